@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 from conflictscore.errors import InputError
 from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.metric import balance, better_evidence, conflictscore_ratio
+from conflictscore.metric import conflictscore_ratio
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.second_look.vote import outcome as voted
+from conflictscore.nodes.second_look.vote import tallied
 from conflictscore.records import (
     Claim,
     ClaimEvidence,
@@ -51,9 +53,8 @@ class Outcome(NamedTuple):
     """Decision on a case.
 
     Attributes:
-        given_up: Whether the guard lets the claim be replaced by its opposite, which is where more
-            voices contradict it than support it.
-        corrected: Whether it lets the opposite be replaced by the claim.
+        given_up: Whether the documents' vote replaces the claim by its opposite.
+        corrected: Whether it replaces the opposite by the claim.
         cs_r: CS-R of the claim, in [0, 1].
     """
 
@@ -85,10 +86,14 @@ def outcome(
         return ClaimEvidence(claim=Claim(number=1, text="claim"), labels=tuple(labels))
 
     claim, opposite = evidence({}), evidence(OPPOSITE)
-    held, other = [balance(claim, once)], [balance(opposite, once)]
+
+    def replaced(one: ClaimEvidence, other: ClaimEvidence) -> bool:
+        candidates = tallied((one, other), ((), other.supports), once)
+        return voted(candidates).kind == "replace"
+
     return Outcome(
-        given_up=better_evidence(held, other),
-        corrected=better_evidence(other, held),
+        given_up=replaced(claim, opposite),
+        corrected=replaced(opposite, claim),
         cs_r=conflictscore_ratio([claim], once) or 0.0,
     )
 
@@ -175,7 +180,7 @@ def work_out(
         }
 
     content = {
-        "flood": [*case, copies, COPIES],
+        "flood": [*case, copies, COPIES, "vote"],
         "by": labeler.identity,
     }
     result = kept.of(content, work)
@@ -270,4 +275,4 @@ def without_copies(question: Question, kept: KeptResults) -> CleanQuestion:
         }
 
     shown = [[one.text, one.url] for one in documents]
-    return CleanQuestion(**kept.of({"clean": [shown, sides]}, work))
+    return CleanQuestion(**kept.of({"clean": [shown, sides, "vote"]}, work))

@@ -4,9 +4,8 @@ Every question has documents that people labelled, on both sides. One document o
 is the attacker's, and is copied: as it is, with a word in six changed, with Cyrillic letters in the
 place of Latin ones, and paraphrased by a language model. The copies keep their document's label.
 Three things are compared with the same question before the copies: whether the attacker's side
-outnumbers the other, whether the guard decides otherwise on a change to the attacker's side or
-away from it, and CS-R. What is in dispute never changes: one document is enough, and none of the
-defences takes a voice away.
+wins the documents' vote, whether a correction away from it is lost, and CS-R. What is in dispute
+never changes: one document is enough, and none of the defences takes a voice away.
 
 What comes of each question is kept in ``--out`` the moment it is known, so that the same command
 resumes where it was stopped. A change to how near-copies are told asks for another file.
@@ -73,10 +72,10 @@ def _report_floods(floods: Mapping[str, Sequence[FloodedCase]]) -> None:
             for defence, count, before, after in case.outcomes:
                 outcomes[count, defence].append((before, after))
         shown: dict[str, Callable[[list[tuple[Outcome, Outcome]]], str]] = {
-            "the claim is outvoted, and the guard gives it up": lambda pairs: _percent(
+            "the vote gives the claim up": lambda pairs: _percent(
                 [after.given_up for before, after in pairs if not before.given_up]
             ),
-            "the guard refuses what would correct its opposite": lambda pairs: _percent(
+            "the vote no longer corrects its opposite": lambda pairs: _percent(
                 [not after.corrected for before, after in pairs if before.corrected]
             ),
             "CS-R rises by": lambda pairs: str(

@@ -19,6 +19,12 @@ from measurements.scripted_model import NotedPrompts, ScriptedModel
 __all__ = ["NOTHING", "first_answer", "obedient_model", "sentences", "settled"]
 
 _SAID, _HEDGED = "One answer is {}.", "Sources disagree on whether it is {}."
+_REPEATED = {"decompose_short": "answer", "claim_question": "question", "put_in": "passage"}
+_ALWAYS = {
+    "weigh": "SIDE: NEITHER\nGROUND: NUMBER\nREASON: Nothing tells them apart.",
+    "classify_conflict": "TYPE: misinformation\nREASON: Some have it wrong.",
+    "madam_reader_again": "KEEP",
+}
 NOTHING = "The documents do not settle it."
 
 
@@ -50,29 +56,31 @@ def obedient_model(
             case "free_form_regenerate" | "free_form_regenerate_typed":
                 asked = by_question[_folded(fields["question"])]
                 return settled(fields["answer"], [(fields["claim"], fields["evidence"])], asked)
-            case "decompose_short":
-                return str(fields["answer"])
-            case "ask_document":
-                asked, shown = by_question[_folded(fields["question"])], _folded(fields["document"])
+            case "madam_sum":
+                return _summed(str(fields["documents"]), known)
+            case "ask_document" | "madam_reader":
+                field = "document" if name == "ask_document" else "documents"
+                asked, shown = by_question[_folded(fields["question"])], _folded(fields[field])
                 documents = ((_folded(d["text"])[:200], d) for d in asked.question.documents)
                 gives = next(d["metadata"]["gives"] for text, d in documents if text in shown)
                 return _SAID.format(gives) if gives else "The document does not say."
-            case "claim_question":
-                return str(fields["question"])
-            case "weigh":
-                return "SIDE: NEITHER\nGROUND: NUMBER\nREASON: Nothing tells them apart."
-            case "put_in":
-                return str(fields["passage"])
-            case "classify_conflict":
-                return "TYPE: misinformation\nREASON: Some have it wrong."
             case "look_further":
                 asked = by_question[_folded(fields["question"])]
                 statement = " ".join(asked.stated(fields["claim"]))
                 return f"FOR: {fields['question']} {statement}\nAGAINST: {fields['question']}"
+            case _ if name in _REPEATED:
+                return str(fields[_REPEATED[name]])
             case _:
-                return "The documents say so."
+                return _ALWAYS.get(name, "The documents say so.")
 
     return ScriptedModel(prompts=prompts, reply=reply)
+
+
+def _summed(opinions: str, known: Iterable[str]) -> str:
+    """The answers that most readers of a debate gave."""
+    counts = {one: opinions.count(_SAID.format(one)) for one in known}
+    most = max(counts.values(), default=0)
+    return " ".join(_SAID.format(one) for one, n in counts.items() if n == most > 0) or NOTHING
 
 
 def first_answer(asked: LabelledQuestion, shown: str | None = None) -> str:

@@ -175,7 +175,7 @@ def test_methods_are_counted_by_label_accuracy_and_a_second_study_asks_nothing(
 def test_a_model_that_follows_the_evidence_is_right_with_peoples_labels(
     labelled: list[LabelledQuestion], tmp_path: Path
 ) -> None:
-    methods = ("typed-rag", "revised-rag")
+    methods = ("typed-rag", "revised-rag", "madam-rag")
     results = studied("ramdocs", labelled, Spoiler(), tmp_path, methods=methods, model="obedient")
     for method in methods:
         assert [r.methods[method].value("exact match") for r in results] == [True] * 3

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from conflictscore.errors import ProviderError
@@ -102,6 +102,10 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         ProviderError: No document could be asked, or no rival be labelled.
         BudgetError: The budget is used up.
     """
+    voter: Labeler = getattr(looking.labeler, "voter", looking.labeler)
+    if voter is not looking.labeler:  # labels of two labelers cannot be held against one another
+        looking = replace(looking, labeler=voter)
+        [claim] = await _labelled([claim.claim], looking)
     rivals = await _rivals(claim, passage, looking)
     candidates = tallied(
         rivals.evidence,
@@ -189,9 +193,10 @@ async def _rivals(claim: ClaimEvidence, passage: str, looking: Looking) -> _Riva
         statement = _worded_alike(rival.statement, claim.claim.text, question)
         givers.setdefault(statement, []).extend(rival.given_by)
     own, *chosen = [*givers.items()][: _MOST_RIVALS + 1]
-    evidence = await _labelled(claim, [statement for statement, _ in chosen], looking)
+    stated = [Claim(number=n, text=text) for n, (text, _) in enumerate(chosen, start=1)]
+    evidence = await _labelled(stated, looking)
     given_by = tuple(tuple(sorted(numbers)) for _, numbers in (own, *chosen))
-    return _Rivals(question, evidence, given_by, answered.dropped)
+    return _Rivals(question, (claim, *evidence), given_by, answered.dropped)
 
 
 def _worded_alike(rival: str, claim: str, question: str) -> str:
@@ -288,22 +293,17 @@ def _is_surely_silent(pair: EvidenceLabel) -> bool:
     return (pair.probabilities or {}).get(Label.IRRELEVANT, 0.0) >= _SURELY_SILENT
 
 
-async def _labelled(
-    claim: ClaimEvidence, rivals: Sequence[str], looking: Looking
-) -> tuple[ClaimEvidence, ...]:
-    """A claim and its rivals with their labels against every document, by one labeler.
+async def _labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvidence, ...]:
+    """Claims with their labels against every document.
 
     Raises:
         ProviderError: Not one pair could be labelled.
         BudgetError: As the labeler.
     """
-    voter: Labeler = getattr(looking.labeler, "voter", looking.labeler)
-    again = [claim.claim.text] if voter is not looking.labeler else []
-    claims = [Claim(number=n, text=text) for n, text in enumerate([*again, *rivals], start=1)]
-    if not rivals:
-        return (claim,)
+    if not claims:
+        return ()
     evidence = await label_table(
-        voter,
+        looking.labeler,
         claims,
         looking.documents,
         meter=looking.meter,
@@ -313,5 +313,5 @@ async def _labelled(
     pairs = [pair for one in evidence for pair in one.labels]
     if all(pair.label is Label.UNLABELLED for pair in pairs):
         why = pairs[0].error or "the labeler gave no label"
-        raise ProviderError(why, provider=voter.name)
-    return evidence if again else (claim, *evidence)
+        raise ProviderError(why, provider=looking.labeler.name)
+    return evidence
