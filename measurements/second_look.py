@@ -133,8 +133,13 @@ def conflicts(path: Path) -> list[LabelledQuestion]:
                 }
                 for d, one in zip(row["docs"], gives, strict=True)
             )
-            known = {"correct": (gold,), "incorrect": tuple(others), "documents": documents}
-            question = Question(id=str(row["id"]), question=query, **known)
+            question = Question(
+                id=str(row["id"]),
+                question=query,
+                correct=(gold,),
+                incorrect=tuple(others),
+                documents=documents,
+            )
             made.append(LabelledQuestion(question, (gold,), tuple(others), rivals=False))
     return made
 

@@ -6,16 +6,15 @@ that does not flip then is unsteady, or had only changed its wording.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answerer import ask_again, regeneration_prompt
+from conflictscore.nodes.answerer import Reconsideration
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import (
     Answer,
-    ClaimEvidence,
     Document,
     Label,
     Record,
@@ -26,23 +25,8 @@ from conflictscore.tokens import count_tokens
 __all__ = ["AskedAgain", "Explanation", "Trial", "explain"]
 
 
-@dataclass(frozen=True)
-class AskedAgain:
-    """The question, answer and evidence behind a flip.
-
-    Attributes:
-        question: The question.
-        options: The two options of a multiple choice; none in free form.
-        before: The first answer.
-        claim: The claim that was put back to the model, with its labels.
-        documents: All documents of the question.
-    """
-
-    question: str
-    options: tuple[str, ...]
-    before: Answer
-    claim: ClaimEvidence
-    documents: tuple[Document, ...]
+class AskedAgain(Reconsideration):
+    """The question, answer and evidence behind a flip: the claim was put back to the model."""
 
     def trials(self) -> list[tuple[int, ...]]:
         """Numbers of the documents to leave out, by trial; near-copies go together."""
@@ -56,47 +40,31 @@ class AskedAgain:
 
     def cost(self, context: RunContext) -> tuple[int, int]:
         """The most calls that :func:`explain` makes, and the tokens of the questions among them."""
-        prompts = [
-            regeneration_prompt(
-                self.question,
-                self.options,
-                self.before,
-                self._claim_without(left_out),
-                self._documents_without(left_out),
-                model=context.generator,
-                prompts=context.prompts,
-            )[0]
-            for left_out in self.trials()
-        ]
+        model, trials = context.generator, self.trials()
+        prompts = [self._without(one).prompt(model, context.prompts)[0] for one in trials]
         judged = 0 if self.options else len(prompts)
-        tokens = sum(count_tokens(text, context.generator.name).n for text in prompts)
+        tokens = sum(count_tokens(text, model.name).n for text in prompts)
         return len(prompts) + judged, tokens
 
-    async def ask(self, left_out: Sequence[int], context: RunContext, meter: UsageMeter) -> Answer:
+    async def ask_without(
+        self, left_out: Sequence[int], context: RunContext, meter: UsageMeter
+    ) -> Answer:
         """Ask again without these documents, as if they had not been found.
 
         Raises:
             ContextWindowError: The window is too small for the documents.
             ProviderError: The model failed, or its reply cannot be read.
         """
-        answer, _ = await ask_again(
-            self.question,
-            self.options,
-            self.before,
-            self._claim_without(left_out),
-            self._documents_without(left_out),
-            model=context.generator,
-            prompts=context.prompts,
-            meter=meter,
-        )
-        return answer
+        fewer = self._without(left_out)
+        return (await fewer.ask(context.generator, context.prompts, meter))[0]
 
-    def _claim_without(self, left_out: Sequence[int]) -> ClaimEvidence:
+    def _without(self, left_out: Sequence[int]) -> "AskedAgain":
         labels = tuple(pair for pair in self.claim.labels if pair.document not in left_out)
-        return self.claim.model_copy(update={"labels": labels})
-
-    def _documents_without(self, left_out: Sequence[int]) -> tuple[Document, ...]:
-        return tuple(d for d in self.documents if d.number not in left_out)
+        return replace(
+            self,
+            claim=self.claim.model_copy(update={"labels": labels}),
+            documents=tuple(d for d in self.documents if d.number not in left_out),
+        )
 
 
 class Trial(Record):
@@ -142,7 +110,7 @@ async def explain(flip: AskedAgain, context: RunContext) -> Explanation:
 
     async def trial(left_out: tuple[int, ...]) -> Trial:
         try:
-            answer = await flip.ask(left_out, context, meter)
+            answer = await flip.ask_without(left_out, context, meter)
         except (ProviderError, ContextWindowError) as error:
             return Trial(without=left_out, answer=None, returns=None, error=str(error))
         same = answer.option == flip.before.option if flip.options else None

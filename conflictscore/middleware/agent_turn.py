@@ -32,7 +32,7 @@ from conflictscore.middleware.messages import asked_in
 from conflictscore.models.failures import clear_error
 from conflictscore.models.replies import abnormal_ending, reply_text, was_cut
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answerer import cut_notes, regeneration_prompt
+from conflictscore.nodes.answerer import Reconsideration, cut_notes
 from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
 from conflictscore.nodes.state import RagInput, RagState, RunContext, attempts_of, documents_of
 from conflictscore.records import Answer, Method, Run
@@ -251,17 +251,16 @@ class AgentTurn:
             state = {**state, "question": self._asked.question}
             prompt = reconsider_prompt(state, request, prompts)
         else:
-            prompt, fitted = regeneration_prompt(
+            asked = Reconsideration(
                 state["question"],
                 (),
                 request.before,
                 request.claim,
                 documents_of(state),
-                model=self._context.generator,
-                prompts=prompts,
                 history=[*_system(self._request), *self._request.messages, before],
                 weights=request.weights,
             )
+            prompt, fitted = asked.prompt(self._context.generator, prompts)
             notes = cut_notes(fitted, "answer again")
         return prompt, tuple(notes)
 

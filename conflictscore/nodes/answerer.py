@@ -4,7 +4,8 @@ The prompts are those of Tables 11 to 16.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from langchain_core.messages import BaseMessage
@@ -28,14 +29,13 @@ from conflictscore.records import Answer, ClaimEvidence, Document, Method
 
 __all__ = [
     "REPLY_TOKENS",
+    "Reconsideration",
     "announce",
     "answerer_of",
-    "ask_again",
     "ask_with_documents",
     "before_stop",
     "cut_notes",
     "option_fields",
-    "regeneration_prompt",
 ]
 
 T = TypeVar("T")
@@ -104,20 +104,19 @@ class _ModelAnswerer:
     async def again(
         self, state: RagState, request: RevisionRequest, meter: UsageMeter
     ) -> GeneratedAnswer:
-        """Reconsider an answer, as :func:`ask_again` does."""
+        """Reconsider an answer, as a :class:`Reconsideration` does."""
         context = self.context
-        answer, notes = await ask_again(
+        reconsideration = Reconsideration(
             state["question"],
             state["options"],
             request.before,
             request.claim,
             documents_of(state),
-            model=context.generator,
-            prompts=context.prompts,
-            meter=meter,
             history=conversation_of(state, context.generator).messages,
-            parameters=context.answer_parameters,
             weights=request.weights,
+        )
+        answer, notes = await reconsideration.ask(
+            context.generator, context.prompts, meter, context.answer_parameters
         )
         return GeneratedAnswer(answer, tuple(notes))
 
@@ -217,141 +216,97 @@ async def ask_with_documents(
     return value, cut_notes(fitted, step)
 
 
-async def ask_again(
-    question: str,
-    options: Sequence[str],
-    before: Answer,
-    claim: ClaimEvidence,
-    documents: Sequence[Document],
-    *,
-    model: LanguageModel,
-    prompts: PromptSet,
-    meter: UsageMeter,
-    history: Sequence[BaseMessage] = (),
-    parameters: Mapping[str, Any] | None = None,
-    evidence_from: Sequence[Document] | None = None,
-    weights: Mapping[int, float] = {},
-    variant: str = "",
-    fields: Mapping[str, str] = {},
-) -> tuple[Answer, list[str]]:
-    """Have an answer reconsidered; the arguments are those of :func:`regeneration_prompt`.
+@dataclass(frozen=True)
+class Reconsideration:
+    """A request to reconsider an answer with both sides of a claim in view (Tables 13 and 16).
 
-    Args:
+    Attributes:
         question: The question.
         options: The two options of a multiple-choice question; none in free form.
         before: The answer to reconsider.
         claim: Its claim that has evidence on both sides, with its labels.
         documents: All documents of the question.
-        model: The answering model.
-        prompts: The templates.
-        meter: Counts the calls.
-        history: Messages that go before the prompt.
-        parameters: Further call parameters of the model.
-        evidence_from: See :func:`regeneration_prompt`.
-        weights: See :func:`regeneration_prompt`.
-        variant: See :func:`regeneration_prompt`.
-        fields: See :func:`regeneration_prompt`.
-
-    Returns:
-        The new answer, and notes on documents that were cut.
-
-    Raises:
-        ContextWindowError: The window is too small for the documents.
-        ProviderError: The model failed, or twice gave a reply that cannot be read.
-    """
-    prompt, fitted = regeneration_prompt(
-        question,
-        options,
-        before,
-        claim,
-        documents,
-        model=model,
-        prompts=prompts,
-        history=history,
-        evidence_from=evidence_from,
-        weights=weights,
-        variant=variant,
-        fields=fields,
-    )
-
-    def read(reply: str) -> Answer:
-        if not options:
-            return Answer(text=read_text(reply))
-        choice = read_reconsidered_choice(reply, options, [d.number for d in documents])
-        return Answer(
-            text=options[choice.option],
-            option=choice.option,
-            justification=choice.justification,
-            cited=choice.cited,
-        )
-
-    answer = await model.ask(
-        prompt,
-        read,
-        prompts=prompts,
-        meter=meter,
-        max_tokens=REPLY_TOKENS,
-        history=history,
-        parameters=parameters,
-    )
-    return answer, cut_notes(fitted, "answer again")
-
-
-def regeneration_prompt(
-    question: str,
-    options: Sequence[str],
-    before: Answer,
-    claim: ClaimEvidence,
-    documents: Sequence[Document],
-    *,
-    model: LanguageModel,
-    prompts: PromptSet,
-    history: Sequence[BaseMessage] = (),
-    evidence_from: Sequence[Document] | None = None,
-    weights: Mapping[int, float] = {},
-    variant: str = "",
-    fields: Mapping[str, str] = {},
-) -> tuple[str, Fitted]:
-    """Ask again with both sides of the conflict in view (Tables 13 and 16).
-
-    Args:
-        question: The question.
-        options: The two options of a multiple-choice question; none in free form.
-        before: The answer to reconsider.
-        claim: Its claim that has evidence on both sides, with its labels.
-        documents: All documents of the question.
-        model: Its context window must fit the documents.
-        prompts: The templates.
-        history: Messages that will go before the prompt; they take room from the documents.
+        history: Messages that go before the prompt; they take room from the documents.
         evidence_from: Documents that the evidence of both sides is quoted from, by number; by
             default ``documents``.
         weights: Weights by document; the heaviest of each side come first.
         variant: Ending of the template's name, for a benchmark method that asks in its own way.
         fields: Further fields of that template.
-
-    Returns:
-        The whole prompt, and its documents as they were fitted.
-
-    Raises:
-        ContextWindowError: The window is too small for the documents.
     """
-    template = f"{'multiple_choice' if options else 'free_form'}_regenerate{variant}"
-    fields = {
-        "question": material(question),
-        "answer": material(_as_given(before)),
-        "claim": material(claim.claim.text),
-        "evidence": conflict_details(claim, evidence_from or documents, prompts, weights),
-        **option_fields(options),
-        **fields,
-    }
-    fitted = fit_documents(
-        documents,
-        model,
-        prompts,
-        around=read_after(history, prompts.render(template, documents="", **fields)),
-        reply_tokens=REPLY_TOKENS,
-    )
-    return prompts.render(template, documents=prompts.documents(fitted.documents), **fields), fitted
+
+    question: str
+    options: Sequence[str]
+    before: Answer
+    claim: ClaimEvidence
+    documents: Sequence[Document]
+    history: Sequence[BaseMessage] = ()
+    evidence_from: Sequence[Document] | None = None
+    weights: Mapping[int, float] = field(default_factory=dict)
+    variant: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    def prompt(self, model: LanguageModel, prompts: PromptSet) -> tuple[str, Fitted]:
+        """The whole prompt, and its documents as they were fitted to the context window.
+
+        Raises:
+            ContextWindowError: The window is too small for the documents.
+        """
+        form = "multiple_choice" if self.options else "free_form"
+        render = partial(prompts.render, f"{form}_regenerate{self.variant}")
+        evidence_from = self.evidence_from or self.documents
+        fields = {
+            "question": material(self.question),
+            "answer": material(_as_given(self.before)),
+            "claim": material(self.claim.claim.text),
+            "evidence": conflict_details(self.claim, evidence_from, prompts, self.weights),
+            **option_fields(self.options),
+            **self.fields,
+        }
+        around = read_after(self.history, render(documents="", **fields))
+        fitted = fit_documents(
+            self.documents, model, prompts, around=around, reply_tokens=REPLY_TOKENS
+        )
+        return render(documents=prompts.documents(fitted.documents), **fields), fitted
+
+    async def ask(
+        self,
+        model: LanguageModel,
+        prompts: PromptSet,
+        meter: UsageMeter,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> tuple[Answer, list[str]]:
+        """The new answer, and notes on documents that were cut.
+
+        Args:
+            model: The answering model.
+            prompts: The templates.
+            meter: Counts the calls.
+            parameters: Further call parameters of the model.
+
+        Raises:
+            ContextWindowError: The window is too small for the documents.
+            ProviderError: The model failed, or twice gave a reply that cannot be read.
+        """
+        prompt, fitted = self.prompt(model, prompts)
+
+        def read(reply: str) -> Answer:
+            if not self.options:
+                return Answer(text=read_text(reply))
+            numbers = [document.number for document in self.documents]
+            option, reason, cited = read_reconsidered_choice(reply, self.options, numbers)
+            text = self.options[option]
+            return Answer(text=text, option=option, justification=reason, cited=cited)
+
+        answer = await model.ask(
+            prompt,
+            read,
+            prompts=prompts,
+            meter=meter,
+            max_tokens=REPLY_TOKENS,
+            history=self.history,
+            parameters=parameters,
+        )
+        return answer, cut_notes(fitted, "answer again")
 
 
 def _as_given(answer: Answer) -> str:

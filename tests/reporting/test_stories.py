@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from io import StringIO
-from typing import Any
 
 import pytest
 from langchain_openai import ChatOpenAI
@@ -14,6 +13,7 @@ from conflictscore.benchmarks.harness.report.exports import table_of
 from conflictscore.benchmarks.harness.report.page.report_run import live_run
 from conflictscore.middleware.service.stepwise import with_markup
 from conflictscore.nodes.finished_run import run_of
+from conflictscore.nodes.state import RagInput
 from conflictscore.records import Run
 from conflictscore.reporting.run_log import LoggedRun
 from conflictscore.reporting.terminal import print_run
@@ -33,8 +33,12 @@ def model() -> Iterator[ChatOpenAI]:
 
 def ended(model: ChatOpenAI, first: str) -> Run:
     graph = create_self_correcting_rag(model, cache=False)
-    asked: Any = {"question": "When was the lamp lit?", "documents": DOCUMENTS}
-    return run_of(graph.invoke({**asked, "draft_answer": first}))
+    asked: RagInput = {
+        "question": "When was the lamp lit?",
+        "documents": DOCUMENTS,
+        "draft_answer": first,
+    }
+    return run_of(graph.invoke(asked))
 
 
 def printed(run: Run) -> str:

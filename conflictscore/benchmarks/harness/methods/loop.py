@@ -13,7 +13,7 @@ from conflictscore.benchmarks.harness.records import MethodResult
 from conflictscore.graph.chains import AnsweringGraph, build_answering_graph
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answerer import ask_again
+from conflictscore.nodes.answerer import Reconsideration
 from conflictscore.records import (
     ClaimEvidence,
     Disputed,
@@ -115,17 +115,16 @@ async def _placebo(asker: Asker, asked: Asked) -> dict[str, Any]:
         return {"answer": first.to_json(), "donor": None, "notes": []}
     donor, donated = await asked.another()
     meter = UsageMeter()
-    answer, notes = await ask_again(
+    reconsideration = Reconsideration(
         asked.question.question,
         asked.question.options,
         first,
         _without_snippets(claim),
         asked.documents,
-        model=asker.context.generator,
-        prompts=asker.context.prompts,
-        meter=meter,
         evidence_from=_renumbered(donated, [d.number for d in asked.documents]),
     )
+    context = asker.context
+    answer, notes = await reconsideration.ask(context.generator, context.prompts, meter)
     asker.kept(meter.usage.cached_calls)
     return {"answer": answer.to_json(), "donor": donor.id, "notes": notes}
 
@@ -158,18 +157,17 @@ async def _typed(asker: Asker, asked: Asked) -> dict[str, Any]:
         return {"answer": first.to_json(), "conflict_type": None, "notes": []}
     meter = UsageMeter()
     told = await tell_type(asker, asked, meter)
-    answer, notes = await ask_again(
+    reconsideration = Reconsideration(
         question.question,
         question.options,
         first,
         claim,
         asked.documents,
-        model=asker.context.generator,
-        prompts=asker.context.prompts,
-        meter=meter,
         variant="_typed" if told.kind else "",
         fields=typed_fields(told.kind, asker.context.prompts),
     )
+    context = asker.context
+    answer, notes = await reconsideration.ask(context.generator, context.prompts, meter)
     asker.kept(meter.usage.cached_calls)
     return {
         "answer": answer.to_json(),
