@@ -174,7 +174,11 @@ def studied(
         measure=benchmark.measures[0],
     )
     with progress:
-        scripted = obedient_model(labelled) if model == "obedient" else None
+        cut = [
+            one._replace(question=question)
+            for one, question in zip(labelled, benchmark.questions, strict=True)
+        ]
+        scripted = obedient_model(cut) if model == "obedient" else None
         run = run_benchmark(
             benchmark,
             out / f"{name}-{spoiler.name}-{shape}{'-obedient' if scripted else ''}",

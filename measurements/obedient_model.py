@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from conflictscore.prompts import PromptSet
+from conflictscore.prompts import PromptSet, material_line
 from measurements.people_labels import LabelledQuestion
 from measurements.scripted_model import NotedPrompts, ScriptedModel
 
@@ -61,7 +61,7 @@ def obedient_model(
             case "ask_document" | "madam_reader":
                 field = "document" if name == "ask_document" else "documents"
                 asked, shown = by_question[_folded(fields["question"])], _folded(fields[field])
-                documents = ((_folded(d["text"])[:200], d) for d in asked.question.documents)
+                documents = ((material_line(d["text"])[:200], d) for d in asked.question.documents)
                 gives = next(d["metadata"]["gives"] for text, d in documents if text in shown)
                 return _SAID.format(gives) if gives else "The document does not say."
             case "look_further":

@@ -36,7 +36,7 @@ from conflictscore.labelers.nli.by_claim import open_nli_by_claim
 from conflictscore.models import LanguageModel, UsageMeter, open_model
 from conflictscore.nodes.second_look.readers import ask_documents
 from conflictscore.nodes.second_look.statements import same_answer
-from conflictscore.prompts import PromptSet
+from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Usage
 from conflictscore.retrieval.documents import as_documents
 from conflictscore.storage.cache import ContentCache
@@ -191,7 +191,7 @@ def scripted_readers(asking: Sequence[LabelledQuestion]) -> ScriptedModel:
         asked = asking[-1]
         if name == "ask_document":
             shown = _folded(fields["document"])
-            texts = ((_folded(d["text"])[:200], d) for d in asked.question.documents)
+            texts = ((material_line(d["text"])[:200], d) for d in asked.question.documents)
             gives = next(str(d["metadata"]["gives"]) for text, d in texts if text in shown)
             return stated(asked, gives) if gives else "The document does not say."
         if name.startswith("decompose"):
