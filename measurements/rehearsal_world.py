@@ -1,0 +1,206 @@
+"""The world of a rehearsal: what is planted, the pages that are found, and the models' replies."""
+
+import hashlib
+import json
+import random
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from conflictscore.benchmarks.harness.definition import Benchmark, Form
+from conflictscore.benchmarks.harness.records import Question
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import material_line
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
+
+__all__ = ["Script", "ScriptedLabeler", "World", "pages_of", "search_server"]
+
+_FIRST: Mapping[Form, float] = {"multiple-choice": 0.8421, "free-form": 0.787}
+"""The paper's shares of right first answers (Tables 5 and 4)."""
+_WARNED: Mapping[Form, float] = {"multiple-choice": 0.8447, "free-form": 0.816}
+"""Those of control-rag."""
+_SAME_MIND, _WORSENED = 0.8, 0.01
+"""Shares of draws that all seeds share, and of right first answers that control-rag gets wrong."""
+_SIGN = re.compile(r"page-(\d+)-(\w+)-\d+\.")
+
+
+@dataclass(frozen=True)
+class World:
+    """Settings of a rehearsal: what is planted.
+
+    Attributes:
+        questions: How many are asked.
+        pages: Pages that the search finds for each.
+        true: The chance that a page states a right answer, in [0, 1].
+        misconception: The chance that it states a wrong one; the others are unrelated.
+        corrected: The chance that a wrong first answer with conflict is corrected.
+        harmed: The chance that a right one is changed for the worse.
+        noise: The chance that the judge of free-form answers errs.
+        seeds: Runs of the study.
+    """
+
+    questions: int = 200
+    pages: int = 10
+    true: float = 0.5
+    misconception: float = 0.0375
+    corrected: float = 0.408
+    harmed: float = 0.0383
+    noise: float = 0.0
+    seeds: int = 3
+
+    def planted(self, form: Form) -> dict[str, float]:
+        """The expected gain, and the shares of corrections among flips and of harms of conflicts.
+
+        A judge that errs sees some corrections as harms, and the other way round.
+        """
+        neither = 1 - self.true - self.misconception
+        apart = (1 - self.true) ** self.pages + (1 - self.misconception) ** self.pages
+        conflict = 1 - apart + neither**self.pages
+        up = conflict * (1 - _FIRST[form]) * self.corrected
+        down = conflict * _FIRST[form] * self.harmed
+        noise = self.noise if form == "free-form" else 0.0
+        seen_up = up * (1 - noise) ** 2 + down * noise**2
+        seen_down = down * (1 - noise) ** 2 + up * noise**2
+        flips = up + down
+        return {
+            "gain": (up - down) * (1 - 2 * noise),
+            "correction": seen_up / flips if flips else 0.0,
+            "harm": seen_down / conflict if conflict else 0.0,
+        }
+
+
+class Script:
+    """Replies of the models to the questions of a run, and the labels of its pages."""
+
+    def __init__(self, benchmark: Benchmark, world: World, number: int, seed: int) -> None:
+        self._world, self._form, self._number, self._seed = world, benchmark.form, number, seed
+        self._questions = {material_line(q.question): q for q in benchmark.questions}
+        self.calls = 0
+
+    def __call__(self, template: str, fields: Mapping[str, Any]) -> str:
+        """The reply to a prompt."""
+        self.calls += 1
+        if template == "decompose":
+            return f"Claims:\n- {' '.join(str(fields['answer']).split())}"
+        question = self._questions[str(fields["question"])]
+        if template in ("judge_truthful", "judge_informative"):
+            return self._verdict(template, question, str(fields["answer"]))
+        first = _FIRST[self._form]
+        right = self._draw("first", question, first)
+        if template.endswith("control_rag"):
+            mended = (_WARNED[self._form] - first * (1 - _WORSENED)) / (1 - first)
+            right = self._draw("warned", question, 1 - _WORSENED if right else mended)
+        elif template.endswith("regenerate"):
+            rate = self._world.harmed if right else self._world.corrected
+            right = right is not self._draw(f"changed {right}", question, rate)
+        answer = (question.correct if right else question.incorrect)[0]
+        if not question.options:
+            return answer
+        gold = question.gold or 0
+        letter = "AB"[gold if right else 1 - gold]
+        if template.endswith("regenerate"):
+            return f"({letter}) – {answer}\nJustification: So say most (Doc 1)."
+        return f"({letter})"
+
+    def _verdict(self, template: str, question: Question, answer: str) -> str:
+        if template == "judge_informative":
+            return "HELPFUL: True\nEXPLANATION: It answers."
+        wrong = self._uniform(f"judge {answer}", question, own=True) < self._world.noise
+        true = (_plain(answer) in map(_plain, question.correct)) is not wrong
+        return f"TRUTHFUL: {true}\nEXPLANATION: The references were compared."
+
+    def _draw(self, purpose: str, question: Question, chance: float) -> bool:
+        own = self._uniform(f"own {purpose}", question, own=True) >= _SAME_MIND
+        return self._uniform(purpose, question, own=own) < chance
+
+    def _uniform(self, purpose: str, question: Question, *, own: bool) -> float:
+        seed = self._seed if own else "all"
+        drawn = f"{self._number}/{seed}/{self._form}/{purpose}/{question.id}"
+        return int(hashlib.sha256(drawn.encode()).hexdigest()[:13], 16) / 16**13
+
+
+class ScriptedLabeler:
+    """Labels a page by the answer that it is made of."""
+
+    name = "scripted"
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self._sides = [
+            {_plain(text): side for side, texts in _sides(q).items() for text in texts}
+            for q in questions
+        ]
+        content = json.dumps(self._sides, sort_keys=True)
+        self.identity = {"scripted": hashlib.sha256(content.encode()).hexdigest()}
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        """See :class:`~conflictscore.labelers.protocol.Labeler`."""
+        sign = _SIGN.search(document.text)
+        if sign is None:
+            raise ValueError(f"not a page of a rehearsal: {document.text[:80]!r}")
+        said = self._sides[int(sign[1])].get(_plain(claim.text))
+        label = Label.SUPPORTS if said == sign[2] else Label.CONTRADICTS
+        if said is None or sign[2] == "unrelated":
+            label = Label.IRRELEVANT
+        return EvidenceLabel(claim=claim.number, document=document.number, label=label)
+
+
+def _sides(question: Question) -> dict[str, Sequence[str]]:
+    return {"misconception": question.incorrect, "true": question.correct}
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".")
+
+
+def pages_of(questions: Sequence[Question], world: World, number: int) -> dict[str, list[str]]:
+    """The pages that are found for each question."""
+    chance = random.Random(f"pages {number}")  # noqa: S311 - no secret
+    found = {}
+    for index, question in enumerate(questions):
+        pages = []
+        for page in range(world.pages):
+            drawn, kind, about = chance.random(), "unrelated", chance.choice(questions)
+            if drawn < world.true + world.misconception:
+                kind, about = "true" if drawn < world.true else "misconception", question
+            said = chance.choice(_sides(about).get(kind, about.correct))
+            pages.append(
+                f"page-{index}-{kind}-{page}. {about.question} {said}. So it is told here."
+            )
+        found[question.question] = pages
+    return found
+
+
+@contextmanager
+def search_server(found: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The address of a SearXNG server on this machine that finds these pages."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked = parse_qs(urlsplit(self.path).query)
+            pages = found.get(asked["q"][0], ()) if asked.get("pageno") in (None, ["1"]) else ()
+            results = [
+                {"title": "A page", "url": f"https://site-{n}.example/", "content": page}
+                for n, page in enumerate(pages)
+            ]
+            content = json.dumps({"results": results, "unresponsive_engines": []}).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
