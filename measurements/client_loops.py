@@ -75,7 +75,7 @@ async def _compare(
     address: str, questions: int, rounds: int, delay: float, wanted: Sequence[str]
 ) -> None:
     model = _WORK.model(address)
-    calls = await recorded_calls(_WORK, replace(model, judge_client="langchain"))
+    calls = await recorded_calls(_WORK, replace(model, direct=False))
     bodies = [_body(model, call) for call in calls]
     url, waves = f"{address}/chat/completions", -(-questions // _WORK.places)
     waves += -(-questions * (len(calls) - 1) // _WORK.places)
@@ -115,7 +115,7 @@ async def _compare(
             "openai on aiohttp": bare(by_openai_on_aiohttp),
             "ChatOpenAI": lambda: _drive(by_chat_model, calls, questions),
             "ours, by LangChain's client": lambda: scored(
-                _WORK, replace(model, judge_client="langchain"), range(questions)
+                _WORK, replace(model, direct=False), range(questions)
             ),
             "ours, direct": lambda: scored(_WORK, model, range(questions)),
             "ours, direct, gc.freeze()": lambda: scored(_WORK, model, range(questions)),

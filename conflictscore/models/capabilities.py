@@ -63,6 +63,7 @@ class Capabilities:
     def __init__(self, style: RequestStyle | None = None) -> None:
         self.answered = False
         self.style = style or RequestStyle()
+        self._first_form = self.style.json_form
         self._json_answered = self._all_forms_failed = False
         self._scouts: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Event]
         self._scouts = WeakKeyDictionary()
@@ -119,13 +120,19 @@ class Capabilities:
             return None if style.json_form == form else style._replace(json_form=form)
         if self._all_forms_failed:
             return None
+        form = None
         if style.json_form == _FORMS[-1]:
             self._all_forms_failed = True  # it was about something else
+            self.style = self.style._replace(json_form=self._first_form)
         elif _ABOUT_JSON.search(fault.words):
-            return style._replace(json_form=_FORMS[_FORMS.index(style.json_form) + 1])
+            form = _FORMS[_FORMS.index(style.json_form) + 1]
         elif fault.status in {*_REFUSED, 501} and not _ABOUT_ELSE.search(fault.words):
-            return style._replace(json_form=_FORMS[-1])
-        return None
+            form = _FORMS[-1]
+        if form is None:
+            return None
+        # calls that begin meanwhile would be refused as this one was
+        self.style = self.style._replace(json_form=form)
+        return style._replace(json_form=form)
 
     async def scout(self) -> asyncio.Event | None:
         """Let the first call for JSON go ahead of all others, for a moment.

@@ -15,7 +15,7 @@ import ssl
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -35,7 +35,6 @@ from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
 from typing_extensions import TypeIs
 
-from conflictscore.errors import ConfigurationError
 from conflictscore.models.bounds import MOST_REPLY_BYTES, too_long
 from conflictscore.models.calls import single_flight
 from conflictscore.models.clients import EndpointChat, completes
@@ -44,12 +43,7 @@ from conflictscore.models.usage import UsageMeter, cost_of
 if TYPE_CHECKING:
     from aiohttp import ClientSession, ClientTimeout
 
-__all__ = ["SETTING", "DirectPath", "JudgeClient", "direct_path"]
-
-JudgeClient = Literal["auto", "direct", "langchain"]
-"""The path of a judge's calls; ``auto`` is direct where nobody wants to see them on the other."""
-
-SETTING = "CONFLICTSCORE_JUDGE_CLIENT"
+__all__ = ["DirectPath", "direct_path"]
 
 _SAMPLE = (HumanMessage("ask"), AIMessage("say"))
 _SENT_BY_US = frozenset({"host", "content-length", "accept-encoding", "connection"})
@@ -85,19 +79,12 @@ class _Request(NamedTuple):
         return _dumped(said).join(self.around)
 
 
-def direct_path(chat: BaseChatModel, client: JudgeClient) -> "DirectPath | None":
-    """The direct path of a chat model that is called as OpenAI's own class calls it.
+def direct_path(chat: BaseChatModel) -> "DirectPath | None":
+    """The direct path of a chat model that is called as OpenAI's own class calls it; else None.
 
-    Args:
-        chat: The chat model. A subclass may do more than send a request, and one that streams or
-            calls the Responses API does not send this one.
-        client: ``direct`` where no other path will do.
-
-    Raises:
-        ConfigurationError: Only the direct path will do, and there is none.
+    A subclass may do more than send a request, and a model that streams or calls the Responses API
+    does not send this one.
     """
-    if client == "langchain":
-        return None
     if (
         isinstance(chat, ChatOpenAI)
         and type(chat) in {ChatOpenAI, EndpointChat}
@@ -106,12 +93,7 @@ def direct_path(chat: BaseChatModel, client: JudgeClient) -> "DirectPath | None"
     ):
         proxy = _proxy_of(str(chat.root_async_client.base_url))
         if proxy is None or proxy.startswith("http:"):
-            return DirectPath(chat, proxy, insists=client == "direct")
-    if client == "direct":
-        raise ConfigurationError(
-            f"{SETTING}=direct needs a model that chat completions reach, by no other proxy than"
-            " one that speaks HTTP"
-        )
+            return DirectPath(chat, proxy)
     return None
 
 
@@ -121,15 +103,14 @@ class DirectPath:
     Safe for threads and event loops: each loop has its own connections, shared by all models.
     """
 
-    def __init__(self, chat: ChatOpenAI, proxy: str | None, *, insists: bool = False) -> None:
+    def __init__(self, chat: ChatOpenAI, proxy: str | None) -> None:
         """Take the chat model, and how it is reached.
 
         Args:
             chat: Composes the requests, and reads what is not plainly a completion.
             proxy: The address of an HTTP proxy; None for none.
-            insists: Whether calls go this way even where somebody misses them.
         """
-        self._chat, self._proxy, self._insists = chat, proxy, insists
+        self._chat, self._proxy = chat, proxy
         self._most_bytes = MOST_REPLY_BYTES
         if isinstance(chat, EndpointChat):
             self._most_bytes = chat.most_reply_bytes
@@ -144,7 +125,7 @@ class DirectPath:
         ]
         meters = [handler for handler in handlers if _only_counts(handler)]
         missed = len(meters) < len(handlers) or get_llm_cache() is not None
-        return None if missed and not self._insists else meters
+        return None if missed else meters
 
     async def reply(
         self,

@@ -23,7 +23,6 @@ __all__ = [
     "REPAIRABLE_CHARS",
     "UNSEEN",
     "bracketed",
-    "json_object",
     "json_reply",
     "loads",
 ]
@@ -118,16 +117,22 @@ def json_reply(
     listed: str = "",
     aliases: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The JSON object that a model replied, as text or as the arguments of its one tool call.
+    """The only JSON object of a reply that has the needed fields, their names in small letters.
+
+    It may be the text or the arguments of a tool call. What surrounds it is passed over, be it
+    words or other JSON. Missing commas and quotes, trailing commas, comments, single or typographic
+    quotes and raw line breaks are mended where that leaves one way to read the text: each field
+    that was written is then in the object, once. Without any bracket, lines ``field: value`` are an
+    object too.
 
     Args:
         message: The reply.
         needed: The fields that the object must have.
-        listed: See :func:`json_object`.
-        aliases: See :func:`json_object`.
+        listed: The field that a bare list of objects is the value of.
+        aliases: Other names of fields, each with the name that it stands for.
 
     Raises:
-        ValueError: There is none, or more than one.
+        ValueError: There is none, or several that differ.
     """
     form = _Form(needed, listed, aliases or {})
     calls: list[Any] = [call["args"] for call in message.tool_calls]
@@ -148,32 +153,6 @@ def json_reply(
             return found
         raise ValueError("it was empty but for the model's reasoning")
     return _object_in(text, form)
-
-
-def json_object(
-    text: str,
-    needed: AbstractSet[str] = frozenset(),
-    *,
-    listed: str = "",
-    aliases: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """The only JSON object in a text that has the needed fields, their names in small letters.
-
-    What surrounds the object is passed over, be it text or other JSON. Missing commas and quotes,
-    trailing commas, comments, single or typographic quotes and raw line breaks are mended where
-    that leaves one way to read the text: each field that was written is then in the object, once.
-    Without any bracket, lines ``field: value`` are an object too.
-
-    Args:
-        text: Without reasoning.
-        needed: The fields that the object must have.
-        listed: The field that a bare list of objects is the value of.
-        aliases: Other names of fields, each with the name that it stands for.
-
-    Raises:
-        ValueError: There is none, or several that differ.
-    """
-    return _object_in(text, _Form(needed, listed, aliases or {}))
 
 
 def _object_in(text: str, form: _Form) -> dict[str, Any]:

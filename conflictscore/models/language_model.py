@@ -30,7 +30,6 @@ from conflictscore.models.clients import (
     with_max_tokens,
     without_retries,
 )
-from conflictscore.models.direct import JudgeClient
 from conflictscore.models.failures import Retries, clear_error, without_logprobs
 from conflictscore.models.json_replies import json_reply
 from conflictscore.models.limits import CallGate, ConcurrencyLimit
@@ -95,8 +94,8 @@ class LanguageModel:
     """When a failed call is made again; None leaves that to the client, as it is set up."""
     gate: CallGate | None = None
     """Limits on calls besides concurrency: the rate and the budget of a run."""
-    judge_client: JudgeClient = "langchain"
-    """By which path a judge's calls go."""
+    direct: bool = False
+    """Whether a judge's calls take the direct path where no tracer or cache would miss them."""
     capabilities: Capabilities | None = None
     """Capabilities of its endpoint, where the user sets them; None to find out."""
 
@@ -352,7 +351,7 @@ class LanguageModel:
             self._capabilities,
             thinking_tokens=self.thinking_tokens,
             spare_tokens=min(THINKING_TOKENS, self.context_window // 2),
-            judge_client=None if self.retries is None else self.judge_client,
+            direct=self.direct and self.retries is not None,
             scouts=not (self.is_local or self.endpoint.startswith(_OPENAI_URL)),
         )
 

@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from langchain_core.language_models import BaseChatModel
@@ -15,7 +15,6 @@ from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.bounds import MOST_REPLY_BYTES, bounded_clients
 from conflictscore.models.clients import EndpointChat
-from conflictscore.models.direct import SETTING, JudgeClient
 from conflictscore.models.failures import Retries
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
@@ -49,8 +48,6 @@ _LOCAL_TIMEOUT_S = 900.0
 _CLIENTS_RETRIES = 4
 """For those who call the chat model itself; a language model tries again by its own rules."""
 _LOCAL_ATTEMPTS = 2
-_EFFORT = "reasoning_effort"
-"""How LangChain's chat models call it."""
 _LETTERS_GRAMMAR = 'root ::= "A" | "B" | "C"'
 
 
@@ -96,50 +93,43 @@ def open_model(
         ConfigurationError: The spec names no model, or its key or runtime is missing.
     """
     name, options = split_spec(spec)
-    given = (base_url, context_window, cache, max_calls, most_reply_bytes, reasoning_effort)
-    model = _open(name, *given)
+    given = _Given(context_window, cache, max_calls, most_reply_bytes, reasoning_effort)
+    model = _open(name, base_url, given)
     return with_options(model, options) if options else model
 
 
-def _open(
-    spec: str,
-    base_url: str | None,
-    context_window: int | None,
-    cache: ContentCache | None,
-    max_calls: int | None,
-    most_reply_bytes: int,
-    reasoning_effort: ReasoningEffort | None,
-) -> LanguageModel:
+class _Given(NamedTuple):
+    """Arguments of :func:`open_model` beside the model."""
+
+    context_window: int | None
+    cache: ContentCache | None
+    max_calls: int | None
+    most_reply_bytes: int
+    reasoning_effort: ReasoningEffort | None
+
+
+def _open(spec: str, base_url: str | None, given: _Given) -> LanguageModel:
     provider, _, name = spec.partition(":")
-    if provider != "local":
-        base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
     if provider == "local":
         if base_url:
             raise ConfigurationError("base_url needs a model of that endpoint; local has none")
-        return _open_local(name, context_window, cache, most_reply_bytes)
+        return _open_local(name, given)
+    base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
     if provider == "openai" or not name or base_url:
         model = name if provider == "openai" else spec
         if model.strip():
-            return _open_openai(
-                model,
-                base_url,
-                context_window,
-                cache,
-                max_calls,
-                most_reply_bytes,
-                reasoning_effort,
-            )
+            return _open_openai(model, base_url, given)
     elif provider and name.strip():
         chat = _init_chat_model(provider, name)
         if "num_ctx" in type(chat).model_fields:  # Ollama cuts a longer prompt, and says nothing
-            window = context_window or _known_window(chat)
+            window = given.context_window or _known_window(chat)
             chat = chat.model_copy(update={"num_ctx": window})
         return from_chat_model(
             chat,
-            context_window=context_window,
-            cache=cache,
-            max_calls=max_calls,
-            reasoning_effort=reasoning_effort,
+            context_window=given.context_window,
+            cache=given.cache,
+            max_calls=given.max_calls,
+            reasoning_effort=given.reasoning_effort,
         )
     raise ConfigurationError(_unknown(spec))
 
@@ -224,7 +214,7 @@ def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> No
     Raises:
         ConfigurationError: None of them takes it; names them.
     """
-    if effort and not any(getattr(m.chat, _EFFORT, None) == effort for m in models):
+    if effort and not any(getattr(m.chat, "reasoning_effort", None) == effort for m in models):
         names = " and ".join(dict.fromkeys(model.name for model in models))
         raise ConfigurationError(
             f"no reasoning effort {effort!r} can be set for {names}; leave reasoning_effort out, or"
@@ -232,15 +222,7 @@ def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> No
         )
 
 
-def _open_openai(
-    name: str,
-    base_url: str | None,
-    context_window: int | None,
-    cache: ContentCache | None,
-    max_calls: int | None,
-    most_reply_bytes: int,
-    reasoning_effort: ReasoningEffort | None,
-) -> LanguageModel:
+def _open_openai(name: str, base_url: str | None, given: _Given) -> LanguageModel:
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
         raise ConfigurationError("OPENAI_API_KEY holds characters that no key has; set it again")
@@ -253,7 +235,7 @@ def _open_openai(
         raise ConfigurationError(
             "base_url (or OPENAI_BASE_URL) is not an http(s) address; write http://HOST:PORT/v1"
         )
-    client, async_client = bounded_clients(most_reply_bytes)
+    client, async_client = bounded_clients(given.most_reply_bytes)
     chat = EndpointChat(
         model=name,
         api_key=SecretStr(key or "none"),
@@ -263,13 +245,13 @@ def _open_openai(
         # clients of its own: those that LangChain shares outlive the event loop they are bound to
         http_client=client,
         http_async_client=async_client,
-        most_reply_bytes=most_reply_bytes,
+        most_reply_bytes=given.most_reply_bytes,
         stream_usage=True,
         use_responses_api=False,
         profile=known_profile(name) or None,
     )
     profile: Mapping[str, Any] = chat.profile or {}
-    told = told_effort(chat, reasoning_effort)
+    told = told_effort(chat, given.reasoning_effort)
     # what takes a temperature while it does not reason takes none while it does
     steady = bool(profile.get("temperature", True)) and not (told and profile)
     chat = chat.model_copy(update=told | ({"temperature": 0.0} if steady else {}))
@@ -278,28 +260,18 @@ def _open_openai(
         chat=chat,
         name=name if base_url else f"openai:{name}",
         endpoint=endpoint,
-        context_window=(window := context_window or _known_window(chat)),
-        limit=ConcurrencyLimit.shared(endpoint, max_calls or _REMOTE_CALLS),
+        context_window=(window := given.context_window or _known_window(chat)),
+        limit=ConcurrencyLimit.shared(endpoint, given.max_calls or _REMOTE_CALLS),
         parameters=({"temperature": 0} if steady else {}) | told,
         deterministic=steady,
         thinking_tokens=thinking_room(chat, window, told),
-        cache=cache,
+        cache=given.cache,
         retries=Retries(),
-        judge_client=_judge_client(),
+        direct=True,
     )
 
 
-def _judge_client() -> JudgeClient:
-    said = os.environ.get(SETTING) or "auto"
-    if said not in get_args(JudgeClient):
-        known = ", ".join(get_args(JudgeClient))
-        raise ConfigurationError(f"{SETTING} is {said!r}; one of {known}")
-    return cast("JudgeClient", said)
-
-
-def _open_local(
-    name: str, context_window: int | None, cache: ContentCache | None, most_reply_bytes: int
-) -> LanguageModel:
+def _open_local(name: str, given: _Given) -> LanguageModel:
     from conflictscore.models import local
 
     weights = local.resolve(name)
@@ -311,19 +283,19 @@ def _open_local(
     program = os.environ.get("CONFLICTSCORE_LLAMA_SERVER") or None
     server = local.shared_server(
         path,
-        context_window=context_window or local.CONTEXT_WINDOW,
+        context_window=given.context_window or local.CONTEXT_WINDOW,
         parallel=_slots() if program else local.PARALLEL,
         program=program,
     )
     # a proxy from the environment must not see calls to this very process
-    client, async_client = bounded_clients(most_reply_bytes, proxied=False)
+    client, async_client = bounded_clients(given.most_reply_bytes, proxied=False)
     chat = EndpointChat(
         model=server.model,
         api_key=SecretStr(server.api_key),
         base_url=server.base_url,
         http_client=client,
         http_async_client=async_client,
-        most_reply_bytes=most_reply_bytes,
+        most_reply_bytes=given.most_reply_bytes,
         timeout=_LOCAL_TIMEOUT_S,
         temperature=0.0,
         max_retries=1,
@@ -340,7 +312,7 @@ def _open_local(
         parameters={"temperature": 0, "sha256": digest} | _told(program),
         deterministic=True,
         choice_parameters={"extra_body": {"grammar": _LETTERS_GRAMMAR}},
-        cache=cache,
+        cache=given.cache,
         retries=Retries(attempts=_LOCAL_ATTEMPTS),
     )
 

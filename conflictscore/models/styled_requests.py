@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 
 from conflictscore.models.calls import begin
 from conflictscore.models.capabilities import Capabilities, RequestStyle
-from conflictscore.models.direct import DirectPath, JudgeClient, direct_path
+from conflictscore.models.direct import DirectPath, direct_path
 from conflictscore.models.request_forms import RequestForm, without
 from conflictscore.prompts import PromptSet
 
@@ -30,8 +30,8 @@ class StyledRequests:
     """Room for reasoning that every request asks for."""
     spare_tokens: int
     """The same for a model that turns out to reason, since it refuses a temperature."""
-    judge_client: JudgeClient | None
-    """By which path a judge's calls go; None where that is the client's own."""
+    direct: bool
+    """Whether a judge's calls may take the direct path."""
     scouts: bool
     """Whether the first call for JSON goes ahead of the others."""
     _chats: dict[frozenset[str], BaseChatModel] = field(default_factory=dict)
@@ -110,7 +110,6 @@ class StyledRequests:
 
     def _direct(self, style: RequestStyle) -> DirectPath | None:
         if style.dropped not in self._directs:
-            client, chat = self.judge_client, self._chat(style)
-            path = None if client is None else direct_path(chat, client)
+            path = direct_path(self._chat(style)) if self.direct else None
             self._directs[style.dropped] = path
         return self._directs[style.dropped]

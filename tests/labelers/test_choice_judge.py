@@ -8,7 +8,6 @@ from conflictscore.errors import ConfigurationError, ContextWindowError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
 from conflictscore.labelers.choice_judge import ChoiceJudge, choice_prompt_sha256
 from conflictscore.labelers.table import label_table
-from conflictscore.models.direct import JudgeClient
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import EvidenceLabel, Label
 from tests.fakes.openai_server import Fault, OpenAIServer, Reply, script, then
@@ -85,7 +84,7 @@ async def test_a_server_without_logprobs_is_for_the_user_to_change() -> None:
         await ChoiceJudge(calling(server), PROMPTS).label(claim(), document(), UsageMeter())
 
 
-@pytest.mark.parametrize("client", ["direct", "langchain"])
+@pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize(
     "logprobs",
     [
@@ -103,12 +102,12 @@ async def test_a_server_without_logprobs_is_for_the_user_to_change() -> None:
     ],
 )
 async def test_odd_log_probabilities_cost_the_pair_its_label_and_nothing_more(
-    logprobs: str, client: JudgeClient
+    logprobs: str, direct: bool
 ) -> None:
     said = '"index": 0, "message": {"role": "assistant", "content": "A"}'
     body = f'{{"choices": [{{{said}, "logprobs": {logprobs}}}]}}'
     with OpenAIServer(then(Fault.raw(body.encode()))) as server:
-        judge = ChoiceJudge(calling(server, judge_client=client), PROMPTS)
+        judge = ChoiceJudge(calling(server, direct=direct), PROMPTS)
         [evidence] = await label_table(judge, [claim()], [document()], meter=UsageMeter())
 
     [pair] = evidence.labels

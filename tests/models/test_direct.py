@@ -7,7 +7,7 @@ import json
 import ssl
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import trustme
@@ -16,10 +16,9 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.globals import set_llm_cache
 from langchain_openai import ChatOpenAI
 
-from conflictscore.errors import ConfigurationError, ConflictScoreError, ProviderError
+from conflictscore.errors import ConflictScoreError, ProviderError
 from conflictscore.labelers import LABELERS, label_table, make_labeler
 from conflictscore.models import direct
-from conflictscore.models.direct import JudgeClient
 from conflictscore.models.failures import Retries
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
@@ -31,7 +30,7 @@ from tests.labelers.judging import PROMPTS, claim, document, letter, verdict
 from tests.world import World
 
 KEY = "zaphod-0042-beeblebrox"
-WAYS: tuple[JudgeClient, ...] = ("langchain", "direct")
+WAYS = ("langchain", "direct")
 JUDGES = [name for name, kind in LABELERS.items() if kind.needs == "model"]
 ODD = 'Zürich \u2013 \U0001f3db\ufe0f "so" <b>\n\u2028 it was lit in 1871. \ud83d'
 
@@ -42,12 +41,12 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened(
-    url: str, way: JudgeClient, name: str = "test-model", attempts: int = 1, **fields: Any
+    url: str, way: str, name: str = "test-model", attempts: int = 1, **fields: Any
 ) -> LanguageModel:
     model = open_model(name, base_url=url)
     chat = model.chat.model_copy(update=fields)
     tries = Retries(attempts=attempts, patience=0.1)
-    return dataclasses.replace(model, chat=chat, judge_client=way, retries=tries)
+    return dataclasses.replace(model, chat=chat, direct=way != "langchain", retries=tries)
 
 
 async def ask(model: LanguageModel, meter: UsageMeter | None = None) -> object:
@@ -63,10 +62,6 @@ def sent(request: ChatRequest) -> tuple[bytes, dict[str, str]]:
 
 def unreadable_at_first(world: World) -> Callable[[ChatRequest], Any]:
     return then(Reply("Zürich \ud83d", logprobs={"Z": -0.1}), world)
-
-
-def test_each_way_has_its_name() -> None:
-    assert set(get_args(JudgeClient)) == {*WAYS, "auto"}
 
 
 @pytest.mark.parametrize("name", ["test-model", "gpt-4.1-mini", "o4-mini"])
@@ -206,22 +201,20 @@ class Watcher(BaseCallbackHandler):
         self.seen += 1
 
 
-@pytest.mark.parametrize(("way", "seen"), [("auto", 1), ("langchain", 1), ("direct", 0)])
-async def test_who_wants_to_see_calls_sees_them_unless_the_setting_says_otherwise(
-    way: JudgeClient, seen: int
-) -> None:
+@pytest.mark.parametrize("way", WAYS)
+async def test_who_wants_to_see_calls_sees_them(way: str) -> None:
     watcher = Watcher()
     with OpenAIServer(World()) as server:
         await ask(opened(server.base_url, way, callbacks=[watcher]))
-    assert (watcher.seen, len(server.requests)) == (seen, 1)
+    assert (watcher.seen, len(server.requests)) == (1, 1)
 
 
 async def test_langchains_own_cache_is_asked_where_there_is_one() -> None:
     set_llm_cache(InMemoryCache())
     try:
         with OpenAIServer(World()) as server:
-            first = await ask(opened(server.base_url, "auto"))
-            assert await ask(opened(server.base_url, "auto")) == first
+            first = await ask(opened(server.base_url, "direct"))
+            assert await ask(opened(server.base_url, "direct")) == first
     finally:
         set_llm_cache(None)
     assert len(server.requests) == 1
@@ -248,21 +241,9 @@ class Own(ChatOpenAI):
 )
 def test_a_model_with_ways_of_its_own_is_called_by_its_client(own: dict[str, Any]) -> None:
     plain = ChatOpenAI(model="m", base_url="http://127.0.0.1:1/v1", use_responses_api=False)
-    assert direct.direct_path(plain, "auto") is not None
-    assert direct.direct_path(plain, "langchain") is None
+    assert direct.direct_path(plain) is not None
     for chat in (plain.model_copy(update=own), Own(model="m", use_responses_api=False)):
-        assert direct.direct_path(chat, "auto") is None
-        with pytest.raises(ConfigurationError, match="CONFLICTSCORE_JUDGE_CLIENT=direct needs"):
-            direct.direct_path(chat, "direct")
-
-
-def test_the_setting_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert open_model("gpt-4.1-mini").judge_client == "auto"
-    monkeypatch.setenv("CONFLICTSCORE_JUDGE_CLIENT", "langchain")
-    assert open_model("gpt-4.1-mini").judge_client == "langchain"
-    monkeypatch.setenv("CONFLICTSCORE_JUDGE_CLIENT", "curl")
-    with pytest.raises(ConfigurationError, match="'curl'; one of auto, direct, langchain"):
-        open_model("gpt-4.1-mini")
+        assert direct.direct_path(chat) is None
 
 
 async def test_a_proxy_of_the_environment_is_used_and_its_exceptions_are_kept(
@@ -284,7 +265,7 @@ def test_behind_a_proxy_that_speaks_no_http_the_client_is_asked(
 ) -> None:
     chat = ChatOpenAI(model="m", base_url="http://judge.example/v1", use_responses_api=False)
     monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
-    assert direct.direct_path(chat, "auto") is None
+    assert direct.direct_path(chat) is None
 
 
 @pytest.fixture(scope="module")

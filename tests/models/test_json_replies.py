@@ -4,7 +4,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from conflictscore.models.json_lists import json_texts
-from conflictscore.models.json_replies import json_object, json_reply
+from conflictscore.models.json_replies import json_reply
 
 GOOD = '{"snippet": "lit in 1871", "answer": "SUPPORTS"}'
 NEEDED = frozenset({"answer"})
@@ -39,13 +39,13 @@ READ = {"snippet": "lit in 1871", "answer": "SUPPORTS"}
     ],
 )
 def test_damage_that_loses_nothing_is_undone(reply: str) -> None:
-    assert json_object(reply, NEEDED) == READ
+    assert json_reply(AIMessage(reply), NEEDED) == READ
 
 
 def test_a_string_may_have_raw_line_breaks_and_quotation_marks() -> None:
-    assert json_object('{"snippet": "a\nb", "answer": "C"}', NEEDED)["snippet"] == "a\nb"
+    assert json_reply(AIMessage('{"snippet": "a\nb", "answer": "C"}'), NEEDED)["snippet"] == "a\nb"
     reply = '{"snippet": "He said "no" to it", "answer": "C"}'
-    assert json_object(reply, NEEDED) == {"snippet": 'He said "no" to it', "answer": "C"}
+    assert json_reply(AIMessage(reply), NEEDED) == {"snippet": 'He said "no" to it', "answer": "C"}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_string_may_have_raw_line_breaks_and_quotation_marks() -> None:
 )
 def test_what_is_cut_or_can_be_read_in_two_ways_is_refused(reply: str) -> None:
     with pytest.raises(ValueError, match="JSON object"):
-        json_object(reply, NEEDED)
+        json_reply(AIMessage(reply), NEEDED)
 
 
 def test_a_verdict_may_come_as_a_tool_call() -> None:
@@ -94,7 +94,7 @@ def test_a_bare_list_of_objects_is_the_value_of_the_listed_field() -> None:
     items = '[{"claim": 1}, {"claim": 2}]'
     read = {"verdicts": [{"claim": 1}, {"claim": 2}]}
     for reply in (items, f'{{"verdicts": {items}}}', f'{{"labels": {items}}}', f"So:\n{items}"):
-        assert json_object(reply, frozenset({"verdicts"}), listed="verdicts") == read
+        assert json_reply(AIMessage(reply), frozenset({"verdicts"}), listed="verdicts") == read
 
 
 @pytest.mark.parametrize(

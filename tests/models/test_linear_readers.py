@@ -17,7 +17,7 @@ from conflictscore.benchmarks.harness.conflict_types import (
 from conflictscore.benchmarks.judging import read_verdict
 from conflictscore.labelers.label_words import read_label
 from conflictscore.models.json_lists import json_texts
-from conflictscore.models.json_replies import json_object
+from conflictscore.models.json_replies import json_reply
 from conflictscore.models.replies import reply_text, unfenced, without_reasoning
 from conflictscore.nodes.answer_replies import (
     cited_documents,
@@ -40,7 +40,7 @@ READERS: dict[Callable[[str], object], tuple[str, ...]] = {
     (lambda text: reply_text(AIMessage(text))): ("",),
     without_reasoning: ("", "<think>", "<|channel|>"),
     unfenced: ("```\n",),
-    (lambda text: json_object(text, frozenset({"answer"}), listed="verdicts")): (
+    (lambda text: json_reply(AIMessage(text), frozenset({"answer"}), listed="verdicts")): (
         "",
         '{"answer": "',
     ),

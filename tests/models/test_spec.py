@@ -151,7 +151,7 @@ class TestOpenAI:
         await ask(model)
         with suppress(UnreadableReplyError):
             form = {"title": "said", "type": "object", "properties": {}}
-            await replace(model, judge_client="direct").ask_json(
+            await replace(model, direct=True).ask_json(
                 "hi", form, dict, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9
             )
         assert len(server.requests) > 1
