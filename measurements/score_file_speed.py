@@ -22,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
@@ -30,7 +31,6 @@ from typing import Literal, NamedTuple
 import click
 
 from conflictscore.graph.create import run_context
-from conflictscore.models.direct import SETTING
 from conflictscore.models.spec import open_model
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.engine import RowScorer
@@ -129,9 +129,9 @@ class _Way(NamedTuple):
         cache = folder / "cache.sqlite"
         if self.judge == "instant":
             return instant_context(cache, folder / "judged")
-        os.environ[SETTING] = self.client
         store = ContentCache(cache)
         model = open_model("simulated", base_url=f"{self.upstream}/v1", cache=store)
+        model = replace(model, direct=self.client != "langchain")
         return run_context(model, labeler=self.judge, cache=store)
 
 

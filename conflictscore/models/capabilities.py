@@ -116,11 +116,11 @@ class Capabilities:
         if fault.status not in _NOT_OFFERED:
             return None
         if self._json_answered:  # another call has found the way while this one was out
-            form = self.style.json_form
-            return None if style.json_form == form else style._replace(json_form=form)
+            known = self.style.json_form
+            return None if style.json_form == known else style._replace(json_form=known)
         if self._all_forms_failed:
             return None
-        form = None
+        form: JsonForm | None = None
         if style.json_form == _FORMS[-1]:
             self._all_forms_failed = True  # it was about something else
             self.style = self.style._replace(json_form=self._first_form)
