@@ -1,7 +1,7 @@
 """``conflictscore bench … --dry-run``: the calls, tokens and dollars that a run will take."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,46 +9,29 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from conflictscore.benchmarks.conflict_detection.data import ask_for_claim
-from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.dry_run import (
-    AssumedDocuments,
-    Calls,
-    CountingLabeler,
-    CountingModel,
-    Estimate,
-    counting_judge,
-    estimate,
-)
+from conflictscore.benchmarks.harness.dry_run import AssumedDocuments, Estimate, estimate
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.outcome import read_run
 from conflictscore.benchmarks.harness.power import mcnemar_power, questions_needed
 from conflictscore.benchmarks.harness.setup import Setup
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.paper_figures import paper_figures
-from conflictscore.cli.common import OpenLabeler, chosen_labeler, run_async
 from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.nli.by_claim import NliByClaim
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.protocol import Labeler
-from conflictscore.labelers.table import label_table
-from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.prices import PriceTable
-from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Claim
 from conflictscore.reporting.figure_text import counted, money, one_line, percent, points
 from conflictscore.reporting.plain_table import Card, add_row, heading, plain_table, print_card
 
-__all__ = ["dry_run", "dry_run_detection", "power_card", "print_estimate"]
+__all__ = ["dry_run", "power_card", "print_estimate"]
 
 _FREE = ("corpus", "recorded")
 """Searches that cost nothing."""
 _SNIPPET_TOKENS, _PAGE_TOKENS = 45, 1500
-_SAMPLE = 100
 _GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
 """Gains of which a dry run tells how many questions they take."""
-_WRITE, _LABEL = "write claims", "label"
 
 
 def dry_run(
@@ -79,7 +62,7 @@ def dry_run(
         recorded=recorded,
         retry_failed=settings["retry_failed"],
     )
-    _print(expected, "question", settings)
+    _print(expected, settings)
     if settings["as_json"]:
         return
     if (seeds := settings["seeds"]) > 1:
@@ -140,65 +123,6 @@ def power_card(questions: int, benchmark: Benchmark, begun: Figures | None) -> C
     )
 
 
-def dry_run_detection(
-    opened: OpenLabeler,
-    writer: LanguageModel | None,
-    pairs: Sequence[tuple[ClaimGroup, Sequence[int]]],
-    unwritten: Sequence[ClaimGroup],
-    prices: PriceTable,
-    settings: Mapping[str, Any],
-) -> None:
-    """Print what is left of a run of conflict detection; it is counted on at most 100 claims.
-
-    Args:
-        opened: The labeler.
-        writer: The model that writes claims; None where they are given.
-        pairs: Claims, each with the numbers of the documents that it is still to be held against.
-        unwritten: Those of which the claim is still to be written.
-        prices: What the models cost.
-        settings: The options of the command.
-    """
-    calls, prompts = Calls(order=(_WRITE, _LABEL)), settings["prompts"]
-
-    async def count() -> None:
-        if writer is not None:
-            calls.step, calls.weight, model = (
-                _WRITE,
-                _weight(unwritten),
-                CountingModel.of(writer, calls),
-            )
-            for group in _spread(unwritten):
-                calls.question_id = group.id
-                await ask_for_claim(model, group, prompts, UsageMeter())
-        if opened.model is None:
-            return
-        calls.step, calls.weight, model = (
-            _LABEL,
-            _weight(pairs),
-            CountingModel.of(opened.model, calls),
-        )
-        spec = settings["labeler"]
-        chosen = chosen_labeler(spec) if spec else None
-        judge = counting_judge(opened.labeler, chosen, model, prompts)
-        for group, numbers in _spread(pairs):
-            calls.question_id, claim = group.id, Claim(number=1, text=group.claim)
-            shown = [group.shown[number - 1] for number in numbers]
-            await label_table(CountingLabeler(judge, calls), [claim], shown, meter=UsageMeter())
-
-    run_async(count())
-    _print_note(opened.labeler)
-    _print(Estimate.between(calls, calls, prices), "claim", settings)
-
-
-def _weight(items: Sequence[Any]) -> float:
-    return len(items) / max(1, len(_spread(items)))
-
-
-def _spread(items: Sequence[Any]) -> Sequence[Any]:
-    """At most so many, evenly from all of them."""
-    return items[:: max(1, -(-len(items) // _SAMPLE))]
-
-
 def _is_free(settings: Mapping[str, Any]) -> bool:
     searches = [part.strip().partition(":")[0] for part in (settings["search"] or "").split(",")]
     return not settings["read_pages"] and all(
@@ -218,25 +142,19 @@ def _print_note(labeler: Labeler) -> None:
             click.echo("Note: labels are made on this machine, by no call", err=True)
 
 
-def _print(expected: Estimate, each: str, settings: Mapping[str, Any]) -> None:
+def _print(expected: Estimate, settings: Mapping[str, Any]) -> None:
     if settings["as_json"]:
         click.echo(json.dumps(expected.to_json(), indent=2))
     else:
-        print_estimate(expected, Console(highlight=False, markup=False, emoji=False), each=each)
+        print_estimate(expected, Console(highlight=False, markup=False, emoji=False))
 
 
-def print_estimate(estimate: Estimate, console: Console, *, each: str = "question") -> None:
-    """Print calls, tokens and cost by step and model, each expected figure above its bounds.
-
-    Args:
-        estimate: The result of a dry run.
-        console: Where to.
-        each: ``question``, or ``claim``.
-    """
+def print_estimate(estimate: Estimate, console: Console) -> None:
+    """Print calls, tokens and cost by step and model, each expected figure above its bounds."""
     if not estimate.questions:
         console.print(Text("Nothing is left to ask."))
         return
-    heading(console, f"Expected for {counted(estimate.questions, each)} (low to high)")
+    heading(console, f"Expected for {counted(estimate.questions, 'question')} (low to high)")
     table = plain_table("step", "calls", "tokens in", "tokens out", "dollars", free_text=True)
     for levels in zip(estimate.low, estimate.expected, estimate.high, strict=True):
         low, expected, high = (
@@ -258,9 +176,8 @@ def print_estimate(estimate: Estimate, console: Console, *, each: str = "questio
     console.print(table)
     if estimate.unknown_prices:
         console.print(Text(f"dollars: {money(None, estimate.unknown_prices)}"))
-    if each == "question":
-        rate = percent(estimate.conflict_rate)
-        console.print(Text(f"Expected: {rate} % of first answers have evidence on both sides."))
+    rate = percent(estimate.conflict_rate)
+    console.print(Text(f"Expected: {rate} % of first answers have evidence on both sides."))
     console.print(Text("A reply that a cache holds is counted as a call."))
 
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +12,12 @@ from conflictscore.cli.options import with_model_choice
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
-    from conflictscore.benchmarks.conflict_detection.data import WrittenClaims
     from conflictscore.benchmarks.conflict_detection.detect import Judged, PairRow
     from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
     from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures
     from conflictscore.models.language_model import LanguageModel
-    from conflictscore.prompts import PromptSet
 
-__all__ = ["conflict_detection", "judged_by"]
+__all__ = ["conflict_detection"]
 
 _LOCAL_GROUPS, _REMOTE_GROUPS = 1, 4
 
@@ -31,7 +28,7 @@ Examples:
   conflictscore bench conflict-detection --data ambigdocs:test.json --data contraqa:contraqa/ \\
       --data macnoise-nq:NQ_eval_dev.json --data macnoise-tqa:TQA_eval_dev.json \\
       --data conflictingqa:pages.jsonl --paper-counts --write-claims openai:gpt-4 \\
-      --model openai:gpt-4.1 --dry-run
+      --model openai:gpt-4.1
 """
 
 
@@ -88,17 +85,6 @@ Examples:
     help=f"Claims at a time. Default: {_REMOTE_GROUPS}, or {_LOCAL_GROUPS} with the local model.",
 )
 @click.option("--retry-failed", is_flag=True, help="Judge again what failed in an earlier run.")
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Only estimate the calls, tokens and dollars that are left to spend.",
-)
-@click.option(
-    "--prices",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Your own prices (TOML), in place of the published ones; for --dry-run.",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 @with_model_choice
@@ -112,8 +98,6 @@ def conflict_detection(
     out: Path,
     concurrency: int | None,
     retry_failed: bool,
-    dry_run: bool,
-    prices: Path | None,
     as_json: bool,
     quiet: bool,
     **settings: Any,
@@ -149,12 +133,9 @@ def conflict_detection(
     settings["prompts"] = PromptSet.open(settings["prompts"], base="paper")
     opened = open_labeler_of(settings)
     writer = _writer(write_claims, settings) if write_claims else None
-    if dry_run:
-        _dry_run(opened, groups, writer, out, prices, {**settings, "as_json": as_json})
-        return
     if writer is not None:
         groups = _written(writer, groups, out, settings, concurrency, quiet=quiet)
-    judged, rows = judged_by(
+    judged, rows = _judged(
         opened, groups, out, concurrency=concurrency, retry_failed=retry_failed, quiet=quiet
     )
     figures = detection_figures(opened.labeler.name, judged, rows)
@@ -174,14 +155,6 @@ def _writer(spec: str, settings: Mapping[str, Any]) -> "LanguageModel":
     )
 
 
-def _claims_file(
-    writer: "LanguageModel", out: Path, prompts: "PromptSet"
-) -> "AbstractContextManager[WrittenClaims]":
-    from conflictscore.benchmarks.conflict_detection.data import WrittenClaims
-
-    return WrittenClaims.open(out.with_suffix(".claims.jsonl"), writer, prompts)
-
-
 def _written(
     writer: "LanguageModel",
     groups: list["ClaimGroup"],
@@ -194,11 +167,12 @@ def _written(
     """The claims as a model writes them; those that it wrote before are not asked for again."""
     from rich.console import Console
 
+    from conflictscore.benchmarks.conflict_detection.data import WrittenClaims
     from conflictscore.progress import CountBar
 
     console = Console(stderr=True, highlight=False, quiet=quiet)
     with (
-        _claims_file(writer, out, settings["prompts"]) as file,
+        WrittenClaims.open(out.with_suffix(".claims.jsonl"), writer, settings["prompts"]) as file,
         CountBar(console, "writing", "claims") as bar,
     ):
         left, asked = len(file.missing(groups)), 0
@@ -219,33 +193,7 @@ def _written(
         return file.worded(groups)
 
 
-def _dry_run(
-    opened: OpenLabeler,
-    groups: list["ClaimGroup"],
-    writer: "LanguageModel | None",
-    out: Path,
-    prices: Path | None,
-    settings: Mapping[str, Any],
-) -> None:
-    from conflictscore.benchmarks.conflict_detection.detect import VerdictFile
-    from conflictscore.cli.bench_dry_run import dry_run_detection
-    from conflictscore.models.prices import PriceTable
-
-    missing = [group for group in groups if writer is not None and group.question]
-    if writer is not None and out.with_suffix(".claims.jsonl").exists():
-        with _claims_file(writer, out, settings["prompts"]) as file:
-            groups, missing = file.worded(groups), file.missing(groups)
-    with VerdictFile.open(out, opened.labeler) if out.exists() else nullcontext() as verdicts:
-        done = [verdicts.labels(group) if verdicts else {} for group in groups]
-    pairs = [
-        (group, [number for number in range(1, len(group.documents) + 1) if number not in known])
-        for group, known in zip(groups, done, strict=True)
-    ]
-    left = [(group, numbers) for group, numbers in pairs if numbers]
-    dry_run_detection(opened, writer, left, missing, PriceTable.load(prices), settings)
-
-
-def judged_by(
+def _judged(
     opened: OpenLabeler,
     groups: Sequence["ClaimGroup"],
     out: Path,
@@ -254,19 +202,7 @@ def judged_by(
     retry_failed: bool,
     quiet: bool,
 ) -> tuple[list["Judged"], tuple["PairRow", ...]]:
-    """Label every claim against its documents, with progress; a file of verdicts is resumed.
-
-    Args:
-        opened: The labeler.
-        groups: The claims.
-        out: The file of verdicts.
-        concurrency: Claims at a time; None for one on this machine and four elsewhere.
-        retry_failed: Whether a pair that failed in an earlier run is judged again.
-        quiet: Whether no progress is shown.
-
-    Returns:
-        The claims with their labels, and all rows of the file.
-    """
+    """The claims with their labels, and all rows of the file of verdicts, which is resumed."""
     from rich.console import Console
 
     from conflictscore.benchmarks.conflict_detection.detect import (

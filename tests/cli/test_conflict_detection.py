@@ -197,20 +197,6 @@ def test_the_papers_figures_stand_below_those_of_its_sets(run: Run, piers: str) 
     assert "overall" not in shown.stdout
 
 
-def test_a_dry_run_counts_what_is_left_and_asks_nothing(
-    run: Run, piers: str, world: Writer
-) -> None:
-    command = ("--data", piers, "--write-claims", "writer")
-    left = json.loads(run(*command, "--dry-run", "--json").stdout)
-    calls = {row["step"]: row["calls"] for row in left["low"] if row["model"]}
-    assert not world.asked
-    assert left["unknown_prices"] == ["writer", "scripted"]
-
-    assert run(*command).exit_code == 0
-    assert calls == {"write claims": world.asked["claim"], "label": world.asked["label"]}
-    assert "Nothing is left to ask." in run(*command, "--dry-run").stdout
-
-
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [

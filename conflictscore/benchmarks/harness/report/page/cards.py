@@ -30,10 +30,8 @@ KEPT = "kept"
 _TYPED = tuple(name for name in SECOND_LOOKS if method_of(name).tells_type)
 """The methods that ask again as the type of the conflict asks."""
 
-_NEAR = 240
-"""Characters shown on either side of a passage at first."""
-_FAR = 600
-"""The same, once the reader asks for more."""
+_REACH = 400
+"""Characters shown on either side of a passage."""
 _LONGEST_PASSAGE = 1200
 _SPACE = re.compile(r"\s+")
 
@@ -50,11 +48,6 @@ class Excerpt:
     """Whether the document begins earlier."""
     ends_inside: bool
     """Whether the document goes on."""
-
-    @property
-    def length(self) -> int:
-        """Characters of the document that it holds."""
-        return len(self.before) + len(self.passage) + len(self.after)
 
 
 @dataclass(frozen=True)
@@ -126,8 +119,7 @@ class ShownPassage:
 
     document: Document
     pair: EvidenceLabel
-    near: Excerpt
-    far: Excerpt | None
+    excerpt: Excerpt
 
     @property
     def address(self) -> str | None:
@@ -242,8 +234,8 @@ class FlipCard:
         for pair in claim.labels:
             document = known.get(pair.document)
             if pair.label is label and document is not None:
-                near, far = excerpts(document.text, passage_of(claim.claim, document, pair))
-                yield ShownPassage(document, pair, near, far)
+                part = excerpt(document.text, passage_of(claim.claim, document, pair))
+                yield ShownPassage(document, pair, part)
 
 
 def cards(run: ReportRun) -> tuple[list[FlipCard], list[FlipCard]]:
@@ -296,36 +288,26 @@ def _others(run: ReportRun, result: QuestionResult, shown: str) -> Iterator[Othe
             )
 
 
-def excerpts(text: str, passage: str | None) -> tuple[Excerpt, Excerpt | None]:
-    """The excerpt shown at first, and a longer one for readers who want more.
+def excerpt(text: str, passage: str | None) -> Excerpt:
+    """The stretch of a document around a passage.
+
+    That is around the passage's first part where the others are far from it, and the beginning of
+    the document where it does not stand there.
 
     Args:
         text: The document.
         passage: What of it is to be marked; see
             :func:`~conflictscore.labelers.quotes.quoted_spans`.
-
-    Returns:
-        The stretch around the passage, or around its first part where the others are far from it;
-        the beginning of the document where it does not stand there; and None where there is no
-        more to show.
     """
     whole = shown(text)
     start, end = _stretch(quoted_spans(shown(passage or ""), whole))
-    near, far = (_around(whole, start, end, reach) for reach in (_NEAR, _FAR))
-    return near, far if far.length > near.length else None
-
-
-def _around(text: str, start: int, end: int, reach: int) -> Excerpt:
     end = min(end, start + _LONGEST_PASSAGE)
+    reach = _REACH if start < end else 2 * _REACH
+    first, last = _word_start(whole, start, reach), _word_end(whole, end, reach)
     if start == end:
-        reach *= 2
-    first, last = _word_start(text, start, reach), _word_end(text, end, reach)
+        return Excerpt(whole[first:last], "", "", first > 0, last < len(whole))
     return Excerpt(
-        before=text[first:start] if start != end else text[first:last],
-        passage=text[start:end],
-        after=text[end:last] if start != end else "",
-        starts_inside=first > 0,
-        ends_inside=last < len(text),
+        whole[first:start], whole[start:end], whole[end:last], first > 0, last < len(whole)
     )
 
 
