@@ -9,7 +9,7 @@ CAMPAIGN_SECONDS ?= 600
 # Containers often forbid Python to keep compiled modules. Then every test process compiles all anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo chat test checks lint types imports docs collected tests campaign fix clean
+.PHONY: demo chat environment test checks lint types imports docs collected tests campaign fix clean
 
 demo: $(VENV)/.demo  ## fetch the local models once, and ask a question whose documents disagree
 	$(BIN)/conflictscore model fetch
@@ -19,6 +19,8 @@ chat: $(VENV)/.demo  ## the chat page and the runs page on the same documents, a
 	$(BIN)/python -m pip install --quiet --editable '.[local,serve]'
 	$(BIN)/conflictscore model fetch
 	$(BIN)/conflictscore serve --docs examples/lighthouse --model local --runs-file runs.sqlite --example "$(QUESTION)"
+
+environment: $(VENV)/.test  ## what the tests need, in $(VENV)
 
 test: checks tests  ## everything that CI runs
 
