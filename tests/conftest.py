@@ -1,5 +1,6 @@
 """Keeps what is set on this machine out of the tests."""
 
+import gc
 import os
 import signal
 import sys
@@ -36,9 +37,12 @@ _SETTINGS = (
 # Read once, when LangGraph is imported, which is before any fixture runs.
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 
-# How long an example takes depends on what else the machine does.
+# How long an example takes depends on what else the machine does. Other examples come every time.
 hypothesis.settings.register_profile(
-    "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "untimed",
+    deadline=None,
+    max_examples=50,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("untimed")
 
@@ -50,6 +54,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors: a part of the tests waits for processes they start."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests live to the end: the collector need not look at them time and again."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
