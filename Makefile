@@ -22,10 +22,11 @@ chat: $(VENV)/.demo  ## the chat page and the runs page on the same documents, a
 
 environment: $(VENV)/.test  ## what the tests need, in $(VENV)
 
-test: checks tests  ## everything that CI runs
+test: $(VENV)/.test  ## everything that CI runs; tests wait a part of their time, when the checks run
+	$(MAKE) --jobs=3 FIRST=collected types collected lint imports docs tests
 
 checks: $(VENV)/.test  ## what reads the code without running it, side by side
-	$(MAKE) --jobs=3 --output-sync types collected lint imports docs
+	$(MAKE) --jobs=3 --output-sync types lint imports docs
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -40,10 +41,10 @@ imports: $(VENV)/.test
 docs: $(VENV)/.test  ## the docs site, in build/site; a link that leads nowhere stops it
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/site
 
-collected: $(VENV)/.test  ## compile the tests once, on the core that mypy leaves, not once a worker
+collected: $(VENV)/.test  ## compile the tests and what they import once, not once a worker
 	$(BIN)/pytest --collect-only --quiet --quiet --numprocesses=0 > $(VENV)/collected.txt || { cat $(VENV)/collected.txt; exit 1; }
 
-tests: $(VENV)/.test
+tests: $(VENV)/.test $(FIRST)
 	$(BIN)/pytest
 
 campaign: $(VENV)/.test  ## kills, faults, floods, address tricks and fuzz, for so many seconds

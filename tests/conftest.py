@@ -52,8 +52,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: a part of the tests waits for processes they start."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are processors: tests wait for servers, timers and other processes."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_collection_finish() -> None:
