@@ -1,7 +1,7 @@
 """Reviews of a service's runs: stored beside the runs, counted, and exported."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,6 @@ from typing import Any
 from conflictscore.benchmarks.harness.report.exports import table_of
 from conflictscore.benchmarks.harness.report.label_studio import (
     annotations_in,
-    read_annotations,
     review_row,
     tasks_of,
 )
@@ -21,7 +20,7 @@ from conflictscore.benchmarks.harness.report.page.report_run import (
     reviews_beside,
 )
 from conflictscore.benchmarks.harness.report.page.tables import review_table
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.middleware.service.kept_runs import ListedRun
 from conflictscore.reporting.run_log import logged_run
 from conflictscore.storage.database import Database, SQLiteTables
@@ -31,6 +30,8 @@ __all__ = ["EXPORTS", "MOST_EXPORTED", "KeptReviews", "counts", "exported"]
 
 MOST_EXPORTED = 1000
 """Runs."""
+MOST_REVIEWS, MOST_REVIEWERS = 20_000, 50
+"""Reviews in all, those that a later one replaces included; and reviewers of one run."""
 
 EXPORTS = {
     "csv": ("runs.csv", "text/csv; charset=utf-8"),
@@ -72,32 +73,56 @@ class KeptReviews:
         self._file = reviews_beside(runs) if runs and not store else None
         self._table = store or SQLiteTables(None, unusable=lambda e: ConfigurationError(str(e)))
         self._table.make(_TABLE)
-        self._read = 0
+        self._read = self._size = 0
         self._said: dict[str, tuple[str, dict[str, Review]]] = {}
         self.refresh()
 
     def refresh(self) -> None:
-        """Read them again, if there are more than before.
+        """Read what was added since the last time.
 
         Raises:
             InputError, ConfigurationError: As when it was made.
         """
-        if self._file is not None:
-            there = self._file.stat().st_size if self._file.is_file() else 0
-        else:
-            [[there]] = self._table.execute("SELECT count(*) FROM reviews")
-        if there == self._read:
-            return
-        if self._file is not None:
-            known = read_annotations(self._file)
-        else:
-            rows = self._table.execute("SELECT id, review FROM reviews")
-            known = annotations_in((f"review {name}", json.loads(row)) for name, row in rows)
-        said: dict[str, tuple[str, dict[str, Review]]] = {}
-        for flips in known.values():
+        rows = list(self._table_rows() if self._file is None else self._file_rows(self._file))
+        for flips in annotations_in(rows).values():
             for (run_id, method), annotation in flips.items():
-                said[run_id] = method, dict(annotation.reviews)
-        self._said, self._read = said, there
+                known = self._said.get(run_id, (method, {}))[1]
+                self._said[run_id] = method, {**known, **annotation.reviews}
+
+    def _table_rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        [[there]] = self._table.execute("SELECT count(*) FROM reviews")
+        if there != self._read:
+            self._read = there
+            for name, row in self._table.execute("SELECT id, review FROM reviews"):
+                yield f"review {name}", json.loads(row)
+
+    def _file_rows(self, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The whole lines behind those that were read; one without its end is half written."""
+        if not path.is_file():
+            return
+        with path.open("rb") as file:
+            file.seek(self._size)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                self._size += len(line)
+                self._read += 1
+                if line.strip().endswith(b"}"):
+                    where = f"{path}, line {self._read}"
+                    try:
+                        row = json.loads(line)
+                    except (ValueError, RecursionError):
+                        raise InputError(f"{where}: not JSON") from None
+                    yield where, row
+
+    def no_room_for(self, run_id: str, reviewer: str) -> str | None:
+        """Why no review can be added; None where one can."""
+        if self._read >= MOST_REVIEWS:
+            return f"there are {MOST_REVIEWS:,} reviews, the most that are kept; move them away"
+        there = self.of(run_id)
+        if reviewer not in there and len(there) >= MOST_REVIEWERS:
+            return f"this run has reviews by {MOST_REVIEWERS} reviewers, the most that are kept"
+        return None
 
     def of(self, run_id: str) -> Mapping[str, Review]:
         """The reviews of a run, by reviewer; empty where there are none."""

@@ -41,7 +41,7 @@ __all__ = ["add_runs_page"]
 
 _log = logging.getLogger(__name__)
 
-_PAGE_RUNS = 30
+_PAGE_RUNS, _PAGE_REVIEWS = 30, 20
 _EXPORT_WAITS_S = 60.0
 _routes = APIRouter()
 
@@ -146,13 +146,22 @@ async def runs(service: Shared, caller: Caller, reviews: Reviewed, asked: Sought
 
 @_routes.get("/v1/runs/{run_id}/reviews")
 async def reviews_of_run(
-    run_id: str, service: Shared, caller: Caller, reviews: Reviewed
+    run_id: str, service: Shared, caller: Caller, reviews: Reviewed, asked: SoughtRuns
 ) -> Response:
-    """Reviews of a run, and the verdicts that it can get."""
+    """A page of a run's reviews, and the verdicts that it can get."""
     run = await _run(service, caller, run_id)
     scale = ChangeVerdict if run.flipped else AnswerVerdict
-    said = {who: review.to_json() for who, review in reviews.of(run_id).items()}
-    return JsonResponse({"verdicts": list(scale), "reviews": said, "kept_in": reviews.kept_in})
+    known, end = reviews.of(run_id), _PAGE_REVIEWS * asked.page
+    shown = [*known.items()][end - _PAGE_REVIEWS : end]
+    return JsonResponse(
+        {
+            "verdicts": list(scale),
+            "reviews": {who: review.to_json() for who, review in shown},
+            "total": len(known),
+            "has_more": end < len(known),
+            "kept_in": reviews.kept_in,
+        }
+    )
 
 
 @_routes.post("/v1/runs/{run_id}/reviews")
@@ -173,6 +182,8 @@ async def review(
     if given.verdict not in set(scale):
         message = f"verdict: of this run it is one of {', '.join(scale)}"
         raise RefusedError(400, message, code="invalid_value", param="verdict")
+    if no_room := reviews.no_room_for(run_id, given.reviewer):
+        raise RefusedError(409, no_room, code="too_many_reviews")
     said = Review(
         verdict=scale(given.verdict),
         decided_by=tuple(sorted(set(given.decided_by))),

@@ -15,7 +15,7 @@ from conflictscore.cli.report import export, report
 from conflictscore.errors import InputError
 from conflictscore.middleware.service.kept_runs import KeptRuns, RunFilter
 from conflictscore.reviewing import add_runs_page
-from conflictscore.reviewing.kept_reviews import KeptReviews
+from conflictscore.reviewing.kept_reviews import MOST_REVIEWERS, KeptReviews
 from tests.fakes.openai_server import OpenAIServer
 from tests.full_disk import no_room
 from tests.middleware.service.serving import AGREEING, QUESTION, Listed, Served, serving
@@ -197,6 +197,26 @@ def test_reviews_are_counted_with_agreement_and_outlive_the_service(
     assert "2 of 2 flips reviewed" in page.read_text()
     assert "1 of 1 unchanged answer reviewed" in page.read_text()
     assert table in out.read_text()
+
+
+def test_reviews_are_bounded_and_read_by_the_page(
+    served: Served, runs_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = ask(served)
+    place = f"/v1/runs/{run}/reviews"
+    reviewers = [f"reviewer {number}" for number in range(MOST_REVIEWERS)]
+    posted = [served.http.post(place, json=said("better", who)) for who in reviewers]
+    one_more = served.http.post(place, json=said("better", "one more"))
+    again = served.http.post(place, json=said("worse", reviewers[0]))
+    pages = [served.http.get(place, params={"page": page}).json() for page in (1, 2, 3)]
+    monkeypatch.setattr("conflictscore.reviewing.kept_reviews.MOST_REVIEWS", len(reviewers))
+    full = served.http.post(place, json=said("better", reviewers[0]))
+
+    assert {reply.status_code for reply in posted} == {again.status_code} == {201}
+    assert [one_more.json()["error"]["code"], full.status_code] == ["too_many_reviews", 409]
+    assert [who for page in pages for who in page["reviews"]] == reviewers
+    assert [page["has_more"] for page in pages] == [True, True, False]
+    assert pages[0]["reviews"][reviewers[0]]["verdict"] == "worse"
 
 
 def test_a_review_that_cannot_be_kept_is_refused(served: Served, runs_file: Path) -> None:

@@ -80,6 +80,21 @@ export async function review(id, said) {
   await send(`v1/runs/${encodeURIComponent(id)}/reviews`, posting(said));
 }
 
+/**
+ * All reviews of a run, which come by the page.
+ * @param {string} id
+ * @returns {Promise<{verdicts: string[], reviews: Record<string, any>, kept_in: string}>}
+ */
+export async function reviewsOf(id) {
+  const place = `v1/runs/${encodeURIComponent(id)}/reviews`;
+  const found = await read(place);
+  for (let page = 2, last = found; last.has_more; page++) {
+    last = await read(`${place}?page=${page}`);
+    Object.assign(found.reviews, last.reviews);
+  }
+  return found;
+}
+
 /** @param {unknown} body */
 function posting(body) {
   const headers = { "content-type": "application/json" };

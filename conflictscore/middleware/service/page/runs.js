@@ -1,6 +1,6 @@
 /** The runs of the service: a list with filters, and one run with its evidence and its review. */
 
-import { Refusal, fileOf, finished, key, read } from "./api.js";
+import { Refusal, fileOf, finished, key, read, reviewsOf } from "./api.js";
 import { answerView } from "./answer.js";
 import { withKey } from "./door.js";
 import { count, el, plain, save, told } from "./dom.js";
@@ -169,8 +169,7 @@ function tableOf(title, table) {
  * @param {number} mine
  */
 async function showRun(id, mine) {
-  const place = `v1/runs/${encodeURIComponent(id)}/reviews`;
-  const [run, reviews] = await Promise.all([finished(id, new AbortController().signal), read(place)]);
+  const [run, reviews] = await Promise.all([finished(id, new AbortController().signal), reviewsOf(id)]);
   if (mine !== latest) return;
   const title = told("h2", "question", run.asked ?? run.question ?? "(no question)");
   title.tabIndex = -1;
