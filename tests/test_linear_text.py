@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import conflictscore
+from tests.made_up import calls_with_text
 
 SHORTEST, SIZES = 24, (300, 3_000)
 """Characters. The short ones come first, since some patterns are cubic and a few exponential."""
@@ -43,26 +44,6 @@ UNITS = (
     *("你", "。", "😀", "\ud800", "https://a.b/", "a@b.", "WAY: ", "PASSAGE:\n", "<answer>", "\t"),
     *("```\n", "||", "$x$", "\\(", "CLAIM 1: ", '{"a":', "[[", "1,", "= ", "…", "“a” "),
 )
-
-TEXT_NAMES = frozenset(
-    (
-        *(
-            "answer",
-            "after",
-            "before",
-            "body",
-            "cell",
-            "claim",
-            "content",
-            "html",
-            "line",
-            "markdown",
-        ),
-        *("message", "opening", "passage", "query", "question", "quote", "raw", "reason", "reply"),
-        *("request", "said", "snippet", "source", "text", "texts", "title", "value", "words"),
-    )
-)
-"""Parameters that hold text of others."""
 
 
 def modules(part: str) -> Iterator[ModuleType]:
@@ -237,85 +218,34 @@ def test_every_pattern_is_linear(part: str) -> None:
     assert slow == []
 
 
-def functions(module: ModuleType) -> Iterator[tuple[str, Callable[[str], object]]]:
-    """The functions of a module that take a text, with other arguments made up."""
-    for name, function in vars(module).items():
-        if (
-            not inspect.isroutine(function)
-            or getattr(function, "__module__", "") != module.__name__
-            or inspect.iscoroutinefunction(function)
-        ):
-            continue
-        function = getattr(function, "__wrapped__", function)
-        with suppress(TypeError, ValueError):
-            called = _called(function, [*inspect.signature(function).parameters.values()])
-            if called is not None:
-                yield name, called
-
-
-def _called(
-    function: Callable[..., object], parameters: Sequence[inspect.Parameter]
-) -> Callable[[str], object] | None:
-    needed = [p for p in parameters if p.default is p.empty and p.kind not in _VARIADIC]
-    if not any(p.name in TEXT_NAMES and _is_text(p) for p in needed):
-        return None
-    makers = {p.name: _MADE_UP.get(_annotation(p)) for p in needed}
-    if not all(makers.values()):
-        return None
-    keywords = {p.name for p in needed if p.kind is p.KEYWORD_ONLY}
-
-    def call(text: str) -> object:
-        values = {name: maker(text) for name, maker in makers.items() if maker}
-        options = {name: values.pop(name) for name in keywords}
-        result = function(*values.values(), **options)
-        return list(result) if inspect.isgenerator(result) else result
-
-    return call
-
-
-_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-_MADE_UP: dict[str, Callable[[str], Any]] = {
-    "str": lambda text: text,
-    "str | None": lambda text: text,
-    "Any": lambda text: text,
-    "object": lambda text: text,
-    "bytes": lambda text: text.encode("utf-8", "replace"),
-    "int": lambda text: 64,
-    "float": lambda text: 1.0,
-    "bool": lambda text: True,
-    "list[str]": lambda text: [text],
-    "Sequence[str]": lambda text: [text],
-    "Iterable[str]": lambda text: [text],
-    "Collection[str]": lambda text: [text],
-    "Collection[int]": lambda text: [1, 2],
-}
-
-
-def _annotation(parameter: inspect.Parameter) -> str:
-    kind = parameter.annotation
-    name = kind if isinstance(kind, str) else getattr(kind, "__name__", None)
-    text = name if name and not getattr(kind, "__args__", None) else str(kind)
-    return re.sub(r"\b(?:collections\.abc|typing)\.", "", text)
-
-
-def _is_text(parameter: inspect.Parameter) -> bool:
-    return _annotation(parameter) in ("str", "str | None", "bytes", "Sequence[str]", "list[str]")
+NOT_TRIED = re.compile(
+    r"cli\.|reading\.box|retrieval\.ddgs|_read_authorities|graph\.create\.|kept_runs\.KeptRuns"
+)
+"""What starts processes, asks the network, reads large files or ends the interpreter; the texts
+that it is given are read by functions that are tried."""
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("part", [part for part in PARTS if part not in ("cli", "benchmarks")])
-def test_every_function_that_takes_a_text_is_linear(
+@pytest.mark.parametrize("part", PARTS)
+def test_every_function_and_method_that_takes_a_text_is_linear(
     part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    for name in ("socket.socket.connect", "subprocess.Popen.__init__", "time.sleep"):
+        monkeypatch.setattr(name, _refused)
     slow = [
         f"{module.__name__}.{name} on {shape}"
         for module in modules(part)
-        for name, function in functions(module)
+        for name, function in calls_with_text(module)
+        if not NOT_TRIED.search(f"{module.__name__}.{name}".removeprefix("conflictscore."))
         for shape in GENERIC[1::2]
         if grows(function, shape, FUNCTION_SIZES, FUNCTION_FAST)
     ]
     assert slow == []
+
+
+def _refused(*args: object, **named: object) -> None:
+    raise OSError("no process, no network and no waiting in this test")
 
 
 @pytest.mark.parametrize(

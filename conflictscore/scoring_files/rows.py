@@ -243,7 +243,7 @@ def _headed(header: Sequence[str], missing: InputError) -> str:
         return "is empty"
     if len(header) == 1 and (found := _OTHER_SEPARATOR.search(header[0])):
         return f"{missing}; its values must be separated by commas, not by {found[0]!r}"
-    return f"{missing}; it has {', '.join(header)}"
+    return f"{missing}; it has {', '.join(header):.500}"
 
 
 def _listed(cell: str) -> Any:
@@ -279,7 +279,7 @@ def _quoted_items(cell: str) -> list[str] | None:
         return None
     while item := _QUOTED.match(cell, place):
         try:
-            found.append(str(ast.literal_eval(item[1])))
+            found.append(str(ast.literal_eval(item[1])) if "\\" in item[1] else item[1][1:-1])
         except (ValueError, SyntaxError):
             return None
         place = item.end()

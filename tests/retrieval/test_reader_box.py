@@ -131,7 +131,7 @@ async def test_a_process_that_breaks_costs_its_page(
     while not started:  # noqa: ASYNC110 - it starts in a thread
         await asyncio.sleep(0.01)
     started[0].kill()
-    with pytest.raises(PageError, match="crashes the extraction of its text"):
+    with pytest.raises(PageError, match="breaks the extraction of its text"):
         await extracting
     assert (await extractor.extract(html("It is blue."))).text == "It is blue."
     assert len(started) == 2

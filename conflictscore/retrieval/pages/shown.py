@@ -134,7 +134,8 @@ def marked_inline(text: str) -> str:
 
 def _check_size(html: str) -> None:
     open_now, total, options = Counter[str](), 0, 0
-    for closing, name, attributes in _TAG.findall(html):
+    for tag in _TAG.finditer(html):
+        closing, name, attributes = tag.groups()
         long = len(attributes) > _MOST_ATTRIBUTES
         if long and len(_ATTRIBUTES.findall(attributes)) > _MOST_ATTRIBUTES:
             raise PageError(f"has a tag with more than {_MOST_ATTRIBUTES:,} attributes")

@@ -186,7 +186,8 @@ class _Worker:
             answer: dict[str, Any] = json.loads(line)
             return answer
         if time.monotonic() - asked < request["seconds"]:
-            raise PageError("crashes the extraction of its text")
+            most = f"needs more than {request['megabytes']} MB of memory"
+            raise PageError(f"breaks the extraction of its text, or {most}")
         raise PageError(f"has no text that could be extracted within {request['seconds']:g} s")
 
     def kill(self) -> None:

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
 from difflib import SequenceMatcher
 from functools import cache
@@ -21,8 +22,8 @@ _FOLDER = Path(__file__).parent
 _CITED = re.compile(
     r"\b(?:docs?|documents?)\.?\s+\d+(?:(?:,|\s+and|,\s+and)\s+\d+)*", re.IGNORECASE
 )
-_DIFFED_WORDS = 4000
-"""In both texts together; comparing takes their product."""
+_DIFFED_PAIRS = 100_000
+"""Of equal words in two texts. Comparing looks at each pair, and at some of them many times."""
 
 
 def markdown(text: str) -> Any:
@@ -56,8 +57,9 @@ def word_diff(before: str, after: str) -> Any:
     """Deletions and insertions, word by word; empty where the texts are too long."""
     from markupsafe import Markup, escape
 
-    old, new = (re.findall(r"\S+|\s+", shown(text)) for text in (before, after))
-    if len(old) + len(new) > _DIFFED_WORDS:
+    old, new = (re.findall(r"\s*\S+|\s+", shown(text)) for text in (before, after))
+    counted = Counter(new)
+    if sum(counted[word] for word in old) > _DIFFED_PAIRS:
         return Markup("")
 
     def parts() -> Iterator[Any]:
