@@ -1,7 +1,9 @@
 """The benchmarks by name: a new one is its folder, and a line here."""
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.definition import Benchmark, Form
 
 __all__ = ["BENCHMARKS", "Entry", "open_benchmark", "usual_methods"]
+
+_log = logging.getLogger(__name__)
 
 _FOLDERS = (
     "truthfulqa",
@@ -31,9 +35,22 @@ def _entries(folder: str) -> tuple[Entry, ...]:
     return getattr(module, "ENTRIES", None) or (module.ENTRY,)
 
 
-BENCHMARKS: Mapping[str, Entry] = {
-    entry.name: entry for folder in _FOLDERS for entry in _entries(folder)
-}
+def _installed() -> Iterator[Entry]:
+    """The benchmarks of other packages, by entry points of the group ``conflictscore.benchmarks``.
+
+    One that cannot be imported is left out, so that the others can be run.
+    """
+    for point in entry_points(group="conflictscore.benchmarks"):
+        try:
+            yield point.load()
+        except Exception as error:  # noqa: BLE001 - a package of somebody else may raise anything
+            _log.warning(
+                "the benchmark %s cannot be imported (%s): %s", point.name, point.value, error
+            )
+
+
+_own = {entry.name: entry for folder in _FOLDERS for entry in _entries(folder)}
+BENCHMARKS: Mapping[str, Entry] = {**{entry.name: entry for entry in _installed()}, **_own}
 
 
 def usual_methods(offered: Sequence[str]) -> list[str]:

@@ -28,6 +28,7 @@ from conflictscore.benchmarks.harness.manifest import (
     differences,
     read_manifest,
 )
+from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.harness.records import Question, StepRecord
 from conflictscore.benchmarks.json_lines import decoded, fault_in_words, read_json_lines
 from conflictscore.errors import InputError
@@ -94,7 +95,7 @@ class RunStore:
                 raise InputError(
                     f"{folder}: no run can be written there ({error.strerror}); give another folder"
                 ) from None
-            begun, held = read_manifest(folder / _MANIFEST), _read_questions(folder)
+            begun, held = _read_begun(folder), _read_questions(folder)
             _refuse_another_run(folder, (begun, held), (manifest, questions))
             path = folder / _RECORDS
             file = RecordFile(path, is_half=no_json, kept="what was recorded so far")
@@ -119,7 +120,7 @@ class RunStore:
         Half a line at the end of its records is left out, with a note.
         """
         folder = Path(folder)
-        manifest, questions = read_manifest(folder / _MANIFEST), _read_questions(folder)
+        manifest, questions = _read_begun(folder), _read_questions(folder)
         lines = RecordLines(folder / _RECORDS, is_half=no_json)
         try:
             records = list(_records(lines, questions))
@@ -217,6 +218,19 @@ def _begin(folder: Path, manifest: Manifest, questions: Sequence[Question]) -> N
         )
     write_whole(folder / _QUESTIONS, "".join(f"{json.dumps(q.to_json())}\n" for q in questions))
     write_whole(folder / _MANIFEST, json.dumps(manifest.to_json(), indent=2) + "\n")
+
+
+def _read_begun(folder: Path) -> Manifest:
+    """The manifest of a run whose methods are all known."""
+    manifest = read_manifest(folder / _MANIFEST)
+    for name in manifest.configuration.get("methods", ()):
+        if name not in METHODS:
+            raise InputError(
+                f"{folder}: the run has the method {name!r}, which is not known here; nothing is"
+                " damaged: install the package that brings it, with an entry point"
+                f" conflictscore.methods called {name}"
+            )
+    return manifest
 
 
 def _read_questions(folder: Path) -> tuple[Question, ...]:

@@ -1,10 +1,12 @@
 """The methods of benchmark runs by name, in the order of tables.
 
 A method is an object in a module of this package and a line here. The line says all that help and
-records need, so that the module is imported only where the method is run or reported.
+records need, so that the module is imported only where the method is run or reported. Installed
+packages add methods by entry points of the group ``conflictscore.methods``.
 """
 
 from functools import cache
+from importlib.metadata import entry_points
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -149,6 +151,12 @@ METHODS: dict[str, MethodEntry] = {
         usual=True,
     ),
 }
+
+for _point in entry_points(group="conflictscore.methods"):
+    _package = _point.dist.name if _point.dist else _point.module
+    METHODS.setdefault(
+        _point.name, MethodEntry(f"a method of {_package}", _point.value, common=True)
+    )
 
 COMMON_METHODS = tuple(name for name, entry in METHODS.items() if entry.common)
 """The methods that every benchmark can be run with."""
