@@ -192,8 +192,8 @@ class Settings:
         Rule(
             "a name of LABELERS, such as json or cascade:certain=0.9, or a labeler", check_labeler
         ),
-        "Labeler that judges pairs of claim and document. Default: json; on the local model cascade"
-        " (choice without the extra [nli]).",
+        "Labeler that judges pairs of claim and document. Default: json; on the local model nli"
+        " (choice without the extra [nli], and for claims in scripts that nli does not read).",
     )
     prompts: "PromptSet" = _setting(
         None,

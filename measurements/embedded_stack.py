@@ -118,7 +118,7 @@ def played(
         for group in dict.fromkeys(group for group, _ in pairs.places):
             claim = Claim(number=1, text=group.claim)
             said: list[EvidenceLabel] = []
-            await cascade.label_all(
+            await cascade.label_in_stages(
                 [(claim, document) for document in group.shown], UsageMeter(), said.append
             )
             found.update({(group.set, group.id, one.document): one.label for one in said})

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.calibration import Calibration
+from conflictscore.labelers.nli.pitfalls import number_replaced
 from conflictscore.labelers.protocol import Labeler, Pair, supports_script
-from conflictscore.labelers.verdicts import judging
+from conflictscore.labelers.verdicts import judge
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.scripts import script_of
 from conflictscore.storage.cache import ContentCache
-from conflictscore.threads import together
 
 __all__ = ["WORDS", "Cascade", "Thresholds", "open_cascade"]
 
@@ -77,7 +77,8 @@ class Cascade:
 
     So a verdict may change with the documents beside it, and is found anew each time. Cached are
     the verdicts of the cheap labeler and of the judge, each under its own identity. A pair that the
-    judge could not label is UNLABELLED, whatever the cheap labeler said of it.
+    judge could not label is UNLABELLED, whatever the cheap labeler said of it. SUPPORTS of the
+    judge does not count where the document has another number in place of the claim's.
     """
 
     def __init__(
@@ -136,16 +137,11 @@ class Cascade:
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
-        verdict = await self._cheap.label(claim, document, meter)
-        if (settled := self._settled((claim, document), verdict)) is not None:
+        cheap = await self._cheap.label(claim, document, meter)
+        if (settled := self._settled((claim, document), cheap)) is not None:
             return settled
-        return _decided_by(self._judge, await self._judge.label(claim, document, meter))
-
-    async def label_all(
-        self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
-    ) -> None:
-        """Judge many; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
-        await self.label_in_stages(pairs, meter, on_label)
+        judged = await self._judge.label(claim, document, meter)
+        return self._believed((claim, document), cheap, judged)
 
     async def label_in_stages(
         self,
@@ -155,12 +151,13 @@ class Cascade:
         cache: ContentCache | None = None,
     ) -> None:
         """Judge many; see :class:`~conflictscore.labelers.protocol.StagedLabeler`."""
-        judge = self._judge
         at = {(claim.number, document.number): (claim, document) for claim, document in pairs}
         hard, sides = dict(at), dict[_Place, EvidenceLabel]()
+        cheap: dict[_Place, EvidenceLabel] = {}
 
         def take_cheap(verdict: EvidenceLabel) -> None:
             place = (verdict.claim, verdict.document)
+            cheap[place] = verdict
             if (settled := self._settled(at[place], verdict)) is None:
                 return
             del hard[place]
@@ -172,13 +169,14 @@ class Cascade:
         judged: list[EvidenceLabel] = []
 
         def take_judged(verdict: EvidenceLabel) -> None:
-            judged.append(verdict)
-            on_label(_decided_by(judge, verdict))
+            place = (verdict.claim, verdict.document)
+            judged.append(self._believed(at[place], cheap[place], verdict))
+            on_label(judged[-1])
 
-        await _ask(self._cheap, pairs, take_cheap, meter, cache)
+        await judge(self._cheap, pairs, take_cheap, meter, cache)
         try:
             while True:
-                for place in _deciding(sides.values(), judged):
+                for place in _deciding(sides.values(), judged) if any(self._thresholds) else ():
                     del sides[place]
                     hard[place] = at[place]
                 if not hard:
@@ -186,7 +184,7 @@ class Cascade:
                 awaited = {claim for claim, _ in hard}
                 for place in [place for place in sides if place[0] not in awaited]:
                     on_label(sides.pop(place))
-                await _ask(judge, [*hard.values()], take_judged, meter, cache)
+                await judge(self._judge, [*hard.values()], take_judged, meter, cache)
                 hard.clear()
         finally:  # they are kept even where the budget or the time ends with the judge
             for verdict in sides.values():
@@ -199,6 +197,20 @@ class Cascade:
         if verdict.label is Label.IRRELEVANT and _share_no_word(*pair):
             return verdict.model_copy(update={"stage": WORDS})
         return None
+
+    def _believed(self, pair: Pair, cheap: EvidenceLabel, judged: EvidenceLabel) -> EvidenceLabel:
+        """The judge's verdict, or the cheap one where the judge overlooks another number.
+
+        A small judge says SUPPORTS of most documents on the topic, whatever year they give.
+        """
+        claim, document = pair
+        if (
+            judged.label is Label.SUPPORTS
+            and cheap.label is not Label.UNLABELLED
+            and number_replaced(claim.text, f"{document.title} {document.text}")
+        ):
+            return _decided_by(self._cheap, cheap)
+        return _decided_by(self._judge, judged)
 
 
 def _deciding(cheap: Collection[EvidenceLabel], judged: Sequence[EvidenceLabel]) -> list[_Place]:
@@ -217,18 +229,6 @@ def _deciding(cheap: Collection[EvidenceLabel], judged: Sequence[EvidenceLabel])
         sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(place)
     opposed = (side for both in sides.values() if len(both) == 2 for side in both.values())
     return [side[0] for side in opposed if len(side) == 1 and side[0] is not None]
-
-
-async def _ask(
-    labeler: Labeler,
-    pairs: Sequence[Pair],
-    tell: Callable[[EvidenceLabel], None],
-    meter: UsageMeter,
-    cache: ContentCache | None,
-) -> None:
-    async with together() as start:
-        for work in await judging(labeler, pairs, tell, meter=meter, cache=cache):
-            start(work)
 
 
 def _decided_by(labeler: Labeler, verdict: EvidenceLabel) -> EvidenceLabel:

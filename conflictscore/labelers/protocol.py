@@ -79,7 +79,7 @@ class TableLabeler(Labeler, Protocol):
 
 
 @runtime_checkable
-class StagedLabeler(TableLabeler, Protocol):
+class StagedLabeler(Labeler, Protocol):
     """A labeler whose verdict on a pair depends on the other pairs of its claim.
 
     So its own verdicts cannot be kept by the pair's content. Those of its stages can.
@@ -92,7 +92,7 @@ class StagedLabeler(TableLabeler, Protocol):
         on_label: Callable[[EvidenceLabel], None],
         cache: ContentCache | None = None,
     ) -> None:
-        """Judge pairs as ``label_all`` does, with the verdicts of each stage kept in the cache."""
+        """Judge pairs as ``TableLabeler.label_all`` does, with each stage's verdicts cached."""
 
 
 LabelerFactory = Callable[[LanguageModel, PromptSet], Labeler]

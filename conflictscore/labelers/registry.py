@@ -91,7 +91,8 @@ LABELERS: Mapping[str, LabelerKind] = {
         options={"calibration": Path},
     ),
     "nli": LabelerKind(
-        "a small model for inference, bundled or your own, reads each document in windows",
+        "a small model for inference, bundled or your own, reads each document in windows; the"
+        " default on local models",
         "nli.by_claim:open_nli_by_claim",
         needs="nothing",
         options={"model": str, "calibration": Path},
@@ -99,7 +100,7 @@ LABELERS: Mapping[str, LabelerKind] = {
     ),
     "cascade": LabelerKind(
         "nli and words settle the easy pairs, and the model judges the others, a local one by"
-        " choice and another by json; the default on local models",
+        " choice and another by json",
         "cascade:open_cascade",
         needs="judge",
         options={"model": str, "certain": _share, "calibration": Path},
@@ -125,23 +126,25 @@ def make_labeler(
 
     Args:
         labeler: A name of ``LABELERS``, a labeler, or what makes one; None for ``json``, and on the
-            local model for ``cascade``, with ``nli-mpnet`` where that was fetched, or ``choice``
-            where the extra ``nli`` is not installed. A cascade without a judge gets
-            :func:`default_judge`.
+            local model for ``nli`` (``nli-mpnet`` where that was fetched), with ``choice`` for
+            scripts that it does not read and where the extra ``nli`` is not installed. A cascade
+            without a judge gets :func:`default_judge`.
         model: The model that judges.
         prompts: The templates.
 
     Raises:
         ConfigurationError: The name is unknown, or what the labeler needs is missing.
     """
-    from conflictscore.labelers.cascade import Cascade
+    from conflictscore.labelers.cascade import Cascade, Thresholds
     from conflictscore.labelers.nli.adapted import NLI_MPNET
+    from conflictscore.labelers.nli.by_claim import open_nli_by_claim
 
     if labeler is None:
         if not (model.is_local and nli_is_installed()):
             return default_judge(model, prompts)
         larger = NLI_MPNET.name if NLI_MPNET.fetched() else None
-        labeler = LABELERS["cascade"].open(model=larger)
+        # The 1.5B model costs accuracy in every stack that asks it (docs/findings/labelers.md).
+        labeler = Cascade(open_nli_by_claim(larger), thresholds=Thresholds.from_score(0))
     if isinstance(labeler, str):
         labeler = open_labeler(labeler)
     if callable(labeler):

@@ -15,9 +15,9 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import neutral
 from conflictscore.records import Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache, content_key
-from conflictscore.threads import Work
+from conflictscore.threads import Work, together
 
-__all__ = ["content_of", "judging", "unlabelled"]
+__all__ = ["content_of", "judge", "judging", "unlabelled"]
 
 _Place = tuple[int, int]
 """Numbers of a claim and a document."""
@@ -78,7 +78,7 @@ async def judging(
             verdict = unlabelled(pair, str(error))
         judged(verdict)
 
-    async def judge_all(labeler: TableLabeler, pairs: Sequence[Pair]) -> None:
+    async def judge_all(labeler: TableLabeler | StagedLabeler, pairs: Sequence[Pair]) -> None:
         reason = _NOT_TOLD
         try:
             if isinstance(labeler, StagedLabeler):
@@ -92,9 +92,22 @@ async def judging(
             judged(unlabelled(pair, reason))
 
     left = list(waiting.values())
-    if left and isinstance(labeler, TableLabeler):
+    if left and isinstance(labeler, TableLabeler | StagedLabeler):
         return [partial(judge_all, labeler, left)]
     return [partial(judge_one, pair) for pair in left]
+
+
+async def judge(
+    labeler: Labeler,
+    pairs: Sequence[Pair],
+    tell: Callable[[EvidenceLabel], None],
+    meter: UsageMeter,
+    cache: ContentCache | None,
+) -> None:
+    """Judge pairs to the end; a stage of a labeler in stages. Arguments as of :func:`judging`."""
+    async with together() as start:
+        for work in await judging(labeler, pairs, tell, meter=meter, cache=cache):
+            start(work)
 
 
 def unlabelled(pair: Pair, reason: str) -> EvidenceLabel:

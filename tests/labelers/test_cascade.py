@@ -14,7 +14,7 @@ from conflictscore.labelers.cascade import Cascade, Thresholds
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.labelers.protocol import Labeler, TableLabeler
+from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.table import label_table
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.usage import UsageMeter
@@ -38,6 +38,7 @@ class Cheap:
         self.name = "cheap"
         self.identity: dict[str, str] | None = {"labeler": "cheap"}
         self.said, self.asked = said, 0
+        self.scripts: frozenset[str] | None = None
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         self.asked += 1
@@ -81,7 +82,9 @@ async def test_whoever_keeps_no_verdicts_has_it_judge_a_table_as_well() -> None:
     judge.name = "judge"
     meter, told = UsageMeter(), list[EvidenceLabel]()
 
-    await Cascade(cheap, judge).label_all([(CLAIM, year) for year in YEARS], meter, told.append)
+    await Cascade(cheap, judge).label_in_stages(
+        [(CLAIM, year) for year in YEARS], meter, told.append
+    )
 
     assert sorted((one.document, one.stage, one.label) for one in told) == [
         (1, "judge", IRRELEVANT),  # alone on its side, once the judge has found the other
@@ -224,7 +227,6 @@ async def test_an_nli_model_and_a_judge_of_many_pairs_work_together(tmp_path: Pa
         cascade = Cascade(
             nli, BatchJudge(calling(server), PROMPTS, "matrix"), Thresholds(0.8, 0.8, 1.0)
         )
-        assert isinstance(cascade, TableLabeler)
         rows = await label_table(cascade, claims, documents, meter=UsageMeter())
     stages = [[pair.stage for pair in row.labels] for row in rows]
     assert stages[0][0] == "nli(small-nli)"
@@ -344,6 +346,17 @@ async def test_a_conflict_that_comes_up_with_the_judge_has_its_other_side_looked
     found, world = await decided(Cheap((SUPPORTS, 0.99), (IRRELEVANT, 0.5)))
     assert found == [("json(test-model)", SUPPORTS), ("json(test-model)", CONTRADICTS)]
     assert world.asked["label"] == 2
+
+
+async def test_where_every_score_counts_the_judge_gets_what_the_cheap_labeler_cannot_read() -> None:
+    cheap = Cheap((SUPPORTS, 0.4), (CONTRADICTS, 0.4))
+    found, world = await decided(cheap, certain=Thresholds.from_score(0))
+    assert found == [("cheap", SUPPORTS), ("cheap", CONTRADICTS)]
+    assert not world.asked
+    cheap.scripts = frozenset({"LATIN"})
+    lit = claim("灯塔在一八七一年点亮。")
+    found, _ = await decided(cheap, claims=[lit], certain=Thresholds.from_score(0))
+    assert {stage for stage, _ in found} == {"json(test-model)"}
 
 
 async def test_where_the_budget_ends_what_stands_without_the_judge_is_told() -> None:

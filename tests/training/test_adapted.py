@@ -187,7 +187,7 @@ def test_once_fetched_it_is_what_local_models_ask_first(adapted: AdaptedModel) -
     assert before == "cascade(nli(minilm), choice(test-model))"
     assert after.name == "cascade(nli(nli-mpnet), choice(test-model))"
     assert after.identity is not None
-    assert after.identity["certain"] == Thresholds.of("nli-mpnet")._asdict()
+    assert after.identity["certain"] == Thresholds.from_score(0)._asdict()
 
 
 def test_narrow_matrices_give_the_change_back_as_far_as_their_rank_goes() -> None:

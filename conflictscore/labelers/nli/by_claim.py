@@ -1,4 +1,4 @@
-"""Conflicts decided by the claim: what the bundled NLI model says of all documents of a claim.
+"""Conflicts decided by the claim, from the NLI model's verdicts on all its documents.
 
 A conflict hangs on two pairs, one on each side. Labels that are chosen pair by pair miss many: a
 document with probabilities .45 and .50 for SUPPORTS and IRRELEVANT does not support, however surely
@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from conflictscore.labelers.calibration import Calibration
+from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.nli.labeler import NliLabeler, open_nli
 from conflictscore.labelers.protocol import Labeler, Pair
-from conflictscore.labelers.verdicts import judging
+from conflictscore.labelers.verdicts import judge
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
-from conflictscore.threads import together
 
 __all__ = ["LEAST_PRODUCT", "PAIR", "NliByClaim", "decided_by_claim", "open_nli_by_claim"]
 
@@ -110,12 +110,6 @@ class NliByClaim:
         """Log-probabilities before calibration; see :meth:`NliLabeler.logprobs`."""
         return await self.nli.logprobs(claim, document, meter)
 
-    async def label_all(
-        self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
-    ) -> None:
-        """Judge many; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
-        await self.label_in_stages(pairs, meter, on_label)
-
     async def label_in_stages(
         self,
         pairs: Sequence[Pair],
@@ -143,9 +137,7 @@ class NliByClaim:
                 on_label(verdict)
 
         try:
-            async with together() as start:
-                for work in await judging(self.nli, pairs, collect, meter=meter, cache=cache):
-                    start(work)
+            await judge(self.nli, pairs, collect, meter, cache)
         finally:  # labels of claims that were not finished stand too
             for of_claim in waiting.values():
                 tell(of_claim)
@@ -156,11 +148,10 @@ def open_nli_by_claim(
 ) -> Labeler:
     """Open the NLI labeler of a run by the option names of ``LABELERS``.
 
-    Conflicts are decided by the claim with the bundled model alone: for ``nli-mpnet`` no gain was
-    measured, and of a model of the user's nothing is known.
+    Conflicts are decided by the claim with our own models: of a user's nothing is known.
 
     Raises:
         ConfigurationError: The extra ``nli`` or a file is missing, or the model does not fit.
     """
     nli = open_nli(model, calibration)
-    return NliByClaim(nli) if model is None else nli
+    return NliByClaim(nli) if model in (None, NLI_MPNET.name) else nli

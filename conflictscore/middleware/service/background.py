@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from conflictscore.labelers.cascade import Cascade
-from conflictscore.labelers.protocol import Labeler, TableLabeler
+from conflictscore.labelers.protocol import Labeler, StagedLabeler, TableLabeler
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel
 
@@ -85,7 +85,9 @@ def paced(labeler: Labeler, gap: float) -> Labeler:
     """
     if isinstance(labeler, Cascade):
         return labeler.with_each(lambda one: paced(one, gap))
-    return labeler if isinstance(labeler, TableLabeler) else PacedLabeler(labeler, gap)
+    return (
+        labeler if isinstance(labeler, TableLabeler | StagedLabeler) else PacedLabeler(labeler, gap)
+    )
 
 
 class PacedLabeler:

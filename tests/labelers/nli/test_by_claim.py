@@ -95,7 +95,7 @@ async def test_verdicts_are_cached_by_pair_and_decided_anew(
     cache.close()
 
 
-def test_only_the_bundled_model_decides_by_the_claim(tmp_path: Path) -> None:
+def test_a_model_of_the_user_does_not_decide_by_the_claim(tmp_path: Path) -> None:
     assert isinstance(open_nli_by_claim(), NliByClaim)
     own = open_nli_by_claim(make_nli_model(tmp_path / "small-nli"))
     assert isinstance(own, NliLabeler)
