@@ -1,16 +1,14 @@
-"""Write what was learned of MPNet as a folder that stands beside MPNet's own file.
+"""Write what was learned of MPNet as the folder that comes with the package.
 
-The folder gets ``model.onnx``, of a few megabytes: the graph, and for each matrix two narrow ones
-of 8 bits whose product is added to it. The wide ones stay where they are, in the checkpoint's
-file, which the graph names ``model.onnx.data``. So the package carries what was learned, and the
-rest is fetched.
+The folder gets ``learned.npz``: for each matrix two narrow ones of 8 bits, whose product is added
+to the checkpoint's when that is fetched (``conflictscore.labelers.nli.adapted``), and
+``model.onnx``, the graph that reads the sums in blocks of 8 bits.
 """
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import ZipFile
 
 import click
 import numpy as np
@@ -18,7 +16,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from conflictscore.labelers.nli.adapted import DATA_FILE, FOLDER, MPNET
+from conflictscore.labelers.nli.adapted import BLOCK, DATA_FILE, LEARNED, MPNET, aligned
 from conflictscore.storage.fetching import fetch_with_bar, fetched
 from training.encoder_files import open_mpnet
 from training.export import write_config
@@ -30,6 +28,8 @@ __all__ = ["Narrow", "main", "narrowed", "write_adapted"]
 _OWN = ("q", "k", "v")
 _MOST = 127
 """The largest number of 8 bits."""
+_ZERO = 128
+"""In 8 bits without a sign."""
 
 
 class Narrow(NamedTuple):
@@ -63,89 +63,73 @@ def narrowed(change: NDArray[Any], rank: int) -> Narrow:
     )
 
 
-class _Places(NamedTuple):
-    """Where the tensors of a safetensors file are."""
+class _Packed(Writer):
+    """Writes a graph whose large matrices stand in 8 bits in ``DATA_FILE``."""
 
-    entries: Mapping[str, Any]
-    begin: int
-
-    @classmethod
-    def of(cls, archive: Path) -> "_Places":
-        """Read from the archive that the file comes in."""
-        with ZipFile(archive) as packed, packed.open(f"{FOLDER}/model.safetensors") as file:
-            length = int.from_bytes(file.read(8), "little")
-            return cls(json.loads(file.read(length)), 8 + length)
-
-
-class _Beside(Writer):
-    """Writes a graph whose wide matrices stay in the checkpoint's file."""
-
-    def __init__(self, weights: Weights, places: _Places, narrow: Mapping[str, Narrow]) -> None:
+    def __init__(self, weights: Weights) -> None:
         super().__init__(weights)
-        self._places, self._narrow = places, narrow
+        self.order: dict[str, list[str]] = {}
+        self.bytes = 0
+        """Of ``DATA_FILE`` so far."""
 
-    def trained(self, name: str) -> str:
-        """A table of the embeddings is the checkpoint's, and all else is part of the model."""
-        if name not in ("words", "positions"):
-            return super().trained(name)
-        first = MPNET_FIRST_POSITION if name == "positions" else 0
-        return self._outside(name, f"embeddings.{name[:-1]}_embeddings.weight", first)
+    def rows(self, name: str, places: str) -> str:
+        """Rows of a table of the checkpoint."""
+        if name == "positions":
+            first = self.constant("first_position", np.array(MPNET_FIRST_POSITION, np.int64))
+            places = self.add("Add", [places, first], "places/of_table")
+        outputs, inputs = self.weights[name].shape
+        unused = MPNET_FIRST_POSITION if name == "positions" else 0
+        table = f"embeddings.{name[:-1]}_embeddings.weight"
+        blocks, scale = self._outside(name, [table], outputs + unused, inputs)
+        small = self.add("Gather", [blocks, places], f"{name}/small")
+        signed = self.add("Cast", [small], f"{name}/cast", to=TensorProto.FLOAT)
+        zero = self.constant("zero/8", np.array(_ZERO, np.float32))
+        centred = self.add("Sub", [signed, zero], f"{name}/centred")
+        scales = self.add("Gather", [scale, places], f"{name}/scales")
+        last = self.constant("axis/last", np.array([-1], np.int64))
+        wide = self.add("Unsqueeze", [scales, last], f"{name}/wide")
+        scaled = self.add("Mul", [centred, wide], f"{name}/scaled")
+        # Blocks become a row again; what fills up the last one is cut off.
+        kept = [0, 0, -1] if name == "words" else [0, -1]
+        flat = self.constant(f"shape/{name}", np.array(kept, np.int64))
+        found = self.add("Reshape", [scaled, flat], f"{name}/flat")
+        if not inputs % BLOCK:
+            return found
+        zero_at = self.constant("shape/from", np.array([0], np.int64))
+        end = self.constant("shape/inputs", np.array([inputs], np.int64))
+        return self.add("Slice", [found, zero_at, end, last], f"{name}/out")
 
     def linear(self, name: str, x: str) -> str:
-        """Products with the wide matrices, one after the other, and with the narrow ones."""
+        """A matrix product, with the matrix in 8 bits where it is a layer's, and a bias."""
         if not name.startswith("layer."):
             return super().linear(name, x)
-        products = [
-            self._product(f"{name}/{place}", x, checkpoint)
-            for place, checkpoint in enumerate(_in_checkpoint(name))
-        ]
-        wide = products[0]
-        if len(products) > 1:
-            wide = self.add("Concat", products, f"{name}/wide", axis=-1)
-        if name in self._narrow:
-            wide = self.add("Add", [wide, self._through(name, x)], f"{name}/adapted")
-        return self.add("Add", [wide, self.trained(f"{name}.bias")], f"{name}/out")
-
-    def _through(self, name: str, x: str) -> str:
-        """The products with the narrow matrices, which become floats when the model is loaded."""
-        narrow = self._narrow[name]
-        for kind, small in (("down", narrow.down), ("up", narrow.up)):
-            constant = self.constant(f"{name}.{kind}", small.T)
-            matrix = self.add("Cast", [constant], f"{name}/{kind}", to=TensorProto.FLOAT)
-            x = self.add("MatMul", [x, matrix], f"{name}/{kind}/product")
-            if kind == "down":
-                scale = self.constant(f"{name}.scale", narrow.scale)
-                x = self.add("Mul", [x, scale], f"{name}/scaled")
-        return x
-
-    def _product(self, name: str, x: str, checkpoint: str) -> str:
-        """With a matrix that the file has the other way round, which only ``Gemm`` reads so."""
-        matrix = self._outside(f"{name}.weight", f"{checkpoint}.weight")
-        outputs, inputs = self._places.entries[f"{checkpoint}.weight"]["shape"]
-        flat = self.constant(f"flat/{inputs}", np.array([-1, inputs], np.int64))
-        rows = self.add("Reshape", [x, flat], f"{name}/rows")
-        product = self.add("Gemm", [rows, matrix], f"{name}/gemm", transB=1)
-        shape = self.add("Shape", [x], f"{name}/shape", end=2)
-        last = self.constant(f"last/{outputs}", np.array([outputs], np.int64))
-        wanted = self.add("Concat", [shape, last], f"{name}/wanted", axis=0)
-        return self.add("Reshape", [product, wanted], f"{name}/product")
-
-    def _outside(self, name: str, checkpoint: str, first: int = 0) -> str:
-        """A tensor of the checkpoint, without its first rows."""
-        entry = self._places.entries[checkpoint]
-        rows, *rest = entry["shape"]
-        start, end = entry["data_offsets"]
-        start += first * (end - start) // rows
-        found = onnx.TensorProto(
-            name=name,
-            data_type=TensorProto.FLOAT,
-            dims=[rows - first, *rest],
-            data_location=TensorProto.EXTERNAL,
+        outputs, inputs = self.weights[f"{name}.weight"].shape
+        blocks, scale = self._outside(name, _in_checkpoint(name), outputs, inputs)
+        settings = {"K": inputs, "N": outputs, "bits": 8, "block_size": BLOCK, "accuracy_level": 4}
+        product = self.add(
+            "MatMulNBits", [x, blocks, scale], f"{name}/product", domain="com.microsoft", **settings
         )
-        where = {"location": DATA_FILE, "offset": self._places.begin + start, "length": end - start}
+        return self.add("Add", [product, self.trained(f"{name}.bias")], f"{name}/out")
+
+    def _outside(self, name: str, parts: list[str], rows: int, inputs: int) -> tuple[str, str]:
+        """The blocks and the scales of a matrix, after those before it."""
+        self.order[name] = parts
+        blocks = -(-inputs // BLOCK)
+        return (
+            self._external(f"{name}.blocks", TensorProto.UINT8, [rows, blocks, BLOCK]),
+            self._external(f"{name}.scales", TensorProto.FLOAT, [rows, blocks], 4),
+        )
+
+    def _external(self, name: str, kind: int, dims: list[int], each: int = 1) -> str:
+        found = TensorProto(
+            name=name, data_type=kind, dims=dims, data_location=TensorProto.EXTERNAL
+        )
+        size = each * int(np.prod(dims))
+        where = {"location": DATA_FILE, "offset": self.bytes, "length": size}
         for key, value in where.items():
             found.external_data.add(key=key, value=str(value))
         self.constants[name] = found
+        self.bytes += aligned(size)
         return name
 
 
@@ -158,7 +142,7 @@ def _in_checkpoint(name: str) -> list[str]:
         "inner": ["intermediate.dense"],
         "output": ["output.dense"],
     }[kind]
-    return [f"encoder.layer.{layer}.{part}" for part in parts]
+    return [f"encoder.layer.{layer}.{part}.weight" for part in parts]
 
 
 def write_adapted(trained: Weights, archive: Path, folder: Path, *, rank: int) -> float:
@@ -186,11 +170,29 @@ def write_adapted(trained: Weights, archive: Path, folder: Path, *, rank: int) -
         found = narrow[place] = narrowed(change, rank)
         rest = np.linalg.norm(change - found.product()) / np.linalg.norm(change)
         left_out = max(left_out, float(rest))
-    folder.mkdir(parents=True, exist_ok=True)
-    writer = _Beside(trained, _Places.of(archive), narrow)
-    onnx.save(onnx_graph(trained, pooling="mean", writer=writer), folder / "model.onnx")
-    write_config(trained, folder)
+    write_learned(trained, narrow, folder)
     return left_out
+
+
+def write_learned(trained: Weights, narrow: Mapping[str, Narrow], folder: Path) -> int:
+    """Write a folder whose matrices are the checkpoint's with these products.
+
+    Returns:
+        Bytes that ``DATA_FILE`` will have.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    writer = _Packed(trained)
+    model = onnx_graph(trained, pooling="mean", writer=writer)
+    model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    onnx.save(model, folder / "model.onnx")
+    learned: dict[str, NDArray[Any]] = {
+        f"{name}.{kind}": matrix
+        for name, one in narrow.items()
+        for kind, matrix in one._asdict().items()
+    }
+    np.savez_compressed(folder / LEARNED, order=np.array(json.dumps(writer.order)), **learned)
+    write_config(trained, folder)
+    return writer.bytes
 
 
 @click.command(help=__doc__)
@@ -201,11 +203,8 @@ def main(file: Path, out: Path, rank: int) -> None:
     """Write the folder; MPNet is fetched if need be."""
     archive = fetched(MPNET) or fetch_with_bar(MPNET)
     left_out = write_adapted(load(file), archive, out, rank=rank)
-    size = (out / "model.onnx").stat().st_size
-    click.echo(
-        f"{out / 'model.onnx'} has {size / 1e6:.1f} MB and leaves out at most {left_out:.1%} of"
-        " a matrix's change"
-    )
+    size = sum(file.stat().st_size for file in out.iterdir())
+    click.echo(f"{out} has {size / 1e6:.1f} MB and leaves out at most {left_out:.1%} of a change")
 
 
 if __name__ == "__main__":

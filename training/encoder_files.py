@@ -1,6 +1,5 @@
 """Encoders to start from: their downloads, and how their files are read."""
 
-import json
 from pathlib import Path
 from typing import NamedTuple
 from zipfile import ZipFile
@@ -8,7 +7,7 @@ from zipfile import ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from conflictscore.labelers.nli.adapted import FOLDER
+from conflictscore.labelers.nli.adapted import FOLDER, float_tensors
 from conflictscore.storage.weights import Weights, Wheel
 
 __all__ = ["MINILM", "ModelFile", "open_minilm", "open_mpnet"]
@@ -47,7 +46,7 @@ class ModelFile(NamedTuple):
 def open_minilm(path: Path) -> ModelFile:
     """Open a file whose digest is that of ``MINILM``."""
     content = np.memmap(path, np.uint8, "r")
-    return ModelFile(_float_tensors(content), content[_MODEL.size :].tobytes().decode())
+    return ModelFile(float_tensors(content), content[_MODEL.size :].tobytes().decode())
 
 
 def open_mpnet(path: Path) -> ModelFile:
@@ -55,20 +54,4 @@ def open_mpnet(path: Path) -> ModelFile:
     with ZipFile(path) as archive:
         content = np.frombuffer(archive.read(f"{FOLDER}/model.safetensors"), np.uint8)
         tokenizer = archive.read(f"{FOLDER}/tokenizer.json").decode()
-    return ModelFile(_float_tensors(content), tokenizer)
-
-
-def _float_tensors(content: NDArray[np.uint8]) -> dict[str, NDArray[np.float32]]:
-    """The tensors in single precision that safetensors bytes begin with, by name, not copied.
-
-    The format is 8 bytes that say how long the header is, the header as JSON with each tensor's
-    shape and place, and the tensors.
-    """
-    header_end = 8 + int(content[:8].view("<u8")[0])
-    header = json.loads(content[8:header_end].tobytes())
-    tensors = {}
-    for name, entry in header.items():
-        if entry.get("dtype") == "F32":
-            start, end = (header_end + offset for offset in entry["data_offsets"])
-            tensors[name] = content[start:end].view("<f4").reshape(entry["shape"])
-    return tensors
+    return ModelFile(float_tensors(content), tokenizer)

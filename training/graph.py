@@ -43,6 +43,10 @@ class Writer:
         """A tensor of the weights, as it is."""
         return self.constant(name, self.weights[name].astype(np.float32))
 
+    def rows(self, name: str, places: str) -> str:
+        """Rows of a table."""
+        return self.add("Gather", [self.trained(name), places], f"{name}/out")
+
     def linear(self, name: str, x: str) -> str:
         """A matrix product and a bias."""
         matrix = self.constant(f"{name}.weight", self.weights[f"{name}.weight"].astype("f4").T)
@@ -131,11 +135,10 @@ def _places(w: Writer) -> str:
 
 
 def _embedded(w: Writer, places: str) -> str:
-    words = w.add("Gather", [w.trained("words"), "input_ids"], "words/out")
-    positions = w.add("Gather", [w.trained("positions"), places], "positions/out")
+    words, positions = w.rows("words", "input_ids"), w.rows("positions", places)
     if "sides" not in w.weights:
         return w.add("Add", [words, positions], "embedded")
-    sides = w.add("Gather", [w.trained("sides"), "token_type_ids"], "sides/out")
+    sides = w.rows("sides", "token_type_ids")
     return w.add("Add", [w.add("Add", [words, sides], "words+sides"), positions], "embedded")
 
 

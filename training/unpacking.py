@@ -12,17 +12,18 @@ from onnx import numpy_helper
 
 from training.distances import buckets
 from training.plan import Pooling
-from training.weights import Weights
+from training.weights import MPNET_FIRST_POSITION, Weights
 
 __all__ = ["unpacked"]
 
 _ARRANGED = re.compile(
-    r"(shape|part|axis|flat|last)/.*|scale|axes|unit|far|one|zero|first|last|most"
+    r"(shape|part|axis|zero)/.*|scale|axes|unit|far|one|zero|first|first_position|last|most"
     r"|.*_(scale|zero_point)"
 )
 """Names of constants of the graph that are no weights."""
-_NARROW = (".down", ".scale", ".up")
-_WIDE = re.compile(r"(layer\.\d+\.\w+)/\d+\.weight")
+_PACKED = (".blocks", ".scales")
+_ZERO = 128
+"""The 8 bits of 0."""
 _LINEAR = ("attention", "attended", "inner", "output", "head")
 
 
@@ -30,17 +31,16 @@ def unpacked(path: Path) -> tuple[Weights, Pooling]:
     """The weights of a model that training wrote, and what its head reads.
 
     Those of ``training.export`` are the rounded ones: a matrix product differs from the exported
-    model's by what that rounds of its inputs. Those of ``training.adapted`` are MPNet's with what
-    was learned of them.
+    model's by what that rounds of its inputs. Those of ``training.adapted`` are rounded too.
 
     Raises:
         ValueError: The file is another model's.
     """
     model = onnx.load(path)
     stored = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
-    found = _with_products(stored)
+    found = _from_blocks(stored)
     for name, value in stored.items():
-        if _ARRANGED.fullmatch(name) or _WIDE.fullmatch(name) or name.endswith(_NARROW):
+        if _ARRANGED.fullmatch(name) or name.endswith(_PACKED):
             continue
         whole = name.removesuffix("_quantized")
         if whole != name:
@@ -58,19 +58,21 @@ def unpacked(path: Path) -> tuple[Weights, Pooling]:
     return found, "cls" if pooled == "Gather" else "mean"
 
 
-def _with_products(stored: Mapping[str, NDArray[Any]]) -> Weights:
-    """Wide matrices of the checkpoint, to which the products of the narrow ones are added."""
-    parts: dict[str, list[NDArray[Any]]] = {}
-    for name, value in stored.items():
-        if matched := _WIDE.fullmatch(name):
-            parts.setdefault(matched[1], []).append(value)
+def _from_blocks(stored: Mapping[str, NDArray[Any]]) -> Weights:
+    """The matrices that are stored in blocks of 8 bits."""
     found: Weights = {}
-    for place, matrices in parts.items():
-        wide = np.concatenate(matrices)
-        if f"{place}.up" in stored:
-            down, scale, up = (stored[place + kind].astype(np.float32) for kind in _NARROW)
-            wide = wide + (up.T * scale) @ down.T
-        found[f"{place}.weight"] = wide
+    for name, blocks in stored.items():
+        place = name.removesuffix(".blocks")
+        if place == name:
+            continue
+        scales = stored[f"{place}.scales"]
+        matrix = (blocks.astype(np.float32) - _ZERO) * scales[..., None]
+        columns = len(
+            stored[f"{place[:-6]}inner.bias" if place.endswith(".output") else "norm.bias"]
+        )
+        rows = MPNET_FIRST_POSITION if place == "positions" else 0
+        weight = f"{place}.weight" if place.startswith("layer.") else place
+        found[weight] = matrix.reshape(len(blocks), -1)[rows:, :columns]
     return found
 
 

@@ -10,7 +10,7 @@ from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.calibration import Calibration
 from conflictscore.labelers.nli.pitfalls import number_replaced
 from conflictscore.labelers.protocol import Labeler, Pair, supports_script
-from conflictscore.labelers.verdicts import judge
+from conflictscore.labelers.verdicts import judge_all
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.scripts import script_of
@@ -151,6 +151,7 @@ class Cascade:
         cache: ContentCache | None = None,
     ) -> None:
         """Judge many; see :class:`~conflictscore.labelers.protocol.StagedLabeler`."""
+        judge = self._judge
         at = {(claim.number, document.number): (claim, document) for claim, document in pairs}
         hard, sides = dict(at), dict[_Place, EvidenceLabel]()
         cheap: dict[_Place, EvidenceLabel] = {}
@@ -173,7 +174,7 @@ class Cascade:
             judged.append(self._believed(at[place], cheap[place], verdict))
             on_label(judged[-1])
 
-        await judge(self._cheap, pairs, take_cheap, meter, cache)
+        await judge_all(self._cheap, pairs, take_cheap, meter, cache)
         try:
             while True:
                 for place in _deciding(sides.values(), judged) if any(self._thresholds) else ():
@@ -184,7 +185,7 @@ class Cascade:
                 awaited = {claim for claim, _ in hard}
                 for place in [place for place in sides if place[0] not in awaited]:
                     on_label(sides.pop(place))
-                await judge(self._judge, [*hard.values()], take_judged, meter, cache)
+                await judge_all(judge, [*hard.values()], take_judged, meter, cache)
                 hard.clear()
         finally:  # they are kept even where the budget or the time ends with the judge
             for verdict in sides.values():

@@ -17,7 +17,7 @@ from conflictscore.records import Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache, content_key
 from conflictscore.threads import Work, together
 
-__all__ = ["content_of", "judge", "judging", "unlabelled"]
+__all__ = ["content_of", "judge_all", "judging", "unlabelled"]
 
 _Place = tuple[int, int]
 """Numbers of a claim and a document."""
@@ -78,7 +78,7 @@ async def judging(
             verdict = unlabelled(pair, str(error))
         judged(verdict)
 
-    async def judge_all(labeler: TableLabeler | StagedLabeler, pairs: Sequence[Pair]) -> None:
+    async def judge_table(labeler: TableLabeler | StagedLabeler, pairs: Sequence[Pair]) -> None:
         reason = _NOT_TOLD
         try:
             if isinstance(labeler, StagedLabeler):
@@ -93,11 +93,11 @@ async def judging(
 
     left = list(waiting.values())
     if left and isinstance(labeler, TableLabeler | StagedLabeler):
-        return [partial(judge_all, labeler, left)]
+        return [partial(judge_table, labeler, left)]
     return [partial(judge_one, pair) for pair in left]
 
 
-async def judge(
+async def judge_all(
     labeler: Labeler,
     pairs: Sequence[Pair],
     tell: Callable[[EvidenceLabel], None],

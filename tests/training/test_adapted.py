@@ -10,12 +10,21 @@ import numpy as np
 import onnx
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conflictscore.cli import main
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.cascade import Thresholds, open_cascade
 from conflictscore.labelers.nli import adapted as module
-from conflictscore.labelers.nli.adapted import DATA_FILE, NLI_MPNET, AdaptedModel
+from conflictscore.labelers.nli.adapted import (
+    BLOCK,
+    DATA_FILE,
+    NLI_MPNET,
+    AdaptedModel,
+    aligned,
+    in_blocks,
+)
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import NliModel, resolve
 from conflictscore.labelers.registry import make_labeler
@@ -62,6 +71,7 @@ def adapted(trained: Weights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     archive = toy_archive(weights_dir(), toy_weights(family="mpnet"))
     content = archive.read_bytes()
     write_adapted(trained, archive, tmp_path / "shipped", rank=RANK)
+    packed = _end_of_data(tmp_path / "shipped")
     with_data = replace(
         NLI_MPNET,
         archive=replace(
@@ -71,6 +81,7 @@ def adapted(trained: Weights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             sha256=sha256(content).hexdigest(),
         ),
         data_bytes=_data_bytes(archive),
+        packed_bytes=packed,
         pair_tokens=96,
         shipped=tmp_path / "shipped",
     )
@@ -82,6 +93,22 @@ def _data_bytes(archive: Path) -> int:
     return ZipFile(archive).getinfo(NLI_MPNET.data).file_size
 
 
+def _end_of_data(shipped: Path) -> int:
+    """Where the last tensor that the graph reads of the data ends, with what fills it up."""
+    return max(aligned(offset + length) for _, offset, length in _outside(shipped))
+
+
+def _outside(shipped: Path) -> list[tuple[str, int, int]]:
+    graph = onnx.load(shipped / "model.onnx", load_external_data=False).graph
+    entries = [
+        {entry.key: entry.value for entry in tensor.external_data}
+        for tensor in graph.initializer
+        if tensor.data_location == onnx.TensorProto.EXTERNAL
+    ]
+    assert {entry["location"] for entry in entries} == {DATA_FILE}
+    return [(entry["location"], int(entry["offset"]), int(entry["length"])) for entry in entries]
+
+
 def test_before_it_is_fetched_the_error_says_how(adapted: AdaptedModel) -> None:
     with pytest.raises(ConfigurationError, match="conflictscore model fetch nli-mpnet"):
         resolve("nli-mpnet")
@@ -90,7 +117,7 @@ def test_before_it_is_fetched_the_error_says_how(adapted: AdaptedModel) -> None:
 def test_it_says_what_the_whole_model_says(
     adapted: AdaptedModel, trained: Weights, tmp_path: Path
 ) -> None:
-    assert adapted.fetch() == resolve("nli-mpnet") == weights_dir() / "nli-mpnet"
+    assert adapted.fetch() == resolve("nli-mpnet") == adapted.folder
     tokenizer = toy_tokenizer(tmp_path, "mpnet")
     export(trained, tmp_path / "whole", tokenizer=tokenizer, pair_tokens=96, pooling="mean")
     (tmp_path / "whole" / "float" / "model.onnx").replace(tmp_path / "whole" / "model.onnx")
@@ -123,7 +150,7 @@ def test_the_labeler_uses_it_by_its_name_and_the_archive_is_not_kept(adapted: Ad
     assert not (weights_dir() / adapted.archive.file_name).exists()
     said = asyncio.run(NliLabeler.open("nli-mpnet").label(CLAIM, DOCUMENT, UsageMeter()))
     assert said.label is not Label.UNLABELLED
-    assert adapted.fetch() == weights_dir() / "nli-mpnet", "nothing is left to fetch"
+    assert adapted.fetch() == adapted.folder, "nothing is left to fetch"
 
 
 def test_a_cascade_of_it_lets_its_verdicts_stand_from_scores_of_its_own(
@@ -158,7 +185,7 @@ def test_the_command_fetches_it_and_the_list_says_where_it_is(adapted: AdaptedMo
     assert "not fetched; conflictscore model fetch nli-mpnet" in listed
     fetched = CliRunner().invoke(main, ["model", "fetch", "nli-mpnet"])
     assert fetched.exit_code == 0, fetched.output
-    assert fetched.stdout.strip() == str(weights_dir() / "nli-mpnet")
+    assert fetched.stdout.strip() == str(adapted.folder)
     assert fetched.stdout in CliRunner().invoke(main, ["model", "list"]).stdout
 
 
@@ -171,7 +198,7 @@ def test_without_a_name_the_command_fetches_all_that_local_models_need(
     monkeypatch.setattr(local, "DEFAULT", model)
     fetched = CliRunner().invoke(main, ["model", "fetch"])
     assert fetched.exit_code == 0, fetched.output
-    paths = [weights_dir() / "toy.gguf", weights_dir() / "nli-mpnet"]
+    paths = [weights_dir() / "toy.gguf", adapted.folder]
     assert fetched.stdout.splitlines() == [str(path) for path in paths]
     assert adapted.fetched()
 
@@ -200,16 +227,46 @@ def test_narrow_matrices_give_the_change_back_as_far_as_their_rank_goes() -> Non
     assert np.linalg.norm(narrower.product() - change) > 0.1 * np.linalg.norm(change)
 
 
-def test_what_is_shipped_reads_tables_that_the_fetched_file_has() -> None:
-    graph = onnx.load(NLI_MPNET.shipped / "model.onnx", load_external_data=False).graph
-    outside = [
-        {entry.key: entry.value for entry in tensor.external_data}
-        for tensor in graph.initializer
-        if tensor.data_location == onnx.TensorProto.EXTERNAL
-    ]
-    assert len(outside) == 2 + 12 * 6, "words, positions and six matrices a layer"
-    for entry in outside:
-        assert entry["location"] == DATA_FILE
-        assert int(entry["offset"]) + int(entry["length"]) <= NLI_MPNET.data_bytes
+def test_what_is_shipped_reads_matrices_of_the_data_that_is_written() -> None:
+    outside = _outside(NLI_MPNET.shipped)
+    assert len(outside) == 2 * (2 + 12 * 4), (
+        "words, positions and four matrices a layer, and scales"
+    )
+    assert _end_of_data(NLI_MPNET.shipped) == NLI_MPNET.packed_bytes
     bundled = [NLI_MPNET.shipped, resolve(None)]
     assert sum(path.stat().st_size for one in bundled for path in one.iterdir()) < 30e6
+
+
+def test_what_an_earlier_version_fetched_is_brought_into_eight_bits(
+    adapted: AdaptedModel, tmp_path: Path
+) -> None:
+    archive = weights_dir() / adapted.archive.file_name
+    earlier = weights_dir() / "nli-mpnet"
+    earlier.mkdir()
+    with ZipFile(archive) as packed:
+        (earlier / DATA_FILE).write_bytes(packed.read(adapted.data))
+        (earlier / "tokenizer.json").write_bytes(packed.read(adapted.tokenizer))
+    content = archive.read_bytes()
+    archive.unlink()
+    assert adapted.fetched() == adapted.folder
+    brought = (adapted.folder / DATA_FILE).read_bytes()
+    (adapted.folder / DATA_FILE).unlink()
+    (earlier / DATA_FILE).unlink()
+    archive.write_bytes(content)
+    adapted.fetch()
+    assert (adapted.folder / DATA_FILE).read_bytes() == brought
+    assert not earlier.exists()
+
+
+@given(rows=st.integers(1, 5), columns=st.integers(1, 200), seed=st.integers(0, 9))
+def test_a_number_in_a_block_is_off_by_half_a_step_at_most(
+    rows: int, columns: int, seed: int
+) -> None:
+    matrix = np.random.default_rng(seed).normal(size=(rows, columns)).astype("f4")
+    matrix[0] = 0
+    small, scale = in_blocks(matrix)
+    back = ((small.astype("f4") - 128) * scale[..., None]).reshape(rows, -1)
+    assert small.shape == (rows, -(-columns // BLOCK), BLOCK)
+    steps = np.repeat(scale, BLOCK, axis=1)[:, :columns]
+    assert (np.abs(back[:, :columns] - matrix) <= 0.501 * steps).all()
+    assert not back[:, columns:].any()

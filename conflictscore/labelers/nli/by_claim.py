@@ -12,7 +12,7 @@ from conflictscore.labelers.calibration import Calibration
 from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.nli.labeler import NliLabeler, open_nli
 from conflictscore.labelers.protocol import Labeler, Pair
-from conflictscore.labelers.verdicts import judge
+from conflictscore.labelers.verdicts import judge_all
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
@@ -137,7 +137,7 @@ class NliByClaim:
                 on_label(verdict)
 
         try:
-            await judge(self.nli, pairs, collect, meter, cache)
+            await judge_all(self.nli, pairs, collect, meter, cache)
         finally:  # labels of claims that were not finished stand too
             for of_claim in waiting.values():
                 tell(of_claim)
