@@ -185,7 +185,7 @@ def write_learned(trained: Weights, narrow: Mapping[str, Narrow], folder: Path) 
     model = onnx_graph(trained, pooling="mean", writer=writer)
     model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
     onnx.save(model, folder / "model.onnx")
-    learned: dict[str, NDArray[Any]] = {
+    learned: dict[str, Any] = {
         f"{name}.{kind}": matrix
         for name, one in narrow.items()
         for kind, matrix in one._asdict().items()

@@ -125,7 +125,7 @@ def test_it_says_what_the_whole_model_says(
     assert beside.pair_tokens == whole.pair_tokens == 96
     pairs = whole.tokenizer.pairs([DOCUMENT.text, "yes", "no fog " * 30], CLAIM.text)
     for one, other in zip(beside.logits(pairs), whole.logits(pairs), strict=True):
-        assert one == pytest.approx(other, abs=0.02)
+        assert one == pytest.approx(other, abs=0.1)
 
 
 def test_it_can_be_trained_further(adapted: AdaptedModel, trained: Weights, tmp_path: Path) -> None:

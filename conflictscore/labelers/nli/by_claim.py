@@ -5,19 +5,28 @@ document with probabilities .45 and .50 for SUPPORTS and IRRELEVANT does not sup
 another contradicts. So the two documents that most likely disagree are judged together.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from math import fsum
 from pathlib import Path
 
-from conflictscore.labelers.calibration import Calibration
+from conflictscore.labelers.calibration import Calibration, rounded
 from conflictscore.labelers.nli.adapted import NLI_MPNET
-from conflictscore.labelers.nli.labeler import NliLabeler, open_nli
+from conflictscore.labelers.nli.labeler import MOST_DOUBTED, NliLabeler, open_nli, verdict_on
 from conflictscore.labelers.protocol import Labeler, Pair
 from conflictscore.labelers.verdicts import judge_all
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
 
-__all__ = ["LEAST_PRODUCT", "PAIR", "NliByClaim", "decided_by_claim", "open_nli_by_claim"]
+__all__ = [
+    "LEAST_PRODUCT",
+    "PAIR",
+    "NliByClaim",
+    "decided_by_claim",
+    "mean_verdict",
+    "open_nli_by_claim",
+]
 
 PAIR = "pair"
 """The stage of a label that another document of the claim decided."""
@@ -89,26 +98,31 @@ def _most_likely_pair(known: dict[int, dict[Label, float]]) -> tuple[float, int,
 
 
 class NliByClaim:
-    """The NLI labeler whose conflicts are decided by the claim; verdicts are cached by pair."""
+    """NLI models whose conflicts are decided by the claim; verdicts are cached by model and pair.
+
+    Of several models, a pair has the mean of their probabilities.
+    """
 
     embedded = True
-    """As of the labeler within it."""
+    """As of the labelers within it."""
 
-    def __init__(self, nli: NliLabeler) -> None:
-        """Decide on the verdicts of this labeler."""
-        self.nli = nli
-        self.name, self.scripts = nli.name, nli.scripts
-        self.identity = {"labeler": "nli-by-claim", "nli": nli.identity, "least": LEAST_PRODUCT}
+    def __init__(self, *models: NliLabeler) -> None:
+        """Decide on the verdicts of one labeler or more."""
+        self.models = models
+        self.name = f"nli({'+'.join(one.name[len('nli(') : -1] for one in models)})"
+        self.scripts = models[0].scripts
+        identities = [one.identity for one in models]
+        self.identity = {"labeler": "nli-by-claim", "nli": identities, "least": LEAST_PRODUCT}
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
-        return await self.nli.label(claim, document, meter)
+        return mean_verdict([await one.label(claim, document, meter) for one in self.models])
 
     async def logprobs(
         self, claim: Claim, document: Document, meter: UsageMeter
     ) -> dict[Label, float]:
-        """Log-probabilities before calibration; see :meth:`NliLabeler.logprobs`."""
-        return await self.nli.logprobs(claim, document, meter)
+        """Of the first model before calibration; see :meth:`NliLabeler.logprobs`."""
+        return await self.models[0].logprobs(claim, document, meter)
 
     async def label_in_stages(
         self,
@@ -121,14 +135,17 @@ class NliByClaim:
 
         A claim is decided once all its documents are labelled, or when the time is up.
         """
-        expected: dict[int, int] = {}
-        for claim, _ in pairs:
-            expected[claim.number] = expected.get(claim.number, 0) + 1
+        expected = Counter(claim.number for claim, _ in pairs)
+        said: dict[tuple[int, int], list[EvidenceLabel]] = {}
         waiting: dict[int, list[EvidenceLabel]] = {}
 
         def collect(verdict: EvidenceLabel) -> None:
+            of_pair = said.setdefault((verdict.claim, verdict.document), [])
+            of_pair.append(verdict)
+            if len(of_pair) < len(self.models):
+                return
             of_claim = waiting.setdefault(verdict.claim, [])
-            of_claim.append(verdict)
+            of_claim.append(mean_verdict(of_pair))
             if len(of_claim) == expected[verdict.claim]:
                 tell(waiting.pop(verdict.claim))
 
@@ -137,10 +154,35 @@ class NliByClaim:
                 on_label(verdict)
 
         try:
-            await judge_all(self.nli, pairs, collect, meter, cache)
+            for model in reversed(self.models):  # the last one is the fastest
+                await judge_all(model, pairs, collect, meter, cache)
         finally:  # labels of claims that were not finished stand too
             for of_claim in waiting.values():
                 tell(of_claim)
+
+
+def mean_verdict(verdicts: Sequence[EvidenceLabel]) -> EvidenceLabel:
+    """The verdict by the mean of the models' probabilities.
+
+    Its passage, and the doubt about it, are those of the model that is surest of the label. A pair
+    that a model could not read is UNLABELLED.
+    """
+    known = [one.probabilities for one in verdicts if one.probabilities is not None]
+    if len(known) < len(verdicts):
+        return next(one for one in verdicts if one.probabilities is None)
+    mean = {label: fsum(one[label] for one in known) / len(known) for label in known[0]}
+    label = verdict_on(mean)
+    surest = max(verdicts, key=lambda one: (one.label is label, (one.probabilities or mean)[label]))
+    doubt = label is surest.label and surest.reasoning is not None
+    return surest.model_copy(
+        update={
+            "label": label,
+            "score": min(mean[label], MOST_DOUBTED) if doubt else mean[label],
+            "probabilities": rounded(mean),
+            "reasoning": surest.reasoning if doubt else None,
+            "cached": all(one.cached for one in verdicts),
+        }
+    )
 
 
 def open_nli_by_claim(
@@ -148,10 +190,13 @@ def open_nli_by_claim(
 ) -> Labeler:
     """Open the NLI labeler of a run by the option names of ``LABELERS``.
 
-    Conflicts are decided by the claim with our own models: of a user's nothing is known.
+    ``nli-mpnet`` is asked together with the bundled model. Conflicts are decided by the claim with
+    our own models: of a user's nothing is known.
 
     Raises:
         ConfigurationError: The extra ``nli`` or a file is missing, or the model does not fit.
     """
     nli = open_nli(model, calibration)
-    return NliByClaim(nli) if model in (None, NLI_MPNET.name) else nli
+    if model == NLI_MPNET.name:
+        return NliByClaim(nli, open_nli())
+    return NliByClaim(nli) if model is None else nli

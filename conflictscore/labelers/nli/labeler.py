@@ -31,6 +31,7 @@ from conflictscore.threads import in_thread
 
 __all__ = [
     "CALIBRATION_FILE",
+    "MOST_DOUBTED",
     "MOST_WINDOWS",
     "NliLabeler",
     "Premises",
@@ -120,7 +121,7 @@ CALIBRATION_FILE = "calibration.json"
 _READING = 4
 """Goes up when documents are cut or put before the model in another way, another window decides,
 or a verdict holds more, as since 3 the probabilities and since 4 the doubts."""
-_DOUBTED = 0.5
+MOST_DOUBTED = 0.5
 """The most that ``score`` is where the passage is a known trap: half of these are right, whatever
 the model's own score (``docs/findings/labelers.md``). No threshold of a cascade is as low."""
 _WINDOWS_A_THREAD = 4
@@ -310,7 +311,7 @@ class NliLabeler:
         window = reading.premises.windows[place]
         snippet = window.strip() or None
         if trap := pitfall(reading.claim.text, window, label):
-            score = _DOUBTED
+            score = MOST_DOUBTED
         return EvidenceLabel(
             claim=reading.claim.number,
             document=reading.document.number,
