@@ -1,201 +1,164 @@
-"""Accuracy of the labelers that run on this machine alone: NLI model, `choice`, cascade.
+"""Stacks of the labelers that run on this machine alone, on the same pairs.
 
-No model is called: replies of the embedded model come from --replies, where
-measurements.judge_replies stored them, and the NLI model reads the 308 pairs in half a minute. The
-package's own class runs the cascade. With --verdicts, from `training.evaluate` with the same NLI
-model, it also prints how often that model is right at each score, over all validation pairs.
+The language model is not called: replies of the embedded model come from --replies, where
+measurements.judge_replies stored them (those of the published tables: measurements/recorded). NLI
+models read the pairs through the package's own labelers, and verdicts are kept in --cache, so the
+same command resumes. nli-mpnet takes part where it was fetched.
 
-asked: share of the pairs that the language model is asked about. better, worse, p: labels compared
-with those of `choice`, by McNemar's test. The last row gives two constants: the commonest label,
-and "conflict" for every claim.
+asked, seconds: share of the pairs that the language model is asked about, and its time for them.
+Gains are beside the local default, with 95 % intervals by claim. A conflict F1 below that of a
+constant answer is marked: one that says "conflict" of every claim, or of each with two documents.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import numpy as np
 from rich.console import Console
 
-from conflictscore.benchmarks.conflict_detection.detect import PairRow
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.errors import ConflictScoreError, InputError
+from conflictscore.labelers.calibration import Calibration
 from conflictscore.labelers.cascade import Cascade, Thresholds
-from conflictscore.labelers.nli.by_claim import decided_by_claim
-from conflictscore.labelers.nli.labeler import NliLabeler, open_nli
+from conflictscore.labelers.nli.adapted import NLI_MPNET
+from conflictscore.labelers.nli.by_claim import NliByClaim
+from conflictscore.labelers.nli.labeler import NliLabeler
+from conflictscore.labelers.protocol import Labeler
+from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
 from conflictscore.progress import CountBar
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
-from conflictscore.storage.record_file import RecordLines
-from measurements.kept_scores import (
-    Numbers,
-    Pairs,
-    Row,
-    asked_of,
-    kept_replies,
-    normalised,
-    print_rows,
-)
+from conflictscore.storage.cache import ContentCache
+from measurements.kept_scores import Numbers, Pairs, asked_of, kept_replies
 from measurements.validation_sample import (
+    answers_sample,
     places_of,
     sample_options,
-    validation_claims,
     validation_sample,
 )
+from training.decision import conflict_figures
 from training.pairs import LABELS
 
-__all__ = ["KeptLabeler", "main", "nli_scores", "played", "rows_of", "standing"]
+__all__ = ["KeptJudge", "Stack", "constants", "gain", "main", "stacks_of"]
 
-_SCORES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.45)
-_SURE = (0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45)
+_RESAMPLES = 2000
+_QWEN = Calibration(temperature=0.656, fitted_on="180 pairs")
+"""The shipped one, which the name of the recorded model would give."""
 
 
-class KeptLabeler:
-    """Gives what was kept of a labeler, for the package's own code to put together."""
+class KeptJudge:
+    """Gives the replies that were stored of the labeler ``choice``."""
 
     identity = None
+    embedded = True
 
-    def __init__(self, name: str, pairs: Pairs, logprobs: Numbers) -> None:
-        """Take what it said.
-
-        Args:
-            name: Its name.
-            pairs: The pairs.
-            logprobs: Of each pair; a row that is not finite was never asked.
-        """
-        self.name, self.asked = name, set[int]()
-        self._logprobs = logprobs
-        self._places = {
+    def __init__(self, pairs: Pairs, logprobs: Numbers, seconds: Numbers) -> None:
+        """Take them, a row a pair."""
+        self.name, self.asked = "choice", set[int]()
+        self._logprobs, self._seconds = logprobs, seconds
+        self._rows = {
             (group.claim, group.documents[number - 1].title, group.documents[number - 1].text): row
             for row, (group, number) in enumerate(pairs.places)
         }
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """See :class:`~conflictscore.labelers.protocol.Labeler`."""
-        place = self._places[claim.text, document.title, document.text]
-        self.asked.add(place)
-        row = self._logprobs[place]
-        best = int(row.argmax())
-        return EvidenceLabel(
-            claim=claim.number,
-            document=document.number,
-            label=Label(LABELS[best]),
-            score=min(1.0, float(np.exp(row[best]))),
-        )
+        row = self._rows[claim.text, document.title, document.text]
+        self.asked.add(row)
+        said = dict(zip(map(Label, LABELS), self._logprobs[row], strict=True))
+        known = _QWEN.probabilities(said)
+        label = max(known, key=known.__getitem__)
+        score = min(1.0, known[label])
+        return EvidenceLabel(claim=claim.number, document=document.number, label=label, score=score)
+
+    def spent(self) -> tuple[float, float]:
+        """Share of the pairs that were asked, and the seconds; the next labeler starts anew."""
+        rows, self.asked = sorted(self.asked), set()
+        return len(rows) / len(self._logprobs), float(self._seconds[rows].sum())
 
 
-def nli_scores(labeler: NliLabeler, pairs: Pairs) -> Numbers:
-    """Calibrated log-probabilities of an NLI model, a row a pair.
+class Stack(NamedTuple):
+    """A way to label, and what it gave for each pair."""
 
-    Raises:
-        ContextWindowError: A claim is too long for it.
-    """
-
-    async def read() -> list[list[float]]:
-        meter, rows = UsageMeter(), []
-        with CountBar(Console(stderr=True), "reading", "pairs") as bar:
-            for count, (group, number) in enumerate(pairs.places, start=1):
-                claim = Claim(number=1, text=group.claim)
-                said = await labeler.logprobs(claim, group.shown[number - 1], meter)
-                sure = labeler.calibration.probabilities(said)
-                rows.append([float(np.log(max(sure[Label(label)], 1e-30))) for label in LABELS])
-                bar.show(count, len(pairs.places))
-        return rows
-
-    return np.array(asyncio.run(read()))
+    name: str
+    given: Numbers
+    asked: float
+    seconds: float
 
 
-def played(
-    pairs: Pairs, cheap: Numbers, judge: Numbers, certain: Thresholds, name: str = "cascade"
-) -> Row:
-    """A cascade of two labelers, by what was kept of both."""
-    first, second = KeptLabeler("nli", pairs, cheap), KeptLabeler("judge", pairs, judge)
-    cascade = Cascade(first, second, certain)
+def stacks_of(
+    small: NliLabeler, large: NliLabeler | None, judge: KeptJudge
+) -> Iterator[tuple[str, Labeler]]:
+    """The stacks, the local default first."""
+    both = [small] if large is None else [large, small]
+    yield "the default", NliByClaim(*both)
+    yield "choice", judge
+    for model, own in ((small, Thresholds()), (large, Thresholds.of(NLI_MPNET.name))):
+        if model is not None:
+            name = model.name
+            yield name, model
+            yield f"{name}, by claim", NliByClaim(model)
+            yield f"cascade of {name}", Cascade(model, judge, own)
+
+
+async def _labels(
+    labeler: Labeler, pairs: Pairs, cache: ContentCache, bar: CountBar, name: str
+) -> Numbers:
     found: dict[tuple[str, str, int], Label] = {}
-
-    async def judge_all() -> None:
-        for group in dict.fromkeys(group for group, _ in pairs.places):
-            claim = Claim(number=1, text=group.claim)
-            said: list[EvidenceLabel] = []
-            await cascade.label_in_stages(
-                [(claim, document) for document in group.shown], UsageMeter(), said.append
-            )
-            found.update({(group.set, group.id, one.document): one.label for one in said})
-
-    asyncio.run(judge_all())
+    groups = dict.fromkeys(group for group, _ in pairs.places)
+    for count, group in enumerate(groups, start=1):
+        claim = Claim(number=1, text=group.claim)
+        [row] = await label_table(labeler, [claim], group.shown, meter=UsageMeter(), cache=cache)
+        found |= {(group.set, group.id, one.document): one.label for one in row.labels}
+        bar.show(count, len(groups), name)
     given = [found[group.set, group.id, number].value for group, number in pairs.places]
-    asked = np.isin(np.arange(len(given)), sorted(second.asked))
-    return Row(name, np.array([LABELS.index(label) for label in given]), asked)
+    return np.array([LABELS.index(label) for label in given])
 
 
-def rows_of(
-    pairs: Pairs, nli: Numbers, judge: Numbers, own: Thresholds | None = None
-) -> Iterator[Row]:
-    """Labels of the NLI model, of `choice`, and of cascades of both.
+def constants(pairs: Pairs) -> dict[str, float]:
+    """Conflict F1 of saying "conflict" of every claim, and of each with two documents."""
+    _, places = np.unique(pairs.claims, return_inverse=True)
+    many = np.bincount(places) > 1
+    sides = [{*pairs.gold[pairs.claims == claim]} for claim in np.unique(pairs.claims)]
+    true = np.array([{0, 1} <= one for one in sides])
+    said = {"always": np.ones(len(true), bool), "two documents": many}
+    return {name: 2 * (true & one).sum() / (true.sum() + one.sum()) for name, one in said.items()}
 
-    Args:
-        pairs: The pairs.
-        nli: Log-probabilities of the NLI model.
-        judge: Log-probabilities of `choice`.
-        own: Scores from which the NLI model's verdicts stand by default.
+
+def gain(pairs: Pairs, before: Numbers, after: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """Gain in label accuracy and conflict F1, with the bounds of its interval by claim.
+
+    Returns:
+        The gains, the lower and the upper bounds, each of shape (2,).
     """
-    yield Row("choice", judge.argmax(axis=1), np.ones(len(nli), bool))
-    never = np.zeros(len(nli), bool)
-    yield Row("nli", nli.argmax(axis=1), never)
-    yield Row("nli, by claim", _by_claim(pairs, nli), never)
-    for score in _SCORES:
-        yield played(pairs, nli, judge, Thresholds.from_score(score), f"cascade {score}")
-    yield played(pairs, nli, judge, own or Thresholds(), "cascade, by default")
+    by_claim = [np.flatnonzero(pairs.claims == claim) for claim in np.unique(pairs.claims)]
 
+    def counts(given: Numbers) -> Numbers:
+        """For each claim: pairs right, pairs, conflict by people, by the labels, by both."""
+        rows = []
+        for own in by_claim:
+            people, said = ({0, 1} <= {*labels[own]} for labels in (pairs.gold, given))
+            rows.append([(given == pairs.gold)[own].sum(), len(own), people, said, people and said])
+        return np.array(rows, float)
 
-def _by_claim(pairs: Pairs, nli: Numbers) -> Numbers:
-    """Labels where the documents of a claim decide together whether they disagree."""
-    labels: Numbers = nli.argmax(axis=1)
-    for claim in np.unique(pairs.claims):
-        rows = np.flatnonzero(pairs.claims == claim)
-        verdicts = [
-            EvidenceLabel(
-                claim=1,
-                document=int(row) + 1,
-                label=Label(LABELS[labels[row]]),
-                probabilities=dict(zip(map(Label, LABELS), np.exp(nli[row]), strict=True)),
-            )
-            for row in rows
-        ]
-        decided = decided_by_claim(verdicts)
-        labels[rows] = [LABELS.index(one.label.value) for one in decided]
-    return labels
+    def figures(sums: Numbers) -> Numbers:
+        right, every, people, said, both = np.moveaxis(sums, -1, 0)
+        return np.stack([right / every, 2 * both / np.maximum(people + said, 1)], axis=-1)
 
-
-def standing(
-    verdicts: Iterable[PairRow], groups: Iterable[ClaimGroup]
-) -> Iterator[tuple[float, Label, float, float | None]]:
-    """How often an NLI model is right where it is this sure, on all validation pairs.
-
-    Yields:
-        A score, a label, the share of all pairs that have this label with at least this score, and
-        the share of these with people's label; None where there are none.
-    """
-    gold = {
-        (group.set, group.id, number): document.label
-        for group in groups
-        for number, document in enumerate(group.documents, start=1)
-    }
-    said = [(row.label, gold.get((row.set, row.group, row.label.document))) for row in verdicts]
-    for score in _SURE:
-        for label in map(Label, LABELS):
-            right = [
-                one.label is people
-                for one, people in said
-                if one.label is label and (one.score or 0.0) >= score
-            ]
-            share = sum(right) / len(right) if right else None
-            yield score, label, len(right) / max(1, len(said)), share
+    one, other = counts(before), counts(after)
+    drawn = np.random.default_rng(0).integers(len(by_claim), size=(_RESAMPLES, len(by_claim)))
+    differences = figures(other[drawn].sum(axis=1)) - figures(one[drawn].sum(axis=1))
+    low, high = np.percentile(differences, [2.5, 97.5], axis=0)
+    return figures(other.sum(axis=0)) - figures(one.sum(axis=0)), low, high
 
 
 @click.command(help=__doc__)
 @sample_options
+@click.option("--answers", default=20, show_default=True, help="Claims of RAMDocs, as statements.")
 @click.option(
     "--replies",
     required=True,
@@ -203,67 +166,72 @@ def standing(
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="--out of measurements.judge_replies.",
 )
-@click.option("--nli-model", metavar="MODEL", help="By default the bundled one.")
-@click.option(
-    "--verdicts",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="verdicts.jsonl of training.evaluate, of the same NLI model.",
-)
+@click.option("--cache", "file", required=True, type=click.Path(dir_okay=False, path_type=Path))
 def main(
-    data: tuple[Path, ...],
-    replies: Path,
-    nli_model: str | None,
-    verdicts: Path | None,
-    groups: int,
-    seed: int,
+    data: tuple[Path, ...], replies: Path, file: Path, groups: int, answers: int, seed: int
 ) -> None:
     """See the module."""
     try:
-        labeler = open_nli(nli_model)
-        sample = validation_sample(data, groups, seed)
-        every = Pairs.of(places_of(sample))
-        pairs, judge = _judged(every, replies)
-        rows = rows_of(pairs, nli_scores(labeler, pairs), judge, Thresholds.of(nli_model))
-        print_rows(pairs, rows, "choice")
-        if verdicts is not None:
-            _print_standing(standing(_read(verdicts), validation_claims(data)))
+        small = NliLabeler.open()
+        large = NliLabeler.open(NLI_MPNET.name) if NLI_MPNET.fetched() else None
+        with closing(ContentCache(file)) as cache:
+            for title, sample in (
+                ("Nine sets", validation_sample(data, groups, seed)),
+                ("Answers", answers_sample(data, answers, seed)),
+            ):
+                if sample:
+                    _measure(title, sample, replies, small, large, cache)
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
 
 
-def _judged(every: Pairs, replies: Path) -> tuple[Pairs, Numbers]:
+def _measure(
+    title: str,
+    sample: Sequence[ClaimGroup],
+    replies: Path,
+    small: NliLabeler,
+    large: NliLabeler | None,
+    cache: ContentCache,
+) -> None:
+    pairs, judge = _judged(Pairs.of(places_of(sample)), replies)
+    known = constants(pairs)
+    click.echo(
+        f"\n{title}: {len(pairs.gold)} pairs of {len({*pairs.claims})} claims; conflict F1 of "
+        + ", ".join(f"{name} {value:.3f}" for name, value in known.items())
+        + "\n\n| stack | label accuracy | conflict F1 | claims right | asked | seconds"
+        " | gain in accuracy | in F1 |\n|---|---|---|---|---|---|---|---|"
+    )
+    reference: Numbers | None = None
+    with CountBar(Console(stderr=True), "labelling", "claims") as bar:
+        for name, labeler in stacks_of(small, large, judge):
+            given = asyncio.run(_labels(labeler, pairs, cache, bar, name))
+            reference = given if reference is None else reference
+            click.echo(_line(pairs, Stack(name, given, *judge.spent()), reference, known))
+
+
+def _line(pairs: Pairs, stack: Stack, reference: Numbers, known: dict[str, float]) -> str:
+    f1, right = conflict_figures(pairs.gold, stack.given, [int(claim) for claim in pairs.claims])
+    beaten = [name for name, value in known.items() if value > f1]
+    mark = f" (below {', '.join(beaten)})" if beaten else ""
+    accuracy = (stack.given == pairs.gold).mean()
+    gains = zip(*gain(pairs, reference, stack.given), strict=True)
+    told = " | ".join(f"{value:+.3f} [{low:+.3f}, {high:+.3f}]" for value, low, high in gains)
+    return (
+        f"| {stack.name} | {accuracy:.3f} | {f1:.3f}{mark} | {right:.3f}"
+        f" | {100 * stack.asked:.0f} % | {stack.seconds:.0f} | {told} |"
+    )
+
+
+def _judged(every: Pairs, replies: Path) -> tuple[Pairs, KeptJudge]:
     """The pairs of all claims whose every document `choice` was asked about, and its replies."""
-    choice, _ = kept_replies(replies / "choice.jsonl", every)
-    incomplete = every.claims[~asked_of(choice)]
+    logprobs, rows = kept_replies(replies / "choice.jsonl", every)
+    incomplete = every.claims[~asked_of(logprobs)]
     whole = ~np.isin(every.claims, incomplete)  # a conflict needs the labels of all documents
     if not whole.any():
         raise InputError(f"{replies}: choice was asked about no claim with all its documents")
-    if not whole.all():
-        click.echo(f"choice was asked about {whole.sum()} of {len(whole)} pairs: these alone\n")
-    return every.where(whole), normalised(choice[whole])
-
-
-def _read(path: Path) -> Iterator[PairRow]:
-    """Rows of verdicts.
-
-    Raises:
-        InputError: The file holds something else.
-    """
-    for line in RecordLines(path):
-        if line.number > 1:
-            try:
-                yield PairRow.model_validate_json(line.text)
-            except ValueError:
-                where = f"{path}, row {line.number}"
-                raise InputError(f"{where}: no verdict of training.evaluate") from None
-
-
-def _print_standing(rows: Iterable[tuple[float, Label, float, float | None]]) -> None:
-    click.echo("\n| score | label | pairs | right |\n|---|---|---|---|")
-    for score, label, share, right in rows:
-        said = "" if right is None else f"{100 * right:.0f} %"
-        click.echo(f"| {score} | {label} | {100 * share:.1f} % | {said} |")
+    pairs = every.where(whole)
+    seconds = np.array([row.seconds for row, own in zip(rows, whole, strict=True) if own and row])
+    return pairs, KeptJudge(pairs, logprobs[whole], seconds)
 
 
 if __name__ == "__main__":

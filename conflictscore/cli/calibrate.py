@@ -119,7 +119,7 @@ def calibrate(
     named = ", ".join(sorted({file.stem for file in files}))
     calibration = fit_calibration(scored, f"{len(scored)} pairs of {named}", bias=bias)
     figures = cross_fitted(scored, bias=bias, seed=seed)
-    fitted = _fitted(opened, calibration)
+    fitted = _fitted(labeler, opened, calibration)
     write_whole(out, (fitted.model_dump_json(indent=2, exclude_none=True) + "\n").encode())
     click.echo(f"Wrote {out}", err=True)
     if as_json:
@@ -147,12 +147,16 @@ def _pairs(
 
 def _giving_logprobs(opened: OpenLabeler) -> "LogprobLabeler":
     from conflictscore.benchmarks.calibration_fit import LogprobLabeler
+    from conflictscore.labelers.nli.by_claim import NliByClaim
 
-    if not isinstance(opened.labeler, LogprobLabeler) or opened.labeler.identity is None:
+    labeler = opened.labeler
+    if isinstance(labeler, NliByClaim):  # the named model; what it is decided with is calibrated
+        labeler = labeler.models[0]
+    if not isinstance(labeler, LogprobLabeler) or labeler.identity is None:
         raise ConfigurationError(
-            f"{opened.labeler.name} gives no probabilities; use --labeler choice or nli"
+            f"{labeler.name} gives no probabilities; use --labeler choice or nli"
         )
-    return opened.labeler
+    return labeler
 
 
 async def _ask(
@@ -194,11 +198,13 @@ async def _ask(
     return scored
 
 
-def _fitted(opened: OpenLabeler, calibration: "Calibration") -> "FittedCalibration":
+def _fitted(
+    labeler: "LogprobLabeler", opened: OpenLabeler, calibration: "Calibration"
+) -> "FittedCalibration":
     """The calibration with what it holds for."""
     from conflictscore.labelers.calibration import FittedCalibration
 
-    identity = opened.labeler.identity or {}
+    identity = labeler.identity or {}
     return FittedCalibration(
         labeler=identity["labeler"],
         model=identity["model"] if opened.model is None else opened.model.name,

@@ -118,12 +118,6 @@ class NliByClaim:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
         return mean_verdict([await one.label(claim, document, meter) for one in self.models])
 
-    async def logprobs(
-        self, claim: Claim, document: Document, meter: UsageMeter
-    ) -> dict[Label, float]:
-        """Of the first model before calibration; see :meth:`NliLabeler.logprobs`."""
-        return await self.models[0].logprobs(claim, document, meter)
-
     async def label_in_stages(
         self,
         pairs: Sequence[Pair],
