@@ -212,7 +212,7 @@ def test_once_fetched_it_is_what_local_models_ask_first(adapted: AdaptedModel) -
         after = make_labeler(None, model, PROMPTS)
         assert make_labeler(None, remote, PROMPTS).name == "json(test-model)"
     assert before == "cascade(nli(minilm), choice(test-model))"
-    assert after.name == "cascade(nli(nli-mpnet), choice(test-model))"
+    assert after.name == "cascade(nli(nli-mpnet+minilm), choice(test-model))"
     assert after.identity is not None
     assert after.identity["certain"] == Thresholds.from_score(0)._asdict()
 
