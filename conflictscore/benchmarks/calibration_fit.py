@@ -13,8 +13,6 @@ from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from rich.console import Console
-from rich.text import Text
 
 from conflictscore.benchmarks.harness.figures import Proportion
 from conflictscore.benchmarks.harness.question_sample import lot
@@ -26,7 +24,7 @@ from conflictscore.labelers.protocol import Labeler
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, Label, Record
 from conflictscore.reporting.figure_text import counted, one_line, percent, span
-from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
+from conflictscore.reporting.plain_table import Card
 from conflictscore.storage.cache import ContentCache
 
 BINS = 10
@@ -243,53 +241,35 @@ def _cache_key(labeler: LogprobLabeler, pair: LabelledPair) -> dict[str, Any] | 
 _BAR_CHARS = 20
 
 
-def print_calibration(
-    name: str, calibration: Calibration, figures: CalibrationFigures, console: Console
-) -> None:
-    """Print the calibration, and its figures on claims that it was not fitted on.
-
-    Args:
-        name: The labeler.
-        calibration: The one that was fitted on all pairs.
-        figures: Before and after.
-        console: Where to.
-    """
-    console.print(Text(f"\nCalibration of {one_line(name)}", style="bold underline"))
+def calibration_cards(
+    name: str, calibration: Calibration, figures: CalibrationFigures
+) -> tuple[Card, Card]:
+    """A calibration that was fitted on all pairs, with its figures on claims that it never saw."""
     parts = [f"temperature {calibration.temperature:.3f}"]
     parts += [f"bias of {label} {value:+.3f}" for label, value in calibration.bias.items()]
-    console.print(Text(", ".join(parts)))
-    table = plain_table("", "before", "after")
     before, after = figures.before, figures.after
-    for what, one, other in (
-        ("accuracy %", percent(before.accuracy), percent(after.accuracy)),
-        ("macro-F1 %", percent(before.macro_f1), percent(after.macro_f1)),
-        ("log loss", f"{before.log_loss:.3f}", f"{after.log_loss:.3f}"),
-        ("Brier score", _three(before.reliability.brier), _three(after.reliability.brier)),
-        ("calibration error", _three(before.reliability.ece), _three(after.reliability.ece)),
-    ):
-        add_row(table, what, one, other)
-    console.print(table)
-    aside(
-        console,
+    return Card(
+        f"Calibration of {one_line(name)}: {', '.join(parts)}",
+        ("", "before", "after"),
+        (
+            ("accuracy %", percent(before.accuracy), percent(after.accuracy)),
+            ("macro-F1 %", percent(before.macro_f1), percent(after.macro_f1)),
+            ("log loss", f"{before.log_loss:.3f}", f"{after.log_loss:.3f}"),
+            ("Brier score", _three(before.reliability.brier), _three(after.reliability.brier)),
+            ("calibration error", _three(before.reliability.ece), _three(after.reliability.ece)),
+        ),
         f"{counted(figures.n, 'pair')}, each half of the claims by what the other half gives;"
         " guessing has log loss 1.099",
-    )
-    heading(console, "Is the labeler as sure as it is right, after?")
-    print_reliability(after.reliability, console)
+    ), reliability_card(after.reliability, "Is the labeler as sure as it is right, after?")
 
 
-def print_reliability(found: Reliability, console: Console) -> None:
-    """Print the reliability diagram: how often labels of each score are right.
-
-    Args:
-        found: Of at least one score.
-        console: Where to.
-    """
-    table = plain_table("score", "labels", "mean score %", "right %", "95 % interval", "")
-    for one in found.bins:
-        if one.right.n:
-            add_row(
-                table,
+def reliability_card(found: Reliability, title: str) -> Card:
+    """How often labels of each score are right; of at least one score."""
+    return Card(
+        title,
+        ("score", "labels", "mean score %", "right %", "95 % interval", ""),
+        tuple(
+            (
                 f"{one.low:.1f} to {one.high:.1f}",
                 f"{one.right.n:,}",
                 percent(one.mean_score),
@@ -297,10 +277,15 @@ def print_reliability(found: Reliability, console: Console) -> None:
                 span(percent(one.right.low), percent(one.right.high)),
                 _bar(one),
             )
-    console.print(table)
-    aside(console, "bars: how many are right; |: how many the scores say")
-    scores = f"Brier score {found.brier:.3f}, expected calibration error {found.ece:.3f}"
-    console.print(Text(f"{scores} (0 is best), {counted(found.n, 'label')}"))
+            for one in found.bins
+            if one.right.n
+        ),
+        "bars: how many are right; |: how many the scores say",
+        after=(
+            f"Brier score {found.brier:.3f}, expected calibration error {found.ece:.3f} (0 is"
+            f" best), {counted(found.n, 'label')}",
+        ),
+    )
 
 
 def _three(value: float | None) -> str:

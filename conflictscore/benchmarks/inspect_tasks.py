@@ -5,9 +5,7 @@ inspect eval conflictscore/truthfulqa -T data=TruthfulQA.csv -T search=recorded:
     --model openai/gpt-4.1-mini --temperature 0
 ```
 
-Every call goes through Inspect, so its logs, limits, cache, retries and accounting hold. Methods
-that are compared with one another, their tests and the papers' tables are those of
-``conflictscore bench``.
+Every call goes through Inspect, so its logs, limits, cache, retries and accounting hold.
 """
 
 import inspect
@@ -17,7 +15,7 @@ from collections.abc import Callable, Mapping
 from math import nan
 from typing import Any, Literal
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -41,19 +39,8 @@ from conflictscore.retrieval.opening import open_retrieval
 
 try:
     from inspect_ai import Task, task
+    from inspect_ai import model as models
     from inspect_ai.dataset import MemoryDataset, Sample
-    from inspect_ai.model import (
-        ChatMessage,
-        ChatMessageAssistant,
-        ChatMessageSystem,
-        ChatMessageUser,
-        GenerateConfig,
-        Model,
-        ModelOutput,
-        ResponseSchema,
-        get_model,
-        get_model_info,
-    )
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import Generate, Solver, TaskState, solver
     from inspect_ai.util import JSONSchema, LimitExceededError
@@ -66,6 +53,7 @@ __all__ = ["TASKS", "InspectChatModel", "self_correcting_rag", "verdicts"]
 
 RUN = "conflictscore"
 """Where a sample's store holds the answers, the reason, both sides of the evidence and the CS."""
+_KEPT = ("first_answer", "answer", "justification", "flip", "report", "final_report", "notes")
 _PASSED_ON = frozenset({"max_tokens", "logprobs", "top_logprobs", "response_schema"})
 """Call parameters that mean the same to Inspect."""
 
@@ -81,7 +69,7 @@ class _LimitReachedError(BudgetError):
 class InspectChatModel(BaseChatModel):
     """A model of Inspect behind LangChain's interface, asynchronous only."""
 
-    model: Model
+    model: models.Model
 
     @property
     def _llm_type(self) -> str:
@@ -91,13 +79,7 @@ class InspectChatModel(BaseChatModel):
     def _identifying_params(self) -> Mapping[str, Any]:
         return {"model": str(self.model)}
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    def _generate(self, *_: Any, **__: Any) -> ChatResult:
         raise NotImplementedError("a model of Inspect is asked within its event loop: use ainvoke")
 
     async def _agenerate(
@@ -108,7 +90,7 @@ class InspectChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         given = {name: value for name, value in kwargs.items() if name in _PASSED_ON}
-        config = GenerateConfig(stop_seqs=stop, **given)
+        config = models.GenerateConfig(stop_seqs=stop, **given)
         try:
             output = await self.model.generate([_message(m) for m in messages], config=config)
         except LimitExceededError as cause:
@@ -123,7 +105,7 @@ class InspectChatModel(BaseChatModel):
     ) -> Runnable[LanguageModelInput, Any]:
         """JSON objects, held to the schema by the providers that Inspect can ask to."""
         function = convert_to_openai_function(schema, strict=True)
-        form = ResponseSchema(
+        form = models.ResponseSchema(
             name=function["name"],
             json_schema=JSONSchema.model_validate(function["parameters"]),
             strict=True,
@@ -145,16 +127,16 @@ class InspectChatModel(BaseChatModel):
         return self.bind(response_schema=form, **kwargs) | RunnableLambda(read)
 
 
-def _message(message: BaseMessage) -> ChatMessage:
+def _message(message: BaseMessage) -> models.ChatMessage:
     match message:
         case SystemMessage():
-            return ChatMessageSystem(content=message.text)
+            return models.ChatMessageSystem(content=message.text)
         case AIMessage():
-            return ChatMessageAssistant(content=message.text)
-    return ChatMessageUser(content=message.text)
+            return models.ChatMessageAssistant(content=message.text)
+    return models.ChatMessageUser(content=message.text)
 
 
-def _reply(output: ModelOutput) -> AIMessage:
+def _reply(output: models.ModelOutput) -> AIMessage:
     choice, usage = output.choices[0], None
     if output.usage:
         usage = UsageMetadata(
@@ -170,11 +152,11 @@ def _reply(output: ModelOutput) -> AIMessage:
 
 def _chat(role: str | None = None) -> InspectChatModel:
     """The model of the evaluation at work, or of one of its roles."""
-    return InspectChatModel(model=get_model(role=role))
+    return InspectChatModel(model=models.get_model(role=role))
 
 
 def _window(chat: InspectChatModel) -> int | None:
-    known = get_model_info(chat.model)
+    known = models.get_model_info(chat.model)
     return known.context_length if known else None
 
 
@@ -186,12 +168,9 @@ def self_correcting_rag(
 
     A sample's ``choices`` are the two options of a multiple choice, and the ``documents`` of its
     metadata, if it has any, are answered from in place of the retriever's. ``--model-role judge=…``
-    decomposes and labels.
-
-    Args:
-        retriever: Where documents are searched for.
-        context_window: Tokens of prompt and reply; by default what Inspect knows of the model.
-        settings: As for :func:`~conflictscore.create_self_correcting_rag`.
+    decomposes and labels. The settings are those of
+    :func:`~conflictscore.create_self_correcting_rag`; the context window (tokens of prompt and
+    reply) is by default what Inspect knows of the model.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -208,17 +187,8 @@ def self_correcting_rag(
             final = await graph.ainvoke(asked)
         except _LimitReachedError as limit:
             raise limit.cause from None
-        kept = (
-            "first_answer",
-            "answer",
-            "justification",
-            "flip",
-            "report",
-            "final_report",
-            "notes",
-        )
-        state.store.set(RUN, {name: final.get(name) for name in kept})
-        state.output = ModelOutput.from_content(str(state.model), final["answer"])
+        state.store.set(RUN, {name: final.get(name) for name in _KEPT})
+        state.output = models.ModelOutput.from_content(str(state.model), final["answer"])
         state.messages.append(state.output.message)
         return state
 
@@ -280,7 +250,6 @@ def _task(
     seed: int = 0,
     missing: Literal["fail", "skip"] = "fail",
     labeler: Literal["json", "choice"] = "json",
-    max_rounds: int = 1,
 ) -> Task:
     benchmark, _ = open_benchmark(entry.name, data, form=form, seed=seed).selected(
         sample=sample, seed=seed
@@ -291,7 +260,7 @@ def _task(
         retriever = open_retrieval(search, docs=files, top_k=top_k)
     questions, _ = with_documents(benchmark.questions, retriever, missing)
     prompts = PromptSet.open(None, base=benchmark.prompt_set).worded(benchmark.wording)
-    loop: dict[str, Any] = {"labeler": labeler, "max_rounds": max_rounds, "prompts": prompts}
+    loop: dict[str, Any] = {"labeler": labeler, "prompts": prompts}
     return Task(
         name=benchmark.name,
         dataset=MemoryDataset([_sample(question) for question in questions]),

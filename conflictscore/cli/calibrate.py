@@ -98,12 +98,13 @@ def calibrate(
     from rich.console import Console
 
     from conflictscore.benchmarks.calibration_fit import (
+        calibration_cards,
         cross_fitted,
         fit_calibration,
-        print_calibration,
     )
     from conflictscore.benchmarks.harness.statistics import require_statistics
     from conflictscore.reporting.files import write_whole
+    from conflictscore.reporting.plain_table import print_card
 
     require_statistics()
     if "calibration=" in (settings["labeler"] or ""):
@@ -127,7 +128,8 @@ def calibrate(
         click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
         console = Console(highlight=False, markup=False, emoji=False)
-        print_calibration(labeler.name, calibration, figures, console)
+        for card in calibration_cards(labeler.name, calibration, figures):
+            print_card(card, console)
 
 
 def _pairs(
