@@ -11,7 +11,9 @@ from conflictscore.errors import InputError
 from conflictscore.records import Record, first_fault
 from conflictscore.retrieval.cleaning import clean_text
 
-__all__ = ["documents_of", "read_json_lines", "text_of", "texts_of"]
+__all__ = ["documents_of", "list_of", "one_of", "read_json_lines", "text_of", "texts_of"]
+
+_V = TypeVar("_V")
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
@@ -55,6 +57,31 @@ def texts_of(record: Mapping[str, Any], field: str, where: str) -> list[str]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise InputError(f"{where}, field {field}: a list of texts is needed")
     return [text for value in values if (text := clean_text(value))]
+
+
+def list_of(record: Any, field: str, where: str) -> list[tuple[str, Any]]:
+    """The items of a list of a record that was read, each after its place for errors; maybe none.
+
+    Raises:
+        InputError: There is no such list.
+    """
+    values = record.get(field) if isinstance(record, Mapping) else None
+    if not isinstance(values, list):
+        raise InputError(f"{where}, field {field}: a list is needed")
+    return [(f"{where}, field {field}, item {n}", one) for n, one in enumerate(values, start=1)]
+
+
+def one_of(record: Any, field: str, known: Mapping[str, _V], where: str) -> _V:
+    """The meaning of a field whose values are known.
+
+    Raises:
+        InputError: It holds something else; names what it may be.
+    """
+    value = record.get(field) if isinstance(record, Mapping) else None
+    if not isinstance(value, str) or value not in known:
+        shown = value[:80] if isinstance(value, str) else value
+        raise InputError(f"{where}, field {field}: {shown!r} is none of {', '.join(known)}")
+    return known[value]
 
 
 def documents_of(record: Mapping[str, Any], field: str, where: str) -> list[tuple[str, Any]]:

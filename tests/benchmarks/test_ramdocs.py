@@ -121,7 +121,7 @@ def test_the_harness_is_told_what_was_left_out(file: Path) -> None:
     [
         ({"question": " "}, "row 2, field question: a text is needed"),
         ({"documents": []}, "row 2, field documents: a list of documents is needed"),
-        ({"documents": ["x"]}, "row 2, document 1, field type: a text is needed"),
+        ({"documents": ["x"]}, "row 2, document 1, field type: None is none of correct"),
         (
             {"documents": [{"text": "x", "type": "rumour", "answer": "y"}]},
             "row 2, document 1, field type: 'rumour' is none of correct, misinfo, noise",

@@ -5,14 +5,14 @@ and many of the rest name evidence of the opposite stance. They are kept as they
 here follows them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.benchmarks.json_lines import list_of, one_of, read_json_lines, text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
 from conflictscore.retrieval.cleaning import clean_text
@@ -27,7 +27,8 @@ _TYPES: Mapping[str, QuestionType] = {
     "wh-function": "wh-function",
     "wh-list": "wh-list",
 }
-_CONFLICT, _SUPPORT, _NEUTRAL = _STANCES = ("Conflict", "Support", "Neutral")
+_CONFLICT, _NEUTRAL = "Conflict", "Neutral"
+_STANCES = {stance: stance for stance in (_CONFLICT, "Support", _NEUTRAL)}
 _SAID = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
 _EDGES = " \"'\u2018\u2019\u201c\u201d*_`()[]"
 """A sign before a number is part of the answer, so nothing else goes."""
@@ -146,25 +147,19 @@ def passages_of(question: NatConfQuestion) -> list[Document]:
 
 
 def _question(record: Any, where: str) -> NatConfQuestion:
-    kind = _one_of(record, "question_type", tuple(_TYPES), where)
-    _one_of(record, "answer_type", _STANCES, where)
-    answers = tuple(
-        _answer(item, kind, f"{where}, field answers, item {number}")
-        for number, item in enumerate(_listed(record, "answers", where), start=1)
-    )
+    kind = one_of(record, "question_type", _TYPES, where)
+    one_of(record, "answer_type", _STANCES, where)
+    answers = tuple(_answer(item, kind, at) for at, item in list_of(record, "answers", where))
     for (i, one), (j, other) in combinations(enumerate(answers, start=1), 2):
         if answer_key(one.text) == answer_key(other.text):
             raise InputError(f"{where}, field answers: items {i} and {j} are the same answer")
-    passages = [
-        _text(item, f"{where}, field paragraphs, item {number}")
-        for number, item in enumerate(_listed(record, "paragraphs", where), start=1)
-    ]
+    passages = [_text(item, at) for at, item in list_of(record, "paragraphs", where)]
     if not passages:
         raise InputError(f"{where}, field paragraphs: there is no passage")
     return NatConfQuestion(
-        id=_text(record.get("question_id"), f"{where}, field question_id"),
-        question=_text(record.get("question"), f"{where}, field question"),
-        question_type=_TYPES[kind],
+        id=text_of(record, "question_id", where),
+        question=text_of(record, "question", where),
+        question_type=kind,
         answers=answers,
         conflicts=_conflicts(record, len(answers), where),
         passages=tuple(passages),
@@ -190,15 +185,15 @@ def _answer(item: Any, kind: str, where: str) -> ReferenceAnswer:
             raise InputError(f"{where}, field answer: true or false is needed in a yes/no question")
         text = "Yes" if said else "No"
     else:
-        text = _text(said, f"{where}, field answer")
+        text = text_of(item, "answer", where)
     if not isinstance(ids, list) or not all(_is_index(number) for number in ids):
         raise InputError(f"{where}, field evidence_ids: a list of whole numbers from 0 is needed")
     return ReferenceAnswer(text=text, evidence_ids=tuple(ids))
 
 
 def _conflicts(record: Mapping[str, Any], answers: int, where: str) -> tuple[AnswerPair, ...]:
-    field, pairs = "conflicting_answer_pairs", set[AnswerPair]()
-    for number, item in enumerate(_listed(record, field, where), start=1):
+    pairs = set[AnswerPair]()
+    for place, item in list_of(record, "conflicting_answer_pairs", where):
         if not (
             isinstance(item, list)
             and len(item) == 2
@@ -206,25 +201,10 @@ def _conflicts(record: Mapping[str, Any], answers: int, where: str) -> tuple[Ans
             and all(_is_index(index) and index < answers for index in item)
         ):
             raise InputError(
-                f"{where}, field {field}, item {number}: {item!r} are not two different indices of"
-                f" the {answers} answers"
+                f"{place}: {item!r} are not two different indices of the {answers} answers"
             )
         pairs.add((min(item), max(item)))
     return tuple(sorted(pairs))
-
-
-def _one_of(record: Any, field: str, known: Sequence[str], where: str) -> str:
-    value = record.get(field) if isinstance(record, Mapping) else None
-    if not isinstance(value, str) or value not in known:
-        raise InputError(f"{where}, field {field}: {value!r} is not one of {', '.join(known)}")
-    return value
-
-
-def _listed(record: Mapping[str, Any], field: str, where: str) -> list[Any]:
-    value = record.get(field)
-    if not isinstance(value, list):
-        raise InputError(f"{where}, field {field}: a list is needed")
-    return value
 
 
 def _text(value: Any, where: str) -> str:

@@ -31,7 +31,13 @@ from conflictscore.benchmarks.harness.question_sample import (
     shuffled_options,
 )
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of, texts_of
+from conflictscore.benchmarks.json_lines import (
+    documents_of,
+    one_of,
+    read_json_lines,
+    text_of,
+    texts_of,
+)
 from conflictscore.benchmarks.ramdocs import ENTRY
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
@@ -193,7 +199,7 @@ def _listed(entities: Sequence[str]) -> str:
     return f"each of these, by name: {'; '.join(entities)}"
 
 
-_TYPES = ("correct", "misinfo", "noise")
+_TYPES = {kind: kind for kind in ("correct", "misinfo", "noise")}
 _DISAGREE = "its correct documents give several answers"
 _NO_CORRECT = "no document gives a correct answer"
 _NO_WRONG = "there is no wrong answer"
@@ -316,9 +322,7 @@ def _documents(record: Any, where: str) -> list[tuple[str, str, str]]:
     """Type, answer and text of each document."""
     read = []
     for place, document in documents_of(record, "documents", where):
-        kind = text_of(document, "type", place)
-        if kind not in _TYPES:
-            raise InputError(f"{place}, field type: {kind!r} is none of {', '.join(_TYPES)}")
+        kind = one_of(document, "type", _TYPES, place)
         read.append((kind, text_of(document, "answer", place), text_of(document, "text", place)))
     return read
 

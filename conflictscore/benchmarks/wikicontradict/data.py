@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from conflictscore.benchmarks.harness.question_sample import question_id, refuse_repeated
-from conflictscore.benchmarks.json_lines import read_json_lines, text_of
+from conflictscore.benchmarks.json_lines import one_of, read_json_lines, text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Record
 
@@ -18,6 +18,9 @@ class ContradictionType(StrEnum):
 
     EXPLICIT = "Explicit"
     IMPLICIT = "Implicit (reasoning required)"
+
+
+_TYPES = {kind.value: kind for kind in ContradictionType}
 
 
 class ContradictingQuestion(Record):
@@ -56,7 +59,7 @@ def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
                 question=text,
                 contexts=_pair(record, "context{}", where),
                 answers=_pair(record, "answer{}", where),
-                contradiction_type=_type(record, where),
+                contradiction_type=one_of(record, "contradiction_type", _TYPES, where),
                 contexts_self_contained=_pair(record, "context{}_self_contained", where),
                 answers_self_contained=_pair(record, "answer{}_self_contained", where),
             )
@@ -68,14 +71,3 @@ def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
 
 def _pair(record: Any, field: str, where: str) -> tuple[str, str]:
     return text_of(record, field.format(1), where), text_of(record, field.format(2), where)
-
-
-def _type(record: Any, where: str) -> ContradictionType:
-    said = text_of(record, "contradiction_type", where)
-    try:
-        return ContradictionType(said)
-    except ValueError:
-        known = ", ".join(ContradictionType)
-        raise InputError(
-            f"{where}, field contradiction_type: {said[:80]!r} is none of {known}"
-        ) from None

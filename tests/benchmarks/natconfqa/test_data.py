@@ -81,8 +81,8 @@ def test_the_harness_is_given_the_passages_as_documents(tmp_path: Path) -> None:
     [
         ({"question": " "}, "row 1, field question: a text is needed"),
         ({"question_id": 7}, "row 1, field question_id: a text is needed"),
-        ({"question_type": "why"}, "row 1, field question_type: 'why' is not one of boolean"),
-        ({"answer_type": None}, "row 1, field answer_type: None is not one of Conflict"),
+        ({"question_type": "why"}, "row 1, field question_type: 'why' is none of boolean"),
+        ({"answer_type": None}, "row 1, field answer_type: None is none of Conflict"),
         ({"answers": {}}, "row 1, field answers: a list is needed"),
         ({"answers": ["1871"]}, "field answers, item 1: an object with answer"),
         ({"answers": [YES]}, "field answers, item 1, field answer: a text is needed"),

@@ -33,7 +33,7 @@ def test_a_field_of_a_question_that_is_no_text_is_named(
     file: Path, field: str, value: object
 ) -> None:
     write_jsonl(file, [FLAT | {"question": "Another?"}, FLAT | {field: value}])
-    with pytest.raises(InputError, match=f"w.jsonl, row 2, field {field}: a text"):
+    with pytest.raises(InputError, match=f"w.jsonl, row 2, field {field}: "):
         read_questions(file)
 
 
