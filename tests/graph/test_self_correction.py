@@ -11,7 +11,12 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore import create_self_correcting_rag
-from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
+from conflictscore.errors import (
+    ConfigurationError,
+    ContextWindowError,
+    InputError,
+    NoDocumentsError,
+)
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import (
@@ -462,7 +467,7 @@ def test_a_window_too_small_for_the_documents_is_an_error_that_says_what_to_do(
 ) -> None:
     many = [{"text": f"Report {n}: " + "the lamp was lit in 1871. " * 20} for n in range(30)]
 
-    with pytest.raises(ConfigurationError, match="top_k"):
+    with pytest.raises(ContextWindowError, match="top_k"):
         loop(model, context_window=1200).invoke({"question": "When?", "documents": many})
 
 

@@ -31,7 +31,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import SecretStr
 
-from conflictscore.errors import ConfigurationError, InputError, ProviderError
+from conflictscore.errors import ConfigurationError, ContextWindowError, InputError, ProviderError
 from conflictscore.middleware import SelfCorrectingChatModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.storage.cache import ContentCache
@@ -562,7 +562,7 @@ def test_a_draft_is_not_made_again_where_the_search_fails(server: OpenAIServer) 
 def test_a_context_window_that_is_too_small_is_a_failure_like_others(server: OpenAIServer) -> None:
     many = Shelf(found=[{"text": f"{n}: " + "lit in 1871. " * 40} for n in range(30)])
 
-    with pytest.raises(ConfigurationError, match="too small for 30 documents"):
+    with pytest.raises(ContextWindowError, match="too small for 30 documents"):
         wrapped(server, many, context_window=1200).invoke(QUESTION)
     reply = wrapped(server, many, context_window=1200, on_failure="pass_through").invoke(QUESTION)
 

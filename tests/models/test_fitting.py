@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ContextWindowError
 from conflictscore.models import Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import from_chat_model
@@ -117,7 +117,7 @@ def test_a_text_that_grows_when_it_is_made_safe_still_fits() -> None:
 
 @pytest.mark.parametrize("window", [0, 150, 400])
 def test_a_window_that_is_too_small_is_refused_with_what_to_do(window: int) -> None:
-    with pytest.raises(ConfigurationError) as refused:
+    with pytest.raises(ContextWindowError) as refused:
         fit(numbered(*["sky " * 500] * 6), window or 1)
     message = str(refused.value)
     assert f"({window or 1} tokens) is too small for 6 documents" in message
@@ -130,7 +130,7 @@ def test_a_cut_mark_that_takes_all_the_room_is_refused_with_what_to_do(
 ) -> None:
     folder = tmp_path_factory.mktemp("prompts")
     (folder / "cut.txt").write_text("left out " * 500 + "$shown $total", "utf-8")
-    with pytest.raises(ConfigurationError, match=r"too small for document 1; .*top_k"):
+    with pytest.raises(ContextWindowError, match=r"too small for document 1; .*top_k"):
         fit(numbered("sky " * 9000), 600, prompts=PromptSet.load(folder=folder))
 
 
@@ -151,7 +151,7 @@ def test_whatever_is_fitted_fits(texts: list[str], window: int, reply: int) -> N
     documents = numbered(*texts)
     try:
         fitted = fit(documents, window, reply=reply)
-    except ConfigurationError:
+    except ContextWindowError:
         whole = prompt_tokens(Fitted(tuple(documents), ()))
         assert (whole + 80) * 1.15 + reply > window
         return
