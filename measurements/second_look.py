@@ -34,7 +34,7 @@ from conflictscore.benchmarks.ramdocs.benchmark import exact_match
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.by_claim import open_nli_by_claim
 from conflictscore.models import LanguageModel, UsageMeter, open_model
-from conflictscore.nodes.second_look.readers import ask_documents
+from conflictscore.nodes.second_look.readers import Reader, ask_documents
 from conflictscore.nodes.second_look.statements import same_answer
 from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Usage
@@ -168,14 +168,8 @@ def first_by_lot(asked: LabelledQuestion, seed: int, reader: LanguageModel | Non
     gives = str(one.metadata["gives"])
     if reader is None or gives in ("true", "false"):
         return stated(asked, gives)
-    read = ask_documents(
-        asked.question.question,
-        [one],
-        model=reader,
-        prompts=PromptSet.load(),
-        meter=UsageMeter(),
-    )
-    rivals = asyncio.run(read).rivals
+    reads = Reader(reader, PromptSet.load(), UsageMeter())
+    rivals = asyncio.run(ask_documents(asked.question.question, [one], reads)).rivals
     return f"{rivals[0].statement.rstrip('.')}." if rivals else stated(asked, gives)
 
 

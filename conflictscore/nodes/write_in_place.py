@@ -13,6 +13,7 @@ from conflictscore.nodes.answerer import answerer_of, before_stop
 from conflictscore.nodes.decide import spare_time
 from conflictscore.nodes.second_look.look import Looking
 from conflictscore.nodes.second_look.propose import Correction, propose
+from conflictscore.nodes.second_look.readers import Reader
 from conflictscore.nodes.state import RagState, RunContext, attempts_of, documents_of
 from conflictscore.nodes.written import Written
 from conflictscore.prompts import material
@@ -195,11 +196,9 @@ def looking_of(last: Attempt, state: RagState, context: RunContext, meter: Usage
         duplicates=report.duplicates if report else {},
         weights=report.weights if report else {},
         unsettled=context.settings.unsettled,
-        reader=context.generator,
-        judge=context.decomposer,
+        reader=Reader(context.generator, context.prompts, meter),
+        judge=Reader(context.decomposer, context.prompts, meter),
         labeler=context.labeler,
-        prompts=context.prompts,
-        meter=meter,
         cache=context.cache,
         seconds=spare_time(state, context, attempts_of(state)),
         only_claim=report is not None

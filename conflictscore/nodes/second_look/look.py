@@ -8,9 +8,7 @@ from typing import NamedTuple
 from conflictscore.errors import ProviderError
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.table import label_table, overlap_scores
-from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.second_look.readers import Answered, ask_documents, own_question
+from conflictscore.nodes.second_look.readers import Answered, Reader, ask_documents, own_question
 from conflictscore.nodes.second_look.statements import (
     affirms,
     is_about,
@@ -21,7 +19,6 @@ from conflictscore.nodes.second_look.statements import (
 from conflictscore.nodes.second_look.vote import VoteOutcome, outcome, tallied
 from conflictscore.nodes.second_look.weigh import weigh
 from conflictscore.nodes.second_look.wording import with_other_number
-from conflictscore.prompts import PromptSet
 from conflictscore.records import (
     Candidate,
     Claim,
@@ -60,8 +57,6 @@ class Looking:
         reader: Reads a document alone.
         judge: Weighs two sides.
         labeler: Labels rivals.
-        prompts: The templates.
-        meter: Counts the calls.
         cache: Where verdicts are kept.
         seconds: The most time for labelling rivals; None for no limit.
         only_claim: Whether the answer makes one claim, which then answers the user's question.
@@ -72,11 +67,9 @@ class Looking:
     duplicates: Mapping[int, int]
     weights: Mapping[int, float]
     unsettled: str
-    reader: LanguageModel
-    judge: LanguageModel
+    reader: Reader
+    judge: Reader
     labeler: Labeler
-    prompts: PromptSet
-    meter: UsageMeter
     cache: ContentCache | None = None
     seconds: float | None = None
     only_claim: bool = False
@@ -128,10 +121,8 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
             candidates,
             (0, counted.rival),
             looking.documents,
-            judge=looking.judge,
-            prompts=looking.prompts,
-            meter=looking.meter,
-            weights=looking.weights,
+            looking.judge,
+            looking.weights,
         )
     return _decided(look, counted, weighing, looking)
 
@@ -179,14 +170,7 @@ async def _rivals(claim: ClaimEvidence, passage: str, looking: Looking) -> _Riva
         return await _denied(claim, passage, looking)
     if not looking.only_claim and not is_about(claim.claim.text, question):
         secret = numbers_in(claim.claim.text) - numbers_in(question)
-        question = await own_question(
-            claim.claim.text,
-            looking.question,
-            model=looking.reader,
-            prompts=looking.prompts,
-            meter=looking.meter,
-            secret=secret,
-        )
+        question = await own_question(claim.claim.text, question, looking.reader, secret=secret)
     answered = await _answers(question, claim, looking)
     givers: dict[str, list[int]] = {claim.claim.text: []}
     for rival in answered.rivals:
@@ -213,16 +197,10 @@ def _worded_alike(rival: str, claim: str, question: str) -> str:
 async def _answers(
     question: str, claim: ClaimEvidence, looking: Looking, *, yes_no: bool = False
 ) -> Answered:
-    answered = await ask_documents(
-        question,
-        await asyncio.to_thread(_to_ask, claim, looking),
-        model=looking.reader,
-        prompts=looking.prompts,
-        meter=looking.meter,
-        yes_no=yes_no,
-    )
+    documents = await asyncio.to_thread(_to_ask, claim, looking)
+    answered = await ask_documents(question, documents, looking.reader, yes_no=yes_no)
     if answered.failed and not answered.replied:
-        raise ProviderError(answered.failed[0], provider=looking.reader.name)
+        raise ProviderError(answered.failed[0], provider=looking.reader.model.name)
     return answered
 
 
@@ -306,7 +284,7 @@ async def _labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvi
         looking.labeler,
         claims,
         looking.documents,
-        meter=looking.meter,
+        meter=looking.reader.meter,
         cache=looking.cache,
         seconds=looking.seconds,
     )

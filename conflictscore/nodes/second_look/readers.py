@@ -4,10 +4,10 @@ No reader sees the earlier answer, another document or a way out: a model that i
 repeats it, and one that may say "not stated" says it too often. Inventions are caught afterwards.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
 from conflictscore.models import fit_documents
@@ -24,7 +24,9 @@ from conflictscore.records import Document, DroppedReply
 from conflictscore.sentences import sentence_ends
 from conflictscore.threads import together
 
-__all__ = ["Answered", "Rival", "ask_documents", "own_question"]
+__all__ = ["Answered", "Reader", "Rival", "ask_documents", "own_question"]
+
+T = TypeVar("T")
 
 _REPLY_TOKENS = 80
 _MOST_CHARS = 320
@@ -56,14 +58,23 @@ class Answered(NamedTuple):
         return bool(self.rivals) or len(self.dropped) > len(self.failed)
 
 
+class Reader(NamedTuple):
+    """A model that reads for a second look, with the templates and the meter of the run."""
+
+    model: LanguageModel
+    prompts: PromptSet
+    meter: UsageMeter
+
+    async def ask(self, prompt: str, read: Callable[[str], T], max_tokens: int) -> T:
+        """As :meth:`LanguageModel.ask`."""
+        prompts, meter = self.prompts, self.meter
+        return await self.model.ask(
+            prompt, read, prompts=prompts, meter=meter, max_tokens=max_tokens
+        )
+
+
 async def ask_documents(
-    question: str,
-    documents: Sequence[Document],
-    *,
-    model: LanguageModel,
-    prompts: PromptSet,
-    meter: UsageMeter,
-    yes_no: bool = False,
+    question: str, documents: Sequence[Document], reader: Reader, *, yes_no: bool = False
 ) -> Answered:
     """Ask each document a question, side by side, one call each, and merge equal answers.
 
@@ -72,9 +83,7 @@ async def ask_documents(
     Args:
         question: What is asked.
         documents: Those that are asked.
-        model: What reads them.
-        prompts: Where the template ``ask_document`` is.
-        meter: Counts the calls.
+        reader: The model that reads them.
         yes_no: Whether the question is answered by yes or no, and so by repeating it.
     """
     replies: dict[int, str] = {}
@@ -82,7 +91,7 @@ async def ask_documents(
 
     async def ask(document: Document) -> None:
         try:
-            replies[document.number] = await _asked(question, document, model, prompts, meter)
+            replies[document.number] = await _asked(question, document, reader)
         except (ProviderError, ContextWindowError, BudgetError) as error:
             why = brief_reason(error)
             dropped[document.number] = DroppedReply(document=document.number, why=why)
@@ -109,25 +118,13 @@ async def ask_documents(
     return Answered(tuple(rivals), told, failed)
 
 
-async def _asked(
-    question: str,
-    document: Document,
-    model: LanguageModel,
-    prompts: PromptSet,
-    meter: UsageMeter,
-) -> str:
-    fields = {"question": material(question)}
-    around = prompts.render("ask_document", document="", **fields)
-    fitted = fit_documents(
-        [document], model, prompts, around=around, reply_tokens=_REPLY_TOKENS
-    ).documents
-    return await model.ask(
-        prompts.render("ask_document", document=prompts.documents(fitted), **fields),
-        read_text,
-        prompts=prompts,
-        meter=meter,
-        max_tokens=_REPLY_TOKENS,
-    )
+async def _asked(question: str, document: Document, reader: Reader) -> str:
+    model, prompts, _ = reader
+    render = partial(prompts.render, "ask_document", question=material(question))
+    around = render(document="")
+    fitted = fit_documents([document], model, prompts, around=around, reply_tokens=_REPLY_TOKENS)
+    prompt = render(document=prompts.documents(fitted.documents))
+    return await reader.ask(prompt, read_text, _REPLY_TOKENS)
 
 
 def _first_sentence(reply: str) -> str:
@@ -148,13 +145,7 @@ def _useless(reply: str, question: str, document: Document, yes_no: bool) -> str
 
 
 async def own_question(
-    claim: str,
-    question: str,
-    *,
-    model: LanguageModel,
-    prompts: PromptSet,
-    meter: UsageMeter,
-    secret: Collection[str],
+    claim: str, question: str, reader: Reader, *, secret: Collection[str]
 ) -> str:
     """The question that a claim answers, where the user's question asks for something wider.
 
@@ -163,9 +154,7 @@ async def own_question(
     Args:
         claim: A claim of a longer answer.
         question: The user's.
-        model: What writes the question.
-        prompts: Where the template ``claim_question`` is.
-        meter: Counts the calls.
+        reader: The model that writes the question.
         secret: Terms of the claim that the question may not hold, such as its numbers.
     """
 
@@ -177,10 +166,9 @@ async def own_question(
             raise ValueError(f"it gives “{told}” away, which is what is to be looked up")
         return line
 
-    request = prompts.render("claim_question", question=material(question), claim=material(claim))
+    fields = {"question": material(question), "claim": material(claim)}
+    request = reader.prompts.render("claim_question", **fields)
     try:
-        return await model.ask(
-            request, read, prompts=prompts, meter=meter, max_tokens=_QUESTION_TOKENS
-        )
+        return await reader.ask(request, read, _QUESTION_TOKENS)
     except (ProviderError, ContextWindowError, BudgetError):
         return question

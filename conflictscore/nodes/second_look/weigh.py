@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from conflictscore.active_content import without_active_content
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
-from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.replies import labelled_lines
-from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.conflict_details import witnesses
+from conflictscore.nodes.second_look.readers import Reader
 from conflictscore.nodes.second_look.statements import asks_for_current
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import (
@@ -46,10 +45,7 @@ async def weigh(
     candidates: Sequence[Candidate],
     sides: tuple[int, int],
     documents: Sequence[Document],
-    *,
-    judge: LanguageModel,
-    prompts: PromptSet,
-    meter: UsageMeter,
+    judge: Reader,
     weights: Mapping[int, float] = {},
 ) -> Weighing:
     """Compare two candidates' evidence, and let only a stable verdict on a ground decide.
@@ -64,9 +60,7 @@ async def weigh(
         candidates: All of the claim's.
         sides: Which two are compared.
         documents: All documents.
-        judge: What weighs.
-        prompts: Where the templates ``weigh`` and ``ground_*`` are.
-        meter: Counts the calls.
+        judge: The model that weighs.
         weights: How far documents are trusted; the most trusted come first.
     """
     known = {document.number: document for document in documents}
@@ -74,7 +68,7 @@ async def weigh(
     if current and (newer := newer_side([candidates[n].votes for n in sides], known)) is not None:
         chosen = sides[newer]
         return Weighing(sides=sides, by_date=True, chosen=chosen, ground=Ground.NEWER)
-    if judge.is_local:  # it never kept to the form, in either order
+    if judge.model.is_local:  # it never kept to the form, in either order
         return Weighing(sides=sides)
     grounds = [ground for ground in Ground if current or ground is not Ground.NEWER]
     orders = [sides, (sides[1], sides[0])]
@@ -82,15 +76,10 @@ async def weigh(
 
     async def rule(number: int) -> None:
         shown = orders[number]
-        prompt = _prompt(question, [candidates[n] for n in shown], grounds, known, prompts, weights)
+        both = [candidates[n] for n in shown]
+        prompt = _prompt(question, both, grounds, known, judge.prompts, weights)
         try:
-            verdict = await judge.ask(
-                prompt,
-                partial(read_ruling, grounds=grounds),
-                prompts=prompts,
-                meter=meter,
-                max_tokens=_REPLY_TOKENS,
-            )
+            verdict = await judge.ask(prompt, partial(read_ruling, grounds=grounds), _REPLY_TOKENS)
         except (ProviderError, ContextWindowError, BudgetError) as error:
             rulings[number] = Ruling(shown=shown, error=brief_reason(error))
             return

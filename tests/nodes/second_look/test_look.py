@@ -7,6 +7,7 @@ import pytest
 from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.second_look.look import Looking, look_again_at
+from conflictscore.nodes.second_look.readers import Reader
 from conflictscore.records import ClaimEvidence, Document, SecondLook
 from tests.nodes.second_look.helpers import ByNumbers, Replies, documents_with
 from tests.nodes.steps import PROMPTS, claim_with
@@ -52,16 +53,15 @@ async def looked(
     **more: Any,
 ) -> tuple[SecondLook, Replies]:
     model: Any = Replies(reply)
+    reads = Reader(model, PROMPTS, UsageMeter())
     known: dict[str, Any] = {"question": LAMP, "unsettled": "hedge", "weights": {}}
     known |= {"duplicates": {d.number: d.duplicate_of for d in documents if d.duplicate_of}}
     passage = more.pop("passage", claim.claim.text)
     looking = Looking(
         documents=documents,
-        reader=model,
-        judge=model,
+        reader=reads,
+        judge=reads,
         labeler=labeler or ByNumbers(),
-        prompts=PROMPTS,
-        meter=UsageMeter(),
         **{**known, **more},
     )
     return await look_again_at(claim, passage, looking), model

@@ -2,7 +2,7 @@
 
 from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.second_look.readers import Answered, ask_documents, own_question
+from conflictscore.nodes.second_look.readers import Answered, Reader, ask_documents, own_question
 from conflictscore.records import Document
 from tests.nodes.second_look.helpers import Replies, documents_with
 from tests.nodes.steps import PROMPTS
@@ -14,9 +14,7 @@ async def asked(model: Replies, documents: list[Document]) -> Answered:
     return await ask_documents(
         LAMP,
         documents,
-        model=model,  # type: ignore[arg-type]
-        prompts=PROMPTS,
-        meter=UsageMeter(),
+        Reader(model, PROMPTS, UsageMeter()),  # type: ignore[arg-type]
     )
 
 
@@ -76,9 +74,7 @@ async def test_a_claim_of_a_long_answer_gets_a_question_that_does_not_give_it_aw
         return await own_question(
             "The tower is 31 metres high.",
             "Tell me about Vennick.",
-            model=Replies(lambda _: next(said)),  # type: ignore[arg-type]
-            prompts=PROMPTS,
-            meter=UsageMeter(),
+            Reader(Replies(lambda _: next(said)), PROMPTS, UsageMeter()),  # type: ignore[arg-type]
             secret=("31",),
         )
 

@@ -4,6 +4,7 @@ import pytest
 
 from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.second_look.readers import Reader
 from conflictscore.nodes.second_look.vote import tallied
 from conflictscore.nodes.second_look.weigh import date_of, read_ruling, weigh
 from conflictscore.records import Document, Ground, Weighing
@@ -37,9 +38,7 @@ async def weighed(
         candidates,
         (0, 1),
         documents,
-        judge=model,  # type: ignore[arg-type]
-        prompts=PROMPTS,
-        meter=UsageMeter(),
+        Reader(model, PROMPTS, UsageMeter()),  # type: ignore[arg-type]
     )
 
 
@@ -147,9 +146,7 @@ async def test_no_side_shows_more_than_four_documents_nor_a_long_one_whole() -> 
         tallied(sides, [(), (8,)]),
         (0, 1),
         documents,
-        judge=model,  # type: ignore[arg-type]
-        prompts=PROMPTS,
-        meter=UsageMeter(),
+        Reader(model, PROMPTS, UsageMeter()),  # type: ignore[arg-type]
     )
 
     assert model.asked[0].count("- Document") == 6
