@@ -90,6 +90,7 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     decided = RunSettings(
         seed=settings["seed"],
         methods=methods,
+        reconsider=settings["reconsider"],
     )
     prices = PriceTable.load(settings["prices"])
     if settings.get("exclude_benchmarks"):

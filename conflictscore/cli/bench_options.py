@@ -99,6 +99,15 @@ def _questions(entry: "Entry") -> list[_Option]:
             " sample.",
         ),
         click.option(
+            "--reconsider",
+            type=click.Choice(["worst", "first", "most-evidence", "asked"]),
+            default="worst",
+            show_default=True,
+            help="The claim that the paper's loop puts back, of those with conflicts: the most"
+            " contradicted, the first, the one with most evidence, or the one that the model names"
+            " as its main claim. `report` of a run by each shows what it changes.",
+        ),
+        click.option(
             "--seeds",
             type=click.IntRange(min=1, max=99),
             default=1,

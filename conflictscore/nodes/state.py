@@ -129,6 +129,10 @@ class RagState(RagInput, total=False):
     """The last answer's scores; None where nothing was corrected."""
 
 
+Reconsider = Literal["worst", "first", "most-evidence", "asked"]
+"""Readings of the paper's "main claim that had conflicts"."""
+
+
 @dataclass(frozen=True)
 class RunContext:
     """The settings of a run, and the collaborators that were opened for them."""
@@ -152,6 +156,10 @@ class RunContext:
     """Further call parameters of the generator where it answers, such as a caller's stop words."""
     run_id: str | None = None
     """An id that the caller has given to the run; None for a new one."""
+    reconsider: Reconsider = "worst"
+    """The claim with conflicts that is put back where an answer is written anew: the one with the
+    highest share of contradiction, the first, the one with most evidence on both sides together, or
+    the one that the model names as its main claim."""
     check_last: bool = True
     """Whether the answer of the last round is scored, and explained where it came without a reason.
     Benchmarks of the paper's loop do without where no figure needs it."""

@@ -1,21 +1,29 @@
 """Writing an answer anew, with both sides of one claim in view (Tables 13 and 16)."""
 
+import re
+
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import answerer_of
 from conflictscore.nodes.answering import RevisionRequest
 from conflictscore.nodes.state import RagState, RunContext
 from conflictscore.nodes.written import Written
-from conflictscore.records import Attempt, Change, RevisionAction, differs
+from conflictscore.prompts import material, material_line
+from conflictscore.records import Attempt, Change, ConflictReport, RevisionAction, differs
 from conflictscore.threads import in_time
 
 __all__ = ["write_anew"]
+
+_NUMBER_TOKENS = 16
 
 
 async def write_anew(
     last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> Written:
-    """Put the claim to reconsider back to the answerer, with its evidence.
+    """Put one claim with conflicts back to the answerer, with its evidence.
+
+    The paper puts back "the main claim that had conflicts" and leaves open which; the run's context
+    says by which reading it is chosen.
 
     Args:
         last: The answer to correct, with a report that disputes a claim.
@@ -27,7 +35,8 @@ async def write_anew(
     if report is None or report.reconsider is None:
         raise ValueError("an answer is written anew only where a claim is disputed")
     before = last.answer.text
-    claim = report.evidence(report.reconsider).excluding_zero_weight(report.weights)
+    number, notes = await _chosen(report, report.reconsider, last, state, context, meter)
+    claim = report.evidence(number).excluding_zero_weight(report.weights)
     looked = Change(
         round=last.round + 1,
         start=0,
@@ -51,4 +60,43 @@ async def write_anew(
     update = {"after": after, "reason": given.answer.justification}
     if differs(before, after):
         update["action"] = RevisionAction.REPLACE
-    return Written((looked.model_copy(update=update),), given.answer, given.notes, given.seconds)
+    told = (*notes, *given.notes)
+    return Written((looked.model_copy(update=update),), given.answer, told, given.seconds)
+
+
+async def _chosen(
+    report: ConflictReport,
+    worst: int,
+    last: Attempt,
+    state: RagState,
+    context: RunContext,
+    meter: UsageMeter,
+) -> tuple[int, tuple[str, ...]]:
+    """The number of the claim to put back, and notes; a model that names none leaves the worst."""
+    disputed, rule = report.disputed, context.reconsider
+    if len(disputed) < 2 or rule == "worst":
+        return worst, ()
+    if rule == "most-evidence":
+        return disputed[0], ()
+    if rule == "first":
+        return min(disputed), ()
+    claims = {number: report.evidence(number).claim.text for number in sorted(disputed)}
+    prompt = context.prompts.render(
+        "main_claim",
+        question=material_line(state["question"]),
+        answer=material(last.answer.text),
+        claims="\n".join(f"{number}. {material_line(text)}" for number, text in claims.items()),
+    )
+
+    def read(reply: str) -> int:
+        found = re.search(r"\d{1,4}", reply)
+        if found is None or int(found[0]) not in claims:
+            raise ValueError(f"it names none of the claims {', '.join(map(str, claims))}")
+        return int(found[0])
+
+    try:
+        asked = answerer_of(context).reply(state, prompt, read, meter, max_tokens=_NUMBER_TOKENS)
+        return await asked, ()
+    except (ProviderError, ContextWindowError) as error:
+        note = f"the model named no main claim, so the most contradicted one was taken: {error}"
+        return worst, (note,)

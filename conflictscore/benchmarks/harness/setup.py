@@ -22,7 +22,7 @@ from conflictscore.labelers import Labeler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.spec import require_effort
-from conflictscore.nodes.state import RunContext
+from conflictscore.nodes.state import Reconsider, RunContext
 from conflictscore.prompts import PromptSet
 from conflictscore.settings import CorrectionSettings, Settings
 from conflictscore.storage.cache import ContentCache
@@ -75,6 +75,9 @@ class RunSettings:
     replicate: int = 0
     """The number of a repetition in a study: from 1 on, answers and their verdicts are sampled
     anew, with a seed of their own where the model takes one."""
+
+    reconsider: Reconsider = "worst"
+    """The claim that the paper's loop puts back; see ``RunContext``."""
 
     @property
     def checks_last(self) -> bool:
@@ -234,6 +237,7 @@ class Setup:
             "resample_temperature": _RESAMPLE_TEMPERATURE,
             "seed": settings.seed,
             **({"replicate": settings.replicate} if settings.replicate else {}),
+            **({"reconsider": settings.reconsider} if settings.reconsider != "worst" else {}),
         }
 
     def ready(self, ledger: Ledger, own: ContentCache, rate_limit: float | None) -> Ready:
@@ -266,7 +270,10 @@ class Setup:
             else counted(self._repeated(model))
             for model in (context.generator, self.answer_judge)
         )
-        final = self._context(generator, decomposer, context.prompts, kept)
+        final = replace(
+            self._context(generator, decomposer, context.prompts, kept),
+            reconsider=self.settings.reconsider,
+        )
         return Ready(final, self._resampler(generator), grader)
 
     def _repeated(self, model: LanguageModel) -> LanguageModel:
