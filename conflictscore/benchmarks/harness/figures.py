@@ -240,13 +240,3 @@ class Figures(Record):
         if self.falls(measure):
             return "lower", "higher"
         return ("higher", "lower") if self.is_graded(measure) else ("corrected", "harmed")
-
-    def change_titles(self) -> tuple[str, str]:
-        """The same for two columns that all measures share."""
-        kinds = {self.change_words(measure) for measure in self.measures}
-        if len(kinds) == 1:
-            better, worse = kinds.pop()
-            return better.capitalize(), worse.capitalize()
-        if self.falling:
-            return "Better", "Worse"
-        return "Corrected, or higher", "Harmed, or lower"

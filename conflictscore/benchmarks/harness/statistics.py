@@ -66,13 +66,13 @@ def mean_interval(values: Sequence[float]) -> Interval:
     mean, ordered = fsum(values) / len(values), sorted(map(float, values))
     if ordered[0] == ordered[-1]:
         return Interval(value=ordered[0], n=len(values))
+    require_statistics()
     low, high = _bootstrap(tuple(ordered))
     return Interval(value=mean, low=low, high=high, n=len(values))
 
 
 @lru_cache(maxsize=1024)  # a report asks for many of them several times
 def _bootstrap(ordered: tuple[float, ...]) -> tuple[float, float]:
-    require_statistics()
     import numpy as np
     from scipy.stats import bootstrap
 
