@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from training.packed import Packed
 
-__all__ = ["Batch", "assemble", "balanced", "batched", "measured", "mixed"]
+__all__ = ["Batch", "assemble", "balanced", "batched", "measured"]
 
 Numbers = NDArray[Any]
 
@@ -66,15 +66,6 @@ def balanced(packed: Packed, places: Numbers, size: int, rng: np.random.Generato
             turns = [rng.permutation(found) for _ in range(-(-wanted // len(found)))]
             drawn.append(np.concatenate([*turns, found[:0]])[:wanted])
     return rng.permutation(np.concatenate(drawn))
-
-
-def mixed(
-    packed: Packed, human: Numbers, synthetic: Numbers, share: float, rng: np.random.Generator
-) -> Numbers:
-    """All pairs that people labelled once, and so many others that they are ``share`` of all."""
-    others = round(len(human) * share / (1 - share))
-    added = balanced(packed, synthetic, others, rng) if others else synthetic[:0]
-    return rng.permutation(np.concatenate([human, added]))
 
 
 def measured(packed: Packed, of_set: int, seed: int) -> Numbers:

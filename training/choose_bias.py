@@ -5,7 +5,7 @@ over people's pairs and over RAMDocs' answers, among what costs at most a point 
 either: more conflicts are not bought with many wrong labels. What it comes to on the other seven in
 ten is printed beside it. ``carry bias`` puts the two numbers into the head.
 
-``--windows`` is what ``training.decision`` or ``training.measure`` wrote of the model. Given
+``--windows`` is what ``training.decision`` wrote of the model. Given
 several times, for means with other shares, say, the model is chosen too, by the same mean on the
 same claims.
 """

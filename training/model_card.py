@@ -37,7 +37,7 @@ _STARTS = {
     "bert": ("A BERT", "all-MiniLM-L6-v2", 6),
     "mpnet": ("An MPNet", "all-mpnet-base-v2", 12),
 }
-"""For each family what ``training.carry start`` starts from, and the layers of that."""
+"""For each family the encoder that training began with, and its layers."""
 
 
 def encoder_of(config: Mapping[str, Any]) -> Encoder:

@@ -5,14 +5,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from training.batches import balanced, batched, mixed
+from training.batches import balanced, batched
 from training.packed import PARTS, Numbers, Packed
 from training.pairs import LABELS
 
 __all__ = ["Epoch", "Plan", "Pooling", "Settings", "Stage"]
 
 Pooling = Literal["cls", "mean"]
-Stage = Literal["synthetic", "human", "questions", "taught"]
+Stage = Literal["questions", "taught"]
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,7 @@ class Settings:
     """Settings of a training run, beside the data and the weights to start from.
 
     Attributes:
-        synthetic_epochs: Epochs on made pairs.
-        epoch_pairs: Made pairs of an epoch.
-        human_epochs: Epochs on pairs that people labelled, at most.
-        made_share: Share of made pairs that are mixed into these, so that they are not forgotten.
-        question_epochs: Epochs on answers to questions, with some of all other pairs.
+        question_epochs: Epochs on answers to questions, with some of all other pairs, at most.
         drawn_questions: Pairs of a question and an answer in such an epoch, at most.
         drawn_human: Pairs that people labelled in such an epoch, at most.
         drawn_general: Pairs of public inference sets in such an epoch.
@@ -34,10 +30,8 @@ class Settings:
         taught_epochs: Epochs on what a teacher labelled (``training.teach``).
         taught_share: How much of their loss is about what the teacher said of each window; the rest
             is about the label of the pair.
-        synthetic_rate: The highest learning rate of the first stage.
-        human_rate: That of the second.
-        question_rate: That of the third.
-        taught_rate: That of the fourth.
+        question_rate: The highest learning rate of epochs on questions.
+        taught_rate: That of epochs on what a teacher labelled.
         warmup: Share of the steps of a stage in which the rate rises; then it falls to 0.
         batch_tokens: Tokens of a batch, padding included.
         decay: Weight decay.
@@ -53,16 +47,11 @@ class Settings:
         own_head: Whether sets that label otherwise (``training.pairs.OTHERWISE``) have a head of
             their own, which is left out of what is saved.
         validated: Pairs of a set, drawn by seed, that an epoch is measured on; 0 for all.
-        patience: Epochs without a better mean macro-F1 after which it ends, in any stage but the
-            first.
+        patience: Epochs without a better mean macro-F1 after which it ends.
         seed: Of all that is left to chance.
     """
 
-    synthetic_epochs: int = 3
-    epoch_pairs: int = 200_000
-    human_epochs: int = 6
-    made_share: float = 0.5
-    question_epochs: int = 0
+    question_epochs: int = 1
     drawn_questions: int = 4000
     drawn_human: int = 3000
     drawn_general: int = 3000
@@ -70,8 +59,6 @@ class Settings:
     drawn_neutral: int = 2000
     taught_epochs: int = 0
     taught_share: float = 0.7
-    synthetic_rate: float = 1e-4
-    human_rate: float = 3e-5
     question_rate: float = 5e-5
     taught_rate: float = 1e-4
     warmup: float = 0.06
@@ -110,9 +97,7 @@ class Plan:
     def __init__(self, packed: Packed, settings: Settings) -> None:
         self._packed = packed
         self._settings = settings
-        self._stages: list[Stage] = ["synthetic"] * settings.synthetic_epochs
-        self._stages += ["human"] * settings.human_epochs
-        self._stages += ["questions"] * settings.question_epochs
+        self._stages: list[Stage] = ["questions"] * settings.question_epochs
         self._stages += ["taught"] * settings.taught_epochs
         self._parts = {part: packed.of_part(part) for part in PARTS}
         self._lengths: dict[int, int] = {}
@@ -142,17 +127,10 @@ class Plan:
         return self._lengths[number]
 
     def _batches(self, number: int) -> list[Numbers]:
-        chosen, made = self._settings, self._parts["synthetic"]
-        rng = np.random.default_rng([chosen.seed, number])
-        if self._stages[number] == "synthetic":
-            order = balanced(self._packed, made, chosen.epoch_pairs, rng)
-        elif self._stages[number] == "questions":
-            order = self._of_all(rng)
-        elif self._stages[number] == "taught":
-            order = rng.permutation(self._parts["taught"])
-        else:
-            order = mixed(self._packed, self._parts["human"], made, chosen.made_share, rng)
-        return batched(self._packed, order, chosen.batch_tokens, rng)
+        rng = np.random.default_rng([self._settings.seed, number])
+        taught = self._stages[number] == "taught"
+        order = rng.permutation(self._parts["taught"]) if taught else self._of_all(rng)
+        return batched(self._packed, order, self._settings.batch_tokens, rng)
 
     def _of_all(self, rng: np.random.Generator) -> Numbers:
         """Pairs of every part, each in the proportions that it has or, made ones, in balance."""
@@ -172,12 +150,7 @@ class Plan:
 
     def _rate(self, stage: Stage, step: int, total: int) -> float:
         chosen = self._settings
-        top = {
-            "synthetic": chosen.synthetic_rate,
-            "human": chosen.human_rate,
-            "questions": chosen.question_rate,
-            "taught": chosen.taught_rate,
-        }[stage]
+        top = chosen.taught_rate if stage == "taught" else chosen.question_rate
         rising = max(1, round(chosen.warmup * total))
         if step < rising:
             return top * (step + 1) / rising

@@ -178,7 +178,7 @@ class Trainer:
             best = self._folder / "best.npz"
             weights.save(as_weights(self._p), best, pooling=self._settings.pooling)
         self.epoch, self.step = self.epoch + 1, 0
-        if stage != "synthetic" and self._since_best >= self._settings.patience:
+        if self._since_best >= self._settings.patience:
             say(f"no better for {self._since_best} epochs: it ends here")
             self.epoch = len(self._plan)
         elif not self.finished and self._plan.stage(self.epoch) != stage:
@@ -254,7 +254,7 @@ def _optimizer(p: Parameters, settings: Settings) -> torch.optim.AdamW:
         {"params": [v for v in learned if v.dim() >= _DECAYED], "weight_decay": settings.decay},
         {"params": [v for v in learned if v.dim() < _DECAYED], "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=settings.synthetic_rate)
+    return torch.optim.AdamW(groups, lr=settings.question_rate)
 
 
 @contextmanager

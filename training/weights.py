@@ -1,8 +1,8 @@
-"""Weights as files: from the package that carries them, in half precision, and in pieces.
+"""Weights as files: from the package that carries them, and in half precision.
 
 A file of weights is an ``.npz`` of arrays by name, and needs numpy alone to be read. The names are
-those of :func:`from_minilm` and :func:`from_mpnet`; a file that was trained has ``head.weight`` and
-``head.bias`` too, and says in ``pooling`` what its head reads.
+those of :func:`from_mpnet`, and with ``sides`` in place of ``relative`` of a BERT; a file that was
+trained has ``head.weight`` and ``head.bias`` too, and says in ``pooling`` what its head reads.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,16 +19,12 @@ __all__ = [
     "HEADS",
     "MPNET_FIRST_POSITION",
     "Weights",
-    "first_layers",
-    "from_minilm",
     "from_mpnet",
-    "join",
     "layers_of",
     "load",
     "mean",
     "pooling_of",
     "save",
-    "split",
 ]
 
 Weights = dict[str, NDArray[Any]]
@@ -41,31 +37,14 @@ HEADS = 12
 MPNET_FIRST_POSITION = 2
 """Where an MPNet checkpoint's positions begin: after the padding token's number, 1."""
 _POOLING = "pooling"
-_PIECE = 15 * 2**20
-"""Bytes of a piece: a machine may give back files of 16 MiB at most."""
-
-
-def from_minilm(tensors: Mapping[str, NDArray[Any]]) -> Weights:
-    """The weights of a BERT checkpoint by the names that this package uses.
-
-    Queries, keys and values of a layer become one matrix; the pooling layer is left out, since the
-    checkpoint was trained without it.
-    """
-    found: Weights = {
-        "words": tensors["embeddings.word_embeddings.weight"],
-        "positions": tensors["embeddings.position_embeddings.weight"],
-        "sides": tensors["embeddings.token_type_embeddings.weight"],
-    }
-    own = ["attention.self.query", "attention.self.key", "attention.self.value"]
-    return found | _layers(tensors, own, "attention.output.dense", "attention.output.LayerNorm")
 
 
 def from_mpnet(tensors: Mapping[str, NDArray[Any]]) -> Weights:
-    """The weights of an MPNet checkpoint (Song et al., NeurIPS 2020) by the same names.
+    """The weights of an MPNet checkpoint (Song et al., NeurIPS 2020) by the names used here.
 
-    There are no ``sides``. ``relative``, of shape (buckets, heads), is what heads add to a score
-    for the distance of two tokens, in all layers (see ``training.distances``). The checkpoint's
-    first two positions, which no text is at, are left out.
+    Queries, keys and values of a layer become one matrix. ``relative``, of shape (buckets, heads),
+    is what heads add to a score for the distance of two tokens, in all layers (see
+    ``training.distances``). The first two positions, which no text is at, are left out.
     """
     found: Weights = {
         "words": tensors["embeddings.word_embeddings.weight"],
@@ -104,19 +83,6 @@ def _copy(tensors: Mapping[str, NDArray[Any]], old: str, found: Weights, new: st
 def layers_of(weights: Mapping[str, Any]) -> int:
     """How many layers there are."""
     return sum(name.endswith(".attention.weight") for name in weights)
-
-
-def first_layers(weights: Weights, count: int) -> Weights:
-    """The weights without the layers after the first ``count``.
-
-    Raises:
-        ValueError: There are fewer.
-    """
-    there = layers_of(weights)
-    if there < count:
-        raise ValueError(f"the encoder has {there} layers, not {count}")
-    gone = tuple(f"layer.{layer}." for layer in range(count, there))
-    return {name: value for name, value in weights.items() if not name.startswith(gone)}
 
 
 def mean(several: Sequence[Weights], shares: Sequence[float] | None = None) -> Weights:
@@ -171,26 +137,3 @@ def pooling_of(path: Path) -> Pooling:
     """Pooling of trained weights; the mean where the file does not say."""
     with np.load(path) as file:
         return "cls" if _POOLING in file.files and str(file[_POOLING]) == "cls" else "mean"
-
-
-def split(path: Path, folder: Path) -> list[Path]:
-    """Cut a file in pieces ``NAME.01``, ``NAME.02`` and so on, of at most 15 MiB.
-
-    Returns:
-        The pieces, in order.
-    """
-    content = path.read_bytes()
-    folder.mkdir(parents=True, exist_ok=True)
-    pieces = []
-    for number, start in enumerate(range(0, len(content), _PIECE), start=1):
-        piece = folder / f"{path.name}.{number:02d}"
-        piece.write_bytes(content[start : start + _PIECE])
-        pieces.append(piece)
-    return pieces
-
-
-def join(pieces: list[Path], path: Path) -> None:
-    """Put pieces together again, in the order of their names."""
-    with path.open("wb") as file:
-        for piece in sorted(pieces, key=lambda one: one.name):
-            file.write(piece.read_bytes())

@@ -11,8 +11,8 @@ from tokenizers import Tokenizer
 from conflictscore.labelers.nli.labeler import deciding_window, verdict_on
 from conflictscore.records import Label
 from tests.training.toy import Family, pack_toy, toy_tokenizer, toy_weights
-from training import carry, train, weights
-from training.batches import assemble, balanced, batched, measured, mixed
+from training import carry, weights
+from training.batches import assemble, balanced, batched, measured
 from training.closest import closest_windows
 from training.figures import figures, mean_macro_f1, verdicts
 from training.packed import Packed, load_packed
@@ -84,14 +84,6 @@ def test_the_longest_pair_fits_the_positions_of_a_model(tmp_path: Path) -> None:
     assert assemble(load_packed(path), [0, 1, 2]).ids.shape[1] <= 512
 
 
-def test_made_pairs_alone_are_refused_where_people_labelled_some(tmp_path: Path) -> None:
-    path = pack_toy(tmp_path, made=4, human=4, measured=4)
-    options = ["--pairs", path, "--start", path, "--out", tmp_path, "--made-share", 1]
-    found = CliRunner().invoke(train.main, [str(option) for option in options])
-    assert found.exit_code == 2
-    assert "Invalid value for '--made-share'" in found.output
-
-
 @pytest.mark.parametrize("family", ["bert", "mpnet"])
 def test_a_batch_is_what_the_labelers_tokenizer_makes_of_the_pairs(
     family: Family, tmp_path: Path
@@ -134,14 +126,6 @@ def test_pairs_are_drawn_in_balance_and_again_only_when_all_were(packed: Packed)
     assert np.bincount(np.bincount(twice)[made])[:2].tolist() == [0, 0], "each at least twice"
 
 
-def test_made_pairs_are_mixed_in_at_their_share(packed: Packed) -> None:
-    human, made = packed.of_part("human"), packed.of_part("synthetic")
-    order = mixed(packed, human, made, 0.25, np.random.default_rng(0))
-    assert np.isin(human, order).all()
-    assert len(order) == pytest.approx(len(human) / 0.75, abs=3)
-    assert len(mixed(packed, human, made, 0.0, np.random.default_rng(0))) == len(human)
-
-
 def test_only_the_windows_that_share_rare_tokens_with_the_claim_are_learned_from(
     tmp_path: Path,
 ) -> None:
@@ -181,19 +165,18 @@ def test_as_many_pairs_of_each_set_are_measured_on(packed: Packed) -> None:
 
 
 def test_a_plan_is_the_same_every_time_and_its_rate_rises_and_falls(packed: Packed) -> None:
-    settings = Settings(synthetic_epochs=2, epoch_pairs=200, human_epochs=1, batch_tokens=2000)
+    settings = Settings(question_epochs=2, taught_epochs=1, batch_tokens=2000)
     one, other = Plan(packed, settings), Plan(packed, settings)
-    assert len(one) == 3
-    assert [one.stage(number) for number in range(3)] == ["synthetic", "synthetic", "human"]
+    assert [one.stage(number) for number in range(len(one))] == ["questions"] * 2 + ["taught"]
     for number in (2, 0, 1):
         first, second = one.epoch(number), other.epoch(number)
         assert all((a == b).all() for a, b in zip(first.batches, second.batches, strict=True))
     rates = [*one.epoch(0).rates, *one.epoch(1).rates]
-    assert max(rates) == pytest.approx(settings.synthetic_rate, rel=0.1)
+    assert max(rates) == pytest.approx(settings.question_rate, rel=0.1)
     top = rates.index(max(rates))
     assert rates[:top] == sorted(rates[:top])
     assert rates[top:] == sorted(rates[top:], reverse=True)
-    assert 0 < rates[-1] < settings.synthetic_rate / 10
+    assert 0 < rates[-1] < settings.question_rate / 10
 
 
 def test_an_epoch_on_questions_has_pairs_of_every_part(tmp_path: Path) -> None:
@@ -206,8 +189,6 @@ def test_an_epoch_on_questions_has_pairs_of_every_part(tmp_path: Path) -> None:
     pack(rows, path, tokenizer=toy_tokenizer(tmp_path), pair_tokens=96)
     some = load_packed(path)
     settings = Settings(
-        synthetic_epochs=0,
-        human_epochs=0,
         question_epochs=2,
         drawn_questions=9,
         drawn_human=50,
@@ -239,20 +220,6 @@ def test_figures_count_what_people_and_the_model_say() -> None:
     assert found.accuracy == 0.5
     assert found.macro_f1 == pytest.approx((2 / 3 + 1 / 2) / 2), "nobody said IRRELEVANT"
     assert mean_macro_f1({"a": found, "b": found}) == found.macro_f1
-
-
-def test_weights_survive_a_file_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weights, "_PIECE", 10_000)
-    before = toy_weights()
-    weights.save(before, tmp_path / "w.npz")
-    pieces = weights.split(tmp_path / "w.npz", tmp_path / "pieces")
-    assert len(pieces) > 1
-    assert max(piece.stat().st_size for piece in pieces) <= 10_000
-    weights.join(pieces[::-1], tmp_path / "joined.npz")
-    after = weights.load(tmp_path / "joined.npz")
-    assert set(after) == set(before)
-    for name, value in before.items():
-        assert np.allclose(after[name], value, atol=2e-3), name
 
 
 def test_the_mean_of_runs_is_taken_weight_by_weight(tmp_path: Path) -> None:
@@ -296,18 +263,3 @@ def test_weights_say_what_their_head_reads(tmp_path: Path) -> None:
     assert weights.pooling_of(tmp_path / "start.npz") == "mean"
     assert weights.pooling_of(tmp_path / "best.npz") == "cls"
     assert set(weights.load(tmp_path / "best.npz")) == set(toy_weights())
-
-
-def test_a_bert_checkpoint_is_read_with_query_key_and_value_in_one() -> None:
-    rng = np.random.default_rng(0)
-    linear = ["attention.self.query", "attention.self.key", "attention.self.value"]
-    linear += ["attention.output.dense", "intermediate.dense", "output.dense"]
-    norms = ["attention.output.LayerNorm", "output.LayerNorm"]
-    names = ["embeddings.LayerNorm", *(f"encoder.layer.0.{part}" for part in linear + norms)]
-    tensors = {f"{name}.{kind}": rng.random(4) for name in names for kind in ("weight", "bias")}
-    for table in ("word", "position", "token_type"):
-        tensors[f"embeddings.{table}_embeddings.weight"] = rng.random(4)
-    found = weights.from_minilm(tensors)
-    assert weights.layers_of(found) == 1
-    key = tensors["encoder.layer.0.attention.self.key.weight"]
-    assert (found["layer.0.attention.weight"][4:8] == key).all()

@@ -5,12 +5,9 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import numpy as np
-import pytest
-from click.testing import CliRunner
 
-from tests.embedding_model import minilm_path as minilm_path
 from tests.training.toy import toy_weights
-from training import carry, weights
+from training import weights
 from training.distances import buckets
 from training.encoder_files import open_mpnet
 from training.weights import Weights
@@ -40,7 +37,9 @@ def test_an_mpnet_checkpoint_gets_the_names_of_a_bert_but_for_distances_and_side
     tensors = mpnet_checkpoint()
     found = weights.from_mpnet(tensors)
     assert weights.layers_of(found) == _LAYERS
-    assert set(weights.first_layers(found, 1)) == set(toy_weights(family="mpnet"))
+    assert {name.replace("layer.1.", "layer.0.") for name in found} == set(
+        toy_weights(family="mpnet")
+    )
     key = tensors["encoder.layer.1.attention.attn.k.weight"]
     assert (found["layer.1.attention.weight"][_SIZE : 2 * _SIZE] == key).all()
     positions = tensors["embeddings.position_embeddings.weight"]
@@ -74,17 +73,3 @@ def test_distances_are_told_apart_one_by_one_up_to_8_and_then_ever_more_coarsely
     distances = np.array(list(by_hand))
     assert buckets(-distances).tolist() == list(by_hand.values())
     assert buckets(distances[1:]).tolist() == [16 + one for one in list(by_hand.values())[1:]]
-
-
-@pytest.mark.usefixtures("minilm_path")
-def test_the_first_layers_alone_can_be_started_from(tmp_path: Path) -> None:
-    options = ["start", "--out", str(tmp_path), "--layers"]
-    found = CliRunner().invoke(carry.main, [*options, "2"])
-    assert found.exit_code == 0, found.output
-    read = weights.load(tmp_path / "start.npz")
-    assert weights.layers_of(read) == 2
-    assert read["layer.1.attention.weight"].shape == (3 * 384, 384)
-    assert (tmp_path / "tokenizer.json").is_file()
-    refused = CliRunner().invoke(carry.main, [*options, "7"])
-    assert refused.exit_code == 2
-    assert "the encoder has 6 layers, not 7" in refused.output

@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "mpnet").mkdir()
     path = pack_toy(made / "mpnet", "mpnet")
     settings = Settings(
-        synthetic_epochs=4, epoch_pairs=600, human_epochs=0, synthetic_rate=1e-2, batch_tokens=600
+        question_epochs=4, drawn_made=600, drawn_human=0, question_rate=1e-2, batch_tokens=600
     )
     start = toy_weights(family="mpnet")
     teacher = Trainer(load_packed(path), start, made / "teacher", settings, device="cpu")
@@ -164,8 +164,7 @@ def test_a_student_learns_what_the_teacher_says(folder: Path, tmp_path: Path) ->
     # A teacher that takes each side for the other is believed, and not the labels.
     contrary = packed._replace(taught=packed.taught[:, [1, 0, 2]])
     settings = Settings(
-        synthetic_epochs=0,
-        human_epochs=0,
+        question_epochs=0,
         taught_epochs=4,
         taught_share=1.0,
         taught_rate=1e-2,
@@ -237,6 +236,6 @@ def test_a_tokenizer_that_lacks_words_is_refused(folder: Path, tmp_path: Path) -
 
 def test_a_run_without_a_teacher_says_where_one_comes_from(folder: Path, tmp_path: Path) -> None:
     packed = load_packed(folder / "pairs.npz")
-    settings = Settings(synthetic_epochs=0, human_epochs=0, taught_epochs=1)
+    settings = Settings(question_epochs=0, taught_epochs=1)
     with pytest.raises(ValueError, match=r"training\.teach"):
         Trainer(packed, toy_weights(), tmp_path, settings, device="cpu")

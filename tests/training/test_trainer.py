@@ -27,11 +27,10 @@ from training.low_rank import add_low_rank  # noqa: E402
 from training.trainer import Trainer  # noqa: E402
 
 SETTINGS = Settings(
-    synthetic_epochs=2,
-    epoch_pairs=400,
-    human_epochs=1,
-    synthetic_rate=1e-2,
-    human_rate=3e-3,
+    question_epochs=3,
+    drawn_human=150,
+    drawn_made=400,
+    question_rate=1e-2,
     batch_tokens=600,
     pooling="cls",
 )
@@ -65,9 +64,7 @@ def test_it_learns_which_window_of_a_document_decides(packed: Packed, tmp_path: 
 def test_a_stopped_run_goes_on_at_the_same_step_and_comes_out_the_same(
     packed: Packed, tmp_path: Path
 ) -> None:
-    settings = Settings(
-        synthetic_epochs=1, epoch_pairs=600, human_epochs=0, batch_tokens=600, seed=3
-    )
+    settings = Settings(drawn_made=600, drawn_human=0, batch_tokens=600, seed=3)
     whole = start(packed, tmp_path / "whole", settings)
     whole.run(minutes=5, save_minutes=5, say=lambda text: None)
 
@@ -85,7 +82,7 @@ def test_a_stopped_run_goes_on_at_the_same_step_and_comes_out_the_same(
 
 
 def test_frozen_layers_stay_as_they_are(packed: Packed, tmp_path: Path) -> None:
-    settings = Settings(synthetic_epochs=0, human_epochs=1, batch_tokens=600, frozen=1)
+    settings = Settings(drawn_made=0, batch_tokens=600, frozen=1)
     trainer = start(packed, tmp_path, settings)
     trainer.run(minutes=5, save_minutes=5, say=lambda text: None)
     before, after = toy_weights(), load(tmp_path / "best.npz")
@@ -98,7 +95,7 @@ def test_frozen_layers_stay_as_they_are(packed: Packed, tmp_path: Path) -> None:
 def test_low_rank_leaves_wide_matrices_as_they_are_and_adds_their_product_in_the_end(
     packed: Packed, tmp_path: Path
 ) -> None:
-    settings = replace(SETTINGS, human_epochs=0, synthetic_epochs=4, rank=4)
+    settings = replace(SETTINGS, question_epochs=4, rank=4)
     trainer = start(packed, tmp_path, settings)
     trainer.run(minutes=5, save_minutes=5, say=lambda text: None)
     assert trainer.best > 0.4, "an untrained one has 0.17"
@@ -225,9 +222,7 @@ def test_a_set_that_labels_otherwise_is_learned_from_through_a_head_of_its_own(
         rows.append(Row(part, pair._replace(source="snli_18k", label=label)))
     tokenizer = toy_tokenizer(tmp_path)
     pack(rows, tmp_path / "pairs.npz", tokenizer=tokenizer, pair_tokens=96)
-    settings = replace(
-        SETTINGS, synthetic_epochs=0, human_epochs=3, human_rate=1e-2, made_share=0, own_head=True
-    )
+    settings = replace(SETTINGS, drawn_human=500, drawn_made=0, own_head=True)
     trainer = start(load_packed(tmp_path / "pairs.npz"), tmp_path, settings)
     trainer.run(minutes=5, save_minutes=5, say=lambda line: None)
     assert trainer.best > 0.8, "though most pairs say the opposite"
