@@ -2,7 +2,7 @@
 
 Temperature scaling, one number a model, makes probabilities honest and never changes which label
 wins; a bias a label does where a labeler leans to one side. Both are fitted on labelled pairs
-(``python -m measurements.calibrate``), for one labeler and one model.
+(``conflictscore calibrate``), for one labeler and one model.
 """
 
 import json
