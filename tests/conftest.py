@@ -3,9 +3,12 @@
 import gc
 import os
 import signal
+import ssl
 import sys
 from collections.abc import Iterator
+from functools import cache
 
+import httpcore2
 import hypothesis
 import pytest
 
@@ -45,6 +48,22 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("untimed")
+
+# Each client of a model reads this machine's certificates, 20 ms of a processor: once is enough.
+_read_certificates = httpcore2.default_ssl_context
+
+
+@cache
+def _certificates(trust_env: bool, *named: str | None) -> ssl.SSLContext:
+    return _read_certificates(_trust_env=trust_env)
+
+
+def _certificates_read_once(*, _trust_env: bool = True) -> ssl.SSLContext:
+    named = map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR"))
+    return _certificates(_trust_env, *named)
+
+
+httpcore2.default_ssl_context = _certificates_read_once
 
 # A job started in the background ignores Ctrl-C, and so would every program that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -413,8 +414,9 @@ def test_the_pause_the_server_asks_for_is_kept(case: Case) -> None:
 
 
 @where_statuses_are_told
-@pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize("header", ["61", "Fri, 01 Jan 2100 00:00:00 GMT"])
+@pytest.mark.parametrize(
+    ("status", "header"), [(429, "61"), (503, "Fri, 01 Jan 2100 00:00:00 GMT")]
+)
 def test_a_long_pause_is_not_waited_out(case: Case, status: int, header: str) -> None:
     with (
         serving(case, always=case.error(status, "Later.", Retry_After=header)) as server,
@@ -425,10 +427,11 @@ def test_a_long_pause_is_not_waited_out(case: Case, status: int, header: str) ->
 
 
 @where_statuses_are_told
-@pytest.mark.parametrize("header", ["soon", "-1", "Wed, 21 Oct 2015 07:28:00 GMT"])
-def test_a_pause_that_is_no_time_to_come_does_not_hold_up(case: Case, header: str) -> None:
-    with serving(case, faults=[case.error(429, "Slow down.", Retry_After=header)]) as server:
-        assert len(case.searching(server).invoke("sky")) == 10
+def test_a_pause_that_is_no_time_to_come_does_not_hold_up(case: Case) -> None:
+    headers = ["soon", "-1", "Wed, 21 Oct 2015 07:28:00 GMT"]
+    faults = [case.error(429, "Slow down.", Retry_After=header) for header in headers]
+    with serving(case, faults=faults) as server:
+        assert len(case.searching(server, retries=3).invoke("sky")) == 10
 
 
 @where_statuses_are_told
@@ -469,87 +472,84 @@ def test_a_forbidden_search_is_a_matter_of_configuration(case: Case) -> None:
     assert len(server.requests) == 1
 
 
-@where_statuses_are_told
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"<h1>Log in to the hotel's network</h1>",
-        b"[]",
-        b"null",
-        b'"text"',
-        b'{"query": "sky", "results": [{"tit',
-        b"[" * 200_000,
-        b'{"results": ' + b"9" * 5000 + b"}",
-        b"\xff\xfe",
-        b"",
-    ],
+NO_OBJECTS = (
+    b"<h1>Log in to the hotel's network</h1>",
+    b"[]",
+    b"null",
+    b'"text"',
+    b'{"query": "sky", "results": [{"tit',
+    b"[" * 200_000,
+    b'{"results": ' + b"9" * 5000 + b"}",
+    b"\xff\xfe",
+    b"",
 )
-def test_a_reply_that_is_not_a_json_object_is_a_provider_error(case: Case, body: bytes) -> None:
-    with (
-        serving(case, always=Reply(200, body, JSON)) as server,
-        pytest.raises(ProviderError, match=f"{case.search.title}'s reply .*form of search results"),
-    ):
-        case.searching(server).invoke("sky")
-    assert len(server.requests) == 1
 
 
 @where_statuses_are_told
-@pytest.mark.parametrize("results", [{}, "none", [1], ["x"], [[]], [["x"]], [{"title": []}]])
-def test_a_list_of_results_of_another_form_is_a_provider_error(case: Case, results: Any) -> None:
-    with (
-        serving(case, always=json_reply(case.listed(results))) as server,
-        pytest.raises(ProviderError, match="form of search results"),
-    ):
-        case.searching(server).invoke("sky")
-    assert len(server.requests) == 1
+def test_a_reply_that_is_not_a_json_object_is_a_provider_error(case: Case) -> None:
+    with serving(case, faults=[Reply(200, body, JSON) for body in NO_OBJECTS]) as server:
+        search = case.searching(server)
+        for _ in NO_OBJECTS:
+            with pytest.raises(
+                ProviderError, match=f"{case.search.title}'s reply .*form of search"
+            ):
+                search.invoke("sky")
+    assert len(server.requests) == len(NO_OBJECTS)
 
 
 @where_statuses_are_told
-@pytest.mark.parametrize("place", [0, 1, 2])
-@pytest.mark.parametrize("odd", [5, ["x"], {"x": 1}, True])
-def test_a_result_whose_fields_are_not_texts_costs_no_other(
-    case: Case, place: int, odd: Any
-) -> None:
-    found = [case.found(1) | {case.fields[place]: odd}, case.found(2)]
-    with SearchServer(case.speak(found)) as server:
-        documents = case.searching(server).invoke("sky")
-    assert documents[-1].page_content
-    assert all(isinstance(document.metadata["title"], str) for document in documents)
+def test_a_list_of_results_of_another_form_is_a_provider_error(case: Case) -> None:
+    forms: list[Any] = [{}, "none", [1], ["x"], [[]], [["x"]], [{"title": []}]]
+    with serving(case, faults=[json_reply(case.listed(form)) for form in forms]) as server:
+        search = case.searching(server)
+        for _ in forms:
+            with pytest.raises(ProviderError, match="form of search results"):
+                search.invoke("sky")
+    assert len(server.requests) == len(forms)
 
 
 @where_statuses_are_told
-@pytest.mark.parametrize(
-    "body",
-    [
-        b'{"detail": [{"msg": "field required"}], "error": 5}',
-        b'{"error":' * 900 + b'"boom"' + b"}" * 900,
-        b"[1]",
-        b"[" * 200_000,
-        b'{"error": ' + b"9" * 5000 + b"}",
-        b"\xff\xfe",
-        b"",
-    ],
+def test_a_result_whose_fields_are_not_texts_costs_no_other(case: Case) -> None:
+    for place, odd in product(range(3), (5, ["x"], {"x": 1}, True)):
+        found = [case.found(1) | {case.fields[place]: odd}, case.found(2)]
+        with SearchServer(case.speak(found)) as server:
+            documents = case.searching(server).invoke("sky")
+        assert documents[-1].page_content, (place, odd)
+        assert all(isinstance(document.metadata["title"], str) for document in documents)
+
+
+ODD_ERRORS = (
+    b'{"detail": [{"msg": "field required"}], "error": 5}',
+    b'{"error":' * 900 + b'"boom"' + b"}" * 900,
+    b"[1]",
+    b"[" * 200_000,
+    b'{"error": ' + b"9" * 5000 + b"}",
+    b"\xff\xfe",
+    b"",
 )
-def test_an_error_of_another_form_is_a_provider_error_too(case: Case, body: bytes) -> None:
-    with (
-        serving(case, always=Reply(500, body, JSON)) as server,
-        pytest.raises(ProviderError) as caught,
-    ):
-        case.searching(server, retries=0).invoke("sky")
-    if case.speaks_json:
-        assert "search failed (500: Internal Server Error)" in str(caught.value)
 
 
 @where_statuses_are_told
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_not_followed(case: Case, status: int) -> None:
+def test_an_error_of_another_form_is_a_provider_error_too(case: Case) -> None:
+    with serving(case, faults=[Reply(500, body, JSON) for body in ODD_ERRORS]) as server:
+        search = case.searching(server, retries=0)
+        for body in ODD_ERRORS:
+            with pytest.raises(ProviderError) as caught:
+                search.invoke("sky")
+            if case.speaks_json:
+                assert "search failed (500: Internal Server Error)" in str(caught.value), body
+
+
+@where_statuses_are_told
+def test_a_redirect_is_not_followed(case: Case) -> None:
+    statuses = (301, 302, 303, 307, 308)
     with serving(case) as elsewhere:
-        moved = Reply(status, headers={"Location": f"{elsewhere.endpoint}/search"})
-        with (
-            serving(case, always=moved) as server,
-            pytest.raises(ConflictScoreError, match=str(status)),
-        ):
-            case.searching(server).invoke("sky")
+        where = {"Location": f"{elsewhere.endpoint}/search"}
+        with serving(case, faults=[Reply(status, headers=where) for status in statuses]) as server:
+            search = case.searching(server)
+            for status in statuses:
+                with pytest.raises(ConflictScoreError, match=str(status)):
+                    search.invoke("sky")
     assert elsewhere.requests == []
 
 
@@ -796,30 +796,18 @@ def test_user_and_password_of_an_endpoint_are_sent_and_not_kept(case: Case) -> N
 
 
 @where_the_reply_is_read_here
-@pytest.mark.parametrize(
-    "endpoint",
-    [
-        "localhost:8080",
-        "nowhere",
-        "ftp://me:secret@a.example",
-        "http://",
-        "http://me:secret@a\x7fb",
-        "http://me:secret@a..example",
-        "http://a.example/?q=secret",
-        "http://a.example/#secret",
-        "http://127.0.0.1:99999",
-        "http://127.0.0.1:0",
-        "a b",
-    ],
-)
-def test_an_endpoint_that_is_none_is_refused_unseen(case: Case, endpoint: str) -> None:
-    options: dict[str, Any] = {"api_key": KEY, "endpoint": endpoint}
-    with pytest.raises(
-        ConfigurationError,
-        match=f"the address for {case.search.title} is not a plain http or https address",
-    ) as caught:
-        case.search(**options)
-    assert "secret" not in "".join(traceback.format_exception(caught.value))
+def test_an_endpoint_that_is_none_is_refused_unseen(case: Case) -> None:
+    hosts = ("", "me:secret@a\x7fb", "me:secret@a..example", "a.example/?q=secret")
+    hosts += ("a.example/#secret", "127.0.0.1:99999", "127.0.0.1:0")
+    others = ("localhost:8080", "nowhere", "ftp://me:secret@a.example", "a b")
+    for endpoint in (*others, *(f"http://{host}" for host in hosts)):
+        options: dict[str, Any] = {"api_key": KEY, "endpoint": endpoint}
+        with pytest.raises(
+            ConfigurationError,
+            match=f"the address for {case.search.title} is not a plain http or https address",
+        ) as caught:
+            case.search(**options)
+        assert "secret" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_ddgs_is_the_only_one_that_keeps_statuses_to_itself() -> None:
