@@ -797,8 +797,10 @@ def test_user_and_password_of_an_endpoint_are_sent_and_not_kept(case: Case) -> N
 
 @where_the_reply_is_read_here
 def test_an_endpoint_that_is_none_is_refused_unseen(case: Case) -> None:
-    hosts = ("", "me:secret@a\x7fb", "me:secret@a..example", "a.example/?q=secret")
-    hosts += ("a.example/#secret", "127.0.0.1:99999", "127.0.0.1:0")
+    hosts = [
+        *("", "me:secret@a\x7fb", "me:secret@a..example", "a.example/?q=secret"),
+        *("a.example/#secret", "127.0.0.1:99999", "127.0.0.1:0"),
+    ]
     others = ("localhost:8080", "nowhere", "ftp://me:secret@a.example", "a b")
     for endpoint in (*others, *(f"http://{host}" for host in hosts)):
         options: dict[str, Any] = {"api_key": KEY, "endpoint": endpoint}
