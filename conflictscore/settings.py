@@ -183,17 +183,19 @@ class Settings:
     effort: Effort = _setting(
         "standard",
         _one_of(Effort),
-        "A preset; explicit settings override it. fast: the bundled NLI model labels at most 8"
-        " claims and no language model judges (extra [nli]). standard: the defaults. thorough: the"
-        " judge gives its reasoning on every pair, and up to 3 rounds. paper: the paper's loop.",
+        "A preset; explicit settings override it. fast: the bundled NLI model labels every claim,"
+        " and the judge only the pairs that a conflict hangs on (extra [nli]). standard: the"
+        " defaults. thorough: the judge also gives its reasoning on each pair of a claim that a"
+        " document contradicts, and up to 3 rounds. paper: the paper's loop.",
     )
     labeler: "Labeler | LabelerFactory | str | None" = _setting(
         None,
         Rule(
             "a name of LABELERS, such as json or cascade:certain=0.9, or a labeler", check_labeler
         ),
-        "Labeler that judges pairs of claim and document. Default: json; on the local model nli"
-        " (choice without the extra [nli], and for claims in scripts that nli does not read).",
+        "Labeler that judges pairs of claim and document. Default: that of the effort; for standard"
+        " per-document, and on the local model nli (choice without the extra [nli], and for claims"
+        " in scripts that nli does not read).",
     )
     prompts: "PromptSet" = _setting(
         None,
@@ -325,9 +327,9 @@ class Settings:
 _FIELDS = {setting.name: setting for setting in fields(Settings)}
 
 PRESETS: Mapping[str, CorrectionSettings] = {
-    "fast": {"labeler": "nli", "max_claims": 8},
+    "fast": {},
     "standard": {},
-    "thorough": {"labeler": "json", "max_rounds": 3},
+    "thorough": {"max_rounds": 3},
     "paper": {
         "labeler": "json",
         "prompts": "paper",

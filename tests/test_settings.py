@@ -181,7 +181,7 @@ def test_a_copy_keeps_all_else_and_is_validated() -> None:
 def test_the_log_has_every_setting_as_plain_json(tmp_path: Path) -> None:
     table = tmp_path / "trust.toml"
     table.write_text('[hosts]\n"a.test" = 2\n', "utf-8")
-    told = Settings(effort="fast", trust=table).to_json()
+    told = Settings(effort="fast", labeler="nli", max_claims=8, trust=table).to_json()
 
     assert told.keys() == {*Settings.names()}
     assert (told["effort"], told["labeler"], told["max_claims"]) == ("fast", "nli", 8)

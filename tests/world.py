@@ -32,9 +32,15 @@ __all__ = [
 _YEAR = re.compile(r"\b1[89]\d\d\b")
 _TOPIC = re.compile(r"\b(?:lamp|tower)\b")
 
-PAPER: dict[str, Any] = {"regeneration": "paper", "disputed": ("conflict",), "guard": False}
+PAPER: dict[str, Any] = {
+    "labeler": "json",
+    "regeneration": "paper",
+    "disputed": ("conflict",),
+    "guard": False,
+}
 """Settings of the paper's loop: an answer is given anew, whatever its evidence."""
 PAPER_OPTIONS = (
+    *("--labeler", "json"),
     *("--set", "regeneration=paper"),
     *("--set", "disputed=conflict"),
     *("--set", "guard=false"),

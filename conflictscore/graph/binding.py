@@ -6,6 +6,7 @@ synchronously; that is settled here, once, for every node, and each one's time i
 """
 
 import asyncio
+import logging
 import os
 import threading
 import time
@@ -27,6 +28,8 @@ from conflictscore.nodes.state import RagState, RunContext, RunRuntime, time_lef
 from conflictscore.threads import deadline, thread_callback
 
 __all__ = ["Binding", "Node", "in_callers_thread", "run_for_sync_caller", "running_with"]
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Node = Callable[[RagState, RunRuntime], Awaitable[dict[str, Any]]]
@@ -88,7 +91,9 @@ class Binding:
         name = getattr(node, "__name__", "node")
 
         async def run_async(state: RagState) -> dict[str, Any]:
-            started, runtime = time.perf_counter(), RunRuntime(self.context, get_stream_writer())
+            started, context = time.perf_counter(), self.context
+            writer = _announcing(get_stream_writer(), context.on_event)
+            runtime = RunRuntime(context, writer)
             left, budget = (
                 time_left(state, runtime.context),
                 runtime.context.settings.budget_seconds,
@@ -125,6 +130,23 @@ class Binding:
             return path(state, self.context)
 
         return chosen
+
+
+def _announcing(
+    writer: Callable[[Any], None], on_event: Callable[[Mapping[str, Any]], None] | None
+) -> Callable[[Any], None]:
+    """Writes each event to LangGraph's stream, and tells it to a caller."""
+    if on_event is None:
+        return writer
+
+    def announce(event: Any) -> None:
+        writer(event)
+        try:
+            on_event(event)
+        except Exception:  # noqa: BLE001 - a display that fails costs nobody the answer
+            _log.warning("on_event failed at %s", event.get("event"), exc_info=True)
+
+    return announce
 
 
 def run_for_sync_caller(work: Coroutine[Any, Any, T]) -> T:

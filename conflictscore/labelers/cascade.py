@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.calibration import Calibration
@@ -20,6 +20,9 @@ __all__ = ["WORDS", "Cascade", "Thresholds", "open_cascade"]
 
 _Place = tuple[int, int]
 """Numbers of a claim and a document."""
+Deciding = Literal["none", "sole", "sides"]
+"""Verdicts of the cheap labeler that the judge is asked about: none; the only one of its side on a
+claim with both; or each that takes a side on a claim that some document contradicts."""
 WORDS = "words"
 """The stage that compares words, and confirms what the cheap labeler finds irrelevant."""
 
@@ -63,7 +66,7 @@ class Thresholds(NamedTuple):
             Label.CONTRADICTS: self.contradicts,
             Label.IRRELEVANT: self.irrelevant,
         }.get(verdict.label)
-        return least is not None and verdict.score is not None and verdict.score >= least
+        return least is not None and (verdict.score or 0.0) >= least
 
 
 class Cascade:
@@ -82,7 +85,12 @@ class Cascade:
     """
 
     def __init__(
-        self, cheap: Labeler, judge: Labeler | None = None, thresholds: Thresholds | None = None
+        self,
+        cheap: Labeler,
+        judge: Labeler | None = None,
+        thresholds: Thresholds | None = None,
+        *,
+        deciding: Deciding | None = None,
     ) -> None:
         """Make the cascade.
 
@@ -92,9 +100,13 @@ class Cascade:
                 to the run it is given to: the judge that the run would have without a cascade.
             thresholds: Scores from which a cheap verdict counts; by default those of
                 :class:`Thresholds`.
+            deciding: Which sides of the cheap labeler the judge is asked about as well; by default
+                ``sole``, and ``none`` where every cheap verdict counts.
         """
         self._cheap, self._set_judge = cheap, judge
         self._thresholds = Thresholds() if thresholds is None else thresholds
+        self._asked = deciding
+        self._deciding: Deciding = deciding or ("sole" if any(self._thresholds) else "none")
         self.name = f"cascade({cheap.name}, {judge.name if judge else 'the judge of the run'})"
         self.embedded = bool(getattr(cheap, "embedded", False))
         self.identity: dict[str, Any] | None = None
@@ -104,6 +116,7 @@ class Cascade:
                 "cheap": dict(cheap.identity),
                 "judge": dict(judge.identity),
                 "certain": self._thresholds._asdict(),
+                **({"deciding": deciding} if deciding else {}),
                 "no_shared_words": [_LEAST_LETTERS, _STEM_LETTERS, _LEAST_WORDS],
             }
 
@@ -129,11 +142,12 @@ class Cascade:
 
     def with_judge(self, judge: Labeler) -> "Cascade":
         """The same cascade with this judge."""
-        return Cascade(self._cheap, judge, self._thresholds)
+        return Cascade(self._cheap, judge, self._thresholds, deciding=self._asked)
 
     def with_each(self, change: Callable[[Labeler], Labeler]) -> "Cascade":
         """The same cascade with each of its labelers changed."""
-        return Cascade(change(self._cheap), change(self._judge), self._thresholds)
+        cheap, judge = change(self._cheap), change(self._judge)
+        return Cascade(cheap, judge, self._thresholds, deciding=self._asked)
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
@@ -177,7 +191,7 @@ class Cascade:
         await judge_all(self._cheap, pairs, take_cheap, meter, cache)
         try:
             while True:
-                for place in _deciding(sides.values(), judged) if any(self._thresholds) else ():
+                for place in _deciding(sides.values(), judged, self._deciding):
                     del sides[place]
                     hard[place] = at[place]
                 if not hard:
@@ -214,12 +228,15 @@ class Cascade:
         return _decided_by(self._judge, judged)
 
 
-def _deciding(cheap: Collection[EvidenceLabel], judged: Sequence[EvidenceLabel]) -> list[_Place]:
-    """The cheap verdicts without which their claim would have only one side.
+def _deciding(
+    cheap: Collection[EvidenceLabel], judged: Sequence[EvidenceLabel], which: Deciding
+) -> list[_Place]:
+    """The cheap verdicts that the judge is asked about as well.
 
     Args:
         cheap: The sides that the cheap labeler took, on pairs the judge was not asked about.
         judged: The verdicts of the judge so far.
+        which: Which of them; see :data:`Deciding`.
     """
     sides: dict[int, dict[Label, list[_Place | None]]] = {}
     for verdict in judged:
@@ -228,6 +245,12 @@ def _deciding(cheap: Collection[EvidenceLabel], judged: Sequence[EvidenceLabel])
     for verdict in cheap:
         place = (verdict.claim, verdict.document)
         sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(place)
+    if which == "none":
+        return []
+    if which == "sides":
+        contradicted = [both for both in sides.values() if Label.CONTRADICTS in both]
+        every = (place for both in contradicted for side in both.values() for place in side)
+        return [place for place in every if place is not None]
     opposed = (side for both in sides.values() if len(both) == 2 for side in both.values())
     return [side[0] for side in opposed if len(side) == 1 and side[0] is not None]
 

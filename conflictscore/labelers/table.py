@@ -2,17 +2,17 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import log
 
 from conflictscore.labelers.protocol import Labeler, Pair
 from conflictscore.labelers.quotes import passage_of
 from conflictscore.labelers.verdicts import content_of, judging, unlabelled
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel
+from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
 from conflictscore.scripts import terms_in
 from conflictscore.storage.cache import ContentCache
-from conflictscore.threads import together
+from conflictscore.threads import Work, together
 
 __all__ = ["LEFT_OUT", "label_table"]
 
@@ -32,6 +32,7 @@ async def label_table(
     on_label: Callable[[EvidenceLabel], None] = lambda label: None,
     max_claims: int | None = None,
     seconds: float | None = None,
+    seconds_if_disputed: float | None = None,
 ) -> tuple[ClaimEvidence, ...]:
     """Label each claim against each document (paper, section 3, step 2).
 
@@ -52,6 +53,8 @@ async def label_table(
         seconds: The most time to spend; then the pairs that are likely to tell most go first, and
             those that are not done in time are left out. Verdicts of the cache cost none. None
             for no limit.
+        seconds_if_disputed: The most time to spend once the labels put a claim in dispute; what is
+            left of ``seconds`` is kept for its correction then.
 
     Returns:
         One entry a claim, in order, with one label a document, in order. A pair whose judge failed,
@@ -61,6 +64,7 @@ async def label_table(
         ConfigurationError: A setting is wrong, so that no pair can be judged.
     """
     labels: dict[tuple[int, int], EvidenceLabel] = {}
+    working = _Working(seconds, seconds_if_disputed)
 
     def settle(pairs: Sequence[Pair], verdict: EvidenceLabel) -> None:
         passage = passage_of(*pairs[0], verdict)
@@ -69,6 +73,8 @@ async def label_table(
             label = verdict.model_copy(update={**numbers, "passage": passage})
             labels[claim.number, document.number] = label
             on_label(label)
+        if seconds_if_disputed is not None and _is_disputed(labels.values(), pairs[0][0]):
+            working.hurry()
 
     pairs = _ordered(claims, documents, max_claims=max_claims, by_worth=seconds is not None)
     alike = {(same[0][0].number, same[0][1].number): same for same in _folded(pairs)}
@@ -80,14 +86,7 @@ async def label_table(
         cache=cache,
     )
     if seconds is None or seconds > 0:
-        limit = asyncio.timeout(seconds)
-        try:
-            async with limit, together() as start:
-                for work in works:
-                    start(work)
-        except TimeoutError:  # what is missing then is left out below
-            if not limit.expired():
-                raise
+        await working.do(works)
     chosen = {claim.number for claim, _ in pairs}
     for claim in claims:
         reason = _OUT_OF_TIME if claim.number in chosen else _TOO_MANY_CLAIMS
@@ -101,6 +100,45 @@ async def label_table(
         )
         for claim in claims
     )
+
+
+class _Working:
+    """Works until the time is up, or until an earlier time once there is a reason to hurry."""
+
+    def __init__(self, seconds: float | None, in_a_hurry: float | None) -> None:
+        self._seconds, self._in_a_hurry = seconds, in_a_hurry
+        self._limit: asyncio.Timeout | None = None
+        self._hurries = False
+
+    async def do(self, works: Iterable[Work]) -> None:
+        """Do all the work together; what is not done in time is dropped."""
+        started = asyncio.get_running_loop().time()
+        limit = asyncio.timeout(self._seconds)
+        try:
+            async with limit, together() as start:
+                self._limit, self._earlier = limit, started + (self._in_a_hurry or 0)
+                if self._hurries:
+                    self.hurry()
+                for work in works:
+                    start(work)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+        finally:
+            self._limit = None
+
+    def hurry(self) -> None:
+        """End at the earlier time."""
+        self._hurries = True
+        if self._limit is not None and (end := self._limit.when()) is not None:
+            self._limit.reschedule(min(end, self._earlier))
+
+
+def _is_disputed(labels: Iterable[EvidenceLabel], claim: Claim) -> bool:
+    """Whether a claim has evidence on both sides, or two documents against it."""
+    sides = [one.label for one in labels if one.claim == claim.number]
+    against = sides.count(Label.CONTRADICTS)
+    return against > 1 or (against == 1 and Label.SUPPORTS in sides)
 
 
 def _ordered(

@@ -24,7 +24,7 @@ except ModuleNotFoundError:
 from conflictscore.middleware.agent_turn import AgentSettings, AgentTurn, Response
 from conflictscore.middleware.approval import decide_on
 from conflictscore.middleware.call_watch import CallWatch
-from conflictscore.middleware.entrypoints import FailurePolicy, check_choices
+from conflictscore.middleware.entrypoints import FailurePolicy, OnEvent, check_choices
 from conflictscore.middleware.tool_watch import ToolResult, retrieved_documents, with_artifact
 
 __all__ = ["ConflictScoreMiddleware", "ConflictState"]
@@ -75,10 +75,13 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         sources: Names of the tools whose results are documents; by default those that are named
             like a search, return documents, or return prose.
         approve_flips: Whether a person decides on every flip, by a LangGraph interrupt; the agent
-            needs a checkpointer. Resume with ``"approve"``, ``"reject"`` or ``{"edit": text}``.
+            needs a checkpointer. Resume with ``"approve"``, ``"reject"``, ``{"edit": text}``, or
+            LangChain's ``{"decisions": [{"type": "approve"}]}``.
             Until then the first answer stands in the history, and has been streamed.
         on_failure: What happens when a search or a check fails: ``pass_through`` leaves the answer
             with a note in ``conflict`` and a warning in the log, ``raise`` raises the error.
+        on_event: Called with each event of a run, such as ``{"event": "label", …}``, in a thread of
+            its own. The agent's ``stream_mode="custom"`` has the same events.
         **settings: See below. The judge is by default the agent's own model, and ``base_url`` is
             the judge's.
 
@@ -97,6 +100,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         sources: Collection[str] | None = None,
         approve_flips: bool = False,
         on_failure: FailurePolicy = "pass_through",
+        on_event: OnEvent | None = None,
         **settings: Unpack[CorrectionOptions],
     ) -> None:
         super().__init__()
@@ -113,6 +117,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
             models=models,
             approve_flips=approve_flips,
             on_failure=on_failure,
+            on_event=on_event,
         )
 
     def before_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any]:

@@ -22,8 +22,10 @@ from conflictscore.middleware.approval import propose, with_run
 from conflictscore.middleware.call_watch import CallWatch
 from conflictscore.middleware.entrypoints import (
     FailurePolicy,
+    OnEvent,
     PassedOnError,
     correct,
+    listener,
     reason_or_raise,
     reconsider_prompt,
     whole,
@@ -61,6 +63,7 @@ class AgentSettings:
     """Keywords of ``open_run``; no judge where the agent's own model judges."""
     approve_flips: bool
     on_failure: FailurePolicy
+    on_event: OnEvent | None
 
 
 class _Said(NamedTuple):
@@ -107,6 +110,7 @@ class AgentTurn:
         self._request, self._settings, self._asked = request, settings, asked
         self._documents = asked.documents
         self._watch, self._call = watch, call
+        self._on_event = listener(settings.on_event)
         self._said: list[_Said] = []
         self._one_at_a_time = asyncio.Lock()
         self._drafting = 0.0
@@ -140,7 +144,7 @@ class AgentTurn:
             "history": self._asked.history,
         }
         try:
-            run = await correct(replace(context, answerer=self), start)
+            run = await correct(replace(context, answerer=self, on_event=self._on_event), start)
         except Exception as error:  # noqa: BLE001 - raised again where it is not to be passed over
             return self._failed(error)
         return self._finished(run)

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from langchain_core.messages import BaseMessage, RemoveMessage, message_to_dict, messages_from_dict
+from langgraph.errors import GraphInterrupt
 from langgraph.types import interrupt
 
+from conflictscore.errors import InputError
 from conflictscore.middleware.entrypoints import whole
 from conflictscore.nodes.conflict_details import sourced_details
 from conflictscore.prompts import PromptSet, material_line
@@ -18,6 +20,10 @@ Proposal = dict[str, Any]
 message), ``message`` (the new answer's) and ``run``."""
 
 
+_WORDS = (
+    "resume with 'approve', 'reject', {'edit': 'the answer to give'}, or {'decisions':"
+    " [{'type': 'approve'}]}, where type is 'approve', 'reject' or 'edit' (with 'edited_action')"
+)
 Message = TypeVar("Message", bound=BaseMessage)
 
 
@@ -38,25 +44,31 @@ def propose(first: BaseMessage, message: BaseMessage, run: Run) -> Proposal:
 def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dict[str, Any]:
     """Ask for the decision, and turn it into an update of the agent's state.
 
-    A decision in another form than the three is asked for again.
-
     Args:
         proposal: What :func:`propose` kept.
         first: The first answer, as it stands in the history.
         prompts: Where the ``evidence`` templates are.
+
+    Raises:
+        InputError: The decision is none; names those there are. The flip still waits for one.
     """
     run = Run.model_validate(proposal["run"])
     request = _request(run, prompts)
-    decision = interrupt(request)
-    while not _usable(decision):
-        decision = interrupt({**request, "refused": "that was not one of the choices"})
-    if decision == "reject":
-        run = _rejected(run)
+    given = interrupt(request)
+    while (decision := _read(given)) is None:
+        refused = given
+        try:  # what was refused stays in the checkpoint, and a later decision comes after it
+            given = interrupt(request)
+        except GraphInterrupt:
+            raise InputError(f"{_shown(refused)} is no decision; {_WORDS}") from None
+    word, text = decision
+    if word == "reject":
+        run = _rejected(run, text)
         return _update(run, with_run(first, run))
     [message] = messages_from_dict([proposal["message"]])
-    if isinstance(decision, Mapping) and decision["edit"] != run.answer:
-        run = _edited(run, decision["edit"])
-        message = message.model_copy(update={"content": decision["edit"]})
+    if word == "edit" and text != run.answer:
+        run = _edited(run, text)
+        message = message.model_copy(update={"content": text})
     # Not under the first one's id: whoever streams messages was shown that one already.
     return _update(run, RemoveMessage(id=proposal["replaces"]), with_run(message, run))
 
@@ -88,18 +100,45 @@ def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
         "cs_r": shown["report"]["cs_r"],
         **({"weighted": shown["report"]["weighted"]} if weights else {}),
         "choices": ["approve", "reject", {"edit": "the answer to give instead"}],
+        # the form of LangChain's own review, for its user interfaces
+        "action_requests": [{"name": "approve_flip", "args": {"answer": run.answer}}],
+        "review_configs": [
+            {"action_name": "approve_flip", "allowed_decisions": ["approve", "edit", "reject"]}
+        ],
     }
 
 
-def _usable(decision: object) -> bool:
-    if isinstance(decision, Mapping):
-        edit = decision.get("edit")
-        return set(decision) == {"edit"} and isinstance(edit, str) and bool(edit.strip())
-    return decision in ("approve", "reject")
+def _read(decision: object) -> tuple[str, str] | None:
+    """The word of a decision, in our form or LangChain's, and its text; None where it is none."""
+    if isinstance(decision, str):
+        word = decision.strip().casefold()
+        return (word, "") if word in ("approve", "reject") else None
+    if isinstance(decision, Mapping) and isinstance(decision.get("decisions"), list):
+        [decision, *more] = decision["decisions"] or [None]
+        if more:
+            return None
+    if not isinstance(decision, Mapping):
+        return None
+    if "type" not in decision:
+        decision = {"type": "edit", **decision} if set(decision) == {"edit"} else {}
+    kind = decision.get("type")
+    if kind in ("approve", "reject"):
+        return str(kind), str(decision.get("message") or "")
+    action = decision.get("edited_action")
+    arguments = action.get("args") if isinstance(action, Mapping) else None
+    told = arguments if isinstance(arguments, Mapping) else decision
+    texts = [told[key] for key in ("answer", "after", "edit", "text") if key in told]
+    usable = kind == "edit" and len(texts) == 1 and isinstance(texts[0], str) and texts[0].strip()
+    return ("edit", texts[0]) if usable else None
 
 
-def _rejected(run: Run) -> Run:
+def _shown(decision: object) -> str:
+    return f"{decision!r:.100}"
+
+
+def _rejected(run: Run, message: str) -> Run:
     note = "a person rejected the new answer, and the first one stands"
+    note += f": {material_line(message)}" if message.strip() else ""
     update = {
         "answer": run.first_answer,
         "changes": _refused(run, note),

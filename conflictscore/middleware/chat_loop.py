@@ -24,6 +24,7 @@ from conflictscore.graph.self_correction import SelfCorrectionGraph
 from conflictscore.middleware.entrypoints import (
     HIDDEN,
     FailurePolicy,
+    OnEvent,
     PassedOnError,
     reason_or_raise,
 )
@@ -64,7 +65,12 @@ class ChatLoop:
         """The answering model."""
         return self.context.generator.chat
 
-    async def reply(self, messages: list[BaseMessage], parameters: Mapping[str, Any]) -> AIMessage:
+    async def reply(
+        self,
+        messages: list[BaseMessage],
+        parameters: Mapping[str, Any],
+        on_event: OnEvent | None = None,
+    ) -> AIMessage:
         """The reply to a conversation.
 
         Args:
@@ -72,6 +78,7 @@ class ChatLoop:
             parameters: Call parameters of the answering model; with ``tools`` it is called first.
                 ``documents`` and ``question`` are ours: what to check the answer against, and what
                 was asked, where the last message is a whole prompt.
+            on_event: Called with each event of the run.
 
         Raises:
             InputError: A document cannot be used.
@@ -91,7 +98,7 @@ class ChatLoop:
                 return draft
             if reason := self._out_of_reach(asked, draft):
                 return _unscored(draft, reason, question=asked.question)
-        context = replace(self.context, answer_parameters=in_words(parameters))
+        context = replace(self.context, answer_parameters=in_words(parameters), on_event=on_event)
         replies: list[AIMessage] = []
 
         async def ask(block: str, meter: UsageMeter) -> tuple[str, str | None]:

@@ -26,7 +26,7 @@ from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.middleware.chat_calls import AnswerForm, apart, running, with_parameters
 from conflictscore.middleware.chat_fields import SettingFields
 from conflictscore.middleware.chat_loop import ChatLoop, as_chunk, in_words
-from conflictscore.middleware.entrypoints import FailurePolicy, check_choices
+from conflictscore.middleware.entrypoints import FailurePolicy, OnEvent, check_choices, listener
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import ReasoningEffort, default_spec
 from conflictscore.prompts import PromptSet
@@ -116,6 +116,9 @@ class SelfCorrectingChatModel(SettingFields):
     sources: Collection[str] | None = None
     """Names of the tools whose results are documents; by default those that are named like a
     search, return documents, or return prose."""
+    on_event: SkipValidation[OnEvent | None] = Field(default=None, exclude=True)
+    """Called with each event of a run, in a thread of its own. Inside a LangGraph graph,
+    ``stream_mode="custom"`` has the same events."""
     model_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Call parameters of the answering model."""
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
@@ -302,8 +305,10 @@ class SelfCorrectingChatModel(SettingFields):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
+        on_event = listener(self.on_event)
         with apart(run_manager, self._form.spent if self._form else None) as context:
-            replying = self._reply(self._open(), messages, self._parameters(stop, kwargs))
+            parameters = self._parameters(stop, kwargs)
+            replying = self._reply(self._open(), messages, parameters, on_event)
             message = context.run(run_for_sync_caller, replying)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
@@ -314,9 +319,10 @@ class SelfCorrectingChatModel(SettingFields):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
+        on_event = listener(self.on_event)
         with apart(run_manager, self._form.spent if self._form else None) as context:
             loop = await asyncio.to_thread(self._open)
-            replying = self._reply(loop, messages, self._parameters(stop, kwargs))
+            replying = self._reply(loop, messages, self._parameters(stop, kwargs), on_event)
             message = await asyncio.create_task(replying, context=context)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
@@ -341,11 +347,15 @@ class SelfCorrectingChatModel(SettingFields):
             yield _chunk(generation)
 
     async def _reply(
-        self, loop: ChatLoop, messages: list[BaseMessage], parameters: Mapping[str, Any]
+        self,
+        loop: ChatLoop,
+        messages: list[BaseMessage],
+        parameters: Mapping[str, Any],
+        on_event: OnEvent | None,
     ) -> AIMessage:
         if self._form is None:
-            return await loop.reply(messages, parameters)
-        answer = await loop.reply(messages, in_words(parameters))
+            return await loop.reply(messages, parameters, on_event)
+        answer = await loop.reply(messages, in_words(parameters), on_event)
         name = f"conflictscore/{loop.context.generator.name}"
         return await self._form.fill(messages, answer, name=name)
 

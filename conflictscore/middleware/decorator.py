@@ -16,8 +16,9 @@ from contextlib import AbstractContextManager, aclosing, closing
 from contextvars import Context
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, update_wrapper
-from typing import Any, Generic, Protocol, TypeVar, Unpack, cast, overload
+from typing import Any, Protocol, TypeVar, Unpack, cast, overload
 
+from langchain_core.messages import BaseMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
 from langgraph.errors import GraphBubbleUp
@@ -32,16 +33,19 @@ from conflictscore.errors import (
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import CorrectionOptions, explicit_kwargs, split_options
+from conflictscore.middleware.answer_forms import CheckedText, answer_text, in_its_form
 from conflictscore.middleware.entrypoints import (
     HIDDEN,
+    OnEvent,
     PassedOnError,
     correct,
+    listener,
     reconsider_prompt,
     whole,
 )
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
-from conflictscore.nodes.state import RagInput, RagState, RunContext, documents_of
+from conflictscore.nodes.state import RagState, RunContext, documents_of
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer, Document, Run
 from conflictscore.retrieval.documents import DocumentLike
@@ -57,7 +61,6 @@ __all__ = [
 
 Documents = tuple[Document, ...]
 Sources = Iterable[DocumentLike]
-F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
@@ -66,18 +69,14 @@ class _Decorator(Protocol):
 
     @overload
     def __call__(
-        self, function: Callable[[str, Documents], AsyncIterator[str]], /
+        self, function: Callable[..., AsyncIterator[str]], /
     ) -> "AsyncSelfCorrectingStream": ...
     @overload
-    def __call__(
-        self, function: Callable[[str, Documents], Awaitable[str]], /
-    ) -> "AsyncSelfCorrecting": ...
+    def __call__(self, function: Callable[..., Awaitable[Any]], /) -> "AsyncSelfCorrecting": ...
     @overload
-    def __call__(
-        self, function: Callable[[str, Documents], Iterator[str]], /
-    ) -> "SelfCorrectingStream": ...
+    def __call__(self, function: Callable[..., Iterator[str]], /) -> "SelfCorrectingStream": ...
     @overload
-    def __call__(self, function: Callable[[str, Documents], str], /) -> "SelfCorrecting": ...
+    def __call__(self, function: Callable[..., Any], /) -> "SelfCorrecting": ...
 
 
 @explicit_kwargs(CorrectionOptions)
@@ -86,6 +85,7 @@ def self_correct(
     /,
     *,
     retriever: BaseRetriever | None = None,
+    on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> _Decorator:
     """Decorate a function of a question and documents, so that it looks again where they disagree.
@@ -100,22 +100,28 @@ def self_correct(
     ```
 
     The decorated function takes the question; ``documents=`` (texts, LangChain ``Document``s,
-    records, or mappings with a ``text``) take the place of retrieval. Its answer is scored by the
-    judge. Where a claim has evidence on both sides, the function is called again with the same
-    documents, and with a question that holds the first answer and that evidence (template
-    ``reconsider``). What the function raises then leaves the first answer, with a note. The judge
+    records, or mappings with a ``text``) take the place of retrieval. Further arguments go to the
+    function as they are; ``history=``, the messages before the question, also serves the search.
+    Its answer is a text, or a message or a mapping with one (under ``answer``, ``output``, …),
+    which comes back as it was, with the corrected text and the run under ``conflictscore``.
+
+    The answer is scored by the judge. Where a claim has evidence on both sides, the function is
+    called again with the same documents, and with a question that holds the first answer and that
+    evidence (template ``reconsider``). What the function raises then leaves the first answer, with
+    a note. The judge
     says why an answer changed. Inside a LangGraph graph, the words of a model that the function
     calls are not streamed, since its answer may be replaced.
 
     A coroutine function stays one, and its ``run`` is awaited as well. A generator function that
     yields pieces of its answer stays one too, asynchronous or not: its pieces are held back until
     the answer stands, which is then yielded in one piece; an answer that may be replaced is never
-    streamed. Functions only: to decorate a method, decorate the bound method where the object is
-    made.
+    streamed. Methods are decorated like functions.
 
     Args:
         function: Nothing: the parentheses of ``@self_correct()`` are needed, and hold settings.
         retriever: Any LangChain retriever; not needed where every call brings documents.
+        on_event: Called with each event of a run, in a thread of its own. Inside a LangGraph graph,
+            ``stream_mode="custom"`` has the same events.
         **settings: See below. The judge, which also gives the reasons, is opened at the first
             call.
 
@@ -129,77 +135,101 @@ def self_correct(
     if function is not None:
         raise ConfigurationError("write @self_correct(), with parentheses; they hold its settings")
     chosen, models = split_options(settings)
-    open_context = partial(open_run, models.pop("judge", None), retriever, chosen, **models)
+    opened = _Opened(partial(open_run, models.pop("judge", None), retriever, chosen, **models))
 
-    def decorate(function: Callable[[str, Documents], Any]) -> Any:
+    def decorate(function: Callable[..., Any]) -> Any:
         called = [function, type(function).__call__]
         for is_one, face in _FACES.items():
             if any(map(is_one, called)):
-                return face(function, open_context)
-        return SelfCorrecting(function, open_context)
+                return face(function, opened, on_event)
+        return SelfCorrecting(function, opened, on_event)
 
     return cast("_Decorator", decorate)
 
 
-class _Decorated(Generic[F]):
+class _Opened:
+    """The context of a decorated function, opened at its first call; its bound methods share it."""
+
+    def __init__(self, open_context: Callable[[], RunContext]) -> None:
+        self._open_context, self._opening = open_context, threading.Lock()
+
+    @cached_property
+    def context(self) -> RunContext:
+        return self._open_context()
+
+    def open(self) -> RunContext:
+        with self._opening:  # the first calls may come from several threads at once
+            return self.context
+
+
+class _Decorated:
     """Base of the synchronous and the asynchronous wrapper.
 
     Attributes:
         function: The function as it was before.
     """
 
-    def __init__(self, function: F, open_context: Callable[[], RunContext]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], opened: _Opened, on_event: OnEvent | None
+    ) -> None:
         update_wrapper(cast("Callable[..., Any]", self), function)
-        self.function, self._open_context = function, open_context
-        self._opening = threading.Lock()
+        self.function, self._opened, self._on_event = function, opened, on_event
         self._name = getattr(function, "__name__", type(function).__name__)
-        try:
-            inspect.signature(function).bind("question", ())
-        except TypeError:
+        taken = list(inspect.signature(function).parameters.values())
+        places = [p for p in taken if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        if len(places) < 2 and not any(p.kind is p.VAR_POSITIONAL for p in taken):
             raise ConfigurationError(
                 f"self_correct decorates a function of a question and documents, and {self._name}"
                 f" takes {inspect.signature(function)}"
-            ) from None
+            )
 
-    @cached_property
-    def _context(self) -> RunContext:
-        return self._open_context()
-
-    def _opened(self) -> RunContext:
-        with self._opening:  # the first calls may come from several threads at once
-            return self._context
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """The wrapper of the bound method, where a method is decorated."""
+        if instance is None:
+            return self
+        return type(self)(self.function.__get__(instance, owner), self._opened, self._on_event)
 
     def _unseen(self) -> AbstractContextManager[Context]:
         """Where the tokens of an answer that may be replaced are not streamed."""
-        added = HIDDEN if self._context.settings.max_rounds else None
+        added = HIDDEN if self._opened.context.settings.max_rounds else None
         return set_config_context(merge_configs(ensure_config(), added))
 
     async def _corrected(
-        self, question: str, documents: Sources | None, call: Callable[..., Awaitable[object]]
-    ) -> Run:
-        context = self._context
+        self,
+        question: str,
+        documents: Sources | None,
+        history: Any,
+        call: Callable[..., Awaitable[object]],
+    ) -> tuple[Run, object]:
+        """The run, and what the function returned first."""
+        context = self._opened.context
         answerer = _Function(self._name, context.prompts, call)
-        start: RagInput = {"question": question, "documents": tuple(documents or ())}
-        return await correct(replace(context, answerer=answerer), start)
+        start: Any = {"question": question, "documents": documents, "history": history}
+        on_event = listener(self._on_event)
+        run = await correct(replace(context, answerer=answerer, on_event=on_event), start)
+        return run, answerer.returned
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Function:
     """A function as who answers."""
 
     name: str
     prompts: PromptSet
     call: Callable[[str, Documents], Awaitable[object]]
+    returned: object = None
+    """The result of its first call."""
 
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
         """Call the function; what it raises ends the run and reaches the caller unchanged."""
-        try:
-            answer = await self.call(state["question"], documents_of(state))
+        try:  # with the question as it was asked: the function has the conversation, if any
+            self.returned = await self.call(state["asked"], documents_of(state))
         except Exception as error:
             raise PassedOnError(error) from error
-        if not isinstance(answer, str):
-            raise InputError(self._no_text(answer))
-        return GeneratedAnswer(Answer(text=answer))
+        text = answer_text(self.returned)
+        if text is None:
+            raise InputError(self._no_text(self.returned))
+        return GeneratedAnswer(Answer(text=text))
 
     async def again(
         self, state: RagState, request: RevisionRequest, meter: UsageMeter
@@ -240,9 +270,10 @@ class _Function:
         except Exception as error:
             problem = f"{self.name} failed: {brief_reason(error)}"
             raise ProviderError(problem, provider=self.name) from error
-        if not isinstance(answer, str):
+        text = answer_text(answer)
+        if text is None:
             raise ProviderError(self._no_text(answer), provider=self.name)
-        return answer
+        return text
 
     def _no_text(self, answer: object) -> str:
         given = f"{self.name} returned {type(answer).__name__}, not text"
@@ -251,119 +282,113 @@ class _Function:
         return given
 
 
-class CheckedText(str):
-    """An answer, which is a text like any other, with the run that it came from.
-
-    Attributes:
-        run: The run; its ``checked`` is ``fully``, ``partly`` or ``no``.
-    """
-
-    __slots__ = ("run",)
-    run: Run
-
-    @classmethod
-    def of(cls, run: Run) -> "CheckedText":
-        """The answer that stands at the end of a run."""
-        text = cls(run.answer or "")
-        text.run = run
-        return text
-
-
-class _Synchronous(_Decorated[F]):
+class _Synchronous(_Decorated):
     """The faces that wait."""
 
-    def run(self, question: str, documents: Sources | None = None) -> dict[str, Any]:
+    def run(
+        self, question: str, documents: Sources | None = None, *more: Any, **named: Any
+    ) -> dict[str, Any]:
         """The whole run, with the corrected answer, the first one and the scores."""
-        return whole(self._run(question, documents))
+        return whole(self._run(question, documents, more, named)[0])
 
-    def _answered(self, question: str, documents: Documents) -> object:
+    def _answered(self, *asked: Any, **named: Any) -> object:
         """Complete result of the function."""
-        return self.function(question, documents)
+        return self.function(*asked, **named)
 
-    def _run(self, question: str, documents: Sources | None) -> Run:
-        self._opened()
+    def _run(
+        self, question: str, documents: Sources | None, more: Any, named: Any
+    ) -> tuple[Run, object]:
+        self._opened.open()
 
         def answer(*asked: Any) -> object:
             with self._unseen() as context:
-                return context.run(self._answered, *asked)
+                return context.run(partial(self._answered, *asked, *more, **named))
 
         async def call(*asked: Any) -> object:
             return await in_callers_thread(partial(answer, *asked))
 
-        return run_for_sync_caller(self._corrected(question, documents, call))
+        return run_for_sync_caller(self._corrected(question, documents, named.get("history"), call))
 
 
-class SelfCorrecting(_Synchronous[Callable[[str, Documents], str]]):
+class SelfCorrecting(_Synchronous):
     """A function that looks again at its answer where its documents disagree."""
 
-    def __call__(self, question: str, documents: Sources | None = None) -> CheckedText:
-        """The corrected answer; its ``run.checked`` says whether it could be checked."""
-        return CheckedText.of(self._run(question, documents))
+    def __call__(
+        self, question: str, documents: Sources | None = None, *more: Any, **named: Any
+    ) -> Any:
+        """The corrected answer, a :class:`CheckedText` where the function returns a text."""
+        return in_its_form(*self._run(question, documents, more, named))
 
 
-class SelfCorrectingStream(_Synchronous[Callable[[str, Documents], Iterator[str]]]):
+class SelfCorrectingStream(_Synchronous):
     """A generator function that looks again at its answer where its documents disagree."""
 
     def __call__(
-        self, question: str, documents: Sources | None = None
+        self, question: str, documents: Sources | None = None, *more: Any, **named: Any
     ) -> Generator[CheckedText, None, None]:
         """The corrected answer in one piece, once it stands; its ``run`` is the run."""
-        yield CheckedText.of(self._run(question, documents))
+        yield CheckedText.of(self._run(question, documents, more, named)[0])
 
-    def _answered(self, question: str, documents: Documents) -> str:
-        pieces = cast("Generator[str]", self.function(question, documents))
-        with closing(pieces):
+    def _answered(self, *asked: Any, **named: Any) -> str:
+        with closing(self.function(*asked, **named)) as pieces:
             return "".join(_checked_piece(piece, self._name) for piece in pieces)
 
 
-class _Asynchronous(_Decorated[F]):
+class _Asynchronous(_Decorated):
     """The faces that are awaited."""
 
-    async def run(self, question: str, documents: Sources | None = None) -> dict[str, Any]:
+    async def run(
+        self, question: str, documents: Sources | None = None, *more: Any, **named: Any
+    ) -> dict[str, Any]:
         """The whole run, with the corrected answer, the first one and the scores."""
-        return whole(await self._run(question, documents))
+        return whole((await self._run(question, documents, more, named))[0])
 
-    async def _answered(self, question: str, documents: Documents) -> object:
+    async def _answered(self, *asked: Any, **named: Any) -> object:
         """Complete result of the function."""
-        return await self.function(question, documents)
+        return await self.function(*asked, **named)
 
-    async def _run(self, question: str, documents: Sources | None) -> Run:
-        await asyncio.to_thread(self._opened)
+    async def _run(
+        self, question: str, documents: Sources | None, more: Any, named: Any
+    ) -> tuple[Run, object]:
+        await asyncio.to_thread(self._opened.open)
         with self._unseen() as context:  # the caller's, not that of a node of the loop
 
             async def call(*asked: Any) -> object:
-                return await asyncio.create_task(self._answered(*asked), context=context.copy())
+                answering = self._answered(*asked, *more, **named)
+                return await asyncio.create_task(answering, context=context.copy())
 
-            return await self._corrected(question, documents, call)
+            return await self._corrected(question, documents, named.get("history"), call)
 
 
-class AsyncSelfCorrecting(_Asynchronous[Callable[[str, Documents], Awaitable[str]]]):
+class AsyncSelfCorrecting(_Asynchronous):
     """A coroutine function that looks again at its answer where its documents disagree."""
 
-    async def __call__(self, question: str, documents: Sources | None = None) -> CheckedText:
-        """The corrected answer; its ``run.checked`` says whether it could be checked."""
-        return CheckedText.of(await self._run(question, documents))
+    async def __call__(
+        self, question: str, documents: Sources | None = None, *more: Any, **named: Any
+    ) -> Any:
+        """The corrected answer, a :class:`CheckedText` where the function returns a text."""
+        return in_its_form(*await self._run(question, documents, more, named))
 
 
-class AsyncSelfCorrectingStream(_Asynchronous[Callable[[str, Documents], AsyncIterator[str]]]):
+class AsyncSelfCorrectingStream(_Asynchronous):
     """An async generator function that looks again where its documents disagree."""
 
     async def __call__(
-        self, question: str, documents: Sources | None = None
+        self, question: str, documents: Sources | None = None, *more: Any, **named: Any
     ) -> AsyncGenerator[CheckedText, None]:
         """The corrected answer in one piece, once it stands; its ``run`` is the run."""
-        yield CheckedText.of(await self._run(question, documents))
+        yield CheckedText.of((await self._run(question, documents, more, named))[0])
 
-    async def _answered(self, question: str, documents: Documents) -> str:
-        pieces = cast("AsyncGenerator[str]", self.function(question, documents))
-        async with aclosing(pieces):
+    async def _answered(self, *asked: Any, **named: Any) -> str:
+        async with aclosing(self.function(*asked, **named)) as pieces:
             return "".join([_checked_piece(piece, self._name) async for piece in pieces])
 
 
 def _checked_piece(piece: object, name: str) -> str:
-    if not isinstance(piece, str):
+    text = str(piece.text) if isinstance(piece, BaseMessage) else piece
+    if not isinstance(text, str):
         raise InputError(f"{name} yielded {type(piece).__name__}, not text")
-    return piece
+    return text
 
 
 _FACES: dict[Callable[[Any], bool], Callable[..., Any]] = {

@@ -1,9 +1,10 @@
 """Shared parts of the entry points: the run, its failures, and which tokens are streamed."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, get_args
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
 from conflictscore.errors import (
@@ -23,9 +24,11 @@ from conflictscore.records import Run
 __all__ = [
     "HIDDEN",
     "FailurePolicy",
+    "OnEvent",
     "PassedOnError",
     "check_choices",
     "correct",
+    "listener",
     "reason_or_raise",
     "reconsider_prompt",
     "whole",
@@ -34,6 +37,8 @@ __all__ = [
 HIDDEN: RunnableConfig = {"tags": ["nostream"]}
 """Keeps the tokens of what is called out of LangGraph's ``messages`` stream."""
 
+OnEvent = Callable[[Mapping[str, Any]], None]
+"""Called with each event of a run."""
 FailurePolicy = Literal["raise", "pass_through"]
 """Policy for a failed search or model: an error, or the answer as it is with a note."""
 
@@ -44,6 +49,24 @@ class PassedOnError(Exception):
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+def listener(on_event: OnEvent | None) -> OnEvent | None:
+    """Tells events to a caller, and to the ``custom`` stream of the graph that calls, if any.
+
+    A run within another graph's node is no part of that graph: its events do not get there alone.
+    """
+    try:
+        stream = get_stream_writer()
+    except (RuntimeError, KeyError, AttributeError):  # in no runnable, or in one of no graph
+        return on_event
+
+    def tell(event: Mapping[str, Any]) -> None:
+        stream(event)
+        if on_event is not None:
+            on_event(event)
+
+    return tell
 
 
 async def correct(context: RunContext, start: RagInput) -> Run:

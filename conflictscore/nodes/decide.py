@@ -25,6 +25,7 @@ from conflictscore.records import (
 )
 
 __all__ = [
+    "correction_time",
     "decide",
     "flipped_by",
     "may_look_again",
@@ -32,6 +33,10 @@ __all__ = [
     "to_look_for",
     "unexplained",
 ]
+
+
+_CALLS_IN_PLACE = 7
+"""Measured with a scripted endpoint (``measurements.effort_costs``), one claim disputed."""
 
 
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -42,8 +47,12 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """
     attempts, changes = attempts_of(state), changes_of(state)
     left = time_left(state, runtime.context)
-    again, reason = _look_again(attempts, changes, runtime.context, left)
+    again, reason = _look_again(attempts, changes, runtime.context)
     decision: Decision = "record"
+    update: dict[str, Any] = {}
+    if again and left is not None and left <= correction_time(state, runtime.context):
+        again, reason = False, _no_time(left, runtime.context)
+        update["notes"] = [*state.get("notes", ()), f"the answer was not corrected: {reason}"]
     if doubtful := to_look_for(state, runtime.context):
         numbers = ", ".join(str(evidence.claim.number) for evidence in doubtful)
         decision, reason = "look_further", f"in doubt: {numbers}"
@@ -52,7 +61,12 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     elif unexplained(attempts):
         decision = "justify"
     runtime.stream_writer({"event": "decision", "decision": decision, "reason": reason})
-    return {"decision": decision, "reason": reason}
+    return {"decision": decision, "reason": reason, **update}
+
+
+def _no_time(left: float, context: RunContext) -> str:
+    how = "leaves no time for it" if left else "is used up"
+    return f"the time budget of {context.settings.budget_seconds:g} s {how}"
 
 
 def may_look_again(attempts: Sized, context: RunContext) -> bool:
@@ -114,15 +128,27 @@ def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float |
     left = time_left(state, context)
     if left is None or not may_look_again(attempts, context):
         return left
-    calls = 1 + context.settings.guard  # what a guard compares has to be labelled first
-    return max(0.0, left - calls * state.get("timings", {}).get("generate", 0.0))
+    return max(0.0, left - correction_time(state, context))
+
+
+def correction_time(state: RagState, context: RunContext) -> float:
+    """Seconds that a correction is likely to take, by what the steps of this run took.
+
+    In place, these calls follow one another: each document alone, the statements, their labels, the
+    weighing in both orders, then the claims of the new passage and their labels. A whole new answer
+    is written, taken apart and labelled.
+    """
+    timings = state.get("timings", {})
+    call = timings.get("decompose", 0.0)
+    if context.settings.regeneration == "revise" and not state.get("options"):
+        return _CALLS_IN_PLACE * call
+    return max(timings.get("generate", 0.0), call) + 2 * call
 
 
 def _look_again(
     attempts: Sequence[Attempt],
     changes: Sequence[Change],
     context: RunContext,
-    seconds: float | None,
 ) -> tuple[bool, str]:
     last = attempts[-1]
     if context.method is not Method.REGENERATED_RAG:
@@ -136,8 +162,6 @@ def _look_again(
         return False, f"{most} of {most} regenerations were made"
     if last.round and not _new_evidence(changes, report, context):
         return False, "there is no new evidence"
-    if seconds == 0:
-        return False, f"the time budget of {context.settings.budget_seconds:g} s is used up"
     if context.settings.regeneration == "revise":
         numbers = ", ".join(map(str, sorted(report.disputed)))
         return True, f"disputed claims: {numbers}"

@@ -19,6 +19,7 @@ from conflictscore.nodes.state import (
     documents_of,
     may_be_given_up,
     spent,
+    time_left,
 )
 from conflictscore.records import (
     Attempt,
@@ -36,8 +37,9 @@ __all__ = ["label", "renumbered"]
 async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Label the new claims; those that an earlier answer of this question made keep their labels.
 
-    With a time budget, labelling leaves time for a correction. After a further search, only the
-    pairs with the new documents are labelled.
+    With a time budget, labelling leaves time for a correction once something is disputed, and else
+    takes all the time there is. After a further search, only the pairs with the new documents are
+    labelled.
 
     The whole table is one node, so that pairs can be folded, batched and cached together.
     """
@@ -56,7 +58,8 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             cache=context.cache,
             on_label=_announcing(runtime),
             max_claims=context.settings.max_claims,
-            seconds=spare_time(state, context, attempts),
+            seconds=time_left(state, context),
+            seconds_if_disputed=spare_time(state, context, attempts) or None,
         )
     except BudgetError as stop:
         if not may_be_given_up(state, context):

@@ -160,6 +160,8 @@ class RunContext:
     """The claim with conflicts that is put back where an answer is written anew: the one with the
     highest share of contradiction, the first, the one with most evidence on both sides together, or
     the one that the model names as its main claim."""
+    on_event: "Callable[[Mapping[str, Any]], None] | None" = None
+    """Called with each event of the run, in a thread of the run's own; what it raises is logged."""
     check_last: bool = True
     """Whether the answer of the last round is scored, and explained where it came without a reason.
     Benchmarks of the paper's loop do without where no figure needs it."""

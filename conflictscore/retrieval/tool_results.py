@@ -89,8 +89,8 @@ def _found(message: ToolMessage, sources: Collection[str] | None) -> list[Retrie
     if sources is not None and name not in sources:
         return []
     found = list(_documents(message.artifact))
-    returned = bool(found)
-    if not found:
+    returned = told = bool(found)
+    if not told:
         blocks = message.content if isinstance(message.content, list) else [message.content]
         found = [one for block in blocks for one in _in_block(block, bool(words & _SEARCHES))]
         returned = len(found) > 1 or any(map(_origin, found))
@@ -98,7 +98,7 @@ def _found(message: ToolMessage, sources: Collection[str] | None) -> list[Retrie
         prose = len(str(message.text).split()) >= _PROSE_WORDS
         if words & _WRITES or not (words & _READS or returned or prose):
             return []
-    return [_named(document, name) for document in found]
+    return found if told else [_named(document, name) for document in found]
 
 
 def _origin(document: Retrieved) -> bool:

@@ -42,7 +42,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def command(server: OpenAIServer, *more: str) -> list[str]:
     model = ["--model", "scripted", "--base-url", server.base_url]
-    return ["score-file", "in.jsonl", "--out", "out.jsonl", *model, *more]
+    return ["score-file", "in.jsonl", "--out", "out.jsonl", "--labeler", "json", *model, *more]
 
 
 def run(*args: str) -> Result:

@@ -66,7 +66,10 @@ def failed_judge_of_one_document(folder: Path) -> Golden:
 
 def failed_judge(folder: Path) -> Golden:
     """No pair gets a verdict, so there is no score, and nothing is corrected."""
-    return _loop(World(broken={"label": Fault(status=400, message="no")}), DISAGREEING)
+    return _loop(
+        World(broken=dict.fromkeys(("label", "batch"), Fault(status=400, message="no"))),
+        DISAGREEING,
+    )
 
 
 def spent_budget(folder: Path) -> Golden:

@@ -57,7 +57,7 @@ def test_an_answer_is_corrected_whatever_judges_it(labeler: LabelerName) -> None
     world = World()
     with OpenAIServer(world) as server:
         graph = create_self_correcting_rag(
-            scripted_model(server), labeler=labeler, cache=False, **PAPER
+            scripted_model(server), cache=False, **{**PAPER, "labeler": labeler}
         )
         state = graph.invoke({"question": "When was the lamp lit?", "documents": DISAGREEING})
     assert (state["first_answer"], state["answer"]) == ("It was lit in 1871.", world.regenerated)

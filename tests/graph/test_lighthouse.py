@@ -70,7 +70,10 @@ def run(world: World, **settings: Any) -> Run:
     """The demo with this model; a judge by years labels unless settings name another."""
     with OpenAIServer(world) as server:
         graph = create_self_correcting_rag(
-            scripted_model(server), CorpusRetriever.from_paths([FOLDER]), cache=False, **settings
+            scripted_model(server),
+            CorpusRetriever.from_paths([FOLDER]),
+            cache=False,
+            **{"labeler": "json", **settings},
         )
         state = graph.invoke({"question": QUESTION})
     known = {name: state[name] for name in Run.model_fields if state.get(name) is not None}

@@ -79,7 +79,13 @@ def corpus(tmp_path: Path) -> Searches:
 
 
 def ask(model: Any, retriever: BaseRetriever | None, **settings: Any) -> dict[str, Any]:
-    given = {"cache": False, "look_further": "disputed", "unsettled": "keep", **settings}
+    given = {
+        "labeler": "json",
+        "cache": False,
+        "look_further": "disputed",
+        "unsettled": "keep",
+        **settings,
+    }
     graph = create_self_correcting_rag(model, retriever, **given)
     return graph.invoke({"question": QUESTION})
 
@@ -96,7 +102,7 @@ def test_a_tie_stays_as_it_is_without_looking_further(
     assert sorted(names(state)) == ["gazette", "log"]
     assert (state["answer"], corpus.queries) == (LONG, [QUESTION])
     assert world.asked["look_further"] == 0
-    assert "searches" not in state
+    assert not state["searches"]
 
 
 def test_a_tie_looks_further_in_a_folder_that_has_more_and_nothing_else_does(
@@ -205,7 +211,7 @@ def test_a_search_that_fails_is_noted_and_the_loop_goes_on(
 
 def test_without_a_retriever_a_note_says_so(model: ChatOpenAI, world: RevisingWorld) -> None:
     graph = create_self_correcting_rag(
-        model, cache=False, look_further="disputed", unsettled="keep"
+        model, labeler="json", cache=False, look_further="disputed", unsettled="keep"
     )
     texts = [FILES["gazette"], FILES["log"]]
 
@@ -347,12 +353,13 @@ async def test_further_searches_are_recorded_from_a_log_and_replayed(
         await record_questions(asked, corpus, recording, search="corpus", parameters={"top_k": 2})
         replayed = RecordedRetriever.from_file(recording, k=2)
         again = await create_self_correcting_rag(
-            scripted_model(server), replayed, cache=False, look_further="disputed"
+            scripted_model(server), replayed, labeler="json", cache=False, look_further="disputed"
         ).ainvoke({"question": QUESTION})
         world.queries = "FOR: something else"
         other = await create_self_correcting_rag(
             scripted_model(server),
             replayed,
+            labeler="json",
             cache=False,
             look_further="disputed",
             unsettled="keep",

@@ -27,7 +27,7 @@ def answer(
 ) -> dict[str, Any]:
     with OpenAIServer(world or World()) as server:
         graph = create_self_correcting_rag(
-            scripted_model(server), labeler="json", cache=False, trust=trust, **PAPER
+            scripted_model(server), cache=False, trust=trust, **PAPER
         )
         state: dict[str, Any] = graph.invoke(
             {"question": "When was it lit?", "documents": DISAGREEING[:2]},

@@ -51,7 +51,9 @@ def model(world: RevisingWorld) -> Iterator[ChatOpenAI]:
 def run(
     model: ChatOpenAI | LanguageModel, documents: Any = DOCUMENTS, **settings: Any
 ) -> dict[str, Any]:
-    graph = create_self_correcting_rag(model, cache=False, **{**OURS, **settings})
+    graph = create_self_correcting_rag(
+        model, cache=False, **{"labeler": "json", **OURS, **settings}
+    )
     return graph.invoke({**ASKED, "documents": documents})
 
 

@@ -4,6 +4,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,47 @@ def test_verdicts_of_the_cache_take_no_time_but_a_second_answer_would(
     assert world.asked == asked
 
 
+@dataclass
+class Paced(World):
+    """A model that takes as long as it is told for each call."""
+
+    seconds: float = 0.3
+    slow: str = ""
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        time.sleep(30 if self.slow and self.slow in request.prompt else self.seconds)
+        return super().__call__(request)
+
+
+@pytest.mark.parametrize("documents", [DISAGREEING, DISAGREEING[::2]])
+def test_an_answer_is_checked_as_far_as_the_time_goes(documents: list[dict[str, str]]) -> None:
+    """Time for five calls: too little for a correction, so that all of it is for labels."""
+    with OpenAIServer(Paced(seconds=1)) as server:
+        graph = create_self_correcting_rag(scripted_model(server), cache=False, budget_seconds=5)
+        state = graph.invoke({"question": "When was the lamp lit?", "documents": documents})
+
+    assert state["checked"] in ("fully", "partly")
+    assert not state["flipped"]
+    disputed = state["report"]["disputed"]
+    refused = [note for note in state["notes"] if "was not corrected: the time budget" in note]
+    assert len(refused) == len(disputed)
+
+
+def test_time_is_kept_for_a_correction_only_where_something_is_disputed() -> None:
+    hanging = {"text": "In 1871 bread was dear."}
+    draft: RagInput = {"question": "When?", "draft_answer": "The lamp was lit in 1871."}
+    with OpenAIServer(Paced(seconds=0.3, slow="bread was dear")) as server:
+        graph = create_self_correcting_rag(
+            scripted_model(server), cache=False, **PAPER, budget_seconds=6
+        )
+        disputed = graph.invoke({**draft, "documents": [*DISAGREEING, hanging]})
+        agreed = graph.invoke({**draft, "documents": [*DISAGREEING[::2], hanging]})
+
+    assert disputed["report"]["claims"][0]["unlabelled"] == [4]
+    assert agreed["report"]["claims"][0]["unlabelled"] == [3]
+    assert disputed["timings"]["label"] < agreed["timings"]["label"] - 0.3
+
+
 LATE = r"timed out: the run may take 0\.2 s"
 
 
@@ -173,7 +215,7 @@ def test_the_claims_that_the_documents_say_most_of_are_labelled(
     assert state["report"]["cs_c"] == 1
     assert state["report"]["coverage"] == pytest.approx(1 / 3)
     assert any("more claims than are to be labelled" in note for note in state["notes"])
-    assert world.asked["label"] == 3
+    assert world.asked["batch"] == 3
 
 
 def test_each_node_is_timed(server: OpenAIServer, world: SlowWorld) -> None:
@@ -182,8 +224,8 @@ def test_each_node_is_timed(server: OpenAIServer, world: SlowWorld) -> None:
         QUESTION
     )
     assert set(state["timings"]) == {
-        *("retrieve", "generate", "decompose", "label", "score", "decide", "correct"),
-        *("justify", "record"),
+        *("begin", "retrieve", "generate", "decompose", "label", "score", "decide"),
+        *("correct", "justify", "record"),
     }
     assert all(seconds >= 0 for seconds in state["timings"].values())
 

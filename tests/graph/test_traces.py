@@ -32,7 +32,7 @@ def test_each_call_says_what_it_is_for(labeler: LabelerName, label: list[str]) -
     tracer = Tracer()
     with OpenAIServer(World()) as server:
         graph = create_self_correcting_rag(
-            scripted_model(server), labeler=labeler, cache=False, **PAPER
+            scripted_model(server), cache=False, **{**PAPER, "labeler": labeler}
         )
         graph.invoke(
             {"question": "When was it lit?", "documents": DISAGREEING[:2]},

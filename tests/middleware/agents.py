@@ -42,6 +42,7 @@ CORRECTED = ["When was the lamp lit?", "search", FOUND, "It was lit in 1874."]
 _OURS = {
     "the separate claims": "decompose",
     '"document_snippet"': "label",
+    '"verdicts", a list': "batch",
     "Say why": "justify",
     "Decide how they relate": "classify",
     "Write two search queries": "look_further",

@@ -14,6 +14,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
+from conflictscore.errors import InputError
 from conflictscore.middleware import ConflictScoreMiddleware
 from tests.middleware.agents import CORRECTED, QUESTION, AgentWorld, Invoke, search, texts
 from tests.world import PAPER, applied, sides
@@ -92,6 +93,18 @@ def test_who_decides_on_a_flip_is_shown_the_evidence_that_changed_the_answer(
         ("reject", "It was lit in 1871.", False),
         ({"edit": "Sources differ: 1871 or 1874."}, "Sources differ: 1871 or 1874.", True),
         ({"edit": "it was lit in 1871."}, "it was lit in 1871.", False),
+        ({"decisions": [{"type": "approve"}]}, "It was lit in 1874.", True),
+        ({"decisions": [{"type": "reject", "message": "No."}]}, "It was lit in 1871.", False),
+        (
+            {
+                "decisions": [
+                    {"type": "edit", "edited_action": {"name": "x", "args": {"answer": "1872."}}}
+                ]
+            },
+            "1872.",
+            True,
+        ),
+        ({"type": "edit", "text": "1872."}, "1872.", True),
     ],
 )
 def test_the_decision_is_what_the_agent_says_and_nothing_is_asked_of_a_model_again(
@@ -117,21 +130,29 @@ def test_the_decision_is_what_the_agent_says_and_nothing_is_asked_of_a_model_aga
     assert [a["answer"]["text"] for a in run["attempts"]] == [FIRST[-1], CORRECTED[-1]]
     short = state["messages"][-1].response_metadata["conflictscore"]
     assert (short["answer"], short["flipped"]) == (said, flipped)
-    assert (run["final_report"] is None) == (decision != "approve")
-    assert any("a person" in note for note in run["notes"]) == (decision != "approve")
+    approved = said == "It was lit in 1874."
+    assert (run["final_report"] is None) != approved
+    assert any("a person" in note for note in run["notes"]) != approved
 
 
-@pytest.mark.parametrize("wrong", ["yes", True, {"edit": " "}, {"edit": 1}, {"edit": "x", "y": 1}])
-def test_a_decision_that_is_none_is_asked_for_again(
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("yes", True, {"edit": " "}, {"edit": 1}, {"edit": "x", "y": 1}, {"decisions": []}),
+        {"decisions": [{"type": "respond", "message": "x"}]},
+    ],
+)
+def test_a_decision_that_is_none_is_refused_with_those_there_are(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, wrong: Any
 ) -> None:
     agent = reviewed(agent_model)
     invoke(agent, QUESTION, THREAD)
 
-    again = invoke(agent, Command(resume=wrong), THREAD)
+    for _ in range(2):
+        with pytest.raises(InputError, match="is no decision; resume with 'approve', 'reject'"):
+            invoke(agent, Command(resume=wrong), THREAD)
     state = invoke(agent, Command(resume="approve"), THREAD)
 
-    assert "not one of the choices" in again["__interrupt__"][0].value["refused"]
     assert texts(state["messages"]) == CORRECTED
     assert agent_world.asked["generate"] == 1
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
 
@@ -21,6 +21,7 @@ from conflictscore.middleware import self_correct
 from conflictscore.records import Document
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import Library
+from tests.talking import LAMP, STANDING_ALONE, Shelf, Talk
 from tests.world import DISAGREEING, PAPER, World, scripted_model
 
 QUESTION = "When was the lamp lit?"
@@ -264,7 +265,7 @@ def test_a_decorated_function_keeps_its_name_its_docstring_and_its_signature() -
 
 @pytest.mark.parametrize(
     "function",
-    [lambda question: "", lambda self, question, documents: "", lambda *, question, documents: ""],
+    [lambda question: "", lambda *, question, documents: ""],
 )
 def test_what_takes_something_else_is_refused_where_it_is_decorated(function: Any) -> None:
     with pytest.raises(ConfigurationError, match="a function of a question and documents"):
@@ -332,7 +333,7 @@ def test_a_judge_is_opened_once_however_many_call_at_first(
 
         def first_call(_: int) -> str:
             everybody_calls.wait(timeout=10)
-            return answer(QUESTION, DISAGREEING)
+            return str(answer(QUESTION, DISAGREEING))
 
         assert set(pool.map(first_call, range(4))) == {"It was lit in 1874."}
 
@@ -397,3 +398,99 @@ def test_parentheses_and_a_retriever_that_is_one_are_asked_for() -> None:
     answer: Any = self_correct(retriever="ddgs")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match=r"retriever is str, .*open_retrieval\('ddgs'\)"):
         answer(lambda question, documents: "")("When?")
+
+
+# Forms of a function, and of what it returns
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+async def test_a_method_is_decorated_like_a_function(face: str) -> None:
+    with OpenAIServer(World()) as server:
+        decorate = self_correct(judge=scripted_model(server), cache=False, **PAPER)
+
+        class Bot:
+            def __init__(self, year: int) -> None:
+                self.year = year
+
+            @decorate
+            def answer(self, question: str, documents: Any) -> str:
+                return f"It was lit in {self.year if len(question) < 50 else 1874}."
+
+            @decorate
+            async def aanswer(self, question: str, documents: Any) -> str:
+                return f"It was lit in {self.year if len(question) < 50 else 1874}."
+
+        bot, other = Bot(1871), Bot(1874)
+        if face == "sync":
+            texts = [one.answer(QUESTION, DISAGREEING) for one in (bot, other)]
+        else:
+            texts = [await one.aanswer(QUESTION, DISAGREEING) for one in (bot, other)]
+
+    assert texts == ["It was lit in 1874."] * 2
+    assert [text.run.first_answer for text in texts] == [
+        "It was lit in 1871.",
+        "It was lit in 1874.",
+    ]
+
+
+def test_further_arguments_reach_the_function_and_a_history_the_search() -> None:
+    world, shelf, given = Talk(), Shelf(), []
+    with OpenAIServer(world) as server:
+
+        @self_correct(retriever=shelf, judge=scripted_model(server), cache=False, max_rounds=0)
+        def answer(question: str, documents: Any, history: Any = (), *, tone: str) -> str:
+            given.append((question, len(documents), history, tone))
+            return "It was lit in 1871."
+
+        text = answer("When was it lit?", history=LAMP, tone="dry")
+
+    assert given == [("When was it lit?", 3, LAMP, "dry")]
+    assert shelf.queries == [STANDING_ALONE]
+    assert text.run.asked == "When was it lit?"
+
+
+def test_a_single_text_as_documents_is_one_document() -> None:
+    with OpenAIServer(World()) as server:
+        decorate = self_correct(judge=scripted_model(server), cache=False)
+        text = decorate(lambda question, documents: "It was lit in 1871.")(
+            QUESTION, documents="The lamp was lit in 1871."
+        )
+
+    assert [document.text for document in text.run.documents] == ["The lamp was lit in 1871."]
+    assert text.run.checked == "partly"
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (lambda text: AIMessage(text, id="7"), lambda reply: reply.text),
+        (lambda text: {"answer": text, "sources": [1]}, lambda reply: reply["answer"]),
+        (lambda text: {"output": AIMessage(text)}, lambda reply: reply["output"].text),
+        (
+            lambda text: {"messages": [HumanMessage("When?"), AIMessage(text)]},
+            lambda reply: reply["messages"][-1].text,
+        ),
+    ],
+)
+def test_a_message_or_a_mapping_comes_back_as_one(returned: Any, said: Any) -> None:
+    with OpenAIServer(World()) as server:
+        decorate = self_correct(judge=scripted_model(server), cache=False, **PAPER)
+
+        def answer(question: str, documents: Any) -> Any:
+            return returned("It was lit in 1871." if len(question) < 50 else "It was lit in 1874.")
+
+        reply = decorate(answer)(QUESTION, DISAGREEING)
+
+    first = returned("It was lit in 1871.")
+    assert type(reply) is type(first)
+    assert said(reply) == "It was lit in 1874."
+    run = (
+        reply["conflictscore"]
+        if isinstance(reply, dict)
+        else reply.response_metadata["conflictscore"]
+    )
+    assert (run["flipped"], run["first_answer"]) == (True, "It was lit in 1871.")
+    if isinstance(reply, dict):
+        assert reply.keys() == {*first, "conflictscore"}
+    else:
+        assert reply.id == "7"

@@ -185,7 +185,7 @@ def test_a_revision_is_asked_for_with_the_callers_parameters_and_ends_at_a_stop_
 
 
 def test_a_function_with_a_dead_judge_says_so_with_its_answer() -> None:
-    world = RevisingAgentWorld(tools=(), broken={"label": "Hm."})
+    world = RevisingAgentWorld(tools=(), broken=dict.fromkeys(("label", "batch"), "Hm."))
     with OpenAIServer(world) as server:
         ask = self_correct(judge=scripted_model(server), retriever=Shelf(), cache=False)
         answer = ask(lambda question, documents: "It was lit in 1871.")("When was the lamp lit?")
@@ -195,7 +195,8 @@ def test_a_function_with_a_dead_judge_says_so_with_its_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("broken", "checked"), [({}, "fully"), ({"label": "Hm."}, "no"), ({"decompose": "Hm."}, "no")]
+    ("broken", "checked"),
+    [({}, "fully"), ({"label": "Hm.", "batch": "Hm."}, "no"), ({"decompose": "Hm."}, "no")],
 )
 def test_the_service_says_in_a_header_whether_an_answer_was_checked(
     broken: dict[str, str], checked: str

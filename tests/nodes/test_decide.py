@@ -169,18 +169,20 @@ def test_a_claim_is_looked_for_once_a_run_and_a_round_once() -> None:
     ("settings", "known", "left"),
     [
         ({"budget_seconds": None}, {}, None),
-        ({}, {}, 70),  # 30 of 120 seconds are gone, and the first answer took 20 of them
-        ({"guard": True}, {}, 50),
-        ({"max_rounds": 0}, {}, 90),  # no second answer is to come
-        ({"method": Method.RAG}, {}, 90),
+        # 34 of 120 seconds are gone, and a call took 4: seven of them follow one another
+        ({"regeneration": "revise"}, {}, 58),
+        ({}, {}, 58),  # a whole new answer takes as long as the first, and two calls
+        ({"regeneration": "revise"}, {"options": ["a", "b"]}, 58),
+        ({"max_rounds": 0}, {}, 86),  # no second answer is to come
+        ({"method": Method.RAG}, {}, 86),
         ({"budget_seconds": 35}, {}, 0),
-        ({"budget_seconds": 50.5}, {}, 0.5),
+        ({"budget_seconds": 62.5}, {}, 0.5),
     ],
 )
 def test_the_time_to_spare_is_what_a_second_answer_leaves(
     settings: dict[str, Any], known: dict[str, Any], left: float | None
 ) -> None:
-    state: Any = {"timings": {"retrieve": 10.0, "generate": 20.0}, **known}
+    state: Any = {"timings": {"retrieve": 10.0, "generate": 20.0, "decompose": 4.0}, **known}
     assert spare_time(state, setting(**{"budget_seconds": 120, **settings}), ()) == left
 
 

@@ -254,7 +254,9 @@ def lamp_rows(path: Path, number: int) -> Path:
 def judged_by(server: OpenAIServer, cache: Path, **more: Any) -> RunContext:
     """Opened anew for every run, as each command opens its own."""
     store = ContentCache(cache)
-    return run_context("scripted", base_url=server.base_url, cache=store, **more)
+    return run_context(
+        "scripted", base_url=server.base_url, cache=store, **{"labeler": "json", **more}
+    )
 
 
 def test_failed_rows_are_scored_again_where_that_is_asked_for_and_no_others(
