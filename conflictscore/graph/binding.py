@@ -135,12 +135,11 @@ class Binding:
 def _announcing(
     writer: Callable[[Any], None], on_event: Callable[[Mapping[str, Any]], None] | None
 ) -> Callable[[Any], None]:
-    """Writes each event to LangGraph's stream, and tells it to a caller."""
+    """Tells events to a caller, who passes them on, or else to the stream of the graph."""
     if on_event is None:
         return writer
 
     def announce(event: Any) -> None:
-        writer(event)
         try:
             on_event(event)
         except Exception:  # noqa: BLE001 - a display that fails costs nobody the answer

@@ -198,7 +198,7 @@ def test_an_existing_answer_is_scored(run: Run, folder: Path, tmp_path: Path) ->
     assert "CS-C 1.00   CS-R 0.50" in shown
 
 
-@pytest.mark.parametrize("step", ["decompose", "label"])
+@pytest.mark.parametrize("step", ["decompose", "batch"])
 def test_a_score_that_could_not_be_had_is_exit_code_1(
     run: Run, world: World, folder: Path, step: str
 ) -> None:
