@@ -1,5 +1,6 @@
 """The questions that a comparison of two methods needs, by the tests that reports use."""
 
+from functools import lru_cache
 from math import ceil
 
 from conflictscore.benchmarks.harness.statistics import require_statistics
@@ -34,6 +35,7 @@ def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
     return float(np.sum(binom.pmf(pairs, questions, discordant) * shown))
 
 
+@lru_cache(maxsize=1024)
 def questions_needed(discordant: float, gain: float) -> int | None:
     """The questions with which the exact McNemar test shows a gain in 80 % of runs, at 5 %.
 

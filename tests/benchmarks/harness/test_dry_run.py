@@ -76,7 +76,7 @@ async def test_the_bounds_are_what_runs_without_conflict_and_with_it_take(
     made = planned(benchmark, *methods)
     bound = calls(made.high if disagreeing else made.low)
     if free_form:  # the quiz makes one claim of an answer and the estimate three
-        labels = 2 * 2 if disagreeing else 1  # two answers, two documents; equal ones are one
+        labels = 2 if disagreeing else 1  # of the first answer alone; equal documents are one
         bound[LOOP] -= len(benchmark.questions) * 2 * labels
         bound[GRADE] = asked[GRADE]  # many a scripted answer is the same, and judged once
     del bound["total"]
