@@ -42,6 +42,12 @@ def test_a_page_that_holds_the_question_beside_an_answer_is_left_out_whatever_it
     assert left == PAGES.keys() - {"https://truthful.test/list", "https://copies.test/a"}
 
 
+def test_an_answer_in_the_questions_own_words_gives_nothing_away() -> None:
+    left = addresses(retriever(references={QUESTION: ("you swallow gum", "if you swallow gum")}))
+
+    assert left == set(PAGES)
+
+
 def test_another_question_is_not_touched() -> None:
     asked = retriever(references={"Is gum sweet?": ANSWERS})
 

@@ -24,4 +24,5 @@ ENTRY = Entry(
     docs="docs/findings/conflicts.md",
     examples=("bench conflicts --data conflicts.jsonl --sample 20 --methods all",),
     published=lazily("conflicts.published:PUBLISHED.get"),
+    result_tables=lazily("conflicts.merged:merged_tables"),
 )

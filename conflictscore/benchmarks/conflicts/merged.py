@@ -1,0 +1,39 @@
+"""The row of Table 6 that joins two types of conflict: outdated and misinformation."""
+
+from collections.abc import Sequence
+
+from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
+from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.harness.statistics import proportion
+from conflictscore.reporting.figure_text import percent, span
+from conflictscore.reporting.plain_table import Card
+
+_JOINED = (ConflictType.OUTDATED, ConflictType.MISINFORMATION)
+
+
+def merged_tables(results: Sequence[QuestionResult]) -> list[Card]:
+    """Expected behaviour of the joined types by method; none where no answer is judged by it."""
+    joined = [result for result in results if result.question.conflict_type in _JOINED]
+    methods = dict.fromkeys(name for result in joined for name in result.methods)
+    rows = []
+    for name in methods:
+        values = [
+            value
+            for result in joined
+            if name in result.methods
+            if (value := result.methods[name].value(BEHAVIOUR)) is not None
+        ]
+        if values:
+            share = proportion(sum(map(bool, values)), len(values))
+            bounds = span(percent(share.low), percent(share.high))
+            rows.append((name, percent(share.value), bounds, f"{share.count:,}", f"{share.n:,}"))
+    if not rows:
+        return []
+    return [
+        Card(
+            title="Outdated and misinformation together, as in Table 6: expected behaviour",
+            columns=("method", "%", "95 % interval", "right", "n"),
+            rows=tuple(rows),
+        )
+    ]
