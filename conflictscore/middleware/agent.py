@@ -21,7 +21,7 @@ except ModuleNotFoundError:
         f"agents need the package langchain: {install_hint('langchain')}"
     ) from None
 
-from conflictscore.middleware.agent_turn import AgentSettings, AgentTurn, Response
+from conflictscore.middleware.agent_turn import AgentSettings, AgentTurn, Response, not_looked_at
 from conflictscore.middleware.approval import decide_on
 from conflictscore.middleware.call_watch import CallWatch
 from conflictscore.middleware.entrypoints import FailurePolicy, OnEvent, check_choices
@@ -36,7 +36,7 @@ class ConflictState(AgentState[Any]):
     conflict: NotRequired[
         Annotated[dict[str, Any] | None, OmitFromSchema(input=True, output=False)]
     ]
-    """The run of the last answer; None where the last turn gave no answer in words."""
+    """The run of the last answer; None until there is one."""
     conflict_proposal: NotRequired[Annotated[dict[str, Any] | None, OmitFromSchema()]]
     """A flip that waits for a person's decision."""
 
@@ -65,8 +65,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     evidence enters the history. If the model fails at it, the first answer stands, with a note.
 
     The state's ``conflict`` is the run of the last answer (:class:`conflictscore.Run`)
-    as plain JSON, and ``response_metadata["conflictscore"]`` of its message the same in brief.
-    ``conflict`` is None where the last turn gave no answer in words. With
+    as plain JSON, and ``response_metadata["conflictscore"]`` of its message the same in brief. An
+    answer that is not in words is ``checked: "no"`` there, with a note. With
     ``stream_mode="messages"`` an answer that may be replaced is not streamed token by token: it
     arrives whole, once, when it is final, and so do tool calls made while there are documents.
 
@@ -127,6 +127,16 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     async def abefore_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Forget the run of an earlier turn."""
         return self.before_agent(state, runtime)
+
+    def after_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Say of an answer that was not looked at why it was not, as of any other."""
+        return None if state.get("conflict") else {"conflict": not_looked_at(state)}
+
+    async def aafter_agent(
+        self, state: ConflictState, runtime: Runtime[Any]
+    ) -> dict[str, Any] | None:
+        """Say of an answer that was not looked at why it was not, as of any other."""
+        return self.after_agent(state, runtime)
 
     def wrap_model_call(
         self,

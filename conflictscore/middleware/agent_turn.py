@@ -40,7 +40,7 @@ from conflictscore.nodes.state import RagInput, RagState, RunContext, attempts_o
 from conflictscore.records import Answer, Method, Run
 from conflictscore.settings import Settings
 
-__all__ = ["AgentSettings", "AgentTurn", "Response"]
+__all__ = ["AgentSettings", "AgentTurn", "Response", "not_looked_at"]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -325,6 +325,13 @@ def _answer_in(response: ModelResponse[Any]) -> _Said | None:
     if response.structured_response is not None or not last.text.strip():
         return None
     return _Said(last, response)
+
+
+def not_looked_at(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The run of an answer that no :class:`AgentTurn` checked, as plain JSON."""
+    question, text = asked_in(state["messages"]).question, str(state["messages"][-1].text)
+    run = Run(question=question, method=Method.REGENERATED_RAG, run_id=uuid4().hex)
+    return whole(run.unchecked(text, "the answer was left as it is: it is no answer in words"))
 
 
 def _system(request: ModelRequest[Any]) -> list[BaseMessage]:

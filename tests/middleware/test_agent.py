@@ -200,7 +200,7 @@ def test_a_structured_answer_is_left_alone(
 
     assert state["structured_response"] == Year(year=1871)
     assert calls == ["When was the lamp lit?"]
-    assert state["conflict"] is None
+    assert (state["conflict"]["checked"], state["conflict"]["flipped"]) == ("no", False)
 
 
 def test_an_answer_in_words_in_the_place_of_a_structured_one_is_asked_for_again_in_words(
@@ -225,7 +225,8 @@ def test_an_empty_answer_is_left_alone(
     state = invoke(agent_of(agent_model), QUESTION)
 
     assert agent_world.asked["decompose"] == 0
-    assert state["conflict"] is None
+    assert state["conflict"]["checked"] == "no"
+    assert state["conflict"]["notes"][-1].endswith("it is no answer in words")
 
 
 @pytest.mark.parametrize("asked", [[PICTURE], "  "], ids=["a picture", "blanks"])
@@ -377,7 +378,7 @@ def test_a_turn_has_a_run_of_its_own_and_a_follow_up_the_documents_found_before(
     texts_of = [[d["text"] for d in turn["conflict"]["documents"]] for turn in (first, second)]
     assert texts_of[0] == texts_of[1]
     assert second["conflict"]["run_id"] != first["conflict"]["run_id"]
-    assert third["conflict"] is None
+    assert (third["conflict"]["question"], third["conflict"]["checked"]) == ("Bye!", "no")
     assert [m.type for m in third["messages"]].count("human") == 3
 
 
