@@ -99,7 +99,7 @@ def test_an_answer_held_against_one_document_passes_without_a_warning(
 
 
 def test_an_answer_that_cannot_be_scored_fails_too(tests: pytest.Pytester, world: World) -> None:
-    world.broken["label"] = Fault(400, message="no such thing")
+    world.broken["batch"] = Fault(400, message="no such thing")
 
     result = tests.runpytest("--conflict-threshold", "1", "-k", "agreed")
 
