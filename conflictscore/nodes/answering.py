@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Answer, ClaimEvidence
+from conflictscore.records import Answer, Change, ClaimEvidence
 
 if TYPE_CHECKING:
     from conflictscore.nodes.state import RagState  # which imports this module
 
-__all__ = ["Answerer", "GeneratedAnswer", "RevisionRequest"]
+__all__ = ["Answerer", "GeneratedAnswer", "RevisionRequest", "Written"]
 
 T = TypeVar("T")
 
@@ -34,6 +34,18 @@ class RevisionRequest:
     """A disputed claim of the answer, with its labels."""
     weights: Mapping[int, float] = field(default_factory=dict)
     """Weights of documents by number; empty where all count alike."""
+
+
+class Written(NamedTuple):
+    """An answer that was written again."""
+
+    changes: tuple[Change, ...]
+    """Every passage that was looked at, in the order of the answer; at least one."""
+    answer: Answer | None = None
+    """None where no look succeeded; then the changes say why."""
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    """Time that the answerer took before it was asked."""
 
 
 class Answerer(Protocol):

@@ -3,7 +3,6 @@
 import logging
 import threading
 from collections.abc import Mapping
-from typing import NamedTuple
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackManager
@@ -15,15 +14,6 @@ from langsmith.utils import LangSmithError
 __all__ = ["send_feedback"]
 
 _log = logging.getLogger(__name__)
-
-
-class _Traced(NamedTuple):
-    """The trace of the running graph."""
-
-    client: Client
-    project: str
-    run: UUID
-    trace: UUID
 
 
 def send_feedback(scores: Mapping[str, float | bool | None]) -> None:
@@ -45,18 +35,20 @@ def send_feedback(scores: Mapping[str, float | bool | None]) -> None:
         while node and any(tag.startswith("seq:step") for tag in node.tags or ()):
             node = tracer.run_map.get(str(node.parent_run_id))
         if node and node.parent_run_id and tracer.project_name:
-            traced = _Traced(tracer.client, tracer.project_name, node.parent_run_id, node.trace_id)
-            threading.Thread(target=_send, args=(traced, known), name="langsmith-feedback").start()
+            about = (tracer.client, tracer.project_name, node.parent_run_id, node.trace_id)
+            threading.Thread(target=_send, args=(*about, known), name="langsmith-feedback").start()
 
 
-def _send(traced: _Traced, scores: Mapping[str, float]) -> None:
+def _send(
+    client: Client, project_name: str, run: UUID, trace: UUID, scores: Mapping[str, float]
+) -> None:
     try:
-        traced.client.flush()  # the project exists once its first run has arrived
-        project = traced.client.read_project(project_name=traced.project)
+        client.flush()  # the project exists once its first run has arrived
+        project = client.read_project(project_name=project_name)
         for name, score in scores.items():
-            traced.client.create_feedback(
-                run_id=traced.run,
-                trace_id=traced.trace,
+            client.create_feedback(
+                run_id=run,
+                trace_id=trace,
                 session_id=project.id,
                 key=name,
                 score=score,

@@ -5,9 +5,8 @@ import re
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import answerer_of
-from conflictscore.nodes.answering import RevisionRequest
+from conflictscore.nodes.answering import RevisionRequest, Written
 from conflictscore.nodes.state import RagState, RunContext
-from conflictscore.nodes.written import Written
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Attempt, Change, ConflictReport, RevisionAction, differs
 from conflictscore.threads import in_time

@@ -10,12 +10,12 @@ from conflictscore.markdown import Passage, misfit, passages, spliced
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answer_replies import cited_documents, copied, of_the_task, unframed
 from conflictscore.nodes.answerer import answerer_of, before_stop
+from conflictscore.nodes.answering import Written
 from conflictscore.nodes.decide import spare_time
 from conflictscore.nodes.second_look.look import Looking
 from conflictscore.nodes.second_look.propose import Correction, propose
 from conflictscore.nodes.second_look.readers import Reader
 from conflictscore.nodes.state import RagState, RunContext, attempts_of, documents_of
-from conflictscore.nodes.written import Written
 from conflictscore.prompts import material
 from conflictscore.records import (
     Answer,
@@ -143,7 +143,7 @@ async def _look(
         claims=disputed.claims,
     )
     write = partial(_written, passage, last, state, context, meter)
-    looking = looking_of(last, state, context, meter)
+    looking = _looking(last, state, context, meter)
     try:
         alone = before.strip() == answer.strip()
         proposal = await propose(
@@ -180,15 +180,7 @@ def _stands_elsewhere(
     return said and misfit(answer, disputed.passage, "") is None
 
 
-def looking_of(last: Attempt, state: RagState, context: RunContext, meter: UsageMeter) -> Looking:
-    """The collaborators of second looks at an answer.
-
-    Args:
-        last: The answer, with its report.
-        state: The run's.
-        context: The run's.
-        meter: Counts the calls.
-    """
+def _looking(last: Attempt, state: RagState, context: RunContext, meter: UsageMeter) -> Looking:
     report = last.report
     return Looking(
         question=state["question"],

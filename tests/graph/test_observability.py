@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from conflictscore import OpenTelemetryCallback, ProviderError, create_self_correcting_rag
-from conflictscore.nodes.feedback import _send, _Traced, send_feedback
+from conflictscore.nodes.feedback import _send, send_feedback
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.world import DISAGREEING, PAPER, World, applied, scripted_model
 
@@ -231,9 +231,9 @@ def test_scores_that_nobody_takes_are_one_warning_and_no_failure(
         def flush(self) -> None:
             raise ConnectionError("a secret is in here")
 
-    traced = _Traced(Away(), "p", UUID(int=1), UUID(int=1))  # type: ignore[arg-type]
+    scores = {"conflictscore.cs_c": 0.5}
     with caplog.at_level("WARNING"):
-        _send(traced, {"conflictscore.cs_c": 0.5})
+        _send(Away(), "p", UUID(int=1), UUID(int=1), scores)  # type: ignore[arg-type]
 
     [record] = caplog.records
     assert record.getMessage() == "the scores were not sent to LangSmith (ConnectionError)"

@@ -255,7 +255,8 @@ def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
         asked = Claim(number=1, text=f"{looking.question} {claim.claim.text}")
         [shares] = overlap_scores([asked], looking.documents)
         known = dict(zip((d.number for d in looking.documents), shares, strict=True))
-        sure = {pair.document for pair in claim.labels if _is_surely_silent(pair)}
+        likely = {pair.document: pair.probabilities or {} for pair in claim.labels}
+        sure = {n for n, p in likely.items() if p.get(Label.IRRELEVANT, 0.0) >= _SURELY_SILENT}
         against |= {*claim.supports, *(n for n, share in known.items() if share and n not in sure)}
     silent = {number for number, weight in looking.weights.items() if not weight}
     first: dict[int, Document] = {}
@@ -265,10 +266,6 @@ def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
     sides = {*claim.supports, *claim.contradicts}
     ranked = sorted(first.values(), key=lambda d: (d.number not in sides, -known.get(d.number, 0)))
     return sorted(ranked[:_MOST_ASKED], key=lambda document: document.number)
-
-
-def _is_surely_silent(pair: EvidenceLabel) -> bool:
-    return (pair.probabilities or {}).get(Label.IRRELEVANT, 0.0) >= _SURELY_SILENT
 
 
 async def _labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvidence, ...]:
