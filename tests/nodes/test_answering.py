@@ -255,7 +255,7 @@ async def test_a_question_is_rewritten_by_what_was_said_before() -> None:
     model = Says(" When was the lamp lit?\n")
 
     update = await contextualize(
-        {"question": " When? ", "history": TALK},
+        {"question": "When?", "history": TALK},
         running(setting(generator=model, prompts=PROMPTS), events),
     )
 
