@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from conflictscore.errors import ProviderError
-from conflictscore.labelers.protocol import Labeler
+from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.labelers.table import label_table, overlap_scores
 from conflictscore.nodes.second_look.readers import Answered, Reader, ask_documents, own_question
 from conflictscore.nodes.second_look.statements import (
@@ -96,7 +96,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         BudgetError: The budget is used up.
     """
     voter: Labeler = getattr(looking.labeler, "voter", looking.labeler)
-    if voter is not looking.labeler:  # labels of two labelers cannot be held against one another
+    if voter is not looking.labeler and supports_script(voter, claim.claim):
         looking = replace(looking, labeler=voter)
         [claim] = await _labelled([claim.claim], looking)
     rivals = await _rivals(claim, passage, looking)

@@ -8,7 +8,7 @@ from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.second_look.look import Looking, look_again_at
 from conflictscore.nodes.second_look.readers import Reader
-from conflictscore.records import ClaimEvidence, Document, SecondLook
+from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, SecondLook
 from tests.nodes.second_look.helpers import ByNumbers, Replies, documents_with
 from tests.nodes.steps import PROMPTS, claim_with
 
@@ -188,6 +188,29 @@ async def test_a_rival_that_differs_in_one_number_takes_the_words_of_the_claim()
 
     assert [one.statement for one in look.candidates] == [CLAIM, CLAIM.replace("1871", "1874")]
     assert look.candidates[1].given_by == (4, 5)
+
+
+@pytest.mark.parametrize("script", ["LATIN", "THAI"])
+async def test_statements_compete_under_the_labeler_of_votes_if_it_reads_their_script(
+    script: str,
+) -> None:
+    noted: list[str] = []
+
+    class Voter(ByNumbers):
+        scripts = frozenset({script})
+
+        async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+            noted.append(claim.text)
+            return await super().label(claim, document, meter)
+
+    labeler = ByNumbers()
+    labeler.voter = Voter()  # type: ignore[attr-defined]
+    look, _ = await looked(
+        claim_with("+--", CLAIM), documents_with(TEXTS[0], *TEXTS[3:5]), labeler=labeler
+    )
+
+    assert look.decision == "replace"
+    assert (CLAIM in noted) is (script == "LATIN")
 
 
 async def test_an_aside_of_a_long_answer_is_looked_up_by_a_question_of_its_own() -> None:
