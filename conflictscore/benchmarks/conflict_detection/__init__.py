@@ -2,5 +2,6 @@
 
 Claims are given with their documents, a labeler judges every pair, and a claim counts as
 conflicting where a document supports and another contradicts it. The verdicts are compared with
-people's, and with the two answers that need no judge: always, and never.
+people's, and with three answers that need no judge: always, never, and wherever there are two
+documents.
 """

@@ -101,14 +101,19 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
 def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
     rows: list[tuple[str, ...]] = []
     faint: set[int] = set()
-    papers = []
+    papers, beaten = list[str](), list[str]()
     for one in sets:
         found = _columns(one.detection)
         rows.append((one_line(one.name), *(percent(figure.value) for figure in found)))
         bounds = (span(percent(figure.low), percent(figure.high)) for figure in found)
         below = [("", *("" if bound == "none" else bound for bound in bounds))]
-        for label, constant in (("  always", one.always), ("  never", one.never)):
-            below.append((label, *(percent(figure.value) for figure in _columns(constant))))
+        for name, constant in one.constants.items():
+            cells = (percent(figure.value) for figure in _columns(constant))
+            below.append((f"  {name}", *cells))
+        if one.beaten_by:
+            beaten.append(
+                f"{one_line(one.name)}: F1 is below that of {' and '.join(one.beaten_by)}"
+            )
         if paper := _published(figures, one):
             papers.append(f"{one.name} {paper.conflicts:,} and {paper.others:,}")
             told = (paper.precision, paper.recall, paper.f1, paper.accuracy)
@@ -116,6 +121,7 @@ def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
         faint.update(range(len(rows), len(rows) + len(below)))
         rows += below
     note = "Wilson intervals; that of F1 resamples claims. none: nothing to divide by"
+    note = "\n".join((note, *beaten))
     if papers:
         note += "\npaper: Table 2, GPT-4.1; claims with and without conflict there: "
         note += ", ".join(papers)

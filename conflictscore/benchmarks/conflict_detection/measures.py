@@ -103,11 +103,26 @@ class SetFigures(Record):
     """The figures of always saying "conflict", on the same groups."""
     never: Detection
     """The figures of never saying so."""
+    two_documents: Detection
+    """The figures of saying so of every claim with two documents or more, which is hard to beat."""
     hits: Hits
     labels: LabelFigures
     reliability: Reliability
     usage: Usage
     seconds: float
+
+    @property
+    def constants(self) -> dict[str, Detection]:
+        """The figures of answers that need no judge, by name."""
+        named = {"always": self.always, "two documents": self.two_documents}
+        return named | {"never": self.never}
+
+    @property
+    def beaten_by(self) -> tuple[str, ...]:
+        """Constant answers with a higher F1."""
+        own = self.detection.f1.value or 0.0
+        return tuple(name for name, one in self.constants.items() if (one.f1.value or 0.0) > own)
+
     """Time spent on all groups; with several at a time, more than what passed."""
 
 
@@ -179,6 +194,7 @@ def _figures(name: str, judged: Sequence[Judged], rows: Sequence[PairRow]) -> Se
         detection=_detection(truth, [answer for _, answer in decided]),
         always=_detection(truth, [True] * len(truth)),
         never=_detection(truth, [False] * len(truth)),
+        two_documents=_detection(truth, [len(one.group.documents) > 1 for one, _ in decided]),
         hits=_hits([one for one, answer in decided if answer and one.group.has_conflict]),
         labels=_labels(judged),
         reliability=reliability(_scored(judged)),

@@ -76,6 +76,14 @@ def test_label_figures_are_those_of_the_other_benchmark(pairs: list[tuple[Label,
     assert labels.confusion == {gold: dict(row) for gold, row in expected.confusion.items()}
 
 
+def test_a_claim_with_one_document_is_no_conflict_for_the_answer_that_counts_documents() -> None:
+    groups = [judged(claim_group("1", (S, C)), (S, C)), judged(claim_group("2", (S,)), (S,))]
+    overall = detection_figures("judge", groups, []).overall
+    assert overall.two_documents.accuracy.value == 1
+    assert overall.always.accuracy.value == 0.5
+    assert overall.beaten_by == ()
+
+
 @settings(max_examples=20)
 @given(st.integers(0, 20), st.integers(0, 20))
 def test_the_constant_answers_follow_from_how_common_conflict_is(yes: int, no: int) -> None:
@@ -85,6 +93,8 @@ def test_the_constant_answers_follow_from_how_common_conflict_is(yes: int, no: i
     overall = detection_figures("judge", groups, []).overall
 
     always, never = overall.always, overall.never
+    assert overall.two_documents == always, "every claim has two documents"
+    assert overall.beaten_by == (("always", "two documents") if yes else ())
     assert always.precision == always.accuracy == proportion(yes, yes + no)
     assert (always.recall, always.accuracy_no_conflict) == (proportion(yes, yes), proportion(0, no))
     expected = 2 * yes / (2 * yes + no) if yes + no else None
