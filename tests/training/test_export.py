@@ -214,7 +214,7 @@ def test_the_card_says_what_was_measured() -> None:
 
     card = filled(UNCALIBRATED)
     assert "22.8 MB" in card
-    row = "| lamps | 3 | 0.667 | 0.556 | 0.667 | 0.000 | 1.000 | 2 | 1 | 0.000 (0.667) |"
+    row = "| lamps | 3 | 0.667 | 0.556 | 0.667 | 0.000 | 1.000 | 2 | 1 | 0.000 (0.667, 1.000) |"
     assert f"{row} 0.500 (0.500) |" in card
     assert "An MPNet of 6 layers, int8" in card
     assert "The scores are not calibrated." in card

@@ -70,7 +70,7 @@ class _Sentence(NamedTuple):
 
     def cues(self, kind: str) -> frozenset[str]:
         """The cues of a kind that it has."""
-        return frozenset(cue for cue in _cues()[kind] if cue in self.spoken)
+        return frozenset(cue for cue in _cues(kind) if cue in self.spoken)
 
 
 _FUNCTION_WORDS = frozenset(
@@ -82,26 +82,25 @@ _FUNCTION_WORDS = frozenset(
 
 
 @cache
-def _cues() -> dict[str, tuple[str, ...]]:
-    """Cues by kind, each between blanks."""
+def _table() -> dict[str, dict[str, list[str]]]:
+    """Cues by kind and language, and units by kind."""
     text = (resources.files(__package__) / "pitfalls.toml").read_text("utf-8")
     return {
-        kind: tuple(f" {cue} " for listed in by_language.values() for cue in _listed(listed))
-        for kind, by_language in tomllib.loads(text).items()
-        if kind != "units"
+        kind: {key: [" ".join(one.split()) for one in row.split(",")] for key, row in rows.items()}
+        for kind, rows in tomllib.loads(text).items()
     }
+
+
+@cache
+def _cues(kind: str) -> tuple[str, ...]:
+    """Cues of a kind in all languages, each between blanks."""
+    return tuple(f" {cue} " for listed in _table()[kind].values() for cue in listed)
 
 
 @cache
 def _units() -> dict[str, str]:
     """For each unit, its kind."""
-    text = (resources.files(__package__) / "pitfalls.toml").read_text("utf-8")
-    kinds = tomllib.loads(text)["units"]
-    return {unit: kind for kind, listed in kinds.items() for unit in _listed(listed)}
-
-
-def _listed(text: str) -> list[str]:
-    return [" ".join(one.split()) for one in text.split(",")]
+    return {unit: kind for kind, listed in _table()["units"].items() for unit in listed}
 
 
 @lru_cache(maxsize=512)
@@ -185,7 +184,7 @@ _CUED = {
 
 @cache
 def _negations() -> frozenset[str]:
-    return frozenset(cue.strip() for cue in _cues()["negation"])
+    return frozenset(cue.strip() for cue in _cues("negation"))
 
 
 def _inexact(sentence: _Sentence) -> bool:
@@ -237,7 +236,7 @@ def _is_passive(sentence: _Sentence, shared: Container[str]) -> bool:
     """Whether "by" stands in it before one of the words that both have."""
     words = sentence.spoken.split()
     return any(
-        f" {word} " in _cues()["passive"] and any(fold(w)[:_STEM] in shared for w in after)
+        f" {word} " in _cues("passive") and any(fold(w)[:_STEM] in shared for w in after)
         for word, after in zip(words, pairwise([*words[1:], ""]), strict=False)
     )
 
