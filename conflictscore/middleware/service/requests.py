@@ -166,6 +166,8 @@ class _RunBody(_Fields):
     history: list[Any] = []
     options: list[str] = []
     documents: list[str | dict[str, Any]] = []
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    """Of the calls that answer."""
 
 
 @dataclass(frozen=True)
@@ -250,14 +252,16 @@ def read_chat(body: Mapping[str, Any]) -> ChatRequest:
     )
 
 
-def read_run(body: Mapping[str, Any]) -> RagInput:
-    """Input of the loop for a request to ``POST /v1/runs``.
+def read_run(body: Mapping[str, Any]) -> tuple[RagInput, dict[str, Any]]:
+    """Input of the loop for a request to ``POST /v1/runs``, and parameters of the answering calls.
 
     Raises:
         RefusedError: A field is missing or wrong, and which (400).
     """
     try:
-        start = cast("RagInput", _RunBody.model_validate(body).model_dump())
+        fields = _RunBody.model_validate(body).model_dump()
+        temperature = fields.pop("temperature")
+        start = cast("RagInput", fields)
         check_question(start["question"], start["options"])
         history_of(start["history"])
         given_documents(cast("RagState", start))
@@ -265,7 +269,7 @@ def read_run(body: Mapping[str, Any]) -> RagInput:
         raise wrong_field(error) from None
     except InputError as error:
         raise RefusedError(400, str(error), code="invalid_value") from None
-    return start
+    return start, {} if temperature is None else {"temperature": temperature}
 
 
 def read_correct(body: Mapping[str, Any]) -> RagInput:

@@ -221,9 +221,9 @@ async def run(
     markup: str = "",
 ) -> Response:
     """One run of the loop, as a stream of its steps."""
-    start = read_run(admission.body)
+    start, parameters = read_run(admission.body)
     record = service.begin(caller.name, OWN_NAME, admission.deadline)
-    stepwise = StepwiseRun(service, start, record)
+    stepwise = StepwiseRun(service, start, record, parameters)
     work = asyncio.create_task(stepwise.go())
     admission.held.push_async_callback(_stop, work)
     frames = stepwise.frames(work, service.settings.heartbeat, markup=markup == "true")

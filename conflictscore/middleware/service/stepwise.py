@@ -48,12 +48,20 @@ class StepwiseRun:
         service: The service.
         start: The loop's input.
         record: The request's record, which is always closed.
+        answer_parameters: Parameters of the calls that answer.
     """
 
-    def __init__(self, service: Service, start: RagInput, record: RequestRecord) -> None:
+    def __init__(
+        self,
+        service: Service,
+        start: RagInput,
+        record: RequestRecord,
+        answer_parameters: Mapping[str, Any] | None = None,
+    ) -> None:
         self._service, self._record = service, record
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
-        context = replace(service.context, run_id=record.run_id)
+        parameters = {**service.context.answer_parameters, **(answer_parameters or {})}
+        context = replace(service.context, run_id=record.run_id, answer_parameters=parameters)
         self._loop = LoopRun(service.graph, start, context, on_event=self._events.put_nowait)
 
     async def go(self) -> dict[str, Any]:

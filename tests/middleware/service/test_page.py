@@ -71,7 +71,7 @@ def test_a_changed_answer_is_asked_for_and_read_by_keyboard_alone(
     assert reader.focused == "To the latest answer"
     reader.press(Keys.ENTER)
     assert reader.focused == QUESTION
-    reader.press(Keys.TAB, Keys.TAB)  # past the document that the reason cites
+    reader.press(Keys.TAB, Keys.TAB, Keys.TAB)  # past editing and the document the reason cites
     assert reader.focused.splitlines() == [
         "It was lit in 1874.",
         "Sources disagree",
@@ -244,6 +244,45 @@ def test_markdown_is_laid_out_and_cited_documents_are_links(reader: Reader) -> N
     assert "not whether it is right" in reader.text(".scores")
 
 
+def test_links_show_where_they_lead_and_images_are_never_loaded(reader: Reader) -> None:
+    answer = (
+        "# It was lit in 1871\n\n- a *list* with `code`\n\n"
+        "[https://bank.test/](https://user@log.test/a) <https://log.test/b> Look!"
+        " ![the lamp](https://pixel.test/1.png) ![](https://pixel.test/2.png)\n"
+        "[![badge](https://pixel.test/3.png)](https://log.test/c) ![gone](data:image/png;base64,AA)"
+        f" [no](javascript:{PWN.replace(' ', '')}) [no](JAVA&#x53;cript:alert(1)) [no](/runs)\n"
+        f'<img src="https://pixel.test/4.png" onerror="{PWN}"><svg onload="{PWN}"></svg>\n\n'
+        + "[" * 5_000
+        + "]" * 5_000
+    )
+    world = World(answer=answer, regenerated=answer, decomposition="Claims:\n- Lit in 1871.")
+    with OpenAIServer(world) as upstream, serving(upstream) as served:
+        reader.open(served.address)
+        reader.ask(QUESTION)
+        reader.answered()
+        shown = reader.text(".answer > .text")
+        assert "https://bank.test/ (https://user@log.test/a) https://log.test/b Look!" in shown
+        assert "Image: the lamp (https://pixel.test/1.png)" in shown
+        assert "Image: no description (https://pixel.test/2.png)" in shown
+        assert "Image: badge (https://pixel.test/3.png)" in shown
+        assert "![gone](data:image/png;base64,AA)" in shown
+        assert '<img src="https://pixel.test/4.png"' in shown
+        assert "[" * 5_000 in shown
+        assert reader.text(".answer > .text :is(h6, li em, code)") == (
+            "It was lit in 1871\nlist\ncode"
+        )
+        links = reader.does(
+            "Array.from(document.querySelectorAll('.answer > .text a'), a => [a.href, a.rel])"
+        )
+        rel = "noopener noreferrer nofollow"
+        assert links == [["https://user@log.test/a", rel], ["https://log.test/b", rel]]
+        assert not reader.all("main :is(img, svg, script, iframe)")
+        asked = reader.does("performance.getEntriesByType('resource').map((entry) => entry.name)")
+        assert all(address.startswith(served.address) for address in asked)
+        assert reader.does("window.__pwned") is None
+        assert severe(reader.driver) == []
+
+
 def test_a_newcomer_sees_model_sources_and_examples_and_finds_the_question_again(
     reader: Reader, world: World
 ) -> None:
@@ -383,6 +422,82 @@ def test_a_follow_up_carries_the_conversation(reader: Reader, world: World) -> N
         reader.ask("Who lit it?")
         reader.answered()
         assert all(QUESTION not in request.prompt for request in upstream.requests[before:])
+
+
+def test_an_earlier_question_is_edited_by_keyboard_and_the_conversation_cut_there(
+    reader: Reader, world: World
+) -> None:
+    with OpenAIServer(world) as upstream, serving(upstream) as served:
+        reader.open(served.address)
+        for number, question in enumerate([QUESTION, "Who lit it?", "Who saw it?"], start=1):
+            reader.ask(question)
+            reader.answered(number)
+        assert [one.is_displayed() for one in reader.all(".another")] == [False, False, True]
+        reader.driver.execute_script("document.querySelectorAll('.exchange > h2')[1].focus()")
+        reader.press(Keys.TAB)
+        assert reader.focused == "Edit question"
+        reader.press(Keys.ENTER, Keys.ESCAPE)
+        assert reader.focused == "Edit question"
+        assert len(reader.all(".exchange")) == 3
+        reader.press(Keys.ENTER)
+        field = reader.driver.switch_to.active_element
+        assert (field.accessible_name, field.get_attribute("value")) == (
+            "Edited question",
+            "Who lit it?",
+        )
+        before = len(upstream.requests)
+        reader.press(Keys.CONTROL + "a" + Keys.NULL, "Why was it lit?", Keys.ENTER)
+        until(lambda: len(reader.all(".exchange")) == 2)
+        reader.answered(2)
+        assert reader.text(".question") == f"{QUESTION}\nWhy was it lit?"
+        assert reader.focused == "Why was it lit?"
+        since = "".join(request.prompt for request in upstream.requests[before:])
+        assert QUESTION in since
+        assert "Who lit it?" not in since
+        assert "Who saw it?" not in since
+
+
+def test_another_answer_is_a_new_one_and_goes_on_from_there(reader: Reader, world: World) -> None:
+    world.regenerated = world.answer
+    with OpenAIServer(world) as upstream, serving(upstream) as served:
+        reader.open(served.address)
+        reader.ask(QUESTION)
+        reader.answered()
+        first = reader.driver.current_url
+        world.answer = world.regenerated = "It was lit in 1874."
+        before = len(upstream.requests)
+        reader.all(".another button")[0].send_keys(Keys.ENTER)
+        reader.sees(".answer > .text", "1874")
+        assert len(reader.all(".exchange")) == 1
+        assert reader.focused == QUESTION
+        assert reader.driver.current_url != first
+        assert upstream.requests[before].body["temperature"] == 1
+        reader.all(".another button")[0].send_keys(Keys.ENTER)
+        reader.sees(".exchange", "The model gave the same answer again.")
+        before = len(upstream.requests)
+        reader.all("#question")[0].send_keys("Who lit it?", Keys.ENTER)
+        reader.answered(2)
+        assert "1871" not in upstream.requests[before].prompt
+        reader.open("about:blank")
+        reader.open(first)
+        reader.answered()
+        reader.all(".another button")[0].send_keys(Keys.ENTER)
+        reader.sees(".answer > .text", "1874")
+        assert reader.text(".question") == QUESTION
+
+
+def test_an_answer_is_copied_as_markdown(reader: Reader, world: World) -> None:
+    world.answer = world.regenerated = "It was lit in **1871**, see [it](https://log.test/)."
+    with OpenAIServer(world) as upstream, serving(upstream) as served:
+        both = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+        allowed = {"origin": served.address, "permissions": both}
+        reader.driver.execute_cdp_cmd("Browser.grantPermissions", allowed)
+        reader.open(served.address)
+        reader.ask(QUESTION)
+        reader.answered()
+        reader.all(".foot button")[0].send_keys(Keys.ENTER)
+        reader.sees(".foot", "Copied")
+        assert reader.does("navigator.clipboard.readText()") == world.answer
 
 
 def test_a_quotation_is_marked_in_the_document_or_said_to_be_missing_and_never_shown(

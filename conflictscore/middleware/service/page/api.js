@@ -27,7 +27,7 @@ export class Refusal extends Error {
 
 /**
  * Ask, and get an event for every step.
- * @param {{question: string, history: {role: string, content: string}[]}} asked
+ * @param {{question: string, history: {role: string, content: string}[], temperature?: number}} asked
  * @param {AbortSignal} signal Stops it, here and in the service.
  * @yields {{event: string, data: any}}
  */

@@ -26,19 +26,27 @@ const USUAL_ADVICE = "Try again; if it keeps happening, tell whoever runs this s
 export class Exchange {
   #steps;
   #title;
+  #question;
+  #actions;
   #body = el("div", {});
+  #edit = button("Edit question", () => this.#openEditor());
+  #tools = el("p", { class: "row" }, this.#edit);
 
   /**
-   * @param {string} question
+   * @param {string} question Empty where it is not known yet.
    * @param {string} first The first step.
-   * @param {() => void} again Asks the same again.
+   * @param {{retry: () => void, ask: (question: string, earlier?: string) => void}} actions What
+   *   the reader can do: the same again, and asking in its place, where the conversation is cut;
+   *   with an earlier answer, another one is wanted.
    */
-  constructor(question, first, again) {
-    this.again = again;
+  constructor(question, first, actions) {
+    this.#question = question;
+    this.#actions = actions;
     this.#steps = new Steps(first);
-    this.#title = told("h2", "question", question);
+    this.#tools.hidden = !question;
+    this.#title = told("h2", "question", question || "A run of this service");
     this.#title.tabIndex = -1;
-    this.element = el("article", { class: "exchange" }, this.#title, this.#body);
+    this.element = el("article", { class: "exchange" }, this.#title, this.#tools, this.#body);
     this.#body.replaceChildren(this.#steps.element);
   }
 
@@ -55,13 +63,24 @@ export class Exchange {
    * The end of a run.
    * @param {any} run
    * @param {boolean} watched Whether its steps were shown.
+   * @param {string} [earlier] The answer that another one was wanted for.
    * @returns {string} What a screen reader says of it.
    */
-  finish(run, watched) {
+  finish(run, watched, earlier) {
     this.element.id = `run=${run.run_id}`;
     this.#title.textContent = plain(run.asked ?? run.question);
-    this.#end(answerView(run), watched && this.#steps.closed());
-    return `${run.answer ? "Answered" : "No answer"}. ${outcome(run)}`;
+    // a run that was opened alone is asked again in words that need no conversation
+    if (!watched) this.#question = run.question ?? "";
+    this.#tools.hidden = !this.#question;
+    const same = earlier && run.answer === earlier ? "The model gave the same answer again. " : "";
+    const another = button("Another answer", () => this.#actions.ask(this.#question, run.answer));
+    this.#end(
+      same && el("p", { class: "faint" }, same),
+      answerView(run),
+      run.answer && this.#question && el("p", { class: "another" }, another),
+      watched && this.#steps.closed(),
+    );
+    return `${run.answer ? "Answered" : "No answer"}. ${same}${outcome(run)}`;
   }
 
   /**
@@ -100,8 +119,68 @@ export class Exchange {
 
   /** @param {string} name */
   #retry(name) {
-    const button = el("button", { type: "button" }, name);
-    button.addEventListener("click", () => this.again());
-    return button;
+    const again = el("button", { type: "button" }, name);
+    again.addEventListener("click", () => this.#actions.retry());
+    return again;
   }
+
+  #openEditor() {
+    const close = () => {
+      form.replaceWith(this.#tools);
+      this.#edit.focus();
+    };
+    const form = editor(this.#question, (text) => this.#actions.ask(text), close);
+    this.#tools.replaceWith(form);
+    form.querySelector("textarea").focus();
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {() => void} act
+ */
+function button(name, act) {
+  const made = el("button", { type: "button", class: "quiet" }, name);
+  made.addEventListener("click", act);
+  return made;
+}
+
+/**
+ * A form to change a question.
+ * @param {string} question
+ * @param {(text: string) => void} ask
+ * @param {() => void} cancel
+ */
+function editor(question, ask, cancel) {
+  const field = /** @type {HTMLTextAreaElement} */ (
+    el("textarea", { rows: 2, dir: "auto", maxlength: 20000, "aria-label": "Edited question" })
+  );
+  field.value = question;
+  const form = el(
+    "form",
+    { class: "editor" },
+    el("div", { class: "field" }, field),
+    el("p", { class: "faint" }, "The new answer takes the place of this one and of all that follow."),
+    el(
+      "p",
+      { class: "row" },
+      el("button", { type: "submit" }, "Ask again"),
+      button("Cancel", cancel),
+    ),
+  );
+  const submit = () => field.value.trim() && ask(field.value.trim());
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit();
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      event.stopPropagation(); // it would stop a run as well
+      cancel();
+    }
+    if (event.key !== "Enter" || event.target !== field || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    submit();
+  });
+  return form;
 }

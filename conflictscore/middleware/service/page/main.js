@@ -6,6 +6,8 @@ import { Exchange } from "./exchange.js";
 import { forget, remember, showHistory, welcome } from "./welcome.js";
 
 const MOST_TURNS = 20;
+/** Temperature of another answer: at 0 a model gives the same again, and some allow 1 alone. */
+const ANOTHER = 1;
 
 const byId = (id) => document.getElementById(id);
 const conversation = byId("conversation");
@@ -54,16 +56,24 @@ function submit() {
   ask(text);
 }
 
-/** @param {string} text */
-function ask(text) {
+/**
+ * @param {string} text
+ * @param {string} [earlier] The answer that another one is wanted for.
+ */
+function ask(text, earlier = "") {
+  const before = turns;
   const exchange = place(
-    new Exchange(text, "Looking for documents", () => replace(exchange, () => ask(text))),
+    new Exchange(text, "Looking for documents", {
+      retry: () => replace(exchange, () => ask(text, earlier)),
+      ask: (...asked) => rewind(exchange, before, () => ask(...asked)),
+    }),
   );
+  const asked = { question: text, history: before, ...(earlier && { temperature: ANOTHER }) };
   work(exchange, async (signal) => {
-    for await (const { event, data } of run({ question: text, history: turns }, signal)) {
+    for await (const { event, data } of run(asked, signal)) {
       signal.throwIfAborted();
       if (event !== "run") exchange.hear(event, data);
-      else close(exchange, data, true);
+      else close(exchange, data, true, earlier);
     }
   });
 }
@@ -84,7 +94,10 @@ function openAddressed() {
 /** @param {string} id */
 function open(id) {
   const exchange = place(
-    new Exchange("A run of this service", "Fetching the run", () => replace(exchange, () => open(id))),
+    new Exchange("", "Fetching the run", {
+      retry: () => replace(exchange, () => open(id)),
+      ask: (...asked) => rewind(exchange, [], () => ask(...asked)),
+    }),
   );
   work(exchange, async (signal) => {
     const found = await finished(id, signal);
@@ -119,14 +132,15 @@ async function work(exchange, task) {
  * @param {Exchange} exchange
  * @param {any} found
  * @param {boolean} watched
+ * @param {string} [earlier] The answer that another one was wanted for.
  */
-function close(exchange, found, watched) {
-  say(exchange.finish(found, watched));
+function close(exchange, found, watched, earlier) {
+  say(exchange.finish(found, watched, earlier));
   remember(found);
   if (!found.answer) return;
   const asked = found.asked ?? found.question;
-  turns.push({ role: "user", content: asked }, { role: "assistant", content: found.answer });
-  turns = turns.slice(-MOST_TURNS);
+  const both = [{ role: "user", content: asked }, { role: "assistant", content: found.answer }];
+  turns = [...turns, ...both].slice(-MOST_TURNS);
   window.history.replaceState(null, "", `#run=${found.run_id}`);
 }
 
@@ -148,6 +162,22 @@ function replace(exchange, again) {
   again();
 }
 
+/**
+ * Cut the conversation before an exchange, and ask there.
+ * @param {Exchange} exchange
+ * @param {typeof turns} before
+ * @param {() => void} again
+ */
+function rewind(exchange, before, again) {
+  if (current) return;
+  while (exchange.element.nextSibling) exchange.element.nextSibling.remove();
+  exchange.element.remove();
+  turns = before;
+  window.history.replaceState(null, "", window.location.pathname);
+  again();
+  conversation.querySelector(".exchange:last-child > h2").focus({ preventScroll: true });
+}
+
 function empty() {
   current?.abort();
   current = null;
@@ -167,6 +197,7 @@ function show() {
   const busy = current !== null;
   const begun = conversation.querySelector(".exchange") !== null;
   if (!busy && document.activeElement === byId("stop")) question.focus();
+  conversation.classList.toggle("busy", busy);
   byId("send").hidden = busy;
   byId("stop").hidden = !busy;
   byId("forget").hidden = !key.get();

@@ -43,20 +43,49 @@ export function visible(html) {
  * @returns {Node[]}
  */
 function copied(node, run) {
-  if (node instanceof Text) return cited(node.data, run);
+  if (node instanceof Text) {
+    return cited(imageAddress(node.nextSibling) ? node.data.slice(0, -1) : node.data, run);
+  }
   if (!(node instanceof Element)) return [];
   const tag = node.localName;
   const inside = () => [...node.childNodes].flatMap((child) => copied(child, run));
+  const image = imageAddress(node);
+  if (image) {
+    const words = node.textContent.trim() || "no description";
+    return [el("span", { class: "image" }, `Image: ${words}`), shownAddress(image)];
+  }
   const url = tag === "a" && webAddress(node.getAttribute("href"));
   if (url) {
     const safe = { href: url, target: "_blank", rel: "noopener noreferrer nofollow" };
-    return [el("a", safe, node.textContent)];
+    const words = node.textContent.trim();
+    const link = el("a", safe, words || url);
+    return !words || webAddress(words) === url ? [link] : [link, shownAddress(url)];
   }
   if (!ELEMENTS.has(tag)) return inside();
   const start = tag === "ol" && node.getAttribute("start");
   const made = el(tag, start ? { start: Number(start) || 1 } : {}, ...inside());
   const wide = tag === "table" || tag === "pre";
   return [wide ? el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": tag }, made) : made];
+}
+
+/**
+ * The address of an image, which is never loaded; null for all else. The service renders an image
+ * as a link after an exclamation mark.
+ * @param {Node | null} node
+ */
+function imageAddress(node) {
+  const before = node?.previousSibling;
+  if (!(node instanceof HTMLAnchorElement && before instanceof Text)) return null;
+  const url = before.data.endsWith("!") ? webAddress(node.getAttribute("href")) : null;
+  return url === webAddress(node.textContent) ? null : url; // "!" before a bare address
+}
+
+/**
+ * Shown beside the words of a link, which may name another place.
+ * @param {string} url
+ */
+function shownAddress(url) {
+  return el("span", { class: "address", dir: "ltr" }, ` (${plain(url, 300)})`);
 }
 
 /**
