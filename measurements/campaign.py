@@ -1,4 +1,4 @@
-"""A campaign against the foundations: kills, faults, floods, address tricks, fuzz; one table.
+"""A campaign against the foundations: what others send, write and break; one table.
 
 Each part makes cases from a seed until its share of the time is up, and its row is printed as it
 ends. SIGTERM and Ctrl-C end it after the case at work, with the table of what was done. Nothing
@@ -36,6 +36,16 @@ from conflictscore.middleware.service.http_server import Server, open_listener
 from conflictscore.models.spec import open_model
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.record_file import RecordFile, RecordLines, json_line
+from measurements.campaign_machine import (
+    PROGRAMS,
+    clocks,
+    crowds,
+    folders,
+    homes,
+    proxied,
+    replaced,
+)
+from measurements.campaign_texts import bombs, request_of, steered, waits
 
 __all__ = ["PARTS", "Outcome", "campaign", "main"]
 
@@ -45,6 +55,8 @@ Part = Callable[[random.Random, Path], Generator[Case]]
 """Makes cases from chance, in an empty folder, for as long as it is asked."""
 
 _HOSTILE = 120
+_LONGEST_WAIT_S = 5.0
+"""For a request that calls nothing, beside one with a megabyte of hostile text."""
 _SHOWN = 5
 _WRITER = """
 import sys
@@ -224,12 +236,46 @@ def _fuzz(chance: random.Random, folder: Path) -> Generator[Case]:
             yield None if status in _EXPECTED and shaped else f"{path} {body[:200]!r}: {status}"
 
 
+def _texts(chance: random.Random, folder: Path) -> Generator[Case]:
+    """Long hostile texts in every field; nobody else waits long meanwhile."""
+    with _upstream(chance) as upstream, _service(upstream, folder) as port:
+        while True:
+            path, body = request_of(chance)
+            with waits(port) as took:
+                status, said = _asked(port, "POST", path, body)
+            held = status in _EXPECTED and max(took) < _LONGEST_WAIT_S
+            yield (
+                None
+                if held
+                else f"{path} {body[:150]!r}: {status}, {max(took):.1f} s, {said!r:.80}"
+            )
+
+
+def _homes(chance: random.Random, folder: Path) -> Generator[Case]:
+    with _upstream(chance) as upstream:
+        yield from homes(chance, folder, f"http://127.0.0.1:{upstream}/v1")
+
+
+def _proxied(chance: random.Random, folder: Path) -> Generator[Case]:
+    with _upstream(chance) as upstream, _service(upstream, folder) as port:
+        yield from proxied(chance, folder, port)
+
+
 PARTS: dict[str, Part] = {
     "kills": _kills,
     "faults": _faults,
     "floods": _floods,
     "tricks": _tricks,
     "fuzz": _fuzz,
+    "texts": _texts,
+    "steered": lambda chance, folder: steered(chance),
+    "bombs": lambda chance, folder: bombs(chance),
+    "folders": folders,
+    "clocks": clocks,
+    "homes": _homes,
+    "crowds": crowds,
+    **({"nginx": _proxied} if PROGRAMS["nginx"] else {}),
+    **({"postgres": replaced} if PROGRAMS["postgres"] else {}),
 }
 
 

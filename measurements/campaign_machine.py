@@ -1,0 +1,270 @@
+"""Parts of the campaign about the machine: settings of others, clocks, disks, many processes."""
+
+import multiprocessing
+import os
+import random
+import re
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from unittest import mock
+
+from click.testing import CliRunner, Result
+
+from conflictscore.cli import main
+from conflictscore.errors import ConflictScoreError
+from conflictscore.middleware.service.kept_runs import KeptRuns
+from conflictscore.storage.cache import ContentCache
+from conflictscore.storage.postgres import PostgresEngine, PostgresTables
+from conflictscore.storage.record_file import RecordLines, append_line, json_line
+
+__all__ = ["PROGRAMS", "clocks", "crowds", "folders", "homes", "proxied", "replaced"]
+
+PROGRAMS = {name: shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin") for name in
+            ("nginx", "postgres")}  # fmt: skip
+_SMUGGLED = (
+    b"POST /v1/models HTTP/1.1\r\nhost: x.test\r\ncontent-length: 5\r\ntransfer-encoding: chunked"
+    b"\r\n\r\n0\r\n\r\nGET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n",
+    b"GET / HTTP/1.1\r\nhost: x.test\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabcd",
+    b"GET /v1/models HTTP/1.1\r\nhost : x.test\r\n\r\n",
+    b"GET http://evil.test/v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n",
+    b"GET /v1/models HTTP/1.1\r\nhost: x.test\r\nx: y\r\n z: folded\r\n\r\n",
+    b"POST /v1/runs HTTP/1.1\r\nhost: x.test\r\ntransfer-encoding: xchunked\r\n\r\n0\r\n\r\n",
+    b"GET /v1/models HTTP/1.1\r\nhost: x.test\r\n" + b"a: b\r\n" * 5_000 + b"\r\n",
+)
+
+
+def _command(*arguments: str, **environment: str) -> Result:
+    """A command of this package, in this process."""
+    return CliRunner().invoke(main, arguments, env={"OPENAI_API_KEY": "sk-campaign", **environment})
+
+
+def _one_line(result: Result) -> bool:
+    """Whether a command ended well, or with one line that says why not."""
+    ended = result.exception is None or isinstance(result.exception, SystemExit)
+    return ended and (result.exit_code == 0 or "Traceback" not in result.output)
+
+
+def folders(chance: random.Random, folder: Path) -> Generator[str | None]:
+    """A settings file in somebody's folder sends the key nowhere and has no file written."""
+    (folder / "notes.md").write_text("The lamp was lit in 1874.")
+    before = Path.cwd()
+    with socket.create_server(("127.0.0.1", 0)) as thief:
+        thief.setblocking(False)
+        url = f"http://127.0.0.1:{thief.getsockname()[1]}/v1"
+        settings = {
+            "base-url": f'"{url}"',
+            "judge-base-url": f'"{url}"',
+            "model": f'"{chance.choice(("x", "openai:x"))}?base_url={url}"',
+            "prompts": f'"{folder}"',
+            "log": f'"{folder}/written.jsonl"',
+            "recorded": f'"{url}"',
+            "a" + ".a" * 100_000: "1",
+            "deep": "[" * 10_000,
+        }
+        try:
+            os.chdir(folder)
+            while True:
+                chosen = chance.sample([*settings], chance.randrange(1, 4))
+                table = chance.choice(("", "[ask]\n"))
+                name = chance.choice(("conflictscore.toml", "pyproject.toml"))
+                head = "[tool.conflictscore]\n" if name.startswith("py") else ""
+                head += table if not head else ""
+                lines = "".join(f"{key} = {settings[key]}\n" for key in chosen)
+                Path(name).write_text(head + lines)
+                result = _command("ask", "When?", "--docs", "notes.md", "--no-cache")
+                Path(name).unlink()
+                with suppress(BlockingIOError):
+                    thief.accept()[0].close()
+                    yield f"{name} with {[key[:20] for key in chosen]} sent the key"
+                held = result.exit_code != 0 and _one_line(result)
+                held = held and not Path("written.jsonl").exists()
+                yield None if held else f"{[key[:20] for key in chosen]}: {result.output[-200:]!r}"
+        finally:
+            os.chdir(before)
+
+
+def clocks(chance: random.Random, folder: Path) -> Generator[str | None]:
+    """The wall clock jumps by years at any call; runs are kept, listed and found all the same."""
+    real = time.time
+    case = 0
+    while True:
+        case += 1
+        name, jump = f"run {case}", chance.uniform(-1e9, 1e9)
+        runs = KeptRuns(most=100_000, most_bytes=1 << 28, path=folder / "runs.sqlite", lasts=60)
+        with (
+            closing(runs),
+            mock.patch("time.time", lambda jump=jump: real() + jump * chance.random()),
+            mock.patch("time.time_ns", lambda jump=jump: int((real() + jump) * 1e9)),
+        ):
+            runs.begin(name, "me")
+            runs.finish(name, {"run_id": name, "created": int(time.time()), "question": "When?"})
+            found = runs.look_up(name, "me")
+        others = KeptRuns(most=100_000, most_bytes=1 << 28, path=folder / "runs.sqlite")
+        with closing(others):
+            kept = others.get(name, "me")
+        held = found is not None and kept is not None
+        yield None if held else f"{name}: lost by {jump:+.0f} s"
+
+
+def homes(chance: random.Random, folder: Path, url: str) -> Generator[str | None]:
+    """A home, cache or log that cannot be written costs no answer, or is one line."""
+    (folder / "notes.md").write_text("The lamp was lit in 1874.")
+    (folder / "file").write_text("")
+    places = [f"{folder}/file/below", "/proc/1/nothing", "/dev/null/cache", f"{folder}/{'x' * 300}"]
+    names = ("CONFLICTSCORE_CACHE_DIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TMPDIR")
+    while True:
+        where = {name: chance.choice(places) for name in chance.sample(names, 2)}
+        more = chance.choice(([], ["--log", f"{chance.choice(places)}/log.jsonl"]))
+        asked = ("ask", "When?", "--docs", str(folder / "notes.md"), "--model", "scripted")
+        result = _command(*asked, "--base-url", url, *more, **where)
+        held = _one_line(result) and result.exit_code in (0, 1, 2)
+        yield None if held else f"{where} {more}: {result.exception!r} {result.output[-200:]!r}"
+
+
+def crowds(chance: random.Random, folder: Path, size: int = 20) -> Generator[str | None]:
+    """Twenty processes write one cache, one log and one file of runs, and nothing is lost."""
+    forked, case = multiprocessing.get_context("fork"), 0
+    while True:
+        case += 1
+        here = folder / str(case)
+        here.mkdir()
+        workers = [forked.Process(target=_write, args=(here, number)) for number in range(size)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join(120)
+        lines = sorted(tuple(_said(line.text)) for line in RecordLines(here / "log.jsonl"))
+        cache = ContentCache(here / "cache.sqlite")
+        known = [(n, i) for n in range(size) for i in range(10) if cache.get({"n": n, "i": i})]
+        cache.close()
+        runs = KeptRuns(most=10_000, most_bytes=1 << 28, path=here / "runs.sqlite")
+        with closing(runs):
+            kept = [n for n in range(size) if runs.get(f"run {n}", "me")]
+        whole = len(kept) == size and len(known) == 10 * size == len({*lines})
+        codes = [worker.exitcode for worker in workers]
+        told = f"{size} processes: ended {codes}, {len(kept)} runs, {len(known)} {len(lines)} lines"
+        yield None if whole else told
+
+
+def _said(line: bytes) -> list[int]:
+    return [int(number) for number in re.findall(rb"\d+", line)[:2]]
+
+
+def _write(folder: Path, number: int) -> None:
+    cache = ContentCache(folder / "cache.sqlite")
+    runs = KeptRuns(most=10_000, most_bytes=1 << 28, path=folder / "runs.sqlite")
+    for i in range(10):
+        cache.put({"n": number, "i": i}, {"v": i})
+        append_line(folder / "log.jsonl", json_line([number, i, "x" * 3000]))
+    runs.begin(f"run {number}", "me")
+    runs.finish(f"run {number}", {"run_id": f"run {number}", "created": number})
+    runs.close()
+    cache.close()
+    os._exit(0)  # the parent's threads and files are not this one's to end
+
+
+@contextmanager
+def _postgres(folder: Path) -> Iterator[tuple[str, list[str], int | None]]:
+    """A server's address, its command line and the user that it has to run as."""
+    user = None if os.getuid() else 65534
+    data = folder / "data"
+    folder.chmod(0o777)
+    for above in folder.parents:
+        with suppress(OSError):
+            above.chmod(above.stat().st_mode | 0o011)
+    made = ["--no-sync", "--auth=trust", "--username=campaign", f"--pgdata={data}"]
+    programs = Path(PROGRAMS["postgres"] or "").resolve()
+    made.insert(0, str(programs.with_name("initdb")))
+    subprocess.run(made, check=True, capture_output=True, user=user)  # noqa: S603 - our own
+    options = ["-F", "-c", "listen_addresses=", "-k", str(folder)]
+    command = [str(programs.with_name("postgres")), "-D", str(data), *options]
+    yield f"postgresql://campaign@/postgres?host={folder}", command, user
+
+
+def replaced(chance: random.Random, folder: Path) -> Generator[str | None]:
+    """PostgreSQL dies at any moment and comes back; what it acknowledged is there."""
+    with _postgres(folder) as (url, command, user):
+
+        def started() -> subprocess.Popen[bytes]:
+            quiet = subprocess.DEVNULL
+            server = subprocess.Popen(command, stdout=quiet, stderr=quiet, user=user)  # noqa: S603
+            ready = [str(Path(command[0]).with_name("pg_isready")), "-q", "-h"]
+            while subprocess.run([*ready, str(folder)], check=False).returncode:  # noqa: S603
+                time.sleep(0.05)
+            return server
+
+        server, case = started(), 0
+        tables = PostgresTables(url)
+        cache = ContentCache(PostgresEngine(tables))
+        runs = KeptRuns(most=1000, most_bytes=1 << 28, store=tables)
+        try:
+            while True:
+                case += 1
+                lost: list[str] = []
+                runs.begin(f"run {case}", "me")
+                cache.put({"n": case}, {"v": case})
+                runs.finish(f"run {case}", {"run_id": f"run {case}"}, lambda: lost.append("x"))  # noqa: B023
+                time.sleep(chance.uniform(0, 0.1))
+                server.kill()
+                server.wait()
+                with suppress(ConflictScoreError):
+                    cache.get({"n": case})
+                server = started()
+                until = time.monotonic() + 60
+                found = None
+                while found is None and not lost and time.monotonic() < until:
+                    with suppress(ConflictScoreError):
+                        found = runs.get(f"run {case}", "me")
+                    time.sleep(0.05)
+                yield None if found or lost else f"run {case} was acknowledged, and is not there"
+        finally:
+            tables.close()
+            server.kill()
+            server.wait()
+
+
+def proxied(chance: random.Random, folder: Path, port: int) -> Generator[str | None]:
+    """Smuggled and malformed requests through the nginx that is deployed; honest ones beside."""
+    place = folder / "socket"
+    ours = (Path(__file__).parents[1] / "deploy" / "nginx.conf").read_text()
+    ours = ours.replace("listen 8080", f"listen unix:{place}")
+    ours = ours.replace("conflictscore:8400", f"127.0.0.1:{port}")
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    paths = "".join(f"{kind}_temp_path {folder}/{kind}; " for kind in kinds)
+    (folder / "nginx.conf").write_text(
+        f"daemon off; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
+        f"http {{ access_log off; {paths}\n{ours} }}\n"
+    )
+    command = [str(PROGRAMS["nginx"]), "-e", f"{folder}/error.log", "-c", f"{folder}/nginx.conf"]
+    proxy = subprocess.Popen(command, stderr=subprocess.DEVNULL)  # noqa: S603 - our own
+    try:
+        while not place.exists():
+            time.sleep(0.02)
+        while True:
+            said = _through(place, chance.choice(_SMUGGLED))
+            honest = _through(
+                place, b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+            )
+            answers = re.findall(rb"HTTP/1\.1 (\d{3})", said)
+            bad = b"process_resident" in said or b"evil.test" in said or len(answers) > 1
+            held = not bad and honest.startswith(b"HTTP/1.1 200")
+            yield None if held else f"through nginx: {said[:200]!r}, {honest[:40]!r}"
+    finally:
+        proxy.terminate()
+        proxy.wait(20)
+
+
+def _through(place: Path, request: bytes) -> bytes:
+    said = b""
+    with socket.socket(socket.AF_UNIX) as connection, suppress(OSError):
+        connection.settimeout(2)
+        connection.connect(str(place))
+        connection.sendall(request)
+        while piece := connection.recv(65536):
+            said += piece
+    return said
