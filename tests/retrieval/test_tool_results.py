@@ -279,11 +279,12 @@ def test_results_are_evidence_by_the_name_or_the_look_of_their_tool(sources: Any
         of("save_note", joined("[{n}] {text}")),
         of("ask_warden", "The warden says much about the bell. " * 10),
         of("fetchPage", MOVED),
+        of("look_up", MOVED),
         of("harbour", json.dumps([{"title": "Log", "url": "https://a.test", "text": "Lit."}])),
     ]
     told = [message.name for message in messages if documents_from_messages([message], sources)]
 
-    by_name = {"None": ["search", "ask_warden", "fetchPage", "harbour"]}
+    by_name = {"None": ["search", "ask_warden", "fetchPage", "look_up", "harbour"]}
     assert told == by_name.get(str(sources), list(sources or ()))
 
 
