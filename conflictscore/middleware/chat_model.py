@@ -44,13 +44,8 @@ class _Opened(NamedTuple):
 
 _MODELS = ("judge", "base_url", "context_window", "reasoning_effort")
 _OPENED = (
-    "model",
-    "retriever",
-    *Settings.names(),
-    *_MODELS,
-    "content_cache",
-    "on_failure",
-    "sources",
+    *("model", "retriever", "content_cache", "on_failure", "sources"),
+    *(*Settings.names(), *_MODELS),
 )
 """Fields whose change makes the model open everything again."""
 _CALL_PARAMETERS = (
@@ -114,11 +109,9 @@ class SelfCorrectingChatModel(SettingFields):
     """Policy for a failed search or model: ``pass_through`` returns the model's own reply, with
     a note. A wrong key or setting is always raised."""
     sources: Collection[str] | None = None
-    """Names of the tools whose results are documents; by default those that are named like a
-    search, return documents, or return prose."""
+    """Names of the tools whose results are documents; see :class:`ConflictScoreMiddleware`."""
     on_event: SkipValidation[OnEvent | None] = Field(default=None, exclude=True)
-    """Called with each event of a run, in a thread of its own. Inside a LangGraph graph,
-    ``stream_mode="custom"`` has the same events."""
+    """Called with each event of a run, as are ``custom`` streams of a graph around it."""
     model_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Call parameters of the answering model."""
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
@@ -261,10 +254,7 @@ class SelfCorrectingChatModel(SettingFields):
         stop: list[str] | None = None,
         **kwargs: Any,
     ) -> Iterator[AIMessageChunk]:
-        """The reply in one chunk, once it stands.
-
-        It goes through :meth:`invoke`, where the calls inside become children of this one.
-        """
+        """The reply in one chunk, once it stands."""
         yield as_chunk(self.invoke(input, config, stop=stop, stream=True, **kwargs))
 
     async def astream(
