@@ -163,7 +163,7 @@ class TestAsking:
             ({"question": "When?", "documents": [1871]}, "documents[0]"),
             (
                 {"question": "When?", "history": [{"role": "tool", "content": "x"}]},
-                "history[0].role",
+                "history, turn 1: ",
             ),
         ],
     )
