@@ -20,8 +20,9 @@ from conflictscore.sentences import sentence_starts
 
 __all__ = ["number_replaced", "pitfall"]
 
-_MOST_CHARS = 4_000
-"""Of a passage; a window of an NLI model has some 400."""
+_MOST_CHARS, _MOST_OF_CLAIM = 4_000, 500
+"""Of a passage, where a window of an NLI model has some 400; and of a claim, which is held against
+each of its sentences."""
 _STEM, _SHORTEST = 4, 3
 """Letters."""
 _ALL_BUT = 0.75
@@ -131,7 +132,7 @@ def pitfall(claim: str, passage: str, label: Label) -> str | None:
     """
     if label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return None
-    claim, passage = claim[:_MOST_CHARS], passage[:_MOST_CHARS]
+    claim, passage = claim[:_MOST_OF_CLAIM], passage[:_MOST_CHARS]
     rows = sum(bool(_CELLS.search(line)) for line in passage.splitlines())
     if rows > 1 or _LISTED.search(passage):
         return "a table"
