@@ -31,6 +31,7 @@ _ITEM = re.compile(
     r"<(?P<name>li|claim|item|fact|statement|p)>(?P<inside>[^<]*)(?:</(?P=name)>)?", re.IGNORECASE
 )
 _TAGS_ALONE = re.compile(r"(?:</?[a-z_]{1,20}>\s{0,9}){1,4}", re.IGNORECASE)
+_TAGGED = re.compile(r"^[ \t]{0,20}</?[a-z].*$", re.IGNORECASE | re.MULTILINE)
 _NOTHING = re.compile(r"(?:none|n/a|no\s{1,9}claims)", re.IGNORECASE)
 _NOT_WORDS = " \t*_#`-–—.,;:()[]{}\"'"
 _FENCED = re.compile(
@@ -162,7 +163,8 @@ def _without_table(reply: str) -> str:
 def _lines(reply: str) -> list[_Line]:
     raws: list[tuple[str, str, str, bool]] = []
     apart = False
-    for raw in reply.replace("><", ">\n<").splitlines():
+    # Only a line of tags is taken apart: a claim may quote "></" of a page.
+    for raw in _TAGGED.sub(lambda line: line[0].replace("><", ">\n<"), reply).splitlines():
         text = raw.strip().translate(_CIRCLED)
         text = plain = text[1:-1] if _QUOTED.fullmatch(text) else text
         if _TAGS_ALONE.fullmatch(text):

@@ -116,7 +116,9 @@ def messages_of(given: object, field: str) -> list[BaseMessage]:
     for number, item in enumerate([given] if isinstance(given, str | BaseMessage) else given, 1):
         try:
             read += convert_to_messages([item])
-        except (ValueError, TypeError, KeyError, NotImplementedError) as error:
+        except KeyError as error:
+            raise InputError(f"{field}, turn {number}: the field {error} is missing") from None
+        except (ValueError, TypeError, NotImplementedError) as error:
             [why, *_] = str(error).splitlines() or ["it is no message"]
             raise InputError(f"{field}, turn {number}: {why}") from None
     return read

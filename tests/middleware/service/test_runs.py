@@ -156,14 +156,14 @@ class TestAsking:
         [
             ({}, "question: Field required"),
             ({"question": " "}, "the question is empty"),
-            ({"question": "When?", "speed": 1}, "speed: Extra inputs"),
+            ({"question": "When?", "speed": 1}, "speed: "),
             ({"question": "When?", "options": ["one"]}, "two options"),
             ({"question": "When?", "documents": [{"title": "T"}]}, "document 1, field text"),
             ({"question": "When?", "documents": [" "]}, "document 1, field text"),
             ({"question": "When?", "documents": [1871]}, "documents[0]"),
             (
                 {"question": "When?", "history": [{"role": "tool", "content": "x"}]},
-                "history, turn 1: ",
+                "history, turn 1: the field 'tool_call_id' is missing",
             ),
         ],
     )
