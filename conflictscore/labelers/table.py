@@ -12,7 +12,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
 from conflictscore.scripts import terms_in
 from conflictscore.storage.cache import ContentCache
-from conflictscore.threads import Work, together
+from conflictscore.threads import together
 
 __all__ = ["LEFT_OUT", "label_table"]
 
@@ -86,7 +86,16 @@ async def label_table(
         cache=cache,
     )
     if seconds is None or seconds > 0:
-        await working.do(works)
+        limit = working.begin()
+        try:
+            async with limit, together() as start:
+                for work in works:
+                    start(work)
+        except TimeoutError:  # what is not done in time is dropped
+            if not limit.expired():
+                raise
+        finally:
+            working.end()
     chosen = {claim.number for claim, _ in pairs}
     for claim in claims:
         reason = _OUT_OF_TIME if claim.number in chosen else _TOO_MANY_CLAIMS
@@ -103,29 +112,25 @@ async def label_table(
 
 
 class _Working:
-    """Works until the time is up, or until an earlier time once there is a reason to hurry."""
+    """The time for work, and an earlier end once there is a reason to hurry."""
 
     def __init__(self, seconds: float | None, in_a_hurry: float | None) -> None:
         self._seconds, self._in_a_hurry = seconds, in_a_hurry
         self._limit: asyncio.Timeout | None = None
         self._hurries = False
 
-    async def do(self, works: Iterable[Work]) -> None:
-        """Do all the work together; what is not done in time is dropped."""
-        started = asyncio.get_running_loop().time()
-        limit = asyncio.timeout(self._seconds)
-        try:
-            async with limit, together() as start:
-                self._limit, self._earlier = limit, started + (self._in_a_hurry or 0)
-                if self._hurries:
-                    self.hurry()
-                for work in works:
-                    start(work)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-        finally:
-            self._limit = None
+    def begin(self) -> asyncio.Timeout:
+        """The limit of work that begins now."""
+        seconds, earlier = self._seconds, self._in_a_hurry or 0
+        if self._hurries and seconds is not None:
+            seconds = min(seconds, earlier)
+        self._earlier = asyncio.get_running_loop().time() + earlier
+        self._limit = asyncio.timeout(seconds)
+        return self._limit
+
+    def end(self) -> None:
+        """The work has ended, and with it any reason to hurry."""
+        self._limit = None
 
     def hurry(self) -> None:
         """End at the earlier time."""

@@ -85,8 +85,7 @@ class LanguageModel:
     deterministic: bool = False
     """Whether the same prompt is meant to give the same reply, so that a reply may be cached."""
     choice_parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further call parameters that hold a reply to the letters A, B and C, where a server has
-    such."""
+    """Parameters that hold a reply to the letters A, B and C, where a server has such."""
     thinking_tokens: int = 0
     """Room that a reasoning model gets on top of the length of its reply."""
     cache: ContentCache | None = None
