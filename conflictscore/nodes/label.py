@@ -28,7 +28,6 @@ from conflictscore.records import (
     Document,
     EvidenceLabel,
     Label,
-    Usage,
 )
 
 __all__ = ["label", "renumbered"]
@@ -68,10 +67,9 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         labelled = tuple(_unlabelled(claim, documents, str(stop)) for claim in new)
     known |= {evidence.claim.text: evidence for evidence in labelled}
     evidence = [renumbered(known[claim.text], claim) for claim in claims]
-    reused = sum(len(e.labels) for e in evidence) - sum(len(e.labels) for e in labelled)
     return {
         "evidence": [item.to_json() for item in evidence],
-        "usage": spent(state, meter.usage + Usage(cached_calls=reused)),
+        "usage": spent(state, meter.usage),
     }
 
 

@@ -67,7 +67,7 @@ async def test_a_claim_of_an_earlier_answer_keeps_its_labels_under_its_new_numbe
     assert kept["claim"] == {"number": 2, "text": "same", "passage": None}
     assert [(pair["claim"], pair["document"]) for pair in kept["labels"]] == [(2, 1), (2, 2)]
     assert sorted(judge.asked) == [(t, d) for t in ("fewer", "new", "silent") for d in (1, 2)]
-    assert (update["usage"]["calls"], update["usage"]["cached_calls"]) == (6, 2)
+    assert (update["usage"]["calls"], update["usage"]["cached_calls"]) == (6, 0)
 
 
 async def test_a_bound_on_claims_holds_for_the_first_labels() -> None:
