@@ -19,6 +19,7 @@ __all__ = [
     "chunks_of",
     "completion_of",
     "ending_of",
+    "summary_of",
     "text_of",
     "usage_of",
     "why_no_text",
@@ -54,7 +55,7 @@ def completion_of(
         "model": record.model,
         "usage": None,
         **(base or {}),
-        "conflictscore": _summary(record, run, complete=complete),
+        "conflictscore": summary_of(record, run, complete=complete),
     }
     spent = run.usage
     if base is None or spent != usage_of(base):
@@ -74,8 +75,8 @@ def completion_of(
     return whole
 
 
-def _summary(record: RequestRecord, run: Run, *, complete: bool) -> dict[str, Any]:
-    """The summary of the run; the scores are those of the first answer."""
+def summary_of(record: RequestRecord, run: Run, *, complete: bool = True) -> dict[str, Any]:
+    """The field ``conflictscore`` of a completion; its scores are those of the first answer."""
     report = run.report
     changed = {"first_answer": run.first_answer, "justification": run.justification}
     return {

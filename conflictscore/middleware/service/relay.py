@@ -1,4 +1,4 @@
-"""Forwarding a request and its unchanged reply, which may be scored afterwards."""
+"""Forwarding a request and its reply, which is scored afterwards or says that it is unchecked."""
 
 import asyncio
 import json
@@ -6,18 +6,19 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import openai
 from fastapi.responses import Response
 
 from conflictscore.middleware.service.answer_stream import Completion
-from conflictscore.middleware.service.completions import text_of, why_no_text
+from conflictscore.middleware.service.completions import summary_of, text_of, why_no_text
 from conflictscore.middleware.service.loop_run import LoopRun
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of
 from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.service import STOPPED, RequestRecord, Service
 from conflictscore.middleware.service.upstream import UpstreamReply, read_completion, unreadable
-from conflictscore.middleware.service.wire import EventStream, frame
+from conflictscore.middleware.service.wire import EventStream, frame, lines_of
 from conflictscore.models.provider_errors import error_in_completion
 from conflictscore.records import Run, RunStatus
 
@@ -25,12 +26,16 @@ __all__ = ["Relay"]
 
 _MOST_KEPT = 8 << 20
 """Bytes of a stream that are kept to be scored."""
+_DONE = b"[DONE]"
 _LAST_ERROR_S = 1.0
 """Seconds after the deadline to send a last error to a client that still reads."""
 
 
 class Relay:
     """One request whose reply goes out as the upstream sends it.
+
+    Where the service checks answers but not this one, the reply gains the field ``conflictscore``,
+    a stream in its last event. The mode ``observe`` changes no byte.
 
     Args:
         service: The service.
@@ -46,6 +51,9 @@ class Relay:
         self._held = held
         self._open = True
         self._events = False
+        self._says_unchecked = bool(request.unchecked) and service.settings.mode != "observe"
+        question = request.asked.question
+        self._run = Run(question=question, asked=question)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -83,6 +91,8 @@ class Relay:
             ends = self._record.deadline + _LAST_ERROR_S
             return EventStream(self._chunks(reply), headers, ends)
         self._ended(data)
+        if self._says_unchecked and (completion := read_completion(data)) is not None:
+            data = self._with_summary(completion)
         return Response(data, headers=headers)
 
     async def _forward(self) -> tuple[UpstreamReply, bytes | None]:
@@ -96,7 +106,8 @@ class Relay:
         try:
             async with asyncio.timeout(record.seconds_left):
                 reply = await self._held.enter_async_context(service.upstream.open(request.body))
-                return reply, None if request.stream else await reply.read()
+                whole = self._says_unchecked and "json" in reply.content_type
+                return reply, await reply.read() if whole or not request.stream else None
         except TimeoutError:
             service.failed("timeout", record)
             limit = f"{service.settings.timeout:g} s"
@@ -108,8 +119,8 @@ class Relay:
             raise
 
     async def _chunks(self, reply: UpstreamReply) -> AsyncIterator[bytes]:
-        kept = bytearray()
-        chunks = reply.stream()
+        kept, held = bytearray(), b""
+        chunks = lines_of(reply.stream()) if self._says_unchecked else reply.stream()
         try:
             while True:
                 async with asyncio.timeout(self._record.seconds_left):
@@ -118,15 +129,38 @@ class Relay:
                     break
                 if len(kept) <= _MOST_KEPT:
                     kept += chunk
-                yield chunk
+                if self._says_unchecked:
+                    if chunk.removeprefix(b"data:").strip() == _DONE:
+                        break  # an upstream may keep its connection open
+                    held, chunk = _held_back(held, chunk)
+                if chunk:
+                    yield chunk
         except (RefusedError, TimeoutError) as error:
             late = RefusedError(504, "the time for this request is up", code="timeout")
             refusal = error if isinstance(error, RefusedError) else late
             self._service.failed("upstream", self._record, error)
             self._close(RunStatus.FAILED, str(refusal))
+            if held:
+                yield held.rstrip() + b"\n\n"
             yield frame(refusal.body())
             return
         self._ended(bytes(kept))
+        if self._says_unchecked:
+            yield self._last_event(held) + (b"" if chunk is None else b"data: %b\n\n" % _DONE)
+
+    def _last_event(self, event: bytes) -> bytes:
+        line, _, rest = event.partition(b"\n")
+        with suppress(ValueError, RecursionError):
+            sent = json.loads(line.removeprefix(b"data:"))
+            if isinstance(sent, dict) and "choices" in sent:
+                return b"data: %b\n%b" % (self._with_summary(sent), rest or b"\n")
+        return event
+
+    def _with_summary(self, sent: dict[str, Any]) -> bytes:
+        """A completion or chunk with the summary of the run, which has been closed."""
+        more = {"conflictscore": summary_of(self._record, self._run)}
+        # escaped, since a token of logprobs may be half of a surrogate pair
+        return json.dumps({**sent, **more}).encode()
 
     def _ended(self, data: bytes) -> None:
         """Close the record, or leave that to the scoring after the response."""
@@ -180,9 +214,20 @@ class Relay:
 
     def _close(self, status: RunStatus, note: str) -> None:
         self._open = False
-        question = self._request.asked.question
-        not_started = Run(question=question, asked=question)
-        self._service.finish(self._record, self._record.ended(not_started, status, note))
+        self._run = self._record.ended(self._run, status, note)
+        self._service.finish(self._record, self._run)
+
+
+def _held_back(held: bytes, line: bytes) -> tuple[bytes, bytes]:
+    """The event that may be the last, and what can be sent before it.
+
+    Args:
+        held: The event held back so far; empty before the first.
+        line: The next line of the stream.
+    """
+    if line.startswith(b"data:"):
+        return line, held
+    return (held + line, b"") if held else (b"", line)
 
 
 def _error_in(data: bytes, *, events: bool) -> openai.APIError | None:
@@ -214,7 +259,7 @@ def _streamed_text(data: bytes) -> str | None:
         if not line.startswith(b"data:"):
             continue
         value = line.removeprefix(b"data:").strip()
-        if value == b"[DONE]":
+        if value == _DONE:
             break
         try:
             deltas = [choice["delta"] for choice in json.loads(value)["choices"]]

@@ -1,11 +1,12 @@
 """Which requests are checked: those with tools, and those that no check can be made of."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
 
+from conflictscore.middleware.service.wire import lines_of
 from tests.fakes.openai_server import OpenAIServer, Reply
 from tests.middleware.service.serving import (
     AGREEING,
@@ -16,7 +17,9 @@ from tests.middleware.service.serving import (
     serving,
     user,
 )
+from tests.middleware.service.sockets import broken_stream
 
+OBSERVING = {"mode": "observe"}
 PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.png"}}
 
 
@@ -147,9 +150,31 @@ class TestWhatCannotBeChecked:
         assert reply.headers["x-conflictscore-status"] == "passed-through"
         [request] = upstream.requests
         assert {name: request.body[name] for name in more} == more
-        assert "conflictscore" not in reply.text
         assert "A " in reply.text
         assert reason in run["notes"][0]
+
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_the_body_says_that_it_was_not_checked(
+        self,
+        world: ChatWorld,
+        upstream: OpenAIServer,
+        more: Mapping[str, Any],
+        reason: str,
+        stream: bool,
+    ) -> None:
+        world.plain = Reply("A lamp.", logprobs={"A": -0.1})
+        request: dict[str, Any] = {"model": "conflictscore", "messages": user(), **more}
+
+        with serving(upstream) as served:
+            said: Any = served.openai.chat.completions.create(**request, stream=stream)
+            *before, field = [
+                one.model_extra.get("conflictscore") for one in (said if stream else [said])
+            ]
+
+        assert not any(before), "the last chunk alone has it"
+        assert (field["status"], field["checked"]) == ("passed-through", "no")
+        assert reason in field["notes"][0]
+        assert field["cs_c"] is None
 
     def test_it_is_refused_where_only_checked_answers_are_given(
         self, upstream: OpenAIServer, more: Mapping[str, Any], reason: str
@@ -163,3 +188,55 @@ class TestWhatCannotBeChecked:
         assert (reply.status_code, reply.json()["error"]["code"]) == (400, "not_checkable")
         assert reason in reply.json()["error"]["message"]
         assert upstream.requests == []
+
+
+class TestHowTheFieldIsAdded:
+    def test_nothing_else_of_the_reply_changes(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        half = {"content": [{"token": "\ud83d", "logprob": -9999.0, "top_logprobs": []}]}
+        world.plain = completion_with({"content": '{"year": 1871}', "annotations": [half]})
+
+        with serving(upstream) as served:
+            plain = served.ask(response_format={"type": "json_object"}).json()
+            unstreamed = served.ask(n=2, stream=True)
+
+        run = plain.pop("conflictscore")
+        assert plain == json.loads(completion_with({**plain["choices"][0]["message"]}).body or "")
+        assert plain["choices"][0]["message"]["annotations"] == [half]
+        assert run["checked"] == "no"
+        assert unstreamed.json()["conflictscore"]["notes"] == [
+            "n is 2, and only a single answer can be checked"
+        ]
+
+    def test_a_stream_keeps_its_chunks_and_its_usage(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        about: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
+
+        with serving(upstream) as served, serving(upstream, settings=OBSERVING) as watched:
+            marked = events_in(served.ask(n=2, **about).text)
+            untouched = events_in(watched.ask(n=2, **about).text)
+
+        assert marked[-2][1].pop("conflictscore")["checked"] == "no"
+        assert marked == untouched
+        assert marked[-2][1]["usage"]["prompt_tokens"]
+
+    def test_a_stream_that_breaks_off_ends_with_its_error(self) -> None:
+        with broken_stream() as upstream, serving(upstream) as served:
+            reply = served.ask(n=2, stream=True)
+
+        *_, last = events_in(reply.text)
+        assert "It was" in reply.text
+        assert last[1]["error"]["code"] == "upstream_failed"
+        assert "conflictscore" not in reply.text
+
+    async def test_lines_are_put_together_from_chunks_of_any_size(self) -> None:
+        body = 'data: {"a": "ä\u2028b"}\r\n\n: c\ndata: [DONE]'.encode()
+
+        async def cut(size: int) -> AsyncIterator[bytes]:
+            for start in range(0, len(body), size):
+                yield body[start : start + size]
+
+        for size in range(1, len(body) + 1):
+            assert [line async for line in lines_of(cut(size))] == body.splitlines(keepends=True)

@@ -173,6 +173,8 @@ def test_a_conversation_and_settings_reach_the_upstream_as_it_knows_them(
     assert body["response_format"] == {"type": "json_schema", "json_schema": year}
     assert response.output_text == "It was lit in 1871."
     assert response.max_output_tokens == 77
+    beside: Any = response.model_dump()["conflictscore"]
+    assert (beside["status"], beside["checked"]) == ("passed-through", "no")
 
 
 def test_an_answer_that_was_cut_is_told_to_be_incomplete(
