@@ -255,6 +255,7 @@ def open_labeler_of(options: Mapping[str, Any], *, calibrated: bool = True) -> O
         cache = None if options["no_cache"] else ContentCache.default()
         labeler = cast("Labeler", chosen_labeler(spec, calibrated=calibrated))
         return OpenLabeler(labeler, cache, None)
-    settings, models = run_settings(options, calibrated=calibrated)
+    # Where labels are measured, the default is the paper's labeler: a call a pair (Table 7).
+    settings, models = run_settings(options, calibrated=calibrated, effort="paper")
     context = open_run(chosen_spec(options), None, settings, **models)
     return OpenLabeler(context.labeler, context.cache, context.decomposer)

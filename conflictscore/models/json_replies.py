@@ -41,7 +41,7 @@ _CALL_FIELDS = frozenset(
 BRACKETS = {"{": "}", "[": "]"}
 _JSON_MARK = re.compile(r'["\\{}\[\]]')
 _FIELD = re.compile(r"(?P<open>[\"'“”„«]?)\b(?P<name>\w+)\b[\"'“”«»]?\s{0,20}[:\uff1a]")
-_TEMPLATE = re.compile(r"\.\.\.|…|<[^<>]*[ a-z_][^<>]*>|.*\|.*", re.DOTALL)
+_TEMPLATE = re.compile(r"\.\.\.|…|<(?=[^<> a-z_]*+[ a-z_])[^<>]*+>|.*\|.*", re.DOTALL)
 """A value that a prompt has where a reply has a label."""
 _TYPOGRAPHIC = str.maketrans("“”„«»\uff02\uff1a\uff0c", '"""""":,')
 UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))

@@ -25,7 +25,7 @@ _NUMBER = re.compile(
     r"|^\(?(?P<letter>[a-zA-Z])[.)]\s+(?=\S)"
 )
 _CIRCLED = {ord("①") + n: f"{n + 1}. " for n in range(20)}
-_TABLE_RULE = re.compile(r"[ \t|:-]*-[ \t|:-]*")
+_TABLE_RULE = re.compile(r"[ \t|:]*+-[ \t|:-]*+")
 _CLAIM_COLUMN = re.compile(r"claim|statement|fact|proposition|assertion", re.IGNORECASE)
 _ITEM = re.compile(
     r"<(?P<name>li|claim|item|fact|statement|p)>(?P<inside>[^<]*)(?:</(?P=name)>)?", re.IGNORECASE
