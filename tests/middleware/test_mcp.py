@@ -217,7 +217,8 @@ async def test_an_answer_that_was_checked_in_part_says_so_first(
     partly = tools_of(lambda: context(upstream, max_claims=1, min_coverage=0.3))
     world.decomposition = "Claims:\n- The lamp was lit in 1871.\n- The tower is white."
 
-    result = await call(partly, "score", answer=ANSWER, question=QUESTION)
+    answer = f"{ANSWER} The tower is white."
+    result = await call(partly, "score", answer=answer, question=QUESTION)
 
     assert result.structured_content["checked"] == "partly"
     assert result.content[0].text.startswith("CHECKED IN PART")
