@@ -151,8 +151,8 @@ _search_options = [
         type=click.Path(),
         multiple=True,
         metavar="PATH ...",
-        help="Files and folders to search: .txt, .md, .html, .jsonl, and with the extra [docs] .pdf"
-        " and .docx. Takes every word up to the next option, so put QUESTION before --docs.",
+        help="Files and folders to search: .txt, .md, .html, .docx, .jsonl, .csv, and with the"
+        " extra [docs] .pdf. Takes every word up to the next option; put QUESTION before --docs.",
     ),
     click.option(
         "--search",

@@ -43,14 +43,14 @@ def read_documents(paths: Sequence[str | Path]) -> ReadResult:
 
     Text (.txt, .md), web pages (.html, .htm), Word (.docx) and PDF (with the extra ``docs``) give
     one document a file; .jsonl gives one a line: an object with ``text`` and, where wanted,
-    ``title``, ``url`` and other single values as metadata. All but plain text is read in a process
-    with limits of time and memory. In a folder, hidden files and other
-    endings are passed over, and a file that cannot be used is left out with a note. A file met
-    twice is read once.
+    ``title``, ``url`` and other single values as metadata; .csv gives one a row, with columns of
+    these names. All but plain text is read in a process with limits of time and memory. In a
+    folder, hidden files and other endings are passed over, and a file that cannot be used is left
+    out with a note. A file met twice is read once.
 
     Raises:
         InputError: A path does not exist or cannot be read, a file given by name cannot be
-            used, or a line of a .jsonl file is wrong; names the file, the line and the field.
+            used, or a line of a .jsonl or .csv file is wrong; names the file and the line.
         NoDocumentsError: There is nothing to read in any of the paths.
     """
     if not paths:
@@ -148,7 +148,7 @@ def _read_file(path: Path, url: str) -> tuple[list[FileDocument], list[str]]:
 
     Raises:
         UnusableFileError: It cannot be opened, is too large, empty or damaged.
-        InputError: A line of a .jsonl file is wrong.
+        InputError: A line of a .jsonl or .csv file is wrong.
     """
     data, ending = _bytes_of(path), path.suffix.lower()
     read = read_file if ending in PLAIN_ENDINGS else shared_box().read

@@ -147,6 +147,56 @@ def test_a_wrong_line_is_named_with_its_file_and_field(line: str, words: str) ->
     assert "\n" not in str(caught.value)
 
 
+def test_each_row_of_a_table_is_a_document() -> None:
+    long = "It was lit in 1874. " * 10_000
+    rows = (
+        ',Text,title,URL,year,by\r\n0,"Lit in 1871,\n""they"" say",Log,https://log.example/,1871,\r\n'
+        f"\r\n1,{long},,,,Ann\r\n2,,No text,,,\r\n"
+    )
+    read = read_documents([write("d.csv", rows.encode("utf-8-sig"))])
+    first, second = read.documents
+    assert (first.text, first.title) == ('Lit in 1871,\n"they" say', "Log")
+    assert (first.url, first.metadata) == ("https://log.example/", {"year": "1871"})
+    assert (second.number, second.text, second.url) == (2, long.strip(), "d.csv")
+    assert second.metadata == {"by": "Ann"}
+    assert read.notes == ("d.csv: rows without a text, left out: 1",)
+
+
+@pytest.mark.parametrize("name", ["text", "content", "page_content"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_table_may_have_other_separators_and_names(separator: str, name: str) -> None:
+    rows = f"title;{name}\nLog;Lit at last\n".replace(";", separator)
+    (document,) = read_documents([write("d.csv", rows)]).documents
+    assert (document.title, document.text) == ("Log", "Lit at last")
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("a,b,c", "a row of 3 under a header of 2"),
+        ("a", "a row of 1 under"),
+        ('"a"b,c', "not comma-separated values"),
+        ('"cut', "not comma-separated values"),
+    ],
+)
+def test_a_wrong_row_is_named_with_its_file(row: str, words: str) -> None:
+    write("docs/d.csv", f'text,title\n"two\nlines",t\n{row}\n')
+    with pytest.raises(InputError, match=rf"^docs/d\.csv, line 4: .*{words}"):
+        read_documents(["docs"])
+
+
+def test_a_table_without_a_column_of_texts_is_no_document() -> None:
+    write("docs/prices.csv", "item,price\nlamp,3\n")
+    write("docs/good.txt", "good")
+    (note,) = read_documents(["docs"]).notes
+    assert note == (
+        "docs/prices.csv: no column is called text, content or page_content, and the columns are"
+        " 'item', 'price', left out"
+    )
+    with pytest.raises(InputError, match=r"^docs/prices\.csv: no column is called text"):
+        read_documents(["docs/prices.csv"])
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -182,7 +232,7 @@ def test_any_line_is_a_document_or_an_error_that_names_it(
         assert Document.model_validate_json(document.model_dump_json()) == document
 
 
-@given(data=st.binary(), ending=st.sampled_from(["txt", "html", "jsonl"]))
+@given(data=st.binary(), ending=st.sampled_from(["txt", "html", "jsonl", "csv"]))
 def test_any_bytes_are_text_or_an_error_that_names_the_file(
     data: bytes, ending: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -382,6 +432,11 @@ def test_a_file_that_takes_too_much_is_refused_with_the_reason() -> None:
     attributes = b"<p " + b"".join(b"a%d=1 " % n for n in range(80_000)) + b">x"
     with pytest.raises(UnusableFileError, match="a tag with more than 2,000 attributes"):
         read_file(attributes, ".html", "a.html")
+    with (
+        closing(ReaderBox(file_seconds=1)) as box,
+        pytest.raises(UnusableFileError, match="no text that could be extracted within 1 s"),
+    ):
+        box.read(made.getvalue(), ".docx", "bomb.docx")
 
 
 def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

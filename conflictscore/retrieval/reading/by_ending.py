@@ -1,8 +1,10 @@
 """The documents in a file's bytes, by the ending of its name."""
 
+import csv
+import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, NoReturn
 
@@ -22,6 +24,7 @@ _NO_TITLE = re.compile(
 """Titles that programs write into a file's properties where its author gave none."""
 _MOST_DOCUMENTS = 200_000
 """Documents of one file: as many fit into the memory of a laptop."""
+_TEXT_FIELDS = ("text", "content", "page_content")
 
 Notes = list[str]
 
@@ -49,7 +52,7 @@ def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], N
 
     Raises:
         UnusableFileError: It is empty, damaged or not of its kind.
-        InputError: A line of a .jsonl file is wrong; names the line and the field.
+        InputError: A line of a .jsonl or .csv file is wrong; names the line.
     """
     notes: Notes = []
     documents = list(_READERS[ending](data, url, notes))
@@ -98,24 +101,76 @@ def _read_jsonl(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
         if row > _MOST_DOCUMENTS:
             raise UnusableFileError(f"it has more than {_MOST_DOCUMENTS:,} lines; cut it up")
         where = f"{url}, line {row}"
-        fields = _object(line, where)
-        names = [n for n in ("text", "content", "page_content") if fields.get(n) is not None]
-        body = _string(fields, names[0] if names else "text", where)
-        if not body:
-            raise InputError(f"{where}: the field 'text' is missing or empty")
-        title = _string(fields, "title", where)
-        address = _string(fields, "url", where)
-        metadata: dict[str, Scalar] = {}
-        for key, value in fields.items():
-            name = clean_text(key)
-            if isinstance(value, list | dict):
-                left_out[name] = None
-            elif not is_scalar(value):
-                raise InputError(f"{where}: the field {name!r} is not a finite number")
-            else:
-                metadata[name] = clean_text(value) if isinstance(value, str) else value
-        yield FileDocument(body, title, address or url, metadata)
+        yield _row_document(_object(line, where), where, url, left_out)
     notes += (f"{url}: the field {name!r} is not a single value, left out" for name in left_out)
+
+
+def _row_document(
+    fields: dict[str, Any], where: str, url: str, left_out: dict[str, None]
+) -> FileDocument:
+    """The document of one row; adds the names of the fields that it cannot keep."""
+    names = [name for name in _TEXT_FIELDS if fields.get(name) is not None]
+    body = _string(fields, names[0] if names else "text", where)
+    if not body:
+        raise InputError(f"{where}: the field 'text' is missing or empty")
+    title = _string(fields, "title", where)
+    address = _string(fields, "url", where)
+    metadata: dict[str, Scalar] = {}
+    for key, value in fields.items():
+        name = clean_text(key)
+        if isinstance(value, list | dict):
+            left_out[name] = None
+        elif not is_scalar(value):
+            raise InputError(f"{where}: the field {name!r} is not a finite number")
+        else:
+            metadata[name] = clean_text(value) if isinstance(value, str) else value
+    return FileDocument(body, title, address or url, metadata)
+
+
+def _read_csv(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
+    text = _decoded(data, url, notes)
+    # spreadsheets write semicolons where the comma is a decimal point
+    separator = max(",;\t", key=text.partition("\n")[0].count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    usual = csv.field_size_limit(len(text) + 1)  # it holds for the whole process
+    columns: list[str] = []
+    without_text, start = 0, 1
+    try:
+        for number, row in enumerate(rows):
+            where, start = f"{url}, line {start}", rows.line_num + 1
+            if number > _MOST_DOCUMENTS:
+                raise UnusableFileError(f"it has more than {_MOST_DOCUMENTS:,} rows; cut it up")
+            if not any(cell.strip() for cell in row):
+                continue
+            if not columns:
+                columns = _columns(row)
+                continue
+            if len(row) != len(columns):
+                raise InputError(f"{where}: a row of {len(row)} under a header of {len(columns)}")
+            cells = zip(columns, map(clean_text, row), strict=True)
+            fields: dict[str, Any] = {name: cell for name, cell in cells if name and cell}
+            if fields.keys().isdisjoint(_TEXT_FIELDS):
+                without_text += 1
+            else:
+                yield _row_document(fields, where, url, {})
+    except csv.Error as error:
+        raise InputError(f"{url}, line {start}: not comma-separated values ({error})") from None
+    finally:
+        csv.field_size_limit(usual)
+    if without_text:
+        notes.append(f"{url}: rows without a text, left out: {without_text}")
+
+
+def _columns(header: Sequence[str]) -> list[str]:
+    names = [clean_text(cell) for cell in header]
+    ours = {*_TEXT_FIELDS, "title", "url"}
+    columns = [name.lower() if name.lower() in ours else name for name in names]
+    if set(columns).isdisjoint(_TEXT_FIELDS):
+        raise UnusableFileError(
+            "no column is called text, content or page_content, and the columns are"
+            f" {', '.join(map(repr, names)):.300}"
+        )
+    return columns
 
 
 def _object(line: str, where: str) -> dict[str, Any]:
@@ -199,6 +254,7 @@ _READERS: dict[str, Callable[[bytes, str, Notes], Iterator[FileDocument]]] = {
     ".html": _read_html,
     ".htm": _read_html,
     ".jsonl": _read_jsonl,
+    ".csv": _read_csv,
     ".pdf": _read_pdf,
     ".docx": _read_docx,
 }
