@@ -65,9 +65,10 @@ _COUNTED = re.compile(r"[^\W\d_]{1,9}\.[ \u00a0]{1,2}[\dIVXLC]+$")
 _NUMBERED = re.compile(
     r"\b(?:[Ww]ar|[Pp]art|[Pp]hase|[Tt]ype|[Cc]lass|[Ss]tage|[Cc]hapter|[Aa]ct|[Vv]olume|[Bb]ook"
     r"|[Gg]rade|[Gg]roup|[Tt]itle|[Aa]rticle|[Cc]ategory|[Ll]evel|[Pp]lan|[Vv]itamin|[Hh]epatitis"
-    r"|[Ii]nfluenza) [A-Z]{1,5}$"
+    r"|[Ii]nfluenza|[Nn]umber|[Vv]ersion|[Ff]igure|[Tt]able|[Ss]tep|[Dd]ay|[Ww]eek|[Ss]core)"
+    r" (?:[A-Z]{1,5}|\d{1,3})$"
 )
-"""A capital that is a number or a kind, and no initial: "World War I", "vitamin C"."""
+"""A number or a kind, and no initial or ordinal: "World War I", "vitamin C", "grade 2"."""
 _FIRST = re.compile(r"[^\W\d_] I$")
 
 _OPENER = re.compile(

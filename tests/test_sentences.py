@@ -109,6 +109,7 @@ KINDS = {
         He moved to the U.S. and stayed.| Fine.
         John F. Kennedy spoke at 9 a.m. Eastern.| He left.
         It ended World War I.| Pandemics followed.
+        Toxicity was of grade 2.| IL-6 was raised in all.
         It has vitamin C.| It is sour.
         He served under George I.| He died there.
         *So did I.*| The rest slept.
