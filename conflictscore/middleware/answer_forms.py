@@ -69,7 +69,7 @@ def _key(returned: Mapping[Any, Any]) -> str | None:
 
 
 def _replaced(said: Any, run: Run) -> Any:
-    """What held the answer, with the final one; as it was where that did not change."""
+    """The value that held the answer, with the final one; unchanged where that did not change."""
     if isinstance(said, list):
         return [*said[:-1], _replaced(said[-1], run)]
     if isinstance(said, BaseMessage):

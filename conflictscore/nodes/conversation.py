@@ -138,7 +138,7 @@ def history_of(given: object) -> tuple[Turn, ...]:
 
 
 def turns_in(messages: Iterable[BaseMessage]) -> tuple[Turn, ...]:
-    """What system, user and assistant said in words."""
+    """The turns of system, user and assistant that have words."""
     return tuple(
         Turn(role, text)
         for message in messages

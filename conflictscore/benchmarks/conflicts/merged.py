@@ -9,18 +9,18 @@ from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.reporting.figure_text import percent, span
 from conflictscore.reporting.plain_table import Card
 
-_JOINED = (ConflictType.OUTDATED, ConflictType.MISINFORMATION)
+_MERGED = (ConflictType.OUTDATED, ConflictType.MISINFORMATION)
 
 
 def merged_tables(results: Sequence[QuestionResult]) -> list[Card]:
-    """Expected behaviour of the joined types by method; none where no answer is judged by it."""
-    joined = [result for result in results if result.question.conflict_type in _JOINED]
-    methods = dict.fromkeys(name for result in joined for name in result.methods)
+    """Expected behaviour of the merged types by method; none where no answer is judged by it."""
+    merged = [result for result in results if result.question.conflict_type in _MERGED]
+    methods = dict.fromkeys(name for result in merged for name in result.methods)
     rows = []
     for name in methods:
         values = [
             value
-            for result in joined
+            for result in merged
             if name in result.methods
             if (value := result.methods[name].value(BEHAVIOUR)) is not None
         ]

@@ -1,7 +1,7 @@
 """Cost of a run and of each method: as paid, and as if no reply came from a cache.
 
-Both are told of a net correction too. As paid, a run that was stopped does not count its own
-replies twice, which it then finds in its cache; without a cache it is what the method costs.
+The cost of a net correction has both figures. As paid, a run that was stopped does not count its
+own replies twice, which it then finds in its cache; without a cache it is what the method costs.
 Counted are, for
 
 - ``regenerated-rag``: what the loop cost beyond its first answer, so claims, labels and the second

@@ -41,7 +41,7 @@ BLOCK = 64
 DATA_FILE = "model.onnx.data"
 """The matrices in 8 bits, beside the graph."""
 LEARNED = "learned.npz"
-"""What is added to the checkpoint's matrices, and in ``order`` the matrices of ``DATA_FILE``."""
+"""Additions to the checkpoint's matrices, and in ``order`` the matrices of ``DATA_FILE``."""
 FOLDER = "all-mpnet-base-v2"
 """In the archive."""
 _ALIGNED = 64

@@ -87,13 +87,13 @@ def _undivided(pages: list[str]) -> Iterator[str]:
     """
     compounds = {word.lower() for page in pages for word in _COMPOUND.findall(page)}
 
-    def joined(end: re.Match[str]) -> str:
+    def rejoin(end: re.Match[str]) -> str:
         before, after = end[1], end[2]
         own = f"{before}-{after}".lower() in compounds or not after.islower()
         return f"{before}-" if own and after else before
 
     for page in pages:
-        yield _DIVIDED.sub(joined, page).translate(_NO_HYPHENS)
+        yield _DIVIDED.sub(rejoin, page).translate(_NO_HYPHENS)
 
 
 def _page_text(page: Any) -> str:

@@ -71,7 +71,7 @@ class PooledPair(Record):
     """Standard deviation between the differences of single runs, over the questions that all runs
     judged; None with a single run."""
     by_chance: float | None
-    """What ``between`` would be if runs differed question by question alone, from the mean square
+    """The value of ``between`` if runs differed question by question alone, from the mean square
     of the residuals of questions by runs."""
     needed: int | None = None
     """Questions, each in as many runs, with which 80 % of studies would show the difference, where

@@ -159,7 +159,7 @@ def _noise(study: Study) -> Iterator[Card]:
 
 
 def _needed(pair: PooledPair) -> str:
-    """What it would take to show a difference that is not shown; empty where it is, or is 0."""
+    """Questions that would show a difference that is not shown; empty where it is, or is 0."""
     if pair.needed is None:
         return ""
     return (
