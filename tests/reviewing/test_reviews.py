@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -221,6 +222,8 @@ def test_reviews_are_bounded_and_read_by_the_page(
 
 def test_a_review_that_cannot_be_kept_is_refused(served: Served, runs_file: Path) -> None:
     run, client = ask(served), served.http
+    while run not in listed(client):  # it is written after the reply
+        time.sleep(0.01)
     with no_room():
         reply = client.post(f"/v1/runs/{run}/reviews", json=said("better"))
 

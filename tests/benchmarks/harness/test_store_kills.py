@@ -76,7 +76,7 @@ def test_kills_while_records_are_added_lose_none_and_add_none_twice(
             == [question.id for question in _MANY[: len(added)]]
         )
         assert all(line.value == {"text": _TEXT} for line in store.records())
-    assert len(added) > _KILLS / 2
+    assert added, "every kill came before the first record"
 
 
 def _begin_and_die(folder: Path, steps: int) -> None:
