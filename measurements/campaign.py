@@ -13,11 +13,8 @@ import json
 import logging
 import random
 import re
-import resource
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -29,13 +26,11 @@ from typing import Any
 
 import click
 
-from conflictscore.errors import ConflictScoreError
 from conflictscore.graph.create import run_context
 from conflictscore.middleware.service import ServiceSettings, create_app
 from conflictscore.middleware.service.http_server import Server, open_listener
 from conflictscore.models.spec import open_model
 from conflictscore.storage.cache import ContentCache
-from conflictscore.storage.record_file import RecordFile, RecordLines, json_line
 from measurements.campaign_machine import (
     PROGRAMS,
     clocks,
@@ -45,6 +40,7 @@ from measurements.campaign_machine import (
     proxied,
     replaced,
 )
+from measurements.campaign_storage import faults, kills
 from measurements.campaign_texts import bombs, request_of, steered, waits
 
 __all__ = ["PARTS", "Outcome", "campaign", "main"]
@@ -58,22 +54,6 @@ _HOSTILE = 120
 _LONGEST_WAIT_S = 5.0
 """For a request that calls nothing, beside one with a megabyte of hostile text."""
 _SHOWN = 5
-_WRITER = """
-import sys
-from pathlib import Path
-from conflictscore.storage.cache import ContentCache
-from conflictscore.storage.record_file import RecordFile, json_line
-folder = Path(sys.argv[1])
-cache = ContentCache(folder / "cache.sqlite")
-with RecordFile(folder / "records.jsonl") as file:
-    number = sum(1 for _ in file.lines)
-    file.resume()
-    while True:
-        file.append(json_line({"n": number, "pad": "x" * (number % 4999)}))
-        cache.put({"n": number}, {"v": number})
-        print(number, flush=True)
-        number += 1
-"""
 _HOST = re.compile(r"(?i)(localhost|\[::1\]|127(?:\.\d{1,3}){3})(:\d{1,5})?")
 _ODD: tuple[Any, ...] = (
     None, True, 0, -1, 10**30, 1e308, "", "\ud800", "\x00", "<|im_end|>", "x" * 5000, [], {},
@@ -89,73 +69,6 @@ class Outcome:
     cases: int = 0
     broken: list[str] = field(default_factory=list)
     seconds: float = 0.0
-
-
-def _kills(chance: random.Random, folder: Path) -> Generator[Case]:
-    """A writer is killed at any instant; nothing that it had acknowledged is lost."""
-    command = [sys.executable, "-c", _WRITER, str(folder)]
-    while True:
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:  # noqa: S603 - our own
-            assert writer.stdout is not None  # noqa: S101 - for the type checker
-            try:
-                first = int(writer.stdout.readline())
-                time.sleep(chance.uniform(0, 0.05))
-            finally:
-                writer.kill()
-            said = writer.stdout.read().split(b"\n")[:-1]
-        last = int(said[-1]) if said else first
-        lines = [json.loads(line.text)["n"] for line in RecordLines(folder / "records.jsonl")]
-        cache = ContentCache(folder / "cache.sqlite")
-        told = range(max(first, last - 20), last + 1)  # by this one: what was not told may be lost
-        kept = [n for n in told if cache.get({"n": n}) == {"v": n}]
-        cache.close()
-        whole = lines == list(range(len(lines))) and len(lines) > last
-        held = whole and len(kept) == len(told)
-        yield None if held else f"killed after {last}: {len(lines)} lines, cached {kept}"
-
-
-def _faults(chance: random.Random, folder: Path) -> Generator[Case]:
-    """The disk fills at any byte, and cached values are damaged at any byte."""
-    case = 0
-    while True:
-        case += 1
-        here = folder / str(case)
-        here.mkdir()
-        yield _full_disk(chance, here)
-        yield _damaged(chance, here / "cache.sqlite")
-
-
-def _full_disk(chance: random.Random, folder: Path) -> Case:
-    records, path = 0, folder / "records.jsonl"
-    cache = ContentCache(folder / "cache.sqlite")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with suppress(ConflictScoreError), RecordFile(path) as file:
-        file.resume()
-        resource.setrlimit(resource.RLIMIT_FSIZE, (chance.randrange(1, 200_000), before[1]))
-        try:
-            for number in range(60):
-                cache.put({"n": number}, {"v": "x" * chance.randrange(9000)})
-                file.append(json_line({"n": number, "pad": "x" * chance.randrange(9000)}))
-                records += 1
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    cache.close()
-    found = [json.loads(line.text)["n"] for line in RecordLines(path)]
-    return None if found == list(range(records)) else f"a full disk: {len(found)} of {records}"
-
-
-def _damaged(chance: random.Random, path: Path) -> Case:
-    data = bytearray(path.read_bytes())
-    for _ in range(chance.randrange(1, 40)):
-        data[chance.randrange(len(data))] = chance.randrange(256)
-    path.write_bytes(data)
-    try:
-        cache = ContentCache(path)
-    except ConflictScoreError:
-        return None
-    found = [cache.get({"n": number}) for number in range(60)]
-    cache.close()
-    return None if all(one is None or isinstance(one, dict) for one in found) else "damaged: read"
 
 
 def _floods(chance: random.Random, folder: Path) -> Generator[Case]:
@@ -262,8 +175,8 @@ def _proxied(chance: random.Random, folder: Path) -> Generator[Case]:
 
 
 PARTS: dict[str, Part] = {
-    "kills": _kills,
-    "faults": _faults,
+    "kills": kills,
+    "faults": faults,
     "floods": _floods,
     "tricks": _tricks,
     "fuzz": _fuzz,

@@ -238,6 +238,8 @@ def _deciding(
         judged: The verdicts of the judge so far.
         which: Which of them; see :data:`Deciding`.
     """
+    if which == "none":
+        return []
     sides: dict[int, dict[Label, list[_Place | None]]] = {}
     for verdict in judged:
         if verdict.label in (Label.SUPPORTS, Label.CONTRADICTS):
@@ -245,8 +247,6 @@ def _deciding(
     for verdict in cheap:
         place = (verdict.claim, verdict.document)
         sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(place)
-    if which == "none":
-        return []
     if which == "sides":
         contradicted = [both for both in sides.values() if Label.CONTRADICTS in both]
         every = (place for both in contradicted for side in both.values() for place in side)

@@ -34,20 +34,9 @@ _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource
 _DEPTH = 12
 
 _SEARCHES = {
-    *(
-        "search",
-        "retrieve",
-        "retriever",
-        "retrieval",
-        "lookup",
-        "look",
-        "find",
-        "google",
-        "bing",
-        "tavily",
-        "exa",
-    ),
-    *("duckduckgo", "ddg", "serp", "serper", "brave", "wikipedia", "arxiv", "pubmed", "rag"),
+    *("search", "retrieve", "retriever", "retrieval", "lookup", "look", "find", "google", "bing"),
+    *("tavily", "exa", "duckduckgo", "ddg", "serp", "serper", "brave", "wikipedia", "arxiv"),
+    *("pubmed", "rag"),
 }
 """Words in the name of a tool whose text may be several documents joined by blank lines."""
 _READS = {
