@@ -43,7 +43,7 @@ def answer_text(returned: object) -> str | None:
     if isinstance(returned, BaseMessage):
         try:
             return reply_text(returned)  # without the model's reasoning
-        except ValueError:
+        except ValueError:  # cut while it reasons: checked is what the function's user would read
             return str(returned.text)
     if isinstance(returned, Mapping):
         key = _key(returned)
