@@ -7,7 +7,6 @@ wins; a bias a label does where a labeler leans to one side. Both are fitted on 
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from importlib import resources
 from math import exp, fsum
 from pathlib import Path
@@ -88,7 +87,7 @@ def shipped_calibration(model: str, prompt_sha256: str) -> Calibration:
     Returns:
         :data:`UNCALIBRATED` for another model, or where the prompt is no longer the same.
     """
-    entry = _shipped().get(model)
+    entry = _SHIPPED.get(model)
     if entry is None or entry.prompt_sha256 != prompt_sha256:
         return UNCALIBRATED
     return entry.calibration
@@ -122,10 +121,10 @@ def read_calibration(
     return fitted.calibration
 
 
-@cache
-def _shipped() -> dict[str, FittedCalibration]:
-    text = (resources.files(__package__) / "calibrations.json").read_text("utf-8")
-    return {
-        model: FittedCalibration.model_validate({"labeler": "choice", "model": model, **entry})
-        for model, entry in json.loads(text).items()
-    }
+# Read with the module: the first judge to need it may be made on an event loop.
+_SHIPPED = {
+    model: FittedCalibration.model_validate({"labeler": "choice", "model": model, **entry})
+    for model, entry in json.loads(
+        (resources.files(__package__) / "calibrations.json").read_text("utf-8")
+    ).items()
+}

@@ -92,19 +92,19 @@ def test_a_calibration_without_a_bias_is_written_as_it_always_was() -> None:
 
 
 @pytest.fixture
-def _shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _SHIPPED(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     entry = {
         "prompt_sha256": choice_prompt_sha256(PROMPTS),
         "calibration": fitted(2.0).model_dump(mode="json"),
     }
     (tmp_path / "calibrations.json").write_text(json.dumps({"test-model": entry}), "utf-8")
     monkeypatch.setattr(resources, "files", lambda _: tmp_path)
-    module._shipped.cache_clear()
+    module._SHIPPED.cache_clear()
     yield
-    module._shipped.cache_clear()
+    module._SHIPPED.cache_clear()
 
 
-@pytest.mark.usefixtures("_shipped")
+@pytest.mark.usefixtures("_SHIPPED")
 class TestShipped:
     def test_it_is_used_for_its_model_with_the_prompt_it_was_fitted_with(self) -> None:
         found = shipped_calibration("test-model", choice_prompt_sha256(PROMPTS))

@@ -9,7 +9,7 @@ of seven languages (``pitfalls.toml``) and by form in all that write words apart
 import re
 import tomllib
 from collections.abc import Container, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib import resources
 from itertools import pairwise
 from typing import NamedTuple
@@ -71,7 +71,7 @@ class _Sentence(NamedTuple):
 
     def cues(self, kind: str) -> frozenset[str]:
         """The cues of a kind that it has."""
-        return frozenset(cue for cue in _cues(kind) if cue in self.spoken)
+        return frozenset(cue for cue in _CUES[kind] if cue in self.spoken)
 
 
 _FUNCTION_WORDS = frozenset(
@@ -82,26 +82,19 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
-@cache
-def _table() -> dict[str, dict[str, list[str]]]:
-    """Cues by kind and language, and units by kind."""
-    text = (resources.files(__package__) / "pitfalls.toml").read_text("utf-8")
-    return {
-        kind: {key: [" ".join(one.split()) for one in row.split(",")] for key, row in rows.items()}
-        for kind, rows in tomllib.loads(text).items()
-    }
-
-
-@cache
-def _cues(kind: str) -> tuple[str, ...]:
-    """Cues of a kind in all languages, each between blanks."""
-    return tuple(f" {cue} " for listed in _table()[kind].values() for cue in listed)
-
-
-@cache
-def _units() -> dict[str, str]:
-    """For each unit, its kind."""
-    return {unit: kind for kind, listed in _table()["units"].items() for unit in listed}
+# Read with the module: the first reading to need them may be on an event loop.
+_TABLE: dict[str, dict[str, list[str]]] = {
+    kind: {key: [" ".join(one.split()) for one in row.split(",")] for key, row in rows.items()}
+    for kind, rows in tomllib.loads(
+        (resources.files(__package__) / "pitfalls.toml").read_text("utf-8")
+    ).items()
+}
+_CUES = {
+    kind: tuple(f" {cue} " for listed in rows.values() for cue in listed)
+    for kind, rows in _TABLE.items()
+}
+_NEGATIONS = frozenset(cue.strip() for cue in _CUES["negation"])
+_UNITS = {unit: kind for kind, listed in _TABLE["units"].items() for unit in listed}
 
 
 @lru_cache(maxsize=512)
@@ -157,7 +150,7 @@ def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
     for kind, what in _CUED.items():
         if sentence.cues(kind) - claim.cues(kind):
             return what
-    if sum(word in _negations() for word in sentence.spoken.split()) > 1:
+    if sum(word in _NEGATIONS for word in sentence.spoken.split()) > 1:
         return "a double negation"
     exact = claim.numbers <= sentence.numbers
     if claim.numbers and sentence.numbers:
@@ -183,11 +176,6 @@ _CUED = {
 }
 
 
-@cache
-def _negations() -> frozenset[str]:
-    return frozenset(cue.strip() for cue in _cues("negation"))
-
-
 def _inexact(sentence: _Sentence) -> bool:
     return bool(sentence.cues("loose") or _INEXACT.search(sentence.text))
 
@@ -207,9 +195,9 @@ def _quantities(text: str) -> frozenset[tuple[str, str]]:
     found = set()
     for match in _QUANTITY.finditer(text):
         unit = (match["before"] or match["unit"]).casefold()
-        known = next((u for u in (unit, unit.removesuffix("s")) if u in _units()), None)
+        known = next((u for u in (unit, unit.removesuffix("s")) if u in _UNITS), None)
         if known is not None:
-            found.add((_units()[known], known))
+            found.add((_UNITS[known], known))
     if _RATIO.search(text):
         found.add(("share", "ratio"))
     return frozenset(found)
@@ -237,7 +225,7 @@ def _is_passive(sentence: _Sentence, shared: Container[str]) -> bool:
     """Whether "by" stands in it before one of the words that both have."""
     words = sentence.spoken.split()
     return any(
-        f" {word} " in _cues("passive") and any(fold(w)[:_STEM] in shared for w in after)
+        f" {word} " in _CUES["passive"] and any(fold(w)[:_STEM] in shared for w in after)
         for word, after in zip(words, pairwise([*words[1:], ""]), strict=False)
     )
 
