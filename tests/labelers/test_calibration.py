@@ -1,10 +1,6 @@
 """From log-probabilities to probabilities that can be believed."""
 
-import json
-from collections.abc import Iterator
-from importlib import resources
 from math import exp, log
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,7 +8,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from conflictscore.labelers import calibration as module
-from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, shipped_calibration
+from conflictscore.labelers.calibration import (
+    UNCALIBRATED,
+    Calibration,
+    FittedCalibration,
+    shipped_calibration,
+)
 from conflictscore.labelers.choice_judge import ChoiceJudge, choice_prompt_sha256
 from conflictscore.models.local import DEFAULT
 from conflictscore.records import Label
@@ -92,19 +93,17 @@ def test_a_calibration_without_a_bias_is_written_as_it_always_was() -> None:
 
 
 @pytest.fixture
-def _SHIPPED(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    entry = {
-        "prompt_sha256": choice_prompt_sha256(PROMPTS),
-        "calibration": fitted(2.0).model_dump(mode="json"),
-    }
-    (tmp_path / "calibrations.json").write_text(json.dumps({"test-model": entry}), "utf-8")
-    monkeypatch.setattr(resources, "files", lambda _: tmp_path)
-    module._SHIPPED.cache_clear()
-    yield
-    module._SHIPPED.cache_clear()
+def shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = FittedCalibration(
+        labeler="choice",
+        model="test-model",
+        prompt_sha256=choice_prompt_sha256(PROMPTS),
+        calibration=fitted(2.0),
+    )
+    monkeypatch.setattr(module, "_SHIPPED", {"test-model": entry})
 
 
-@pytest.mark.usefixtures("_SHIPPED")
+@pytest.mark.usefixtures("shipped")
 class TestShipped:
     def test_it_is_used_for_its_model_with_the_prompt_it_was_fitted_with(self) -> None:
         found = shipped_calibration("test-model", choice_prompt_sha256(PROMPTS))
