@@ -15,20 +15,25 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(
-    r"^(?:(?:[-*+•–—·‣▪◦●○■►➢➤→✓✔✅☑>]|\[[ xX]\])\s+"
+    r"^(?:(?:[-*+–—·‣▪◦○■►➢➤→✓✔✅☑>]|\[[ xX]\])\s+|[・•●]\s*"
     r"|[*_]{0,3}(?:claim|fact|statement|[cf](?=\d))\s{0,3}#?\d{1,3}[.):][*_]{0,3}\s+)",
     re.IGNORECASE,
 )
+_O_BULLET = re.compile(r"^o\s+(?=[A-Z\d\"'“„])")
+"""Word's second bullet as text. Behind another bullet it is a word: "o Farol"."""
 _NUMBER = re.compile(
     r"^(?:#{1,6}\s)?[*_]{0,3}[(\[#]?(?P<number>\d{1,3})"
     r"(?:\\?[.):\]][*_]{0,3}\s+|[、\uff0e]\s*|\ufe0f?\u20e3\s*|\s[-–—]\s+|(?<=#\d)\s+)(?=\S)"
-    r"|^\(?(?P<letter>[a-zA-Z])[.)]\s+(?=\S)"
+    r"|^\(?(?P<letter>[ivxIVX]{2,5}|[a-zA-Z])[.)]\s+(?=\S)"
 )
+_NUMERALS = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx"
+_ROMAN = {numeral: number for number, numeral in enumerate(_NUMERALS.split(), start=1)}
 _CIRCLED = {ord("①") + n: f"{n + 1}. " for n in range(20)}
 _TABLE_RULE = re.compile(r"[ \t|:]*+-[ \t|:-]*+")
 _CLAIM_COLUMN = re.compile(r"claim|statement|fact|proposition|assertion", re.IGNORECASE)
 _ITEM = re.compile(
-    r"<(?P<name>li|claim|item|fact|statement|p)>(?P<inside>[^<]*)(?:</(?P=name)>)?", re.IGNORECASE
+    r"<(?P<name>li|claim|item|fact|statement|p)(?:\s[^<>]{0,99})?>(?P<inside>[^<]*)(?:</(?P=name)>)?",
+    re.IGNORECASE,
 )
 _TAGS_ALONE = re.compile(r"(?:</?[a-z_]{1,20}>\s{0,9}){1,4}", re.IGNORECASE)
 _TAGGED = re.compile(r"^[ \t]{0,20}</?[a-z].*$", re.IGNORECASE | re.MULTILINE)
@@ -38,6 +43,7 @@ _FENCED = re.compile(
     r"^[ \t]*(?P<fence>```|~~~)[^\n`]*\n(?P<inside>[^`]*?)^[ \t]*(?P=fence)[ \t]*$", re.MULTILINE
 )
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
+_STYLED = re.compile(r"(?P<sign>\*\*|__|[*_])(?P<inside>[^*_]+)(?P=sign)")
 _FULL_STOP = re.compile(r"[.!?。\uff01\uff1f।][\"'”’»)\]*_]{0,3}$")
 _ADDRESSES_READER = re.compile(
     r"\b(?:(?:let|tell)\s+me|feel\s+free|i\s+(?:hope|have|left|can|could|did|omitted|skipped|split)"
@@ -110,6 +116,7 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
         texts = _marked(lines, words) if marked else _unmarked(lines, words)
         if lines and not texts:
             raise ValueError("it had headings and no claim")
+    texts = [_STYLED.sub(r"\g<inside>", t) if _STYLED.fullmatch(t) else t for t in texts]
     texts = [text[1:-1] if _QUOTED.fullmatch(text) else text for text in texts]
     return each_once(text for text in texts if _says_something(text))
 
@@ -188,6 +195,7 @@ def _lines(reply: str) -> list[_Line]:
 
 
 def _without_bullets(text: str) -> str:
+    text = _O_BULLET.sub("", text)
     for _ in range(_BULLETS):
         text = _BULLET.sub("", text).strip()
     return text
@@ -202,7 +210,8 @@ def _counting(texts: Sequence[str]) -> frozenset[int]:
     last = 0
     for place, text in enumerate(texts):
         found = _NUMBER.match(text)
-        number = _counted(found) if found else 0
+        may_be = _counted(found) if found else ()
+        number = last + 1 if runs and last + 1 in may_be else min(may_be, default=0)
         skips = len(runs[-1]) > 1 and number > last if runs else False  # models lose count
         if number == 1:
             runs.append([place])
@@ -211,26 +220,32 @@ def _counting(texts: Sequence[str]) -> frozenset[int]:
         else:
             continue
         last = number
-    full = [run for run in runs if len(run) >= _least(texts[run[0]])]
+    full = [run for run in runs if len(run) >= _least(texts, run)]
     if full or len(texts) == 1:  # each section of a list may count from 1
-        full = [run for run in runs if run in full or _least(texts[run[0]]) == 2]
+        full = [run for run in runs if run in full or _least(texts, run) == 2]
     return frozenset(at for run in full for at in run)
 
 
-def _least(text: str) -> int:
+def _least(texts: Sequence[str], run: Sequence[int]) -> int:
     """How many lines count as a list: "A. Smith" and "B. Jones" may be names."""
-    return 3 if text.lstrip("(")[:1].isalpha() else 2
+    heads = [texts[at].lstrip("(").partition(" ")[0] for at in run]
+    return 3 if heads[0][:1].isalpha() and all(head[1:2] in {".", ")"} for head in heads) else 2
 
 
-def _counted(found: re.Match[str]) -> int:
-    return int(found["number"]) if found["number"] else ord(found["letter"].lower()) - ord("a") + 1
+def _counted(found: re.Match[str]) -> tuple[int, ...]:
+    """The numbers that a line's number may be: "i" is 1 and 9."""
+    if found["number"]:
+        return (int(found["number"]),)
+    letters = found["letter"].lower()
+    roman = (_ROMAN[letters],) if letters in _ROMAN else ()
+    return roman if len(letters) > 1 else (*roman, ord(letters) - ord("a") + 1)
 
 
 def _after_heading(reply: str) -> tuple[str, bool]:
     """Text after the heading of the claims, and whether there is a heading."""
     rows = reply.splitlines()
     for number, row in enumerate(rows):
-        if found := _HEADING.match(row.strip()):
+        if not row.rstrip().endswith(("[", "{")) and (found := _HEADING.match(row.strip())):
             return "\n".join([found["first"] or "", *rows[number + 1 :]]), True
     for number, row in enumerate(rows[:_LEAD_LINES]):
         for line in _lines(row):

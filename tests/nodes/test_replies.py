@@ -108,6 +108,12 @@ def test_a_reply_without_a_query_is_refused(reply: str) -> None:
         ("**Claim 1:** A one.\n**Claim 2:** A two.", ("A one.", "A two.")),
         ('```json\n["A one.", "A two.",]\n```', ("A one.", "A two.")),
         ('{"claims": [{"claim": "A one."}]}', ("A one.",)),
+        ("o A one.\no\tA two.", ("A one.", "A two.")),
+        ("- o farol é alto.\n- A two.", ("o farol é alto.", "A two.")),
+        ("・A one.\n・A two.", ("A one.", "A two.")),
+        ("1. **A one.**\n2. *A two.*", ("A one.", "A two.")),
+        ('<claim id="1">A one.</claim>\n<claim id="2">A two.</claim>', ("A one.", "A two.")),
+        ("claims = [\n    'A one.',\n    'A two.',\n]", ("A one.", "A two.")),
     ],
 )
 def test_claims_are_the_lines_after_the_marker_each_once(
@@ -379,6 +385,12 @@ def test_a_text_is_copied_where_it_stands_in_the_request_and_not_in_the_material
         ("1. It is old.\n2. It is red.", ["It is old.", "It is red."]),
         ("- 1. It is old.\n- 2. It is red.", ["It is old.", "It is red."]),
         ("1. It is old.", ["It is old."]),
+        ("i. It is old.\nii. It is red.", ["It is old.", "It is red."]),
+        (
+            "(I) It is old.\n(II) It is red.\n(III) It is on.",
+            ["It is old.", "It is red.", "It is on."],
+        ),
+        ("I. Newton is old.\nX. Chen is not.", ["I. Newton is old.", "X. Chen is not."]),
     ],
 )
 def test_a_number_is_taken_off_only_where_it_counts(listed: str, claims: list[str]) -> None:
