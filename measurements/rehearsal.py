@@ -130,7 +130,8 @@ def play(
     started = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
     questions = _sampled(data, world.questions, number, out / "questions.csv")
-    found = pages_of(truthfulqa(questions, "free-form", 0).questions, world, number)
+    asked = truthfulqa(questions, "free-form", 0).questions
+    found = pages_of(asked, world, number, signed=model is None)
     with search_server(found) as address:
         asyncio.run(
             record_questions(

@@ -157,8 +157,17 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".")
 
 
-def pages_of(questions: Sequence[Question], world: World, number: int) -> dict[str, list[str]]:
-    """The pages that are found for each question."""
+def pages_of(
+    questions: Sequence[Question], world: World, number: int, *, signed: bool
+) -> dict[str, list[str]]:
+    """The pages that are found for each question.
+
+    Args:
+        questions: Their reference answers are what pages state.
+        world: How many pages, and of which kinds.
+        number: Draws them.
+        signed: Whether each begins with its kind, for :class:`ScriptedLabeler`, and the question.
+    """
     chance = random.Random(f"pages {number}")  # noqa: S311 - no secret
     found = {}
     for index, question in enumerate(questions):
@@ -168,9 +177,8 @@ def pages_of(questions: Sequence[Question], world: World, number: int) -> dict[s
             if drawn < world.true + world.misconception:
                 kind, about = "true" if drawn < world.true else "misconception", question
             said = chance.choice(_sides(about).get(kind, about.correct))
-            pages.append(
-                f"page-{index}-{kind}-{page}. {about.question} {said}. So it is told here."
-            )
+            head = f"page-{index}-{kind}-{page}. {about.question} " if signed else ""
+            pages.append(f"{head}{said}. So it is told here.")
         found[question.question] = pages
     return found
 

@@ -3,7 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForLLMRun,
+    CallbackManagerForLLMRun,
+)
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -74,3 +77,12 @@ class ScriptedModel(BaseChatModel):
         usage = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
         message = AIMessage(reply, usage_metadata=usage)
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return self._generate(messages)  # a reply takes no time: no thread is needed

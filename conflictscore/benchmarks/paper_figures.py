@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.harness.report.reconsidered import other_choices
 from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.reporting.figure_text import percent
 from conflictscore.reporting.plain_table import Card
@@ -91,12 +92,12 @@ def paper_figures(benchmark: str, form: str, model: str = "") -> PaperFigures | 
 
 
 def own_tables(figures: Figures, results: Sequence[QuestionResult] = ()) -> list[Card]:
-    """The tables that benchmarks make of a run, beside those that all runs have."""
+    """The tables that benchmarks make of a run, and of the claims that another choice puts back."""
     entries = BENCHMARKS.values()
     makers = [entry.tables for entry in entries if entry.tables]
     of_results = [entry.result_tables for entry in entries if entry.result_tables]
     made = [make(figures) for make in makers] + [make(results) for make in of_results]
-    return [table for tables in made for table in tables]
+    return [table for tables in made for table in tables] + other_choices(results)
 
 
 def published_types(paper: PaperFigures | None) -> str:

@@ -6,12 +6,12 @@ from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import answerer_of
 from conflictscore.nodes.answering import RevisionRequest, Written
-from conflictscore.nodes.state import RagState, RunContext
+from conflictscore.nodes.state import RagState, Reconsider, RunContext
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Attempt, Change, ConflictReport, RevisionAction, differs
 from conflictscore.threads import in_time
 
-__all__ = ["write_anew"]
+__all__ = ["claims_by_choice", "write_anew"]
 
 _NUMBER_TOKENS = 16
 
@@ -63,6 +63,21 @@ async def write_anew(
     return Written((looked.model_copy(update=update),), given.answer, told, given.seconds)
 
 
+def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
+    """The number of the claim to put back by each choice that asks no model; a claim is disputed.
+
+    Raises:
+        ValueError: No claim is disputed.
+    """
+    if report.reconsider is None:
+        raise ValueError("no claim is disputed")
+    return {
+        "worst": report.reconsider,
+        "first": min(report.disputed, default=report.reconsider),
+        "most-evidence": next(iter(report.disputed), report.reconsider),
+    }
+
+
 async def _chosen(
     report: ConflictReport,
     worst: int,
@@ -72,13 +87,9 @@ async def _chosen(
     meter: UsageMeter,
 ) -> tuple[int, tuple[str, ...]]:
     """The number of the claim to put back, and notes; a model that names none leaves the worst."""
-    disputed, rule = report.disputed, context.reconsider
-    if len(disputed) < 2 or rule == "worst":
-        return worst, ()
-    if rule == "most-evidence":
-        return disputed[0], ()
-    if rule == "first":
-        return min(disputed), ()
+    disputed = report.disputed
+    if len(disputed) < 2 or context.reconsider != "asked":
+        return claims_by_choice(report)[context.reconsider], ()
     claims = {number: report.evidence(number).claim.text for number in sorted(disputed)}
     prompt = context.prompts.render(
         "main_claim",

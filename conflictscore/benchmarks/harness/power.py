@@ -1,7 +1,7 @@
 """The questions that a comparison of two methods needs, by the tests that reports use."""
 
+from collections.abc import Callable
 from functools import lru_cache
-from math import ceil
 
 from conflictscore.benchmarks.harness.statistics import require_statistics
 
@@ -50,18 +50,7 @@ def questions_needed(discordant: float, gain: float) -> int | None:
     gain = abs(gain)
     if not gain or not gain <= discordant <= 1:
         return None
-    few, many = 0, 8
-    while mcnemar_power(many, discordant, gain) < POWER:
-        few, many = many, 2 * many
-        if many > _MOST:
-            return None
-    while many - few > 1:
-        middle = (few + many) // 2
-        if mcnemar_power(middle, discordant, gain) < POWER:
-            few = middle
-        else:
-            many = middle
-    return many
+    return _fewest(lambda many: mcnemar_power(many, discordant, gain))
 
 
 def questions_needed_graded(spread: float, gain: float) -> int | None:
@@ -76,6 +65,22 @@ def questions_needed_graded(spread: float, gain: float) -> int | None:
     require_statistics()
     from statsmodels.stats.power import TTestPower
 
-    effect = min(abs(gain) / spread, 2.0)  # five questions show that, and what is beyond
-    found = TTestPower().solve_power(effect, alpha=ALPHA, power=POWER, alternative="two-sided")
-    return max(2, ceil(float(found)))
+    effect = abs(gain) / spread
+    # TTestPower's own solver fails to converge for large and for small effects
+    return _fewest(lambda many: float(TTestPower().power(effect, many, ALPHA)))
+
+
+def _fewest(power: Callable[[int], float]) -> int | None:
+    """The fewest questions, at least 2, with that power; None beyond ten million."""
+    few, many = 1, 2
+    while power(many) < POWER:
+        few, many = many, 2 * many
+        if many > _MOST:
+            return None
+    while many - few > 1:
+        middle = (few + many) // 2
+        if power(middle) < POWER:
+            few = middle
+        else:
+            many = middle
+    return many

@@ -57,13 +57,15 @@ def test_what_no_number_of_questions_shows_has_none() -> None:
     assert questions_needed(0.05, 0.08) is None
     assert questions_needed(0.5, 1e-6) is None
     assert questions_needed_graded(0.0, 0.1) is None
+    assert questions_needed_graded(0.2, 1e-17) is None
 
 
-def test_a_graded_gain_takes_what_a_paired_t_test_takes() -> None:
-    n = questions_needed_graded(0.3, 0.03)
+@pytest.mark.parametrize("gain", [1.0, 0.1, 0.03, 0.001])
+def test_a_graded_gain_takes_what_a_paired_t_test_takes(gain: float) -> None:
+    n = questions_needed_graded(0.3, gain)
     assert n is not None
-    power = TTestPower().power(0.1, n, 0.05)
-    assert 0.8 <= power < 0.802
+    powers = [TTestPower().power(gain / 0.3, many, 0.05) for many in (n - 1, n)]
+    assert powers[0] < 0.8 <= powers[1]
 
 
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 5))

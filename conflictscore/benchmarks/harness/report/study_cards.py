@@ -41,6 +41,7 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
     for number, ((other, measure), pairs) in enumerate(groups.items()):
         card = _pooled(other, measure, pairs, figures)
         yield replace(card, note="") if number else card
+    yield from _choices(study, figures)
     yield from _between(study)
     yield from _flips(study)
     yield from _noise(study)
@@ -87,6 +88,27 @@ def _cells(difference: Interval, moved: tuple[int, int]) -> tuple[str, ...]:
 
 def _p(pair: PooledPair) -> tuple[str, str]:
     return p_value(pair.p_value), "" if pair.p_holm is None else p_value(pair.p_holm)
+
+
+def _choices(study: Study, figures: Figures) -> Iterator[Card]:
+    rows = [
+        (
+            f"{one.method}, {one.choice}",
+            f"{one.conflict:,}",
+            f"{one.revised:,}",
+            *_cells(one.difference, (one.corrected, one.harmed))[1:],
+        )
+        for one in study.choices
+    ]
+    if rows:
+        words = figures.change_words(figures.measures[0])
+        yield Card(
+            "By the claim that was put back (--reconsider)",
+            ("method, claim", "conflict", "revised", *words, "points", "95 % interval"),
+            tuple(rows),
+            "first answers with conflict, and changes, of all runs with this choice together;"
+            " points: against rag, pooled by question",
+        )
 
 
 def _between(study: Study) -> Iterator[Card]:

@@ -1,5 +1,7 @@
 """Several runs as one study: by question, with what differs between runs and judgements."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,10 +10,12 @@ from hypothesis import strategies as st
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.page.render import render_report
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+from conflictscore.benchmarks.harness.report.reconsidered import other_choices
 from conflictscore.benchmarks.harness.report.study import PooledPair, Study, studies
 from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
 from conflictscore.benchmarks.harness.statistics import mcnemar
 from tests.benchmarks.harness.report.lamps import HOSTILE, choice, free, graded, run
+from tests.nodes.steps import claim_with, scored
 
 AGAIN = "regenerated-rag"
 WRONG, RIGHT = 1, 0
@@ -87,6 +91,41 @@ def test_flips_of_several_seeds_agree_or_do_not() -> None:
     # both say so of two of four, and half of all ratings are "changed"
     assert flips.kappa == pytest.approx((2 / 4 - 0.5) / (1 - 0.5))
     assert (flips.same_kind.count, flips.same_kind.n) == (1, 1)
+
+
+def putting_back(choice: str | None, one: ReportRun) -> ReportRun:
+    chosen = {} if choice is None else {"reconsider": choice}
+    configuration = {**one.manifest["configuration"], **chosen}
+    return replace(one, manifest={**one.manifest, "configuration": configuration})
+
+
+def test_runs_that_put_other_claims_back_stand_beside_each_other() -> None:
+    runs = [
+        putting_back(None, outcomes("a", 1, 1, 0, 0)),
+        putting_back(None, outcomes("b", 1, 0, 0, 0)),
+        putting_back("first", outcomes("c", 0, -1, 0, 0)),
+    ]
+    worst, first = (one for one in made_of(*runs).choices if one.method == AGAIN)
+    assert (worst.choice, worst.runs, worst.conflict) == ("worst", ("a", "b"), 8)
+    assert (worst.revised, worst.corrected, worst.harmed) == (3, 3, 0)
+    assert worst.difference.value == pytest.approx(3 / 8)
+    assert (first.choice, first.runs, first.corrected, first.harmed) == ("first", ("c",), 0, 1)
+    assert "By the claim that was put back" in render_report(runs)
+    assert made_of(*runs[:2]).choices == ()
+
+
+def test_one_run_tells_how_many_second_looks_another_choice_would_change() -> None:
+    several = scored(
+        claim_with("++--0", number=1), claim_with("+--00", number=2), claim_with("+++--", number=3)
+    )
+    one = choice("a", WRONG, RIGHT, reconsidered=several.evidence(2))
+    first = one.methods["rag"].model_copy(update={"report": several})
+    asked = one.model_copy(update={"methods": {**one.methods, "rag": first}})
+    [card] = other_choices([asked, choice("b", WRONG, RIGHT)])
+    counts = {row[0]: row[1:3] for row in card.rows}
+    assert counts == {"worst": ("0", "1"), "first": ("1", "1"), "most-evidence": ("1", "1")}
+    assert card.title in render_report([run("demo", [asked])])
+    assert other_choices([choice("b", WRONG, RIGHT)]) == []
 
 
 def judged(name: str, *after: bool, copied: bool = False) -> ReportRun:
