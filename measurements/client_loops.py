@@ -1,141 +1,180 @@
-"""Ways to make the same judge calls, in turns in one process: wall time and CPU, ours beside.
+"""Ways to make the same judge calls, in turns in one process: wall time and CPU; and faults.
 
-A simulated endpoint in a process of its own takes 100 ms a call, 64 calls at a time. For each
-question of ``scheduler_overhead`` the call that takes its answer apart is made, and then one for
-each pair, under a semaphore: on aiohttp and httpx2 with nothing around them, on the OpenAI client
-(over httpx2, and over aiohttp), on LangChain's chat model, and by ``label`` with its scheduler,
-retries, checks and cache, once by way of LangChain's client and once directly. Times are those of
-medians, and wall time is also given relative to aiohttp's in the same round. With ``--profile``, a
-line for each function that the last one spends its time in is printed instead.
+A simulated endpoint in a process of its own takes 100 ms a call, 64 calls at a time. Answers of six
+claims are scored against ten documents: for each question the call that takes its answer apart is
+made, and then the others, under a semaphore. The loops are aiohttp and httpx2 with nothing around
+them, the OpenAI client, LangChain's chat model, and ``label`` with its scheduler, retries, checks
+and a fresh cache, by way of LangChain's client and directly. Medians of --rounds; wall time is also
+given relative to aiohttp's in the same round. With --faults the endpoint then fails, and every
+label is compared with that of a run without faults.
 """
 
 import asyncio
-import cProfile
 import gc
 import json
 import os
-import pstats
+import re
 import statistics
+import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import aiohttp
 import click
 import httpx2
 import openai
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import BaseMessage
 
+from conflictscore.graph.create import create_conflict_scorer
+from conflictscore.labelers import LabelerName
 from conflictscore.models.language_model import LanguageModel
-from measurements.scheduler_overhead import Call, Work, recorded_calls, scored
+from conflictscore.models.spec import open_model
+from conflictscore.records import Label
+from conflictscore.storage.cache import ContentCache
 from measurements.service_load import started
 
 __all__ = ["main"]
 
-_ROW = "{:<28} {:>9} {:>8} {:>8} {:>10} {:>14}"
+_CLAIMS, _DOCUMENTS, _PLACES = 6, 10, 64
+_BOUND = ("max_tokens", "max_completion_tokens", "extra_body")
+"""Arguments of a call that the loop adds to the client's own settings."""
+_FAULTS = ("--malformed=0.2", "--failing=0.05", "--refusing=0.05")
 _HEADERS = {"content-type": "application/json", "authorization": "Bearer none"}
-_LINES = 40
 _LOOPS = (
-    *("aiohttp", "httpx2", "openai", "openai on aiohttp", "ChatOpenAI"),
+    *("aiohttp", "httpx2", "openai", "ChatOpenAI"),
     *("ours, by LangChain's client", "ours, direct", "ours, direct, gc.freeze()"),
 )
-_WORK = Work(claims=6, documents=10, places=64, labeler="json")
+_ROW = "{:<28} {:>9} {:>6} {:>8} {:>8} {:>10} {:>14}"
+_COLUMNS = (
+    *("loop", "questions", "calls", "bound s", "wall s", "x aiohttp"),
+    "CPU s / 1,000",
+)
 
 T = TypeVar("T")
-Post = Callable[[Mapping[str, Any]], Awaitable[object]]
+
+
+class _Call(NamedTuple):
+    messages: list[BaseMessage]
+    bound: dict[str, Any]
+
+
+class _Cost(NamedTuple):
+    seconds: float
+    cpu: float
+
+
+class _Recorder(BaseCallbackHandler):
+    """Writes down the calls of one question, the first one first."""
+
+    def __init__(self) -> None:
+        self.calls: list[_Call] = []
+
+    def on_chat_model_start(
+        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], **kwargs: Any
+    ) -> None:
+        given = kwargs["invocation_params"]
+        bound = {name: given[name] for name in _BOUND if name in given}
+        self.calls.append(_Call(messages[0], bound))
 
 
 @click.command(help=__doc__)
-@click.option(
-    "--questions", "sizes", multiple=True, type=int, default=(1, 20, 200), show_default=True
-)
+@click.option("--questions", "sizes", multiple=True, type=int, default=(1, 20), show_default=True)
+@click.option("--labeler", type=click.Choice(("json", "per-document", "matrix")), default="json")
 @click.option("--delay", default=0.1, show_default=True, help="Seconds of a call.")
-@click.option("--rounds", default=3, show_default=True, help="The medians of so many are shown.")
-@click.option("--only", "wanted", multiple=True, type=click.Choice(_LOOPS), help="Besides aiohttp.")
-@click.option("--profile", is_flag=True, help="Where the direct path spends its time.")
+@click.option("--rounds", default=3, show_default=True)
+@click.option("--only", "wanted", multiple=True, type=click.Choice(_LOOPS), help="Beside aiohttp.")
+@click.option("--faults", is_flag=True, help="Also score where the endpoint fails.")
 def main(
-    sizes: tuple[int, ...], delay: float, rounds: int, wanted: tuple[str, ...], profile: bool
+    sizes: tuple[int, ...],
+    labeler: LabelerName,
+    delay: float,
+    rounds: int,
+    wanted: tuple[str, ...],
+    faults: bool,
 ) -> None:
     """See the module."""
-    endpoint = ["-m", "measurements.simulated_upstream", f"--claims={_WORK.claims}"]
-    endpoint += [f"--delay={delay}", f"--places={_WORK.places}"]
+    endpoint = ["-m", "measurements.simulated_upstream", f"--claims={_CLAIMS}"]
+    endpoint += [f"--delay={delay}", f"--places={_PLACES}"]
     click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    click.echo(_ROW.format(*_COLUMNS))
+    clean: list[dict[str, Any]] = []
     with started(endpoint, "stdout") as address:
-        if profile:
-            asyncio.run(_profile(_WORK.model(address), max(sizes)))
-            return
-        click.echo(
-            _ROW.format("loop", "questions", "bound s", "wall s", "x aiohttp", "CPU s / 1,000")
-        )
         for questions in sizes:
-            asyncio.run(_compare(address, questions, rounds, delay, wanted or _LOOPS))
+            asyncio.run(_compare(address, labeler, questions, rounds, delay, wanted or _LOOPS))
+        if faults:
+            clean = asyncio.run(_scored(_model(address), labeler, max(sizes)))
+    if faults:
+        with started([*endpoint, *_FAULTS], "stdout") as address:
+            asyncio.run(_fail(address, labeler, clean))
 
 
 async def _compare(
-    address: str, questions: int, rounds: int, delay: float, wanted: Sequence[str]
+    address: str,
+    labeler: LabelerName,
+    questions: int,
+    rounds: int,
+    delay: float,
+    wanted: Sequence[str],
 ) -> None:
-    model = _WORK.model(address)
-    calls = await recorded_calls(_WORK, replace(model, direct=False))
+    """Measure all loops in turns and print a row each."""
+    model = _model(address)
+    recorder = _Recorder()
+    watched = model.chat.model_copy(update={"callbacks": [recorder]})
+    await _scored(replace(model, chat=watched, direct=False), labeler, 1)
+    calls, url = recorder.calls, f"{address}/chat/completions"
     bodies = [_body(model, call) for call in calls]
-    url, waves = f"{address}/chat/completions", -(-questions // _WORK.places)
-    waves += -(-questions * (len(calls) - 1) // _WORK.places)
-    client = openai.AsyncOpenAI(api_key="none", base_url=address, max_retries=0)
-    client_on_aiohttp = client.with_options(http_client=openai.DefaultAioHttpClient())
-    connector = aiohttp.TCPConnector(limit=0)
     async with (
-        aiohttp.ClientSession(headers=_HEADERS, connector=connector) as aio,
+        aiohttp.ClientSession(headers=_HEADERS, connector=aiohttp.TCPConnector(limit=0)) as aio,
         httpx2.AsyncClient(headers=_HEADERS, limits=openai.DEFAULT_CONNECTION_LIMITS) as http,
-        client,
-        client_on_aiohttp,
+        openai.AsyncOpenAI(api_key="none", base_url=address, max_retries=0) as client,
     ):
 
-        async def by_aiohttp(body: Mapping[str, Any]) -> None:
+        async def by_aiohttp(body: dict[str, Any]) -> None:
             async with aio.post(url, data=json.dumps(body).encode()) as response:
                 json.loads(await response.read())
 
-        async def by_httpx2(body: Mapping[str, Any]) -> None:
+        async def by_httpx2(body: dict[str, Any]) -> None:
             json.loads((await http.post(url, content=json.dumps(body).encode())).content)
 
-        async def by_openai(body: Mapping[str, Any]) -> None:
+        async def by_openai(body: dict[str, Any]) -> None:
             await client.chat.completions.create(**body)
 
-        async def by_openai_on_aiohttp(body: Mapping[str, Any]) -> None:
-            await client_on_aiohttp.chat.completions.create(**body)
-
-        def bare(post: Post) -> Callable[[], Awaitable[object]]:
-            return lambda: _drive(post, bodies, questions)
-
-        async def by_chat_model(call: Call) -> None:
+        async def by_chat_model(call: _Call) -> None:
             await model.chat.bind(**call.bound).ainvoke([*call.messages])
 
+        by_langchain = replace(model, direct=False)
         loops: dict[str, Callable[[], Awaitable[object]]] = {
-            "aiohttp": bare(by_aiohttp),
-            "httpx2": bare(by_httpx2),
-            "openai": bare(by_openai),
-            "openai on aiohttp": bare(by_openai_on_aiohttp),
+            "aiohttp": lambda: _drive(by_aiohttp, bodies, questions),
+            "httpx2": lambda: _drive(by_httpx2, bodies, questions),
+            "openai": lambda: _drive(by_openai, bodies, questions),
             "ChatOpenAI": lambda: _drive(by_chat_model, calls, questions),
-            "ours, by LangChain's client": lambda: scored(
-                _WORK, replace(model, direct=False), range(questions)
-            ),
-            "ours, direct": lambda: scored(_WORK, model, range(questions)),
-            "ours, direct, gc.freeze()": lambda: scored(_WORK, model, range(questions)),
+            "ours, by LangChain's client": lambda: _scored(by_langchain, labeler, questions),
+            "ours, direct": lambda: _scored(model, labeler, questions),
+            "ours, direct, gc.freeze()": lambda: _scored(model, labeler, questions),
         }
         names = [name for name in _LOOPS if name == "aiohttp" or name in wanted]
-        costs: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+        costs: dict[str, list[_Cost]] = {name: [] for name in names}
         for _ in range(rounds):
             for name in names:
                 costs[name].append(await _measured(loops[name], frozen="freeze" in name))
+    # the others wait for a question's first call, which takes its answer apart
+    waves = -(-questions // _PLACES) - (-questions * (len(calls) - 1) // _PLACES)
     for name, of_loop in costs.items():
         wall, cpu = map(statistics.median, zip(*of_loop, strict=True))
         pairs = zip(of_loop, costs["aiohttp"], strict=True)
-        ratio = statistics.median(one[0] / other[0] for one, other in pairs)
+        ratio = statistics.median(one.seconds / other.seconds for one, other in pairs)
         each = cpu / questions / len(calls) * 1000
         row = (f"{waves * delay:.2f}", f"{wall:.2f}", f"{ratio:.2f}", f"{each:.2f}")
-        click.echo(_ROW.format(name, questions, *row))
+        click.echo(_ROW.format(name, questions, questions * len(calls), *row))
 
 
 async def _drive(post: Callable[[T], Awaitable[object]], calls: list[T], questions: int) -> None:
-    slots = asyncio.Semaphore(_WORK.places)
+    slots = asyncio.Semaphore(_PLACES)
 
     async def one(call: T) -> None:
         async with slots:
@@ -148,29 +187,77 @@ async def _drive(post: Callable[[T], Awaitable[object]], calls: list[T], questio
     await asyncio.gather(*(question() for _ in range(questions)))
 
 
-def _body(model: LanguageModel, call: Call) -> dict[str, Any]:
+async def _scored(
+    model: LanguageModel, labeler: LabelerName, questions: int
+) -> list[dict[str, Any]]:
+    """Score so many answers, all at once, in a fresh cache."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(ContentCache(Path(folder) / "cache.sqlite")) as cache,
+    ):
+        graph = create_conflict_scorer(replace(model, cache=cache), labeler=labeler, cache=cache)
+        states = (graph.ainvoke(_question(n)) for n in range(questions))  # type: ignore[call-overload]
+        return list(await asyncio.gather(*states))
+
+
+def _question(number: int) -> dict[str, Any]:
+    """An answer with its documents, unlike those of another number."""
+    mark = f"Q{number:04}"
+    sentences = [f"The lamp of {mark} was first lit in 1871."]
+    sentences += [f"The tower of {mark} has a step {n}." for n in range(1, _CLAIMS)]
+    text = (
+        "This is what the keepers of the lighthouse wrote down in the year that its lamp was"
+        " first lit, in their own books, of which there are many in the archive of the harbour."
+    )
+    ledgers = [f"Ledger number {n} of {mark}. {text}" for n in range(1, _DOCUMENTS + 1)]
+    return {"answer": "\n".join(sentences), "documents": [{"text": ledger} for ledger in ledgers]}
+
+
+async def _fail(address: str, labeler: LabelerName, clean: Sequence[dict[str, Any]]) -> None:
+    """Score what was scored before against an endpoint that fails; print the result."""
+    states = await _scored(_model(address), labeler, len(clean))
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        asked = (await http.get(re.sub("/v1$", "/stats", address))).json()
+    calls = sum(state["usage"]["calls"] for state in clean)
+    both = zip(map(_labels, clean), map(_labels, states), strict=True)
+    judged = [(right, got) for right, got in both if got]
+    lost = sum(len(right) - len(got) for right, got in judged)
+    pairs = [pair for both in judged for pair in zip(*both, strict=False)]
+    unlabelled = sum(label == Label.UNLABELLED for _, label in pairs)
+    wrong = sum(label not in (right, Label.UNLABELLED) for right, label in pairs)
+    click.echo(
+        f"\nWith 20 % malformed replies, 5 % HTTP 500 and 5 % HTTP 429: {len(states)} answers,"
+        f" {len(states) - len(judged)} without a score\n"
+        f"{asked['calls'] / calls:.2f} requests a call: {asked}\n"
+        f"{len(pairs)} pairs: {unlabelled} unlabelled, {wrong} wrong, {lost} lost"
+    )
+
+
+def _labels(state: dict[str, Any]) -> list[str]:
+    claims = (state.get("report") or {}).get("claims", [])
+    return [pair["label"] for claim in claims for pair in claim["labels"]]
+
+
+def _model(address: str) -> LanguageModel:
+    return open_model("simulated", base_url=address, max_calls=_PLACES)
+
+
+def _body(model: LanguageModel, call: _Call) -> dict[str, Any]:
     chat: Any = model.chat
     body: dict[str, Any] = chat._get_request_payload(call.messages, **call.bound)
     return body | (body.pop("extra_body", None) or {})
 
 
-async def _measured(loop: Callable[[], Awaitable[object]], *, frozen: bool) -> tuple[float, float]:
+async def _measured(loop: Callable[[], Awaitable[object]], *, frozen: bool) -> _Cost:
     gc.collect()
     if frozen:
         gc.freeze()
     cpu, begun = time.process_time(), time.perf_counter()
     try:
         await loop()
-        return time.perf_counter() - begun, time.process_time() - cpu
+        return _Cost(time.perf_counter() - begun, time.process_time() - cpu)
     finally:
         gc.unfreeze()
-
-
-async def _profile(model: LanguageModel, questions: int) -> None:
-    await scored(_WORK, model, [0])  # which imports and connects
-    with cProfile.Profile() as profile:
-        await scored(_WORK, model, range(questions))
-    pstats.Stats(profile).sort_stats("tottime").print_stats(_LINES)
 
 
 if __name__ == "__main__":

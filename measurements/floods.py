@@ -20,6 +20,7 @@ import click
 from rich.console import Console
 from statsmodels.stats.proportion import proportion_confint
 
+from conflictscore.benchmarks.harness.statistics import mean_interval
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.progress import CountBar
@@ -43,7 +44,6 @@ from measurements.flood_outcomes import (
     without_copies,
     work_out,
 )
-from measurements.intervals import mean_interval
 
 __all__ = ["main"]
 
@@ -78,8 +78,8 @@ def _report_floods(floods: Mapping[str, Sequence[FloodedCase]]) -> None:
             "the vote no longer corrects its opposite": lambda pairs: _percent(
                 [not after.corrected for before, after in pairs if before.corrected]
             ),
-            "CS-R rises by": lambda pairs: str(
-                mean_interval([after.cs_r - before.cs_r for before, after in pairs])
+            "CS-R rises by": lambda pairs: _mean_within_bounds(
+                [after.cs_r - before.cs_r for before, after in pairs]
             ),
         }
         for what, cell in shown.items():
@@ -89,6 +89,11 @@ def _report_floods(floods: Mapping[str, Sequence[FloodedCase]]) -> None:
                 for count in counts
             }
             _table(f"{kind}: {what}", list(DEFENCES), rows)
+
+
+def _mean_within_bounds(values: Sequence[float]) -> str:
+    mean = mean_interval(values)
+    return " < ".join(f"{one:.3f}" for one in (mean.low, mean.value, mean.high) if one is not None)
 
 
 def _report_clean(name: str, questions: Sequence[CleanQuestion]) -> None:

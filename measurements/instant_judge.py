@@ -70,7 +70,7 @@ class InstantJudge:
 
 
 def instant_context(cache: Path, log: Path | None = None) -> RunContext:
-    """Context in which rows are scored; picklable by name, for the workers of a cluster.
+    """Context in which rows are scored.
 
     Args:
         cache: Where verdicts are kept.

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import cycle, pairwise
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import click
@@ -41,7 +42,6 @@ from conflictscore.records import (
 )
 from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
-from measurements.intervals import mean_interval
 from measurements.long_answers import CITED, DENIED, HEDGED, LongAnswer, long_answers
 from measurements.scripted_model import NotedPrompts, ScriptedModel
 
@@ -353,10 +353,10 @@ def main(
         click.echo(
             _row(
                 name,
-                f"{100 * mean_interval(tally.kept).value:.1f} %",
+                f"{100 * fmean(tally.kept):.1f} %",
                 f"{tally.kept.count(1.0)}",
                 *outcomes,
-                f"{mean_interval(tally.lengths).value:.2f}",
+                f"{fmean(tally.lengths):.2f}",
                 *cost,
             )
         )

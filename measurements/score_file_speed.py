@@ -2,13 +2,13 @@
 
 A judge in the process draws verdicts from digests, so that what is measured is all that is around
 it: reading, the steps of scoring, the cache of verdicts, writing. Otherwise a simulated endpoint
-that takes --delay a call takes answers apart, and judges them too with --judge json, directly and
-by way of LangChain's client; with --judge nli the bundled model judges in the process.
+that takes 100 ms a call takes answers apart, and judges them too with --judge json; with --judge
+nli the bundled model judges in the process.
 
 Every file is scored by a process of its own, on as many cores as --cores says; medians of --rounds
-are shown, taken in turns, and the speed relative to the first way, in the median round. With
---kills, one is killed by SIGKILL at random moments and started again until it ends: its output must
-be that of a run in one go, and no pair may be judged twice but the one that each kill interrupts.
+are shown. With --kills, one is killed by SIGKILL at random moments and started again until it ends:
+its output must be that of a run in one go, and no pair may be judged twice but the one that each
+kill interrupts.
 """
 
 import asyncio
@@ -20,13 +20,12 @@ import resource
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from itertools import product
 from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import click
 
@@ -43,20 +42,13 @@ from measurements.service_load import started
 __all__ = ["main"]
 
 _DOCUMENTS = 3
-_ROWS = 4
 _Judge = Literal["instant", "nli", "json"]
-_JUDGES: dict[_Judge, tuple[str, ...]] = {
-    "instant": ("",),
-    "nli": ("",),
-    "json": ("direct", "langchain"),
-}
-"""And the clients of their calls."""
 _KILLED_ROWS = 1000
 _POLL_SECONDS = 0.01
 _MIB = 1 << 20
 _TITLE = (
-    f"{'judge':<15} {'cores':>5} {'at once':>7} {'rows':>9} {'seconds':>9}"
-    f" {'CPU s':>7} {'rows/s':>8} {'speed':>6} {'peak MiB':>9} {'output MiB':>11}"
+    f"{'judge':<8} {'cores':>5} {'rows':>9} {'seconds':>9}"
+    f" {'CPU s':>7} {'rows/s':>8} {'peak MiB':>9} {'output MiB':>11}"
 )
 
 
@@ -66,42 +58,32 @@ _TITLE = (
     "--judge",
     "judges",
     multiple=True,
-    type=click.Choice([*_JUDGES]),
+    type=click.Choice(get_args(_Judge)),
     default=["instant"],
     show_default=True,
 )
 @click.option("--cores", multiple=True, type=int, help="Default: all of them.")
-@click.option("--at-once", multiple=True, default=[_ROWS], show_default=True, help="Rows.")
-@click.option("--delay", default=0.1, show_default=True, help="Seconds of a simulated call.")
+@click.option("--at-once", default=4, show_default=True, help="Rows.")
 @click.option("--rounds", default=1, show_default=True)
 @click.option("--kills", default=0, show_default=True, help=f"On {_KILLED_ROWS:,} rows.")
-@click.option("--seed", default=0, show_default=True, help="Of the moments of the kills.")
 def main(
     rows: tuple[int, ...],
     judges: tuple[_Judge, ...],
     cores: tuple[int, ...],
-    at_once: tuple[int, ...],
-    delay: float,
+    at_once: int,
     rounds: int,
     kills: int,
-    seed: int,
 ) -> None:
     """See the module."""
     click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     click.echo(_TITLE)
-    command = ["-m", "measurements.simulated_upstream", f"--delay={delay}"]
+    command = ["-m", "measurements.simulated_upstream", "--delay=0.1"]
     with started(command, "stdout") if {*judges} - {"instant"} else nullcontext("") as upstream:
-        ways = [
-            _Way(judge, client, few, rows_at_once, upstream)
-            for judge in judges
-            for client in _JUDGES[judge]
-            for few in cores or (usable_cores(),)
-            for rows_at_once in at_once
-        ]
         for number in rows:
-            _compare(ways, number, rounds)
+            for judge, few in product(judges, cores or (usable_cores(),)):
+                _measure(_Way(judge, few, at_once, upstream), number, rounds)
     if kills:
-        click.echo(_killed(kills, seed))
+        click.echo(_killed(kills))
 
 
 class _Took(NamedTuple):
@@ -115,41 +97,32 @@ class _Way(NamedTuple):
     """How a file is scored."""
 
     judge: _Judge = "instant"
-    client: str = ""
     cores: int = 1 << 10
-    at_once: int = _ROWS
+    at_once: int = 4
     upstream: str = ""
 
-    def __str__(self) -> str:
-        judge = f"{self.judge} {self.client}".strip()
-        return f"{judge:<15} {self.cores:>5} {self.at_once:>7}"
-
     def context(self, folder: Path) -> RunContext:
-        """What rows are scored with."""
+        """The judge and its cache, in a folder."""
         cache = folder / "cache.sqlite"
         if self.judge == "instant":
             return instant_context(cache, folder / "judged")
         store = ContentCache(cache)
-        model = open_model("simulated", base_url=f"{self.upstream}/v1", cache=store)
-        model = replace(model, direct=self.client != "langchain")
+        model = open_model("simulated", base_url=self.upstream, cache=store)
         return run_context(model, labeler=self.judge, cache=store)
 
 
-def _compare(ways: Sequence[_Way], rows: int, rounds: int) -> None:
-    """Score as many rows in each way, in turns, and print the medians."""
-    took: dict[_Way, list[_Took]] = {way: [] for way in ways}
-    for way in [*ways] * rounds:
+def _measure(way: _Way, rows: int, rounds: int) -> None:
+    """Score so many rows, and print the medians."""
+    took = []
+    for _ in range(rounds):
         with tempfile.TemporaryDirectory() as name:
             _write_input(Path(name) / "in.jsonl", rows)
-            took[way].append(_scored(Path(name), way))
-    for way, times in took.items():
-        seconds, cpu, peak, size = map(median, zip(*times, strict=True))
-        first = zip(times, took[ways[0]], strict=True)
-        ratio = median(other.seconds / one.seconds for one, other in first)
-        click.echo(
-            f"{way} {rows:>9,} {seconds:>9.1f} {cpu:>7.1f} {rows / seconds:>8.0f} {ratio:>6.2f}"
-            f" {peak / _MIB:>9.0f} {size / _MIB:>11.1f}"
-        )
+            took.append(_scored(Path(name), way))
+    seconds, cpu, peak, size = map(median, zip(*took, strict=True))
+    click.echo(
+        f"{way.judge:<8} {way.cores:>5} {rows:>9,} {seconds:>9.1f} {cpu:>7.1f}"
+        f" {rows / seconds:>8.0f} {peak / _MIB:>9.0f} {size / _MIB:>11.1f}"
+    )
 
 
 def _scored(folder: Path, way: _Way) -> _Took:
@@ -181,9 +154,9 @@ def _score(folder: Path, way: _Way, sender: Connection) -> None:
     sender.send((seconds, cpu, peak, (folder / "out.jsonl").stat().st_size))
 
 
-def _killed(kills: int, seed: int) -> str:
+def _killed(kills: int) -> str:
     """Score a file under kills, and say what is wrong with the result."""
-    draw = random.Random(seed)  # noqa: S311 - a draw, not a secret
+    draw = random.Random(0)  # noqa: S311 - moments of kills, no secret
     forking = multiprocessing.get_context("forkserver")
     forking.set_forkserver_preload([__name__])
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as many:
@@ -240,17 +213,13 @@ def _lines_in(path: Path) -> int:
 def _write_input(path: Path, rows: int) -> None:
     with path.open("w", encoding="utf-8") as file:
         for row in range(rows):
-            documents = [
-                {
-                    "text": f"Ledger {number} of lighthouse {row}. " + "The keepers wrote. " * 25,
-                    "title": f"Ledger {number}",
-                }
+            texts = [
+                f"Ledger {number} of lighthouse {row}. " + "The keepers wrote. " * 25
                 for number in range(_DOCUMENTS)
             ]
+            documents = [{"text": text, "title": text[:8]} for text in texts]
             answer = f"The lamp of lighthouse {row} was lit in 1871. Its tower {row} is white."
             file.write(json.dumps({"id": row, "answer": answer, "documents": documents}) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import itertools
 import os
 import statistics
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from time import perf_counter
@@ -25,15 +26,9 @@ import click
 import httpx2
 import numpy as np
 
-from measurements.service_load import (
-    all_finished,
-    connected,
-    metric,
-    send,
-    started,
-)
+from measurements.service_load import all_finished, connected, metric, send, started
 
-__all__ = ["CASES", "main", "write_documents"]
+__all__ = ["main"]
 
 _ROW = "{:<10} {:>8} {:>7} {:>8} {:>7} {:>7} {:>6} {:>7} {:>6} {:>12} {:>10} {:>8}"
 _COLUMNS = (
@@ -65,7 +60,7 @@ class _Case(NamedTuple):
     stream: bool = False
 
 
-CASES = {
+_CASES = {
     "observe": _Case(("--mode=observe",), 1),
     "annotate": _Case(("--mode=annotate",), 2, 1),
     "correct": _Case(("--mode=correct",), 4, 2),
@@ -75,37 +70,22 @@ CASES = {
 _DIRECT = _Case((), 1)
 
 
-def _cases(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
-    names = value.split(",")
-    if unknown := [name for name in names if name not in CASES]:
-        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(CASES)}")
-    return names
-
-
-def _numbers(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
-    if not all(one.isdecimal() and int(one) for one in value.split(",")):
-        raise click.BadParameter("give numbers from 1, separated by commas")
-    return [int(one) for one in value.split(",")]
-
-
 @click.command(help=__doc__)
 @click.option("--delay", default=0.2, show_default=True, help="Seconds of an upstream call.")
 @click.option("--documents", default=10, show_default=True)
 @click.option("--claims", default=6, show_default=True)
-@click.option(
-    "--case", "names", default=",".join(CASES), show_default=True, callback=_cases, metavar="NAMES"
-)
-@click.option("--labeler", "labelers", default="json", show_default=True, metavar="NAMES")
-@click.option("--clients", default="1,8,32", show_default=True, callback=_numbers, metavar="N,N")
+@click.option("--case", "names", multiple=True, type=click.Choice([*_CASES]), default=[*_CASES])
+@click.option("--labeler", "labelers", multiple=True, default=["json"], show_default=True)
+@click.option("--clients", multiple=True, type=int, default=[1, 8, 32], show_default=True)
 @click.option("--seconds", default=8.0, show_default=True, help="For each row.")
 @click.option("--soak", type=int, metavar="N", help="Send N requests without delay instead.")
 def main(
     delay: float,
     documents: int,
     claims: int,
-    names: list[str],
-    labelers: str,
-    clients: list[int],
+    names: Sequence[str],
+    labelers: Sequence[str],
+    clients: Sequence[int],
     seconds: float,
     soak: int | None,
 ) -> None:
@@ -113,7 +93,7 @@ def main(
     delay = 0.0 if soak else delay
     simulated = ["-m", "measurements.simulated_upstream"]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        write_documents(Path(folder), documents)
+        _write_documents(Path(folder), documents)
         upstream = stack.enter_context(
             started([*simulated, f"--claims={claims}", f"--delay={delay}"], "stdout")
         )
@@ -123,15 +103,15 @@ def main(
         click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         if soak:
             for name in names:
-                with started([*serve, *CASES[name].options], "stderr") as service:
+                with started([*serve, *_CASES[name].options], "stderr") as service:
                     asyncio.run(_soak(name, service, soak))
             return
         click.echo(_ROW.format(*_COLUMNS))
         direct = upstream.removesuffix("/v1")
         row = _Row("direct", _DIRECT, "-", False, seconds, delay)
         alone = {number: asyncio.run(_measure(row, direct, number)) for number in clients}
-        for name, labeler in itertools.product(names, labelers.split(",")):
-            case = CASES[name]
+        for name, labeler in itertools.product(names, labelers):
+            case = _CASES[name]
             options = [*case.options, f"--labeler={labeler}"]
             with started([*serve, *options], "stderr") as service:
                 row = _Row(name, case, labeler, True, seconds, delay)
@@ -228,8 +208,7 @@ async def _soak(name: str, address: str, requests: int) -> None:
     )
 
 
-def write_documents(folder: Path, number: int) -> None:
-    """So many documents for the service to search."""
+def _write_documents(folder: Path, number: int) -> None:
     for n in range(1, number + 1):
         text = (
             f"Ledger number {n}. This is what the keepers of the lighthouse wrote down in the year"

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from measurements.batch_replies import batch_reply
+from tests.batches import batch_of, batch_reply
 
 __all__ = ["main", "reply_to"]
 
@@ -117,8 +117,9 @@ def reply_to(body: dict[str, Any], claims: int = 6) -> str:
     prompt = _asked(body)
     if '"document_snippet"' in prompt:
         return json.dumps(_verdict(prompt))
-    if (batch := batch_reply(prompt, _label)) is not None:
-        return batch
+    if '"verdicts", a list, one on each' in prompt:
+        asked = batch_of(prompt)
+        return batch_reply([asked.verdict(*pair, _label) for pair in asked.pairs])
     if 'Reply with the word "Claims:"' in prompt:
         answer = prompt.rpartition("<answer>")[2].partition("</answer>")[0].strip()
         return "Claims:\n" + "\n".join(f"- {line}" for line in answer.split("\n"))
