@@ -2,7 +2,7 @@
 
 Every row is appended to ``--out`` the moment it is there, so the same command resumes where it
 was stopped. Rows of the labeler ``choice`` hold the raw log-probabilities: a new calibration
-(``conflictscore calibrate``) is scored without a new call.
+(``training.calibrate``) is scored without a new call.
 """
 
 import asyncio

@@ -4,7 +4,7 @@ Verdicts are added to ``--out``/verdicts.jsonl one by one, so that the same comm
 was stopped; those on RAMDocs' questions kept to measure on go to ``verdicts_questions.jsonl``.
 Beside them come ``figures.json`` and ``figures_questions.json``, everything that
 ``conflictscore bench conflict-detection`` reports, and ``MODEL_CARD.md``, but for nli-mpnet.
-``groups`` holds the pairs of each set, as ``conflictscore calibrate --data`` reads them.
+``groups`` holds the pairs of each set, as ``training.calibrate`` reads them.
 """
 
 import asyncio

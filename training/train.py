@@ -60,8 +60,8 @@ How readily a side is taken is chosen on three in ten of the claims, then the te
        python -m training.export --weights build/nli/best.npz --pairs build/nli/pairs.npz \\
          --tokenizer build/nli/tokenizer.json --out build/nli/model
        python -m training.evaluate --model build/nli/model --data DATA --out build/nli/figures
-       conflictscore calibrate --labeler nli --nli-model build/nli/model --sample 300 \\
-         --data build/nli/figures/groups/SET.jsonl ... --out build/nli/model/calibration.json
+       python -m training.calibrate --model build/nli/model --sample 300 \\
+         --out build/nli/model/calibration.json build/nli/figures/groups/SET.jsonl ...
 \b
 nli-mpnet learns low-rank products beside MPNet's last eight layers, a step of 2,048 tokens in 2 s
 of two cores. Its third stage was two runs of 75 minutes of a core each; the model is their mean:

@@ -15,10 +15,8 @@ import click
 from conflictscore import __version__
 from conflictscore.cli.ask import ask
 from conflictscore.cli.bench import bench
-from conflictscore.cli.calibrate import calibrate
 from conflictscore.cli.config_file import with_config_file
 from conflictscore.cli.correct import correct
-from conflictscore.cli.explain import explain
 from conflictscore.cli.judge_check import judge_check
 from conflictscore.cli.mcp import mcp
 from conflictscore.cli.model import model
@@ -35,7 +33,7 @@ __all__ = ["OneLineErrors", "main"]
 
 _INTERRUPTED = 130
 _RESUMABLE = {"bench", "record", "score-file"}
-_CACHED = {"ask", "calibrate", "correct", "explain", "judge-check", "score"}
+_CACHED = {"ask", "correct", "judge-check", "score"}
 _ARGUMENT = re.compile(
     r"""(?<![\w./-])(?:(?P<name>[a-z_]+)="(?P<value>[^"]*)"|(?P<alone>[a-z]+(?:_[a-z]+)+)(?![\w./=-]))"""
 )
@@ -171,9 +169,7 @@ for command in (
     bench,
     report,
     export,
-    explain,
     judge_check,
-    calibrate,
     serve,
     mcp,
     model,

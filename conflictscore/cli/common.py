@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OpenLabeler",
-    "chosen_labeler",
     "chosen_spec",
     "deliver",
     "judging",
@@ -70,21 +69,18 @@ def open_context(
     )
 
 
-def run_settings(
-    options: Mapping[str, Any], *, calibrated: bool = True, **more: Any
-) -> "tuple[Settings, dict[str, Any]]":
+def run_settings(options: Mapping[str, Any], **more: Any) -> "tuple[Settings, dict[str, Any]]":
     """The settings that the options give, and the keywords for the run's models.
 
     Args:
         options: The options.
-        calibrated: As for :func:`chosen_labeler`.
         **more: Settings for what the options leave open.
     """
     from conflictscore.graph.keywords import split_options
 
     given = {**more, **settings_in(options)}
     if given.get("labeler"):
-        given["labeler"] = chosen_labeler(given["labeler"], calibrated=calibrated)
+        given["labeler"] = _labeler(given["labeler"])
     given |= {"judge": options["judge"], "base_url": options["base_url"]}
     return split_options({**given, "cache": not options["no_cache"]})
 
@@ -216,36 +212,18 @@ class OpenLabeler(NamedTuple):
         return self.model is None or self.model.is_local
 
 
-def chosen_labeler(spec: str, *, calibrated: bool = True) -> "Labeler | LabelerFactory | str":
+def _labeler(spec: str) -> "Labeler | LabelerFactory | str":
     """The labeler of a spec, opened where it needs no language model.
 
     So a wrong folder is reported before a language model is opened.
-
-    Args:
-        spec: The labeler's spec.
-        calibrated: Whether an NLI model is used with the calibration in its folder.
-
-    Raises:
-        ConfigurationError: The spec is wrong, or what the labeler needs is missing.
     """
-    from conflictscore.labelers.calibration import UNCALIBRATED
     from conflictscore.labelers.registry import LABELERS, open_labeler, parse_labeler
 
-    name, _ = parse_labeler(spec)
-    kind = LABELERS[name]
-    if kind.needs == "model":
-        return spec
-    plain = not calibrated and kind.needs == "nothing"
-    return open_labeler(spec, **({"calibration": UNCALIBRATED} if plain else {}))
+    return spec if LABELERS[parse_labeler(spec)[0]].needs == "model" else open_labeler(spec)
 
 
-def open_labeler_of(options: Mapping[str, Any], *, calibrated: bool = True) -> OpenLabeler:
-    """Open the labeler that the options name; no language model where it needs none.
-
-    Args:
-        options: The options.
-        calibrated: Whether an NLI model is used with the calibration in its folder.
-    """
+def open_labeler_of(options: Mapping[str, Any]) -> OpenLabeler:
+    """Open the labeler that the options name; no language model where it needs none."""
     from conflictscore.graph.create import open_run
     from conflictscore.labelers.registry import LABELERS, parse_labeler
     from conflictscore.storage.cache import ContentCache
@@ -253,9 +231,8 @@ def open_labeler_of(options: Mapping[str, Any], *, calibrated: bool = True) -> O
     spec = options["labeler"]
     if spec and LABELERS[parse_labeler(spec)[0]].needs == "nothing":
         cache = None if options["no_cache"] else ContentCache.default()
-        labeler = cast("Labeler", chosen_labeler(spec, calibrated=calibrated))
-        return OpenLabeler(labeler, cache, None)
+        return OpenLabeler(cast("Labeler", _labeler(spec)), cache, None)
     # Where labels are measured, the default is the paper's labeler: a call a pair (Table 7).
-    settings, models = run_settings(options, calibrated=calibrated, effort="paper")
+    settings, models = run_settings(options, effort="paper")
     context = open_run(chosen_spec(options), None, settings, **models)
     return OpenLabeler(context.labeler, context.cache, context.decomposer)

@@ -2,7 +2,7 @@
 
 Temperature scaling, one number a model, makes probabilities honest and never changes which label
 wins; a bias a label does where a labeler leans to one side. Both are fitted on labelled pairs
-(``conflictscore calibrate``), for one labeler and one model.
+(``training/calibrate.py``), for one labeler and one model.
 """
 
 import json
@@ -93,13 +93,11 @@ def shipped_calibration(model: str, prompt_sha256: str) -> Calibration:
     return entry.calibration
 
 
-def read_calibration(
-    path: Path, *, labeler: str, model: str, prompt_sha256: str | None = None
-) -> Calibration:
+def read_calibration(path: Path, *, labeler: str, model: str) -> Calibration:
     """Read a calibration from a file, which holds a :class:`FittedCalibration` as JSON.
 
     Raises:
-        ConfigurationError: It cannot be read, or was fitted for another labeler, model or prompt.
+        ConfigurationError: It cannot be read, or was fitted for another labeler or model.
     """
     try:
         fitted = FittedCalibration.model_validate_json(path.read_bytes())
@@ -111,7 +109,6 @@ def read_calibration(
     for what, found, wanted in (
         ("labeler", fitted.labeler, labeler),
         ("model", fitted.model, model),
-        ("prompt", fitted.prompt_sha256, prompt_sha256),
     ):
         if found != wanted:
             raise ConfigurationError(

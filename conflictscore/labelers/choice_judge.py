@@ -1,12 +1,10 @@
 """The cheap judge: one letter per pair, with its log-probabilities, at a fraction of the cost."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 from conflictscore.labelers.calibration import (
     Calibration,
-    read_calibration,
     rounded,
     shipped_calibration,
 )
@@ -37,18 +35,14 @@ class ChoiceJudge:
         model: LanguageModel,
         prompts: PromptSet,
         *,
-        calibration: Calibration | Path | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         """Make the judge.
 
         Args:
             model: A model whose server gives log-probabilities.
             prompts: Where ``label_rules`` and ``label_choice`` are.
-            calibration: A calibration, or a file of ``conflictscore calibrate``; by default the
-                bundled one for the model.
-
-        Raises:
-            ConfigurationError: The file cannot be read, or was fitted for something else.
+            calibration: By default the bundled one for the model.
         """
         used = choice_prompt_sha256(prompts)
         self._model = model
@@ -56,10 +50,6 @@ class ChoiceJudge:
         self._judge_prompts = JudgePrompts(
             "label_choice", model=model, prompts=prompts, reply_tokens=1
         )
-        if isinstance(calibration, Path):
-            calibration = read_calibration(
-                calibration, labeler="choice", model=model.name, prompt_sha256=used
-            )
         self.calibration = calibration or shipped_calibration(model.name, used)
         self.name = f"choice({model.name})"
         self.embedded = model.is_local

@@ -6,7 +6,6 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from conflictscore.errors import ConfigurationError
@@ -88,14 +87,13 @@ LABELERS: Mapping[str, LabelerKind] = {
     "choice": LabelerKind(
         "one letter with its probability for each pair, several times cheaper",
         "choice_judge:ChoiceJudge",
-        options={"calibration": Path},
     ),
     "nli": LabelerKind(
         "a small model for inference, bundled or your own, reads each document in windows; the"
         " default on local models",
         "nli.by_claim:open_nli_by_claim",
         needs="nothing",
-        options={"model": str, "calibration": Path},
+        options={"model": str},
         extra="nli",
     ),
     "cascade": LabelerKind(
@@ -103,7 +101,7 @@ LABELERS: Mapping[str, LabelerKind] = {
         " choice and another by json",
         "cascade:open_cascade",
         needs="judge",
-        options={"model": str, "certain": _share, "calibration": Path},
+        options={"model": str, "certain": _share},
         extra="nli",
     ),
     "per-document": LabelerKind(

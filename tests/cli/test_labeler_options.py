@@ -26,9 +26,6 @@ def run(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
-    docs = [{"text": f"Page {n}: 1871", "label": "SUPPORTS"} for n in range(2)]
-    claims = [{"id": str(n), "claim": f"Lit {n} in 1871.", "docs": docs} for n in range(8)]
-    Path("lamps_groups.jsonl").write_text("\n".join(map(json.dumps, claims)))
     Path("lamp.txt").write_text(LAMP)
     with OpenAIServer(world) as server:
 
@@ -37,33 +34,6 @@ def run(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
             return CliRunner().invoke(main, [*args, *endpoint])
 
         yield invoke
-
-
-def test_what_calibrate_wrote_is_what_the_scores_are_made_with(run: Run) -> None:
-    made = run("calibrate", "--data", "lamps_groups.jsonl", "--labeler", "choice")
-    assert made.exit_code == 0, made.stderr
-    fitted = json.loads(Path("calibration.json").read_text())
-
-    score = ["score", "--answer", LAMP, "--docs", "lamp.txt", "--json", "--labeler"]
-    plain = run(*score, "choice")
-    calibrated = run(*score, "choice:calibration=calibration.json")
-    assert calibrated.exit_code == 0, calibrated.stderr
-    before, after = (
-        json.loads(shown.stdout)["report"]["claims"][0]["labels"][0]["score"]
-        for shown in (plain, calibrated)
-    )
-    assert fitted["calibration"]["temperature"] != 1
-    assert before != after
-
-
-def test_a_calibration_of_other_templates_is_refused(run: Run) -> None:
-    run("calibrate", "--data", "lamps_groups.jsonl", "--labeler", "choice")
-    Path("mine").mkdir()
-    Path("mine/label_rules.txt").write_text("Judge kindly.")
-    options = ["--labeler", "choice:calibration=calibration.json", "--prompts", "mine"]
-    refused = run("score", "--answer", LAMP, "--docs", "lamp.txt", *options)
-    assert refused.exit_code == 2
-    assert "calibration.json was fitted for the prompt " in refused.stderr
 
 
 def test_a_side_without_a_quote_is_no_verdict_where_the_user_says_so(
@@ -82,9 +52,9 @@ def test_a_side_without_a_quote_is_no_verdict_where_the_user_says_so(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--labeler", "choice:unquoted=again"], "the options of choice are calibration=…"),
+        (["--labeler", "choice:unquoted=again"], "the options of choice are none"),
         (["--labeler", "json:unquoted=never"], "unknown unquoted 'never'; one of keep"),
-        (["--labeler", "matrix:calibration=c.json"], "the options of matrix are none"),
+        (["--labeler", "matrix:unquoted=keep"], "the options of matrix are none"),
         (["--labeler", "cascade:certain=often"], "certain is 'often'; give 0 to 1"),
         (["--labeler", "jsn"], "labeler is 'jsn'; give one of json, choice"),
     ],

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from conflictscore.benchmarks.calibration_fit import reliability_card
 from conflictscore.benchmarks.conflict_detection.conflictbench import PUBLISHED, PublishedSet
 from conflictscore.benchmarks.conflict_detection.measures import (
     Detection,
     DetectionFigures,
     SetFigures,
 )
+from conflictscore.benchmarks.conflict_detection.reliability import reliability_card
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.records import Label
 from conflictscore.reporting.figure_text import counted, one_line, percent, seconds, span

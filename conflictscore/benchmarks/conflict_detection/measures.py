@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from conflictscore.benchmarks.calibration_fit import Reliability, reliability
 from conflictscore.benchmarks.conflict_detection.detect import Judged, PairRow, content_of
+from conflictscore.benchmarks.conflict_detection.reliability import Reliability, reliability
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.records import Label, Record, Usage

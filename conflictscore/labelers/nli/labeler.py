@@ -170,8 +170,8 @@ class NliLabeler:
 
         Args:
             model: A loaded model.
-            calibration: A calibration, or a file of ``conflictscore calibrate``; by default the
-                one in the model's folder, or none.
+            calibration: A calibration, or a file with one; by default that in the model's folder,
+                or none.
             pair_tokens: Tokens of a claim and a window together, from 96 to what the model reads;
                 by default what the model is best at.
 

@@ -1,0 +1,95 @@
+"""Fit the temperature of a labeler's probabilities on pairs that people labelled.
+
+For ``nli`` the file belongs beside the model as ``calibration.json``; for ``choice`` its entry goes
+into ``conflictscore/labelers/calibrations.json``. Do not measure on the same data.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from conflictscore.benchmarks.labelled_pairs import LabelledPair, balanced_sample, read_pairs
+from conflictscore.errors import ConflictScoreError
+from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, FittedCalibration
+from conflictscore.labelers.choice_judge import ChoiceJudge
+from conflictscore.labelers.nli.labeler import NliLabeler
+from conflictscore.models.spec import open_model
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Claim, Document, Label
+
+__all__ = ["fit_temperature", "main"]
+
+_LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
+_SLOPES = (0.02, 20.0)
+"""Bounds of 1 / temperature: labels that are told apart without a fault have no best one."""
+
+Scored = tuple[Label, Mapping[Label, float]]
+"""People's label, and the labeler's log-probability of each."""
+
+
+def fit_temperature(scored: Sequence[Scored]) -> float:
+    """The temperature under which people's labels are most likely, to three places."""
+    from scipy.optimize import minimize_scalar
+
+    logprobs = np.array([[said[label] for label in _LABELS] for _, said in scored])
+    gold = np.array([_LABELS.index(label) for label, _ in scored])
+
+    def loss(slope: float) -> float:
+        values = slope * logprobs
+        totals = np.logaddexp.reduce(values, axis=1)
+        return float((totals - values[np.arange(len(gold)), gold]).mean())
+
+    found: Any = minimize_scalar(loss, bounds=_SLOPES, method="bounded", options={"xatol": 1e-6})
+    return round(1 / float(found.x), 3)
+
+
+async def _scored(labeler: NliLabeler | ChoiceJudge, pairs: Sequence[LabelledPair]) -> list[Scored]:
+    meter, scored = UsageMeter(), list[Scored]()
+    for pair in pairs:
+        claim = Claim(number=1, text=pair.claim)
+        document = Document(number=1, text=pair.document, title=pair.title)
+        scored.append((pair.label, await labeler.logprobs(claim, document, meter)))
+    return scored
+
+
+@click.command(help=__doc__)
+@click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--model", required=True, help="The folder of an NLI model, or a model's spec.")
+@click.option("--sample", type=int, help="Pairs of each file, balanced by label. Default: all.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), required=True)
+def main(data: Sequence[Path], model: str, sample: int | None, seed: int, out: Path) -> None:
+    """Fit and write a calibration."""
+    try:
+        files = [read_pairs(file) for file in data]
+        drawn = [balanced_sample(read, sample, seed) if sample else read for read in files]
+        pairs = [pair for read in drawn for pair in read]
+        labeler = (
+            NliLabeler.open(model, calibration=UNCALIBRATED)
+            if Path(model).is_dir()
+            else ChoiceJudge(open_model(model), PromptSet.load())
+        )
+        scored = asyncio.run(_scored(labeler, pairs))
+    except ConflictScoreError as error:
+        raise click.ClickException(str(error)) from error
+    identity = labeler.identity or {}
+    named = ", ".join(sorted(file.stem for file in data))
+    fitted = FittedCalibration(
+        labeler=identity["labeler"],
+        model=identity["model"] if isinstance(labeler, NliLabeler) else open_model(model).name,
+        prompt_sha256=identity.get("prompt"),
+        calibration=Calibration(
+            temperature=fit_temperature(scored), fitted_on=f"{len(scored)} pairs of {named}"
+        ),
+    )
+    out.write_text(fitted.model_dump_json(indent=2, exclude_none=True) + "\n", "utf-8")
+    click.echo(f"{out}: temperature {fitted.calibration.temperature}")
+
+
+if __name__ == "__main__":
+    main()
