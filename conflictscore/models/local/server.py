@@ -10,13 +10,10 @@ import json
 import os
 import re
 import secrets
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -25,17 +22,10 @@ import httpx2
 from conflictscore.errors import ConfigurationError, ProviderError, install_hint
 from conflictscore.threads import usable_cores
 
-__all__ = ["CONTEXT_WINDOW", "PARALLEL", "LocalServer", "shared_server"]
+__all__ = ["CONTEXT_WINDOW", "LocalServer", "shared_server"]
 
 CONTEXT_WINDOW = 8192
-"""Tokens of prompt and reply that one request has, where nothing else is asked for."""
-
-PARALLEL = 1
-"""Requests computed at once, where nothing else is asked for; the others wait in line.
-
-On a few cores two at once are no faster than one: reading a prompt already uses every core, and
-requests that follow each other in one slot find more of their prompt in its cache.
-"""
+"""Default number of tokens of prompt and reply together."""
 
 _HOST = Path(__file__).with_name("host.py")
 _MAGIC = b"GGUF"
@@ -52,44 +42,24 @@ class LocalServer:
         base_url: Where it listens; ends in ``/v1``.
         api_key: The key that every request needs; made anew at each start.
         model: The name that it answers to: the file's name without its suffix.
-        context_window: Tokens that one request has for prompt and reply: what was asked for, or
-            what the model was trained with where that is less.
-        parallel: Requests computed at once.
+        context_window: Tokens of prompt and reply: what was asked for, or what the model was
+            trained with where that is less.
     """
 
-    def __init__(
-        self,
-        path: str | Path,
-        *,
-        context_window: int = CONTEXT_WINDOW,
-        parallel: int = PARALLEL,
-        program: str | Path | None = None,
-    ) -> None:
-        """Load the model and start listening; takes from a second to a minute.
-
-        Args:
-            path: A GGUF model file.
-            context_window: Tokens that each request should have, at least 256.
-            parallel: Requests to compute at once, at least 1; each has its own context window.
-            program: A ``llama-server`` to run in place of the llama.cpp that is installed with the
-                package, such as one that was compiled for this processor or a GPU. It finds its
-                own settings (``LLAMA_ARG_N_GPU_LAYERS`` and the like) in the environment.
+    def __init__(self, path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> None:
+        """Load a GGUF file and start listening; takes from a second to a minute.
 
         Raises:
             ConfigurationError: The runtime is not installed, the file is missing or is no usable
-                GGUF model, the program cannot be run, or a setting is out of range.
+                GGUF model, or the window has fewer than 256 tokens.
             ProviderError: The server started and then does not answer.
         """
         if context_window < 256:
             raise ConfigurationError(f"context_window is {context_window}; give at least 256")
-        if parallel < 1:
-            raise ConfigurationError(f"parallel is {parallel}; give at least 1")
         file = Path(path).resolve()
         _check_magic(file)
-        self._program = None if program is None else _found(program)
         self.model = file.stem
         self.api_key = secrets.token_urlsafe(32)
-        self.parallel = parallel
         self._owner = os.getpid()
         with tempfile.TemporaryFile() as log:
             self._process = _spawn(log)
@@ -122,7 +92,8 @@ class LocalServer:
         """
         if os.getpid() != self._owner:
             return
-        _kill(self._process)
+        self._process.kill()
+        self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -133,10 +104,8 @@ class LocalServer:
             "model": self.model,
             "api_key": self.api_key,
             "context_window": context_window,
-            "parallel": self.parallel,
             "prompt_cache_mib": _PROMPT_CACHE_MIB,
             "threads": _confined_cores(),
-            "program": self._program,
         }
         answer = _ask(self._process, settings)
         if address := answer.get("address"):
@@ -147,19 +116,11 @@ class LocalServer:
                 f" {install_hint('local')}"
             )
         log.seek(0)
-        said = log.read().decode("utf-8", "replace").strip()
-        logged = _LOGGED_ERROR.search(said)
-        if self._program:
-            last = logged[1] if logged else said.rpartition("\n")[2] or "it said nothing"
-            reason = (answer.get("error") or last)[:_REASON_CHARS]
-            raise ConfigurationError(
-                f"{self._program} does not serve {file}: {reason};"
-                " is it a llama-server of llama.cpp, and new enough for this model?"
-            )
+        logged = _LOGGED_ERROR.search(log.read().decode("utf-8", "replace"))
         reason = logged[1].rpartition(": ")[2] if logged else "the process ended without a message"
         raise ConfigurationError(
-            f"llama.cpp cannot load {file}: {reason}; fetch the file again, choose another model,"
-            " or ask for a smaller context window where the memory is too small"
+            f"llama.cpp cannot load {file}: {reason[:_REASON_CHARS]}; fetch the file again, choose"
+            " another model, or ask for a smaller context window if memory is short"
         )
 
     def _trained_window(self) -> int:
@@ -177,37 +138,23 @@ class LocalServer:
             ) from error
 
 
-_shared: dict[tuple[Path, int, int, str | None], LocalServer] = {}
+_shared: dict[tuple[Path, int], LocalServer] = {}
 _shared_lock = threading.Lock()
 
 
-def shared_server(
-    path: str | Path,
-    *,
-    context_window: int = CONTEXT_WINDOW,
-    parallel: int = PARALLEL,
-    program: str | Path | None = None,
-) -> LocalServer:
-    """The one server of this process for this file and these settings.
+def shared_server(path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> LocalServer:
+    """The one server of this process for a file and a window; raises what `LocalServer` raises.
 
     It starts at the first call and stops when the interpreter exits; one that was closed, or that
     died, is started again.
-
-    Raises:
-        ConfigurationError: As for `LocalServer`.
-        ProviderError: As for `LocalServer`.
     """
-    program = None if program is None else _found(program)
-    key = (Path(path).resolve(), context_window, parallel, program)
+    key = (Path(path).resolve(), context_window)
     with _shared_lock:
         server = _shared.get(key)
         if server is None or not server.running:
             if server is not None:
                 server.close()
-            server = LocalServer(
-                path, context_window=context_window, parallel=parallel, program=program
-            )
-            _shared[key] = server
+            server = _shared[key] = LocalServer(path, context_window=context_window)
         return server
 
 
@@ -215,13 +162,6 @@ def shared_server(
 def _close_shared() -> None:
     while _shared:
         _shared.popitem()[1].close()
-
-
-def _found(program: str | Path) -> str:
-    """The program's path: a name is looked for on PATH, as a shell does."""
-    if found := shutil.which(program):
-        return str(Path(found).absolute())
-    raise ConfigurationError(f"{program} cannot be run; give the path of a llama-server")
 
 
 def _check_magic(file: Path) -> None:
@@ -249,15 +189,6 @@ def _spawn(log: IO[bytes]) -> subprocess.Popen[bytes]:
         # have calls in flight to wait for.
         start_new_session=True,
     )
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a host at once, with all that it started."""
-    if process.poll() is None and hasattr(os, "killpg"):
-        with suppress(ProcessLookupError, PermissionError):  # it ended by itself just now
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    process.wait()
 
 
 def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,8 @@
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -133,20 +131,6 @@ def test_what_is_not_needed_is_off(server: LocalServer, path: str) -> None:
     assert reply.status_code >= 400
 
 
-def test_each_of_two_requests_at_once_has_the_whole_context_window(smollm2_path: Path) -> None:
-    with LocalServer(smollm2_path, context_window=512, parallel=2) as server:
-        assert (server.context_window, server.parallel) == (512, 2)
-        reply = httpx2.post(
-            f"{server.base_url}/chat/completions",
-            headers={"authorization": f"Bearer {server.api_key}"},
-            json={"messages": [{"role": "user", "content": "word " * 400}], "max_tokens": 1},
-            timeout=60,
-            trust_env=False,
-        )
-        assert reply.status_code == 200
-        assert reply.json()["usage"]["prompt_tokens"] > 400
-
-
 def test_a_window_beyond_the_training_is_clamped(smollm2_path: Path) -> None:
     with LocalServer(smollm2_path, context_window=10_000) as server:
         assert server.context_window == 8192
@@ -176,80 +160,14 @@ def test_a_finished_program_ends_at_once_and_llama_cpp_says_nothing(smollm2_path
         os.kill(int(done.stdout), 0)
 
 
-PROGRAM = f"""#!{sys.executable}
-# llama.cpp's server with llama-server's flags: what a user compiles for a processor of their own
-import argparse, os, signal, sys
-import xllamacpp
-
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-parser = argparse.ArgumentParser()
-for flag in ("--model", "--alias", "--host"):
-    parser.add_argument(flag, required=True)
-for flag in ("--port", "--ctx-size", "--parallel"):
-    parser.add_argument(flag, type=int, required=True)
-parser.add_argument("--jinja", action="store_true", required=True)
-given = parser.parse_args()
-params = xllamacpp.CommonParams()
-params.model.path, params.model_alias = given.model, {{given.alias}}
-params.hostnames, params.port = [given.host], given.port
-params.api_keys = [os.environ["LLAMA_API_KEY"]]
-params.n_ctx, params.n_parallel = given.ctx_size, given.parallel
-params.use_jinja, params.ui, params.verbosity = True, False, 1
-with open(os.path.join(os.path.dirname(__file__), "pid"), "w") as file:
-    file.write(str(os.getpid()))
-server = xllamacpp.Server(params)
-signal.pause()
-"""
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Path:
-    path = tmp_path / "llama-server"
-    path.write_text(PROGRAM)
-    path.chmod(0o755)
-    return path
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")
-def test_a_llama_server_of_the_users_own_serves_the_model_and_ends_with_its_owner(
-    smollm2_path: Path, program: Path
-) -> None:
-    with LocalServer(smollm2_path, context_window=512, parallel=2, program=program) as server:
-        running = int((program.parent / "pid").read_text())
-        assert (server.context_window, server.parallel) == (512, 2)
-        chat = ChatOpenAI(
-            model=server.model, base_url=server.base_url, api_key=SecretStr(server.api_key)
-        )
-        assert chat.invoke("Say hello.", max_tokens=4).text
-        unkeyed = httpx2.get(f"{server.base_url}/models", trust_env=False)
-        assert unkeyed.status_code == 401
-    _wait_until_gone(running)
-    assert not server.running
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")
-def test_a_llama_server_of_the_users_own_that_dies_is_started_again(
-    smollm2_path: Path, program: Path
-) -> None:
-    first = shared_server(smollm2_path, context_window=512, program=program)
-    running = int((program.parent / "pid").read_text())
-    os.kill(running, signal.SIGKILL)
-    _wait_until_gone(running)
-    first._process.wait(30)
-    second = shared_server(smollm2_path, context_window=512, program=program)
-    assert second is not first
-    assert second.running
-    second.close()
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal to a process group")
-def test_ctrl_c_leaves_calls_in_flight_to_the_owner(smollm2_path: Path, program: Path) -> None:
+def test_ctrl_c_leaves_calls_in_flight_to_the_owner(smollm2_path: Path) -> None:
     script = (
         "import os, signal, sys, time, httpx2\n"
         "from conflictscore.models.local import LocalServer\n"
         "signal.signal(signal.SIGINT, lambda *_: None)\n"
         "os.setsid()\n"
-        f"server = LocalServer(sys.argv[1], context_window=512, program={str(program)!r})\n"
+        "server = LocalServer(sys.argv[1], context_window=512)\n"
         "os.killpg(0, signal.SIGINT)\n"
         "time.sleep(1)\n"
         "print(httpx2.get(server.base_url + '/models', trust_env=False).status_code)\n"
@@ -258,78 +176,34 @@ def test_ctrl_c_leaves_calls_in_flight_to_the_owner(smollm2_path: Path, program:
     assert run(script, smollm2_path).stdout == "401\n"
 
 
-def test_a_program_that_cannot_serve_the_model_is_named_with_what_it_said(
-    smollm2_path: Path, tmp_path: Path, program: Path
-) -> None:
-    with pytest.raises(ConfigurationError, match=r"nowhere cannot be run"):
-        LocalServer(smollm2_path, program=tmp_path / "nowhere")
-    program.write_text("#!/bin/sh\necho 'error: invalid argument: --jinja' >&2\nexit 1\n")
-    with pytest.raises(ConfigurationError, match=r"does not serve .* argument: --jinja; is it a"):
-        LocalServer(smollm2_path, program=program)
-    program.write_text("no script and no binary")
-    with pytest.raises(ConfigurationError, match=r"does not serve .* Exec format error"):
-        LocalServer(smollm2_path, program=program)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")
-def test_what_a_script_around_a_llama_server_starts_ends_too(
-    smollm2_path: Path, program: Path
-) -> None:
-    around = program.with_name("around")
-    around.write_text(f'#!/bin/sh\n{program} "$@"\nexit $?\n')
-    around.chmod(0o755)
-    with LocalServer(smollm2_path, context_window=512, program=around):
-        running = int((program.parent / "pid").read_text())
-    _wait_until_gone(running)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")
-def test_a_program_that_never_serves_ends_with_its_owner(smollm2_path: Path, program: Path) -> None:
-    program.write_text('#!/bin/sh\necho $$ > "$(dirname $0)/pid"\nexec sleep 1000\n')
-    script = (
-        "import sys\n"
-        "from conflictscore.models.local import LocalServer\n"
-        f"LocalServer(sys.argv[1], program={str(program)!r})\n"
-    )
-    with subprocess.Popen([sys.executable, "-c", script, str(smollm2_path)]) as owner:
-        while not (pid := program.parent / "pid").is_file() or not pid.read_text():
-            time.sleep(0.05)
-        owner.kill()
-    _wait_until_gone(int(pid.read_text()))
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")
-@pytest.mark.parametrize("with_program", [False, True])
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL, signal.SIGHUP])
 def test_the_server_does_not_outlive_a_program_that_is_stopped_in_a_call(
-    smollm2_path: Path, program: Path, kind: signal.Signals, *, with_program: bool
+    smollm2_path: Path, kind: signal.Signals
 ) -> None:
     script = (
         "import signal, sys, httpx2\n"
         "from conflictscore.models.local import shared_server\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup has it ignored
-        "server = shared_server(sys.argv[1], context_window=8192, program=sys.argv[2] or None)\n"
+        "server = shared_server(sys.argv[1], context_window=8192)\n"
         "print(server._process.pid, flush=True)\n"
         "httpx2.post(server.base_url + '/completions', timeout=100, trust_env=False,\n"
         "    headers={'authorization': 'Bearer ' + server.api_key},\n"
         "    json={'prompt': 'Once upon a time', 'max_tokens': 8000, 'ignore_eos': True})\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", script, str(smollm2_path), str(program) if with_program else ""],
+        [sys.executable, "-c", script, str(smollm2_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
     ) as owner:
         assert owner.stdout
-        started = [int(owner.stdout.readline())]
-        if with_program:
-            started.append(int((program.parent / "pid").read_text()))
+        started = int(owner.stdout.readline())
         # As a terminal does it for Ctrl-C and when it is closed; SIGKILL goes to the owner alone.
         (os.kill if kind is signal.SIGKILL else os.killpg)(owner.pid, kind)
         assert owner.wait(30) != 0
-        for process in started:
-            _wait_until_gone(process)
+        _wait_until_gone(started)
 
 
 def _wait_until_gone(pid: int) -> None:
@@ -389,38 +263,9 @@ def test_a_missing_runtime_says_how_to_install_it(
         LocalServer(smollm2_path)
 
 
-@pytest.mark.parametrize("setting", [{"context_window": 10}, {"parallel": 0}])
-def test_a_setting_out_of_range_is_named(tmp_path: Path, setting: dict[str, Any]) -> None:
-    with pytest.raises(ConfigurationError, match=f"{next(iter(setting))} is"):
-        LocalServer(tmp_path / "any.gguf", **setting)
-
-
-def test_replies_of_another_llama_server_or_setting_are_other_replies(
-    smollm2_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spec = f"local:{smollm2_path}"
-    identities = [open_model(spec).identity]
-    monkeypatch.setenv("CONFLICTSCORE_LLAMA_SERVER", str(program))
-    identities.append(open_model(spec).identity)
-    assert identities[-1] == open_model(spec).identity
-    monkeypatch.setenv("LLAMA_ARG_CHAT_TEMPLATE", "chatml")
-    identities.append(open_model(spec).identity)
-    assert len({json.dumps(identity) for identity in identities}) == 3
-    assert "chatml" not in json.dumps(identities)
-
-
-def test_a_llama_server_of_ones_own_works_on_as_many_requests_as_its_settings_say(
-    smollm2_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LLAMA_ARG_N_PARALLEL", "3")
-    spec = f"local:{smollm2_path}"
-    assert open_model(spec, context_window=512).limit.calls == 1
-    monkeypatch.setenv("CONFLICTSCORE_LLAMA_SERVER", str(program))
-    assert open_model(spec, context_window=512).limit.calls == 3
-    for wrong in ("many", "0", "-1"):
-        monkeypatch.setenv("LLAMA_ARG_N_PARALLEL", wrong)
-        with pytest.raises(ConfigurationError, match=f"LLAMA_ARG_N_PARALLEL is '{wrong}'"):
-            open_model(spec, context_window=512)
+def test_a_window_out_of_range_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="context_window is 10"):
+        LocalServer(tmp_path / "any.gguf", context_window=10)
 
 
 def test_a_call_to_a_local_model_does_not_wait_for_ever(smollm2_path: Path) -> None:
