@@ -127,7 +127,7 @@ def read_choice(reply: str, options: Sequence[str]) -> Choice:
 def read_reconsidered_choice(
     reply: str, options: Sequence[str], documents: Collection[int]
 ) -> Choice:
-    """The two lines of a regenerated choice (Table 16).
+    """The two lines of a regenerated choice (Table 16; 17 in arXiv v1).
 
     Args:
         reply: ``A – option`` or ``B – option``, then ``Justification: …`` on a line of its own.

@@ -1,6 +1,6 @@
 """The language model as answerer: it answers from documents, and again with both sides in view.
 
-The prompts are those of Tables 11 to 16.
+The prompts are those of Tables 11 to 16 of the ACL submission; its Table 16 is 17 in arXiv v1.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -218,7 +218,9 @@ async def ask_with_documents(
 
 @dataclass(frozen=True)
 class Reconsideration:
-    """A request to reconsider an answer with both sides of a claim in view (Tables 13 and 16).
+    """A request to reconsider an answer with both sides of a claim in view.
+
+    Tables 13 and 16; the second is 17 in arXiv v1.
 
     Attributes:
         question: The question.

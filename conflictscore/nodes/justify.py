@@ -1,7 +1,8 @@
 """justify: ask for the reason of a change that came without one.
 
-The paper asks for a reason in multiple choice only (Table 16), and small models leave it out even
-there. A flip without a reason cannot be reviewed, so one short question of our own follows it.
+The paper asks for a reason in multiple choice only (Table 16; 17 in arXiv v1), and small models
+leave it out even there. A flip without a reason cannot be reviewed, so one short question of our
+own follows it.
 """
 
 from typing import Any

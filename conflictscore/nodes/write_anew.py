@@ -1,4 +1,7 @@
-"""Writing an answer anew, with both sides of one claim in view (Tables 13 and 16)."""
+"""Writing an answer anew, with both sides of one claim in view.
+
+Tables 13 and 16 of the ACL submission; the second is 17 in arXiv v1.
+"""
 
 import re
 

@@ -123,7 +123,7 @@ def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
     note = "Wilson intervals; that of F1 resamples claims. none: nothing to divide by"
     note = "\n".join((note, *beaten))
     if papers:
-        note += "\npaper: Table 2, GPT-4.1; claims with and without conflict there: "
+        note += "\npaper: ACL submission, Table 2, GPT-4.1; claims with and without conflict: "
         note += ", ".join(papers)
     return Card(
         "Is there a conflict? In %, below each figure its 95 % interval",

@@ -38,7 +38,7 @@ from conflictscore.tokens import count_tokens
 T = TypeVar("T")
 
 _CONFLICT_RATE = 248 / 779
-"""Share of first answers with evidence on both sides (paper, section 6.4, multiple choice)."""
+"""Share of first answers with evidence on both sides (ACL submission, section 6.4, choice)."""
 _SAMPLE = 30
 _THINKING_TOKENS, _VERDICT_TOKENS, _MESSAGE_TOKENS = 800, 130, 8
 """Of a reasoning model on top of each reply; of a judge's JSON; around a chat message."""

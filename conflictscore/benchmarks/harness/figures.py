@@ -75,7 +75,10 @@ class Paired(Record):
 
 
 class Transitions(Record):
-    """Outcomes of the answers with conflict (paper, section 6.4: 248, 224, 24, 16, 8).
+    """Outcomes of the answers with conflict.
+
+    Section 6.4 of the ACL submission has 248, 224 retained, 24 revised, 16 corrections and 8 harms;
+    arXiv v1 has several models, with harms below 3 %.
 
     Counted over the questions whose first answer has a claim with evidence on both sides and that
     the method ended on. In free form an answer is revised where its text differs, and a correction
