@@ -48,8 +48,6 @@ class Limits:
 
     concurrency: int = 4
     """Questions at a time, at least 1."""
-    rate_limit: float | None = None
-    """The most requests a minute at an endpoint; None for no limit."""
     max_tokens: int | None = None
     """The run stops once so many tokens, in and out, were used by all its sessions together."""
     max_cost: float | None = None
@@ -58,7 +56,7 @@ class Limits:
     def __post_init__(self) -> None:
         if self.concurrency < 1:
             raise InputError(f"concurrency is {self.concurrency}; give at least 1")
-        for name in ("rate_limit", "max_tokens", "max_cost"):
+        for name in ("max_tokens", "max_cost"):
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise InputError(f"{name} is {value}; give a number above 0")
@@ -151,7 +149,7 @@ async def arun_benchmark(
             )
             session = Session(
                 store=store,
-                ready=setup.ready(ledger, own, limits.rate_limit),
+                ready=setup.ready(ledger, own),
                 benchmark=benchmark,
                 settings=setup.settings,
                 ledger=ledger,
@@ -207,10 +205,9 @@ def run_benchmark(
     sample: int | None = None,
     seed: int = 0,
     concurrency: int = 4,
-    rate_limit: float | None = None,
     max_tokens: int | None = None,
     max_cost: float | None = None,
-    prices: str | Path | None = None,
+    prices: PriceTable | None = None,
     missing: Literal["fail", "skip"] = "fail",
     retry_failed: bool = False,
     retrieval: Mapping[str, Any] | None = None,
@@ -239,10 +236,9 @@ def run_benchmark(
         sample: Only so many questions, drawn by seed.
         seed: Decides the order of options, the sample, the placebos' donors and the second sample.
         concurrency: Questions at a time.
-        rate_limit: The most requests a minute at an endpoint.
         max_tokens: Stop once so many tokens were used.
         max_cost: Stop once so many US dollars were spent.
-        prices: Your own prices (a TOML file), in place of the published ones.
+        prices: What calls cost; by default what is published.
         missing: Whether questions that a recording does not have end the run or are left out.
         retry_failed: Whether steps that failed in an earlier session are tried again.
         retrieval: How your retriever is set up, as plain JSON for the manifest: a run is resumed
@@ -284,13 +280,13 @@ def run_benchmark(
             chosen,
             Path(folder),
             setup,
-            limits=Limits(concurrency, rate_limit, max_tokens, max_cost),
+            limits=Limits(concurrency, max_tokens, max_cost),
             retrieval=retrieval or {"retriever": type(retriever).__name__},
             hashes={},
             selection=selection,
             missing=missing,
             retry_failed=retry_failed,
-            prices=PriceTable.load(Path(prices)) if prices else None,
+            prices=prices,
             listener=listener,
         )
     )

@@ -92,7 +92,7 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
         methods=methods,
         reconsider=settings["reconsider"],
     )
-    prices = PriceTable.load(settings["prices"])
+    prices = PriceTable.load()
     if settings.get("exclude_benchmarks"):
         told = {q.question: (*q.correct, *q.incorrect, *q.options) for q in benchmark.questions}
         settings = {**settings, "references": told}
@@ -162,7 +162,7 @@ def _folders(whole: Path, settings: Mapping[str, Any]) -> list[Path]:
 def _deliver_study(folders: list[Path], whole: Path, settings: Mapping[str, Any]) -> None:
     from conflictscore.cli.report import print_study, read_report_runs
 
-    shown = read_report_runs(tuple(folders), settings["prices"], compare=settings["compare"])
+    shown = read_report_runs(tuple(folders), compare=settings["compare"])
     print_study(shown, as_json=settings["as_json"])
     click.echo(f"Every run and flip on a page: conflictscore report {whole}", err=True)
 
@@ -232,7 +232,6 @@ def _limits(setup: "Setup", settings: Mapping[str, Any]) -> "Limits":
     local = setup.context.generator.is_local
     return Limits(
         concurrency=settings["concurrency"] or (LOCAL_QUESTIONS if local else REMOTE_QUESTIONS),
-        rate_limit=settings["rate_limit"],
         max_tokens=settings["max_tokens"],
         max_cost=settings["max_cost"],
     )

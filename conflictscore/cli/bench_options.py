@@ -168,12 +168,6 @@ _limits = [
         " local model.",
     ),
     click.option(
-        "--rate-limit",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="N",
-        help="The most requests a minute at an endpoint. Default: no limit.",
-    ),
-    click.option(
         "--max-tokens",
         type=click.IntRange(min=1),
         metavar="N",
@@ -183,13 +177,7 @@ _limits = [
         "--max-cost",
         type=click.FloatRange(min=0, min_open=True),
         metavar="USD",
-        help="Stop once this much was spent; needs a price for every model.",
-    ),
-    click.option(
-        "--prices",
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        help="Your own prices (TOML), in place of the published ones.",
+        help="Stop once this much was spent; needs a published price for every model.",
     ),
     click.option(
         "--retry-failed", is_flag=True, help="Try again what failed in an earlier session."

@@ -36,7 +36,7 @@ _NAMED_ONLY = frozenset({"mcp"})
 """Commands that are started in any folder, such as one with somebody else's files: a file there
 must not choose the endpoint that the key is sent to, where nobody reads what stderr says."""
 _KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEY\Z")
-_READ_ONLY = frozenset({"annotations", "data", "docs", "prices"})
+_READ_ONLY = frozenset({"annotations", "data", "docs"})
 """Options with a path that is only read."""
 _SECRET_NAME = re.compile(r"(?:^|[-_])(?:key|keys|secret|password|token|credentials?)$", re.I)
 _SECRET_VALUE = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]*:[^/\s@]+@")

@@ -18,7 +18,6 @@ _RECORD_EXAMPLES = """\b
 Examples:
   conflictscore record --questions TruthfulQA.csv --search serper --out truthfulqa.jsonl
   conflictscore record --questions mine.txt --search serper,searxng --read-pages --out mine.jsonl
-  conflictscore record --adopt trimmed.jsonl --out adopted.jsonl
   conflictscore ask "Is it safe?" --search recorded:mine.jsonl
 """
 
@@ -30,6 +29,7 @@ Examples:
 )
 @click.option(
     "--questions",
+    required=True,
     metavar="FILE",
     help="Questions: .txt with one a line, .csv with a column named question, or .jsonl"
     " with a field question or query; of a file of ask --log, the searches of --look-further too.",
@@ -46,27 +46,10 @@ Examples:
     metavar="N",
     help="The most questions asked at once.",
 )
-@click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", help="Ask at most N questions in this run."
-)
-@click.option(
-    "--adopt",
-    metavar="FILE",
-    help="Search nothing: copy a recording that you changed by hand, as by leaving pages out,"
-    " to --out. Changed questions say so from then on, and so does the manifest of every run.",
-)
-@click.option(
-    "--mix",
-    is_flag=True,
-    help="Add to a recording that was made with other settings; what it holds is kept.",
-)
 def record(
-    questions: str | None,
+    questions: str,
     out: str,
     concurrency: int,
-    limit: int | None,
-    adopt: str | None,
-    mix: bool,
     **settings: Any,
 ) -> None:
     """Keep what a search finds for every question of a file, for --search recorded:FILE.
@@ -75,11 +58,6 @@ def record(
     the same command to resume; no question is asked twice. The exit code is 1 if questions that
     should have been recorded are left.
     """
-    if adopt is not None:
-        _adopt(adopt, out, searching=bool(questions or settings["search"] or settings["docs"]))
-        return
-    if questions is None:
-        raise click.UsageError("Give --questions FILE, or --adopt FILE.")
     from rich.console import Console
 
     from conflictscore.reporting.displays import RecordingProgress
@@ -101,21 +79,10 @@ def record(
                 search=settings["search"] or ("corpus" if docs else str(configured_search())),
                 parameters=parameters | ({"docs": docs} if docs else {}),
                 concurrency=concurrency,
-                limit=limit,
-                mix=mix,
                 on_progress=bar,
             )
         )
     _conclude(report, out)
-
-
-def _adopt(changed: str, out: str, *, searching: bool) -> None:
-    from conflictscore.retrieval.recording.file import adopt_recording
-
-    if searching:
-        raise click.UsageError("--adopt searches nothing: leave --questions and the search out.")
-    index = adopt_recording(changed, out)
-    click.echo(f"{out}: {len(index.questions)} questions, {index.adopted} of them changed by hand")
 
 
 def _conclude(report: "RecordingReport", out: str) -> None:

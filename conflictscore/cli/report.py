@@ -56,12 +56,6 @@ _compare = click.option(
     help="Two methods to compare besides each with rag, such as guarded-rag:control-rag. May be"
     " given several times. Default: regenerated-rag:control-rag, the paper's comparison.",
 )
-_prices = click.option(
-    "--prices",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Your own prices (TOML), in place of the published ones.",
-)
 
 
 @click.command(
@@ -77,7 +71,6 @@ _prices = click.option(
 )
 @_annotations
 @_compare
-@_prices
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the study of several runs as JSON, and no page."
 )
@@ -86,7 +79,6 @@ def report(
     out: Path | None,
     annotations: Path | None,
     compare: tuple[str, ...],
-    prices: Path | None,
     as_json: bool,
 ) -> None:
     """Write one HTML page about RUNs: figures, and every flip with its evidence.
@@ -97,7 +89,7 @@ def report(
     """
     from conflictscore.benchmarks.harness.report.page.render import write_report
 
-    shown = read_report_runs(runs, prices, annotations, compared_pairs(compare))
+    shown = read_report_runs(runs, annotations, compared_pairs(compare))
     print_study(shown, as_json=as_json)
     if as_json:
         return
@@ -131,7 +123,6 @@ def report(
 )
 @_annotations
 @_compare
-@_prices
 def export(
     runs: tuple[Path, ...],
     to: Path | None,
@@ -139,7 +130,6 @@ def export(
     label_studio: Path | None,
     annotations: Path | None,
     compare: tuple[str, ...],
-    prices: Path | None,
 ) -> None:
     """Export the answers of RUNs, their figures, or their flips as tasks for reviewers.
 
@@ -152,7 +142,7 @@ def export(
 
     if to is None and figures is None and label_studio is None:
         raise InputError("nothing to export: give --to FILE, --figures FILE or --label-studio DIR")
-    shown = read_report_runs(runs, prices, annotations, compared_pairs(compare))
+    shown = read_report_runs(runs, annotations, compared_pairs(compare))
     if to is not None:
         export_table(shown, to)
         click.echo(f"Wrote {to}")
@@ -217,7 +207,6 @@ def compared_pairs(given: "Sequence[str]") -> list[tuple[str, str]]:
 
 def read_report_runs(
     runs: tuple[Path, ...],
-    prices: Path | None,
     annotations: Path | None = None,
     compare: "Sequence[tuple[str, str]]" = (),
 ) -> "list[ReportRun]":
@@ -227,7 +216,7 @@ def read_report_runs(
     from conflictscore.models.prices import PriceTable
     from conflictscore.reporting.run_log import read_runs
 
-    table = PriceTable.load(prices)
+    table = PriceTable.load()
     runs = tuple(part for run in runs for part in _parts(run))
     names = [run.name or run.resolve().name for run in runs]
     if len(set(names)) < len(names):

@@ -9,7 +9,6 @@ from collections.abc import (
     Coroutine,
     Hashable,
     Iterator,
-    Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
@@ -17,11 +16,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from conflictscore.models.breaker import CircuitBreaker
-from conflictscore.models.clients import clean_reply, total_tokens
+from conflictscore.models.clients import clean_reply
 from conflictscore.models.failures import Retries, transient_error
 from conflictscore.models.limits import CallGate, ConcurrencyLimit
 from conflictscore.threads import in_thread
@@ -78,7 +76,6 @@ def _synchronously() -> Iterator[None]:
 
 async def dispatch(
     send: Callable[[], Awaitable[Out]],
-    messages: Sequence[BaseMessage],
     *,
     limit: ConcurrencyLimit,
     caller: Hashable,
@@ -95,7 +92,6 @@ async def dispatch(
 
     Args:
         send: Makes one attempt, by :func:`begin`.
-        messages: What is sent, for counting its tokens.
         limit: The places at the endpoint.
         caller: Who takes turns with others for a place.
         kind: Calls of one kind take about as long as each other.
@@ -117,7 +113,8 @@ async def dispatch(
                 attempt -= 1
                 continue  # the call that decides needs a place
             breaker.check()
-            expected = await gate.enter(messages) if gate else 0
+            if gate:
+                await gate.enter()
             began = time.monotonic()
             first_sent = began if first_sent is None else first_sent
             try:
@@ -135,8 +132,6 @@ async def dispatch(
                 waiting(error)
             else:
                 limit.answered(kind, began)
-                if gate:
-                    gate.settle(expected, total_tokens(reply))
                 return reply
         await asyncio.sleep(wait)
 

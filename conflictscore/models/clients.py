@@ -11,7 +11,7 @@ from typing import Any
 import openai
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, UsageMetadata
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
@@ -37,7 +37,6 @@ __all__ = [
     "letter_logprobs",
     "response_format",
     "secrets_of",
-    "total_tokens",
     "with_handler",
     "with_max_tokens",
     "without_retries",
@@ -135,21 +134,11 @@ def clean_reply(reply: Any) -> Any:
     return reply if same else reply.model_copy(update=clean)
 
 
-def total_tokens(reply: Any) -> int:
-    """The tokens that a clean reply, parsed or not, says its call took; 0 if it does not say."""
-    usage = _usage(reply)
-    return usage["input_tokens"] + usage["output_tokens"] if usage else 0
-
-
 def input_tokens(reply: Any) -> int:
-    """Those of the prompt, as :func:`total_tokens`."""
-    usage = _usage(reply)
-    return usage["input_tokens"] if usage else 0
-
-
-def _usage(reply: Any) -> UsageMetadata | None:
+    """The tokens of its prompt that a clean reply, parsed or not, reports; 0 where it does not."""
     message = reply["raw"] if isinstance(reply, Mapping) else reply
-    return message.usage_metadata if isinstance(message, AIMessage) else None
+    usage = message.usage_metadata if isinstance(message, AIMessage) else None
+    return usage["input_tokens"] if usage else 0
 
 
 def _top_logprobs(message: BaseMessage) -> dict[str, float]:

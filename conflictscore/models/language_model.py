@@ -270,7 +270,7 @@ class LanguageModel:
         send = partial(begin, sender, [*messages], config, **known)
         kind = ("reply", "tools" in parameters)
         async with in_time(self.name):
-            message: AIMessage = await self._dispatched(send, messages, object(), kind)
+            message: AIMessage = await self._dispatched(send, object(), kind)
         return message
 
     @cached_property
@@ -301,7 +301,6 @@ class LanguageModel:
                 said = [*asked]
                 go = partial(
                     self._dispatched,
-                    messages=said,
                     caller=meter,
                     kind=kind,
                     again=last,
@@ -357,7 +356,6 @@ class LanguageModel:
     def _dispatched(
         self,
         send: Callable[[], Awaitable[Any]],
-        messages: Sequence[BaseMessage],
         caller: Hashable,
         kind: tuple[Hashable, ...],
         again: bool = False,
@@ -365,7 +363,6 @@ class LanguageModel:
     ) -> Coroutine[Any, Any, Any]:
         return dispatch(
             send,
-            messages,
             limit=self.limit,
             caller=caller,
             kind=(self.name, *kind),

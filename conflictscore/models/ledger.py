@@ -1,4 +1,4 @@
-"""Cost of the models of a run, call by call, with their budget and rate limit."""
+"""Cost of the models of a run, call by call, with their budget."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -6,12 +6,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from math import isfinite
-from typing import Literal
 
 from conflictscore.errors import BudgetError, ConfigurationError
 from conflictscore.models.clients import with_handler
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.limits import CallGate, RateLimiter
+from conflictscore.models.limits import CallGate
 from conflictscore.models.prices import PriceTable
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Usage
@@ -20,8 +19,6 @@ __all__ = ["Ledger", "attach"]
 
 _STEPS: ContextVar[tuple[dict[str, Usage], ...]] = ContextVar("conflictscore_steps", default=())
 """Collector of the calls made here; tasks and threads inherit it from their creator."""
-_PACES = {"requests": "--rate-limit", "tokens": "token_limit"}
-"""Units of a rate limit, and the options that set them."""
 
 
 class Ledger:
@@ -70,7 +67,6 @@ class Ledger:
         self._spent = dict(spent or {})
         self._sent = sum(used.calls for used in self._spent.values())
         self._endpoints: dict[str, str] = {}
-        self._paces: dict[tuple[str, str, float], RateLimiter] = {}
         self._silent = next((m for m, u in self._spent.items() if _unreported(u)), None)
         self._on_call = on_call
         self._lock = threading.Lock()
@@ -146,8 +142,7 @@ class Ledger:
     def register(self, model: LanguageModel) -> None:
         """Register a model whose calls will be counted.
 
-        Two models of one name at two endpoints are counted as one, whose price only a price file
-        can tell.
+        Two models of one name at two endpoints are counted as one, which has no published price.
 
         Raises:
             ConfigurationError: There is a budget in US dollars, and the price is not known.
@@ -159,55 +154,23 @@ class Ledger:
         if self._max_cost is not None and prices and prices.price(model.name, known) is None:
             raise _no_price(model.name)
 
-    def pace(
-        self, endpoint: str, per_minute: float, of: Literal["requests", "tokens"] = "requests"
-    ) -> RateLimiter:
-        """The pace of the calls to an endpoint; the same for all its models."""
-        if not (isfinite(per_minute) and per_minute > 0):
-            raise ConfigurationError(f"{_PACES[of]} is {per_minute}; give {of} a minute, above 0")
-        made = RateLimiter(per_minute, taken=1)
-        return self._paces.setdefault((endpoint, of, per_minute), made)
 
+def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
+    """The same model, with its calls counted in a ledger and held to its budget.
 
-def attach(
-    model: LanguageModel,
-    ledger: Ledger,
-    *,
-    rate_limit: float | None = None,
-    token_limit: float | None = None,
-) -> LanguageModel:
-    """The same model, with its calls counted in a ledger and held to its budget and to a pace.
-
-    Calls that the model's cache answers cost nothing, and neither count nor wait. Every attempt at
-    a call waits for its turn and asks the budget; but a client that tries a failed request again
-    by itself, as a model of one's own may, does so within one attempt.
-
-    Args:
-        model: The model; one that is attached already would be counted twice.
-        ledger: Where its calls are counted.
-        rate_limit: The most requests a minute to the model's endpoint, evenly spaced, by all
-            models attached with this ledger; None for no limit. The first call waits as long as
-            any other.
-        token_limit: The most tokens a minute, in and out, by the same models; None for no limit. A
-            call waits for the tokens of those before it: of their prompts as they are sent, and of
-            their replies once they are there.
+    Calls that the model's cache answers cost nothing and do not count. Every attempt at a call asks
+    the budget; but a client that tries a failed request again by itself, as a model of one's own
+    may, does so within one attempt. A model that is attached already would be counted twice.
 
     Raises:
-        ConfigurationError: There is a budget in US dollars, and the model's price is not known; or
-            a limit is not above 0.
+        ConfigurationError: There is a budget in US dollars, and the model's price is not known.
     """
     ledger.register(model)
-    gate = CallGate(
-        model.name,
-        ledger.admit,
-        own=model.chat.rate_limiter,
-        requests=None if rate_limit is None else ledger.pace(model.endpoint, rate_limit),
-        tokens=None if token_limit is None else ledger.pace(model.endpoint, token_limit, "tokens"),
-    )
     update = {
         "callbacks": with_handler(model.chat.callbacks, _Account(ledger, model.name)),
         "rate_limiter": None,  # the gate asks it
     }
+    gate = CallGate(ledger.admit, own=model.chat.rate_limiter)
     return replace(model, chat=model.chat.model_copy(update=update), gate=gate)
 
 
@@ -232,5 +195,5 @@ def _unreported(usage: Usage) -> bool:
 def _no_price(model: str) -> ConfigurationError:
     return ConfigurationError(
         f"a budget in US dollars needs the price of {model}, which is not known;"
-        " name it in a price file, or set a budget of tokens"
+        " set a budget of tokens"
     )

@@ -1,19 +1,16 @@
-"""Limits that calls wait for: concurrency and rate at the endpoint, and the budget of the run."""
+"""Limits that calls wait for: concurrency at the endpoint, and the budget of the run."""
 
 import asyncio
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Hashable, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from langchain_core.messages import BaseMessage
 from langchain_core.rate_limiters import BaseRateLimiter
 
-from conflictscore.tokens import count_tokens
-
-__all__ = ["CallGate", "ConcurrencyLimit", "CongestionWindow", "RateLimiter"]
+__all__ = ["CallGate", "ConcurrencyLimit", "CongestionWindow"]
 
 _GENTLY, _HARD = 0.8, 0.5
 _REST_S = 2.0
@@ -240,69 +237,17 @@ class CongestionWindow:
         return known and self._slowness > _SLOW
 
 
-class RateLimiter:
-    """Gives everyone who asks the time from which they may go, one after the other.
-
-    Unlike LangChain's rate limiter it takes amounts, such as tokens, can be told later what an
-    amount really was, and does not poll.
-
-    Args:
-        per_minute: The amount that goes in a minute, above 0.
-        taken: The amount that is taken already.
-    """
-
-    def __init__(self, per_minute: float, *, taken: float = 0.0) -> None:
-        self._seconds_each = 60 / per_minute
-        self._free_at = time.monotonic() + taken * self._seconds_each
-        self._lock = threading.Lock()
-
-    async def wait(self, amount: float) -> None:
-        """Wait for one's time; a caller who is cancelled leaves a gap, and nobody goes sooner."""
-        with self._lock:
-            now = time.monotonic()
-            mine = max(now, self._free_at)
-            self._free_at = mine + amount * self._seconds_each
-        if mine > now:
-            await asyncio.sleep(mine - now)
-
-    def correct(self, more: float) -> None:
-        """Take so much more for what has gone, or less if it is negative."""
-        with self._lock:
-            self._free_at += more * self._seconds_each
-
-
 @dataclass(frozen=True)
 class CallGate:
     """Holds every attempt at a call until it may be sent."""
 
-    model: str
-    """Model whose tokens are counted."""
     admit: Callable[[], None]
-    """Asked last, when the wait is over; raises where no call may be made."""
+    """Called last, when the wait is over; raises where no call may be made."""
     own: BaseRateLimiter | None = None
     """Rate limiter that the chat model came with."""
-    requests: RateLimiter | None = None
-    tokens: RateLimiter | None = None
 
-    async def enter(self, messages: Sequence[BaseMessage]) -> int:
-        """Wait for one's turn.
-
-        Returns:
-            The tokens that the call is taken to need: those of its prompt, since nobody knows those
-            of the reply; 0 where tokens have no pace.
-        """
+    async def enter(self) -> None:
+        """Wait for one's turn."""
         if self.own is not None:
             await self.own.aacquire()
-        if self.requests is not None:
-            await self.requests.wait(1)
-        expected = 0
-        if self.tokens is not None:
-            expected = sum(count_tokens(message.text, self.model).n for message in messages)
-            await self.tokens.wait(expected)
         self.admit()
-        return expected
-
-    def settle(self, expected: int, used: int) -> None:
-        """Report what a call really needed, once it was answered; 0 if that is not known."""
-        if self.tokens is not None and used:
-            self.tokens.correct(used - expected)

@@ -1,21 +1,8 @@
-"""Prices of tokens: those of the genai-prices package, and a file of the user's on top.
+"""Prices of tokens, as the package genai-prices publishes them.
 
-A price file is TOML, with US dollars per million tokens by the model's name as a run shows it:
-
-```toml
-[models."openai:gpt-4.1-mini"]
-input = 0.40
-output = 1.60
-cached_input = 0.10  # found in the provider's prompt cache; as input where it is left out
-
-[models."qwen3-30b"]  # behind --base-url
-input = 0.10
-output = 0.30
-```
-
-genai-prices brings its table with it and is never told to fetch another, so nothing here touches
-the network. Taken are its standard prices of today: where a provider asks more for prompts beyond
-some 100,000 tokens, or for what it writes to its cache, its bill is higher than the cost here.
+It brings its table with it and is never told to fetch another, so nothing here touches the network.
+Taken are its standard prices of today: where a provider asks more for prompts beyond some 100,000
+tokens, or for what it writes to its cache, its bill is higher than the cost here.
 """
 
 from collections.abc import Mapping
@@ -24,15 +11,11 @@ from decimal import Decimal
 from functools import cache
 from importlib.metadata import version
 from math import fsum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from conflictscore.errors import ConfigurationError, InputError, install_hint
+from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.models import LOCAL_ENDPOINT
-from conflictscore.records import Usage, first_fault
-from conflictscore.storage.toml_file import read_toml
+from conflictscore.records import Usage
 
 if TYPE_CHECKING:
     from genai_prices.types import TieredPrices
@@ -51,7 +34,7 @@ class Price:
     input: float
     output: float
     source: str
-    """Where the price is from, such as ``genai-prices 0.2.3`` or the name of a price file."""
+    """Where the price is from, such as ``genai-prices 0.2.3``."""
     cached_input: float | None = None
     """For input that the provider found in its prompt cache; None where it costs as any other."""
 
@@ -68,20 +51,20 @@ class Price:
 
 
 class PriceTable:
-    """Prices by model; an unknown price is unknown, never 0."""
+    """Prices by model; an unknown price is unknown, never 0.
+
+    Args:
+        own: Prices by the model's name as a run shows it, used in place of the published ones.
+    """
 
     def __init__(self, own: Mapping[str, Price]) -> None:
         self._own = dict(own)
 
     @classmethod
-    def load(cls, path: Path | None = None) -> "PriceTable":
-        """The prices of genai-prices, overridden by those of a file.
-
-        Args:
-            path: A price file; None for none.
+    def load(cls) -> "PriceTable":
+        """The published prices.
 
         Raises:
-            InputError: The file cannot be read; the line names the file and the field.
             ConfigurationError: The extra ``bench`` is not installed.
         """
         try:
@@ -90,7 +73,7 @@ class PriceTable:
             raise ConfigurationError(
                 f"prices need the extra bench: {install_hint('bench')}"
             ) from None
-        return cls({} if path is None else _read(path))
+        return cls({})
 
     def price(self, model: str, endpoint: str | None = None) -> Price | None:
         """The price of a model; None where it is not known.
@@ -98,7 +81,7 @@ class PriceTable:
         Args:
             model: The model's name, as LanguageModel has it.
             endpoint: Where it answers; without it the names ``openai:…`` and ``local:…`` say so,
-                and a bare name is known only to a price file.
+                and a bare name has no published price.
         """
         if model in self._own:
             return self._own[model]
@@ -129,33 +112,6 @@ class PriceTable:
             elif used.calls:
                 unknown.append(model)
         return (None if unknown else fsum(dollars)), tuple(unknown)
-
-
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    input: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    output: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    cached_input: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-
-
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    models: dict[str, _Entry]
-
-
-def _read(path: Path) -> dict[str, Price]:
-    content = read_toml(path)
-    try:
-        entries = _File.model_validate(content).models
-    except ValidationError as error:
-        field, why = first_fault(error)
-        raise InputError(f"{path}, field {field}: {why}") from None
-    return {
-        name: Price(entry.input, entry.output, path.name, entry.cached_input)
-        for name, entry in entries.items()
-    }
 
 
 @cache

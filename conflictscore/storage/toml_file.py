@@ -1,4 +1,4 @@
-"""Reads TOML files written by users: prices, and weights of sources."""
+"""Reads TOML files written by users: settings, and weights of sources."""
 
 import re
 import tomllib

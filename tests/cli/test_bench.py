@@ -144,29 +144,6 @@ def test_a_dry_run_asks_nothing_and_makes_no_folder(server: OpenAIServer) -> Non
     assert not Path("runs").exists()
 
 
-def test_the_manifest_says_that_a_recording_was_changed_by_hand(server: OpenAIServer) -> None:
-    asked = ["--questions", "TruthfulQA.csv", "--docs", "pages.jsonl", "--out", "whole.jsonl"]
-    assert run("record", *asked).exit_code == 0
-    line = json.loads(Path("whole.jsonl").read_text().splitlines()[0])
-    Path("cut.jsonl").write_text(json.dumps(line | {"results": line["results"][:2]}))
-    assert run("record", "--adopt", "cut.jsonl", "--out", "adopted.jsonl").exit_code == 0
-
-    model = ["--model", "scripted", "--base-url", server.base_url, "--methods", "rag"]
-    found = ["--search", "recorded:adopted.jsonl", "--missing", "skip", "--out", "runs/adopted"]
-    done = run("bench", "truthfulqa", "--data", "TruthfulQA.csv", *model, *found)
-
-    assert done.exit_code == 0, done.stderr
-    manifest = json.loads(Path("runs/adopted/manifest.json").read_text())
-    assert manifest["configuration"]["retrieval"]["adopted"] == "questions changed by hand: 1"
-
-
-def test_a_price_file_makes_the_cost_known(server: OpenAIServer) -> None:
-    Path("prices.toml").write_text("[models.scripted]\ninput = 1.0\noutput = 4.0\n")
-    result = bench(server, "--prices", "prices.toml", "--json")
-    assert result.exit_code == 0, result.stderr
-    assert json.loads(result.stdout)["cost"]["money"] > 0
-
-
 def test_a_spent_budget_ends_with_its_own_exit_code(server: OpenAIServer) -> None:
     result = bench(server, "--max-tokens", "1", "--concurrency", "1")
     assert result.exit_code == 3

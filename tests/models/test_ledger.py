@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import threading
-import time
 from collections.abc import Awaitable, Callable
 from math import inf, nan
 from pathlib import Path
@@ -376,32 +375,7 @@ class TestBudget:
         assert not issubclass(BudgetError, ProviderError)
 
 
-class TestPace:
-    @pytest.mark.parametrize("synchronous", [False, True], ids=["async", "sync"])
-    async def test_requests_to_an_endpoint_keep_apart_whatever_model_makes_them(
-        self, synchronous: bool
-    ) -> None:
-        ledger, started = Ledger(), time.monotonic()
-        token = SYNCHRONOUS.set(synchronous)
-        try:
-            with OpenAIServer(answer) as server:
-                models = [
-                    attach(calling(server, name=name, endpoint="one"), ledger, rate_limit=600)
-                    for name in ("generator", "judge")
-                ]
-                await asyncio.gather(*(ask(model) for model in models * 4))
-        finally:
-            SYNCHRONOUS.reset(token)
-        assert len(server.requests) == 8
-        assert time.monotonic() - started >= 0.8  # a tenth of a second for each, the first one too
-
-    async def test_a_call_that_waits_for_its_turn_can_be_interrupted(self) -> None:
-        with OpenAIServer(answer) as server:
-            model = attach(calling(server), Ledger(), rate_limit=1)
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(ask(model), 0.2)
-        assert not server.requests
-
+class TestRateLimiter:
     async def test_a_call_that_waited_is_refused_where_the_budget_was_used_up_meanwhile(
         self,
     ) -> None:
@@ -435,8 +409,3 @@ class TestPace:
             chat = calling(server).chat.model_copy(update={"rate_limiter": own})
             await ask(attach(calling(server, chat=chat), Ledger()))
         assert own.passed == 1
-
-    @pytest.mark.parametrize("rate", [0.0, -1.0, nan, inf])
-    def test_a_pace_is_above_zero(self, rate: float) -> None:
-        with pytest.raises(ConfigurationError, match="--rate-limit is"):
-            Ledger().pace("anywhere", rate)

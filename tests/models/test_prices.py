@@ -1,24 +1,17 @@
-"""What models cost, by the published prices and by a file of the user's."""
+"""What models cost, by published prices and by prices of one's own."""
 
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
-from conflictscore.errors import ConfigurationError, InputError, install_hint
+from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.models.prices import Price, PriceTable
 from conflictscore.records import Usage
 
 MILLION = Usage(calls=1, input_tokens=1_000_000, output_tokens=1_000_000)
 MOSTLY_CACHED = MILLION.model_copy(update={"cache_read_tokens": 750_000})
 OPENAI = "https://api.openai.com/v1"
-
-
-def price_file(folder: Path, text: str) -> Path:
-    path = folder / "prices.toml"
-    path.write_text(text, "utf-8")
-    return path
 
 
 class TestPublished:
@@ -97,65 +90,24 @@ class TestCost:
         assert PriceTable.load().cost(usage) == (None, ("openai:gpt-4.1-mini",))
 
 
-class TestOwnFile:
-    def test_a_file_adds_prices_and_goes_before_the_published_ones(self, tmp_path: Path) -> None:
-        path = price_file(
-            tmp_path,
-            '[models."openai:gpt-4.1-mini"]\ninput = 1\noutput = 2.5\n'
-            '[models."qwen3-30b"]\ninput = 0.1\noutput = 0.3\n',
-        )
-        prices = PriceTable.load(path)
+class TestOwnPrices:
+    def test_they_go_before_the_published_ones(self) -> None:
+        own = {
+            "openai:gpt-4.1-mini": Price(1, 2.5, "contract"),
+            "qwen3-30b": Price(0.1, 0.3, "contract"),
+        }
+        prices = PriceTable(own)
         usage = {"openai:gpt-4.1-mini": MILLION, "qwen3-30b": MILLION}
         assert prices.cost(usage)[0] == pytest.approx(3.9)
-        own = prices.price("qwen3-30b")
-        assert own is not None
-        assert own.source == "prices.toml"
         assert prices.price("openai:gpt-4o") is not None
 
-    def test_a_price_of_cached_input_may_stand_beside_the_others(self, tmp_path: Path) -> None:
-        path = price_file(
-            tmp_path,
-            "[models.told]\ninput = 1\noutput = 2\ncached_input = 0.2\n"
-            "[models.untold]\ninput = 1\noutput = 2\n"
-            "[models.free]\ninput = 0\noutput = 0\ncached_input = 0.2\n",
-        )
-        prices = PriceTable.load(path)
-        assert prices.cost({"told": MOSTLY_CACHED})[0] == pytest.approx(0.25 + 0.75 * 0.2 + 2)
-        assert prices.cost({"untold": MOSTLY_CACHED})[0] == pytest.approx(3)
-        assert prices.cost({"free": MOSTLY_CACHED})[0] == pytest.approx(0.75 * 0.2)
-
     @pytest.mark.parametrize(
-        ("text", "line"),
+        ("price", "cost"),
         [
-            ("[models.m]\ninput = 1\n", "field models.m.output: Field required"),
-            ("[models.m]\ninput = -1\noutput = 1\n", "field models.m.input:"),
-            ("[models.m]\ninput = nan\noutput = 1\n", "field models.m.input:"),
-            ("[models.m]\ninput = inf\noutput = 1\n", "field models.m.input:"),
-            ('[models.m]\ninput = "1"\noutput = 1\n', "field models.m.input:"),
-            ("[models.m]\ninput = true\noutput = 1\n", "field models.m.input:"),
-            ("[models.m]\ninput = 1\noutput = 1\nouput = 2\n", "field models.m.ouput:"),
-            (
-                "[models.m]\ninput = 1\noutput = 1\ncached_input = -1\n",
-                "field models.m.cached_input:",
-            ),
-            ("[m]\ninput = 1\noutput = 1\n", "field models: Field required"),
-            ("[models.m\n", "it is not a TOML file"),
+            (Price(1, 2, "contract", cached_input=0.2), 0.25 + 0.75 * 0.2 + 2),
+            (Price(1, 2, "contract"), 3),
+            (Price(0, 0, "contract", cached_input=0.2), 0.75 * 0.2),
         ],
     )
-    def test_a_fault_is_named_with_file_and_field(
-        self, tmp_path: Path, text: str, line: str
-    ) -> None:
-        path = price_file(tmp_path, text)
-        with pytest.raises(InputError) as caught:
-            PriceTable.load(path)
-        assert str(path) in str(caught.value)
-        assert line in str(caught.value)
-        assert "\n" not in str(caught.value)
-
-    def test_a_file_that_cannot_be_read_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"no-such\.toml: No such file"):
-            PriceTable.load(tmp_path / "no-such.toml")
-        damaged = tmp_path / "damaged.toml"
-        damaged.write_bytes(b"\xff\xfe\x00")
-        with pytest.raises(InputError, match=r"damaged\.toml: it is not a TOML file"):
-            PriceTable.load(damaged)
+    def test_cached_input_may_have_a_price_of_its_own(self, price: Price, cost: float) -> None:
+        assert PriceTable({"any": price}).cost({"any": MOSTLY_CACHED})[0] == pytest.approx(cost)

@@ -240,7 +240,7 @@ class Setup:
             **({"reconsider": settings.reconsider} if settings.reconsider != "worst" else {}),
         }
 
-    def ready(self, ledger: Ledger, own: ContentCache, rate_limit: float | None) -> Ready:
+    def ready(self, ledger: Ledger, own: ContentCache) -> Ready:
         """Have every call counted and its reply kept, so that no call is paid for twice.
 
         Replies of deterministic models go to the cache that was given; where one of the models is
@@ -249,7 +249,6 @@ class Setup:
         Args:
             ledger: Counts the calls, and stops them when the budget is used up.
             own: The run's own cache.
-            rate_limit: The most requests a minute at an endpoint; None for no limit.
         """
         context = self.context
         models = (context.generator, context.decomposer, self.answer_judge)
@@ -260,7 +259,7 @@ class Setup:
             kept_in = replace(
                 model, cache=kept, deterministic=True, parameters=model.parameters or {}
             )
-            return attach(kept_in, ledger, rate_limit=rate_limit)
+            return attach(kept_in, ledger)
 
         # claims and labels of equal answers are the same in all repetitions
         decomposer = counted(context.decomposer)

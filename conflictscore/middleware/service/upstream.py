@@ -102,7 +102,7 @@ class Upstream:
         limit, kind = self.model.limit, (self.model.name, "upstream", bool(body.get("stream")))
         async with limit.place(object()):
             if self.model.gate:
-                await self.model.gate.enter(())
+                await self.model.gate.enter()
             began = time.monotonic()
             try:
                 async with self._client.chat.completions.with_streaming_response.create(

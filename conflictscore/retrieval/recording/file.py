@@ -3,23 +3,15 @@
 Only questions and places are kept, so that a file far larger than the memory can be used.
 """
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from conflictscore.errors import InputError
-from conflictscore.retrieval.recording.format import (
-    Recording,
-    SearchSettings,
-    adopted,
-    decoded,
-    encoded,
-)
+from conflictscore.retrieval.recording.format import Recording, SearchSettings, decoded, encoded
 from conflictscore.retrieval.recording.questions import question_key
-from conflictscore.storage.private_files import owner_only
 from conflictscore.storage.record_file import RecordFile, RecordLine, RecordLines, no_json
 
-__all__ = ["RecordingIndex", "RecordingWriter", "adopt_recording"]
+__all__ = ["RecordingIndex", "RecordingWriter"]
 
 _BEGINNING = b'{"format"'
 """How every line begins that the writer writes."""
@@ -120,15 +112,14 @@ class RecordingWriter:
         index: What the file held when it was opened.
     """
 
-    def __init__(self, path: str | Path, settings: SearchSettings, *, mix: bool = False) -> None:
+    def __init__(self, path: str | Path, settings: SearchSettings) -> None:
         """Open the file, and create it if there is none.
 
         Half a line that a kill left at its end is cut off.
 
         Args:
             path: The file.
-            settings: How the questions will be asked.
-            mix: Whether the file may hold questions that were asked in another way.
+            settings: How the questions will be asked; those in the file have to be the same.
 
         Raises:
             InputError: The file cannot be written, another command writes to it, it holds
@@ -139,8 +130,7 @@ class RecordingWriter:
         )
         try:
             self.index = RecordingIndex(self._file.lines)
-            if not mix:
-                self._refuse_other_settings(settings)
+            self._refuse_other_settings(settings)
             self._file.resume()
         except BaseException:
             self._file.close()
@@ -151,8 +141,7 @@ class RecordingWriter:
             if other != settings:
                 raise InputError(
                     f"{self.index.path.as_posix()} was recorded with other settings:"
-                    f" {_change(other, settings)}; record to another file, or add to this one"
-                    " with --mix"
+                    f" {_change(other, settings)}; record to another file"
                 )
 
     def append(self, recording: Recording) -> None:
@@ -168,45 +157,6 @@ class RecordingWriter:
 
     def __exit__(self, *raised: object) -> None:
         self._file.close()
-
-
-def adopt_recording(changed: str | Path, out: str | Path) -> RecordingIndex:
-    """Copy a recording that somebody changed by hand, so that it is used knowingly.
-
-    Lines that were changed get new hashes and the time of now, and say so from then on; the others
-    stay as they are.
-
-    Args:
-        changed: The recording that was changed.
-        out: A file that does not exist yet.
-
-    Returns:
-        The new recording.
-
-    Raises:
-        InputError: ``changed`` cannot be read or holds what is no recording, or ``out`` exists or
-            cannot be written; names file, line and field.
-    """
-    source, new = Path(changed), Path(out)
-    if new.exists() or not new.parent.is_dir():
-        why = "it exists; adopt into a new file" if new.exists() else "there is no such folder"
-        raise InputError(f"{new.as_posix()}: cannot be written ({why})")
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    part = new.with_name(f"{new.name}.part")
-    try:
-        with open(part, "wb", opener=owner_only) as file:
-            for line in RecordLines(source, lambda line: False):
-                if line.text.strip():
-                    where = f"{source.as_posix()}, line {line.number}"
-                    file.write(encoded(adopted(line.text, where, now)))
-        part.replace(new)
-    except FileNotFoundError as error:
-        raise InputError(f"{error.filename}: cannot be read ({error.strerror})") from None
-    except OSError as error:
-        raise InputError(f"{new.as_posix()}: cannot be written ({error.strerror})") from None
-    finally:
-        part.unlink(missing_ok=True)
-    return RecordingIndex.of(new)
 
 
 def _is_half(line: RecordLine) -> bool:

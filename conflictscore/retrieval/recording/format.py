@@ -16,14 +16,14 @@
    "page_error": null, "fetched_at": "...",
    "metadata": {},                                 what else the search knew, single values
    "sha256": "..."}],                              of the text in UTF-8
- "adopted": "...",                                 when a changed line was adopted; else left out
+ "adopted": "...",                                 of a changed line, by earlier versions
  "sha256": "..."}                                  of the line
 ```
 
 What a search did not say is null. The line's ``sha256`` is that of the line without it, as JSON
 with sorted keys, no white space and no escapes but those that JSON demands, in UTF-8. A line or a
-text that does not match its hash was damaged or changed, and is refused. What somebody changed on
-purpose can be adopted: its hashes are made anew, and the line says so for good.
+text that does not match its hash was damaged or changed, and is refused. Earlier versions let users
+adopt a line that they had changed on purpose: it has new hashes, and says so.
 
 Of several lines with the same question, the last one counts.
 
@@ -56,7 +56,6 @@ from conflictscore.retrieval.cleaning import Scalar, is_scalar
 __all__ = [
     "Recording",
     "SearchSettings",
-    "adopted",
     "decoded",
     "encoded",
     "recorded_result",
@@ -66,7 +65,6 @@ __all__ = [
 _FORMAT: Final = 1
 """The number of the format that is written, and the highest that is read."""
 
-_ADOPT = "; if you changed it on purpose, see conflictscore record --adopt"
 _LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """Characters that JSON leaves as they are, and other readers take for the end of a line."""
 _TEXTS: Mapping[str, str] = {
@@ -115,7 +113,7 @@ class RecordedResult(_Part):
     @classmethod
     def _is_that_of_the_text(cls, sha256: str, info: ValidationInfo) -> str:
         if "text" in info.data and sha256 != _text_digest(info.data["text"]):
-            raise ValueError(f"the text does not match it: it was damaged or changed{_ADOPT}")
+            raise ValueError("the text does not match it: it was damaged or changed")
         return sha256
 
 
@@ -180,34 +178,9 @@ def decoded(line: bytes, where: str) -> Recording:
     content = _content(found)
     if found.sha256 != _digest(content):
         raise InputError(
-            f"{where}, field sha256: the line does not match it: it was damaged or changed{_ADOPT}"
+            f"{where}, field sha256: the line does not match it: it was damaged or changed"
         )
     return Recording.model_construct(**{name: getattr(found, name) for name in content})
-
-
-def adopted(line: bytes, where: str, moment: str) -> Recording:
-    """The recording in a line that somebody changed on purpose; one that is sound stays as it is.
-
-    Args:
-        line: The line, with or without its line end.
-        where: What errors call it.
-        moment: When it is adopted, in ISO 8601 with its offset from UTC.
-
-    Raises:
-        InputError: It is not a recording; names the field.
-    """
-    try:
-        return decoded(line, where)
-    except InputError as refused:
-        try:
-            fields = json.loads(line)
-            for result in fields["results"]:
-                result["sha256"] = _text_digest(result["text"])
-            fields |= {"adopted": moment}
-            fields.pop("sha256", None)
-            return Recording.model_validate_json(json.dumps(fields))
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            raise refused from None
 
 
 def _content(recording: Recording) -> dict[str, Any]:

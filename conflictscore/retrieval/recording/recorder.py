@@ -89,8 +89,6 @@ async def record_questions(
     search: str,
     parameters: Mapping[str, Any],
     concurrency: int = 2,
-    limit: int | None = None,
-    mix: bool = False,
     on_progress: OnReport = lambda report: None,
 ) -> RecordingReport:
     """Record what the retriever finds for each question that the file does not hold yet.
@@ -107,9 +105,6 @@ async def record_questions(
         parameters: How the questions are asked, as single values and lists of texts, without a
             secret; ``top_k`` is the number of documents asked for.
         concurrency: The most questions in flight, at least 1.
-        limit: The most questions that this run asks; None asks all.
-        mix: Whether the file may hold questions with another ``search`` or other ``parameters``;
-            they are kept as they are.
         on_progress: Called at the start, after each question, and when the run is cancelled.
 
     Raises:
@@ -122,10 +117,10 @@ async def record_questions(
     wanted = _distinct(questions)
     how = {"search": _LOGIN.sub("//", search), "parameters": dict(parameters)}
     settings = SearchSettings.model_validate_json(encodable(json.dumps(how, ensure_ascii=False)))
-    with RecordingWriter(out, settings, mix=mix) as writer:
+    with RecordingWriter(out, settings) as writer:
         todo = [question for question in wanted if question not in writer.index]
         report = RecordingReport(len(wanted), before=len(wanted) - len(todo))
-        recorder = _Recorder(retriever, writer, settings, iter(todo[:limit]), report, on_progress)
+        recorder = _Recorder(retriever, writer, settings, iter(todo), report, on_progress)
         on_progress(report)
         workers = [asyncio.create_task(recorder.work()) for _ in range(min(concurrency, len(todo)))]
         try:

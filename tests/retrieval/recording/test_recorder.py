@@ -290,14 +290,6 @@ async def test_a_cancelled_run_asks_no_further_question_and_records_those_in_fli
         assert (await record(questions(9), retriever, out)).recorded == 7
 
 
-async def test_the_limit_is_how_many_are_asked_in_this_run(out: Path) -> None:
-    with searching() as (server, retriever):
-        for expected in (2, 4, 5):
-            report = await record(questions(5), retriever, out, limit=2)
-            assert report.wanted - report.left == expected
-        assert asked(server) == questions(5)
-
-
 async def test_progress_is_told_at_the_start_and_after_each_question(out: Path) -> None:
     seen: list[tuple[int, int, int]] = []
 
@@ -377,10 +369,6 @@ async def test_other_settings_are_refused_before_anything_is_asked(out: Path) ->
         with pytest.raises(InputError, match="top_k 3 there and 4 now"):
             await record(["B?"], retriever, out, parameters={**PARAMETERS, "top_k": 4})
         assert asked(server) == ["A?"]
-        report = await record(["A?", "B?"], retriever, out, search="other", mix=True)
-
-    assert report == RecordingReport(wanted=2, before=1, recorded=1)
-    assert [line["search"] for line in lines(out)] == ["searxng", "other"]
 
 
 async def test_parameters_are_the_same_when_they_are_read_again(out: Path) -> None:
