@@ -32,12 +32,7 @@ _ENTITY = re.compile(r"&(?=#?\w{2,31};)")
 
 
 def added_active_content(before: str, after: str) -> str | None:
-    """The kind of active content that a text has more of than the one before it; None for none.
-
-    Args:
-        before: What was there; it may have links of its own.
-        after: What is to take its place.
-    """
+    """The kind of active content that a text has more of than what it replaces; None for none."""
     kinds = (kind for kind in _PATTERNS if _found(kind, after) - _found(kind, before))
     if kind := next(kinds, None):
         return kind

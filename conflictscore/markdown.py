@@ -119,13 +119,13 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
 
     Args:
         claim: The claim.
-        opening: How the passage is said to begin; empty where nobody said. It counts if it stands
-            in the answer letter by letter.
+        opening: How the passage is said to begin, or empty. It counts if it is in the answer letter
+            by letter.
         answer: The answer.
 
     Returns:
         The passage that holds the opening, or else the one that shares most with the claim, words
-        that few passages have counting more; None where none shares a word.
+        that few passages have counting more; None if none shares a word.
     """
     known = passages(answer)
     if opening:
@@ -143,19 +143,12 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
 def unclaimed(
     answer: str, claims: Sequence[str], placed: Iterable[tuple[int, int]]
 ) -> tuple[tuple[int, int], ...]:
-    """The parts of an answer that no claim speaks of.
+    """The parts of an answer that no claim speaks of, as start and end; neighbours are one part.
 
-    Args:
-        answer: The answer.
-        claims: What is known to be claimed in it.
-        placed: Start and end of the passages that claims stand in.
-
-    Returns:
-        Start and end of each part, first to last; passages next to each other are one part. A claim
-        speaks of the passage that it stands in, and of one of which it has half the words that
-        stand nowhere else in the answer. Code and questions claim nothing. Where there are claims,
-        nothing is returned unless all parts together have at least 8 different words, and a tenth
-        of the answer's.
+    A claim speaks of the passage it is ``placed`` in, and of one of which it has half the words
+    that are nowhere else in the answer. Code and questions claim nothing. If there are claims,
+    nothing is returned unless all parts together have at least 8 different words, and a tenth of
+    the answer's.
     """
     known, stands = passages(answer), set(placed)
     words, spread = _words_of(answer, known)
@@ -184,13 +177,7 @@ def _words_of(answer: str, known: Sequence[Passage]) -> tuple[list[set[str]], Co
 
 
 def misfit(answer: str, passage: Passage, text: str) -> str | None:
-    """Why a text cannot take the place of a passage; None where it can.
-
-    Args:
-        answer: The answer.
-        passage: One of its passages.
-        text: What is to stand there; empty where the passage is to go.
-    """
+    """Why a text cannot take the place of a passage; None if it can. An empty text removes it."""
     before = answer[passage.start : passage.end]
     if not text:
         rest = spliced(answer, [(*passage.cut, "")])
@@ -215,12 +202,7 @@ _BROKEN = "it would break the answer's Markdown"
 
 
 def spliced(answer: str, changes: Iterable[tuple[int, int, str]]) -> str:
-    """An answer with other texts in place of some of its parts.
-
-    Args:
-        answer: The answer.
-        changes: Start and end of each part, and what is to stand there; parts do not overlap.
-    """
+    """An answer with other texts in place of some of its parts, given as (start, end, text)."""
     kept, at = list[str](), 0
     for start, end, text in sorted(changes):
         kept += [answer[at:start], text]

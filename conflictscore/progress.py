@@ -35,7 +35,7 @@ class CountBar:
         """Prepare the bar; it shows from ``with`` on.
 
         Args:
-            console: Where to show it, usually stderr.
+            console: Usually stderr.
             verb: What is done, such as ``recording``.
             nouns: The items, such as ``questions``.
             enabled: Whether anything is shown.
@@ -97,11 +97,6 @@ def counting_bar(console: Console, *columns: ProgressColumn, enabled: bool) -> P
 @contextmanager
 def transfer(console: Console, title: str, size: int) -> Iterator[Callable[[str, int, int], None]]:
     """Show a transfer in bytes: a bar at a terminal, in a log a line at each tenth of a stage.
-
-    Args:
-        console: Where to show it, usually stderr.
-        title: Name of the file.
-        size: Bytes in all.
 
     Yields:
         A function of the stage, the bytes done and the bytes in all.

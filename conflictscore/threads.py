@@ -62,11 +62,9 @@ async def in_thread(work: Callable[[], Out]) -> Out:
 
 
 def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[], None]:
-    """A function for another thread that settles a future of the event loop.
+    """A function for another thread that runs ``work`` and settles a future of the event loop.
 
-    Args:
-        work: The function to run. Ctrl-C and SystemExit are raised in that thread as well.
-        done: Receives the result in its own loop, unless it is done already.
+    Ctrl-C and SystemExit are raised in that thread as well.
     """
 
     def run() -> None:
@@ -104,9 +102,7 @@ _deadline: ContextVar[_Deadline | None] = ContextVar("conflictscore_deadline", d
 def deadline(left: float | None, budget: float | None) -> Iterator[None]:
     """Set a deadline for the block, and for tasks and threads started in it.
 
-    Args:
-        left: Seconds from now; None for no limit.
-        budget: Seconds of the whole run, for errors.
+    ``left`` is in seconds from now; ``budget``, in seconds of the whole run, is for errors.
     """
     known = None if left is None else _Deadline(time.monotonic() + left, budget or left)
     token = _deadline.set(known)
@@ -120,9 +116,8 @@ def deadline(left: float | None, budget: float | None) -> Iterator[None]:
 async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
     """Time out the block at the current deadline, if there is one.
 
-    Args:
-        who: Name of the model or search, for the error.
-        waits: Why it waits to try again, for the error; filled meanwhile, the last reason counts.
+    ``who`` names the model or search in the error; the last of ``waits`` is why it waited to try
+    again.
 
     Raises:
         ProviderError: The deadline has passed.

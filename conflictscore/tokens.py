@@ -48,13 +48,8 @@ class _Vocabulary(NamedTuple):
 def count_tokens(text: str, model: str = "") -> TokenCount:
     """Count the tokens of a text as a model's tokenizer would.
 
-    Args:
-        text: Any text.
-        model: A model name as OpenAI writes it; an unknown one, such as a local model's, gets a
-            count by OpenAI's current vocabulary, flagged as not exact.
-
-    Returns:
-        The count. It is ``exact`` only where the model's own vocabulary was at hand.
+    It is ``exact`` only if the model's own vocabulary is at hand; for an unknown model, such as a
+    local one, OpenAI's current vocabulary is used.
     """
     encoded = text.encode(errors="replace")  # a lone surrogate has no bytes to count
     encoding = _encoding_of(model.removeprefix("openai:"))

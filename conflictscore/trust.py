@@ -82,11 +82,7 @@ class TrustTable:
     """Weights for documents, from a user's table of their sources."""
 
     def __init__(self, table: Mapping[str, Any], where: str = "trust") -> None:
-        """Take a table.
-
-        Args:
-            table: The tables and keys of the module's example.
-            where: What errors call it, such as the name of its file.
+        """Take a table with the keys of the module's example, which errors call ``where``.
 
         Raises:
             InputError: A key is unknown, a host or domain is none, or a weight is no number from 0
@@ -141,11 +137,7 @@ class TrustTable:
         return self._rules.model_dump(mode="json", exclude_defaults=True)
 
     def weights(self, documents: Sequence[Document]) -> dict[int, float]:
-        """A weight for each document, at least 0.
-
-        Args:
-            documents: Those of the question; age is counted from the newest of them.
-        """
+        """A weight for each document, at least 0; age is counted from the newest of them."""
         # a page says itself when it was written; a day to come would make all others look old
         tomorrow = datetime.now(UTC).date() + timedelta(days=1)
         told = {document.number: date_of(document) for document in documents}

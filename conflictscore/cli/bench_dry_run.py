@@ -78,15 +78,10 @@ def dry_run(
 
 
 def power_card(questions: int, benchmark: Benchmark, begun: Figures | None) -> Card | None:
-    """The questions that show a gain over rag, where answers change as in what is known.
+    """The questions that show a gain over rag, if answers change as in what is known.
 
-    Args:
-        questions: Those of the run.
-        benchmark: The benchmark.
-        begun: Figures of the questions that have ended, if the run was begun.
-
-    Returns:
-        None where the first measure is graded, so that there are no changes to count.
+    ``begun`` has the figures of a run that was begun. None if the first measure is graded, so that
+    there are no changes to count.
     """
     paper = paper_figures(benchmark.name, benchmark.form)
     rates = [

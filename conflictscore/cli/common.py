@@ -50,13 +50,9 @@ def open_context(
     max_calls: int | None = None,
     **settings: Any,
 ) -> "RunContext":
-    """Open the collaborators of a run from the options of a command.
+    """Open the collaborators of a run; ``settings`` fill what the options leave open.
 
-    Args:
-        options: The options.
-        retriever: Finds documents; None where they are given.
-        max_calls: The most calls in flight at an endpoint; None for the default.
-        **settings: Settings for what the options leave open.
+    ``max_calls`` is the most calls in flight at an endpoint.
     """
     from conflictscore.graph.create import open_run
     from conflictscore.models.ledger import Ledger
@@ -70,12 +66,7 @@ def open_context(
 
 
 def run_settings(options: Mapping[str, Any], **more: Any) -> "tuple[Settings, dict[str, Any]]":
-    """The settings that the options give, and the keywords for the run's models.
-
-    Args:
-        options: The options.
-        **more: Settings for what the options leave open.
-    """
+    """The settings that the options give, and the keywords for the run's models."""
     from conflictscore.graph.keywords import split_options
 
     given = {**more, **settings_in(options)}

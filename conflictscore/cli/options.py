@@ -271,23 +271,13 @@ def with_output_options(command: Any) -> Any:
 
 
 def with_search_options(command: Any, *, exclude: bool = True) -> Any:
-    """Add the options of a command that searches.
-
-    Args:
-        command: Gets the options.
-        exclude: Whether sites can be left out.
-    """
+    """Add the options of a command that searches; ``exclude`` offers to leave out sites."""
     options = [*_search_options, _exclude_site] if exclude else _search_options
     return _with(_DOCUMENTS, options, command)
 
 
 def with_passage_tokens(command: Any, *, tokens: int = 512) -> Any:
-    """Add the option of a command that cuts documents to their best passage.
-
-    Args:
-        command: Gets the options.
-        tokens: The default length of a passage; 0 for documents that are left whole.
-    """
+    """Add the option that cuts documents to their best passage; 0 tokens leave them whole."""
     length = click.option(
         "--passage-tokens",
         type=click.IntRange(min=0),

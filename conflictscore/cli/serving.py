@@ -20,12 +20,7 @@ _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 
 
 def with_address_options(command: Any, *, port: int = 8400) -> Any:
-    """Add the options of the address and of the callers.
-
-    Args:
-        command: The command.
-        port: The default port.
-    """
+    """Add the options of the address and of the callers."""
     for option in (
         click.option("--no-auth", is_flag=True, help="Listen on any address without a key."),
         click.option(

@@ -17,17 +17,10 @@ MOST_REPLY_BYTES = 32 << 20
 def bounded_clients(
     most_bytes: int, *, proxied: bool = True
 ) -> tuple[httpx2.Client, httpx2.AsyncClient]:
-    """Clients that raise ProviderError at a reply longer than this.
+    """HTTP clients that raise ProviderError at a reply longer than ``most_bytes``, at least 1.
 
-    They ask for replies that are not compressed, and refuse one that is, since a few bytes of it
-    could be any number.
-
-    Args:
-        most_bytes: The most bytes of a body, at least 1.
-        proxied: Whether they use the proxies that the environment names.
-
-    Raises:
-        ConfigurationError: The bound is below 1.
+    They ask for uncompressed replies and refuse a compressed one, since a few bytes of it could
+    stand for any number. ``proxied`` lets them use the environment's proxies.
     """
     if most_bytes < 1:
         raise ConfigurationError(f"most_bytes is {most_bytes}; give at least 1")

@@ -85,23 +85,23 @@ async def dispatch(
     again: bool = False,
     waiting: Callable[[Exception], None] = lambda error: None,
 ) -> Out:
-    """Make a call when it is its turn, and again if that may help.
+    """Make a call when it is its turn, and retry it if that may help.
 
-    A call that waits for its next attempt holds no place. A provider that says when to come back is
-    sent nothing by anyone until then.
+    A call that waits for its next attempt holds no place. Nobody sends anything to a provider that
+    says when to come back until then.
 
     Args:
         send: Makes one attempt, by :func:`begin`.
         limit: The places at the endpoint.
-        caller: Who takes turns with others for a place.
+        caller: Takes turns with other callers for a place.
         kind: Calls of one kind take about as long as each other.
-        gate: What else holds calls back; None where nothing does.
-        retries: When to try again; None where the client does so by itself.
-        again: Whether it asks again because the first reply could not be read.
-        waiting: Told why, before it waits for its next attempt.
+        gate: Further limits, if any.
+        retries: The retry policy; None if the client retries by itself.
+        again: Whether the first reply could not be read.
+        waiting: Called with the error before each wait.
 
     Raises:
-        Exception: What the last attempt raised.
+        Exception: That of the last attempt.
     """
     attempt, first_sent, breaker = 0, None, CircuitBreaker.current()
     while True:
@@ -174,16 +174,12 @@ async def single_flight(
 ) -> AsyncIterator[tuple[Awaitable[Out], bool]]:
     """Do some work, or join the same work if it is in progress in this event loop.
 
-    The work goes on until it is done or the last of those who wait for it is cancelled; it is over
-    by the time that the last one's cancellation goes on.
-
-    Args:
-        key: Tells works apart; None for work that nobody may join.
-        work: Does it.
+    It goes on until it is done or the last waiter is cancelled, and is over by the time that this
+    cancellation goes on. Nobody joins work whose ``key`` is None.
 
     Yields:
-        What to await inside, and whether the work is done for this caller. All who join get the
-        same object or error.
+        An awaitable, and whether the work is done for this caller. All waiters get the same object
+        or error.
     """
     if key is None:
         yield work(), True

@@ -85,13 +85,9 @@ class Capabilities:
     def other_style(
         self, style: RequestStyle, error: Exception, *, json: bool, sent: Collection[str]
     ) -> RequestStyle | None:
-        """How a refused request may be put instead; None where that would not help.
+        """Another style for a refused request; None if that would not help.
 
-        Args:
-            style: How it was put.
-            error: The client's exception.
-            json: Whether a JSON object was asked for.
-            sent: The names of the parameters that were sent.
+        ``sent`` are the names of the parameters that a refusal may be about.
         """
         fault = fault_of(error)
         if fault is None or fault.status is None:

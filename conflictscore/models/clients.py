@@ -204,12 +204,7 @@ def response_format(schema: str) -> dict[str, Any]:
 def with_max_tokens(
     chat: BaseChatModel, parameters: Mapping[str, Any]
 ) -> tuple[BaseChatModel, dict[str, Any]]:
-    """A chat model and call parameters, as its client knows how to limit a reply's tokens.
-
-    Args:
-        chat: The chat model.
-        parameters: Those of the call, with ``max_tokens`` as most clients take it.
-    """
+    """A chat model and call parameters, with ``max_tokens`` under its client's name for it."""
     known, fields = dict(parameters), type(chat).model_fields
     if "max_tokens" in known and "max_tokens" not in fields:
         if "num_predict" in fields:  # Ollama: options of a call would replace all of the model's
@@ -250,12 +245,7 @@ _purpose: ContextVar[dict[str, Any] | None] = ContextVar("conflictscore_purpose"
 
 @contextmanager
 def for_purpose(**told: Any) -> Iterator[None]:
-    """Tell traces what the model calls within are for.
-
-    Args:
-        **told: The ``step`` of the loop, or the ``claim`` and ``document`` that it is about, by
-            number; added to what was told around it.
-    """
+    """Tell traces the purpose of the model calls inside: a ``step``, ``claim`` and ``document``."""
     token = _purpose.set({**(_purpose.get() or {}), **told})
     try:
         yield

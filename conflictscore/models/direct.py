@@ -104,12 +104,7 @@ class DirectPath:
     """
 
     def __init__(self, chat: ChatOpenAI, proxy: str | None) -> None:
-        """Take the chat model, and how it is reached.
-
-        Args:
-            chat: Composes the requests, and reads what is not plainly a completion.
-            proxy: The address of an HTTP proxy; None for none.
-        """
+        """Take the chat model, and the address of an HTTP proxy."""
         self._chat, self._proxy = chat, proxy
         self._most_bytes = MOST_REPLY_BYTES
         if isinstance(chat, EndpointChat):
@@ -134,13 +129,7 @@ class DirectPath:
         parameters: Mapping[str, Any],
         meters: Iterable[UsageMeter],
     ) -> AIMessage:
-        """The model's reply.
-
-        Args:
-            messages: Human and AI messages of text.
-            config: With which the chat model reads what is not plainly a completion.
-            parameters: Call parameters, as of the chat model.
-            meters: Count the call.
+        """The model's reply to human and AI messages of text, counted by ``meters``.
 
         Raises:
             openai.OpenAIError: As the chat model would raise it.

@@ -56,20 +56,15 @@ def clear_error(
     secrets: Sequence[str] = (),
     answered: bool = False,
 ) -> Exception:
-    """Say what went wrong with a model call and what to do next, in the provider's words.
+    """Turn a client's exception into one clear line that says what to do next.
 
-    Args:
-        error: The client's exception, after its own retries.
-        provider: The model's name, as records show it.
-        endpoint: Where it was called.
-        secrets: Texts that must not stand in the message, whoever quotes them, such as the key.
-        answered: Whether an earlier call of this model was answered. Then neither its key nor its
-            name is wrong, unless the provider says so.
+    ``answered`` means that an earlier call of this model succeeded: neither its key nor its name is
+    wrong then, unless the provider says so.
 
     Returns:
         A :class:`ConfigurationError` for what the user must change (key, model name, endpoint), a
         :class:`ProviderError` for a failure of the provider; LangGraph's control-flow exceptions
-        and our own errors as they are.
+        and our own errors unchanged.
     """
     if isinstance(error, ConflictScoreError | GraphBubbleUp):
         return error
@@ -220,12 +215,9 @@ class Retries:
     is not made again."""
 
     def wait(self, trouble: TransientError, attempt: int, spent: float) -> float | None:
-        """Seconds to wait before the next attempt; None to give up.
+        """Seconds before the next attempt; None to give up.
 
-        Args:
-            trouble: How the attempt failed.
-            attempt: Which attempt that was, from 1.
-            spent: Seconds since the first attempt began.
+        ``attempt`` counts from 1; ``spent`` is in seconds since the first attempt began.
         """
         if not trouble.again:
             return None

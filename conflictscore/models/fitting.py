@@ -37,13 +37,13 @@ def fit_documents(
 ) -> Fitted:
     """Cut the longest documents, so that prompt and reply stay within the context window.
 
-    Short documents stay whole; the long ones share evenly what is left. A cut
-    document ends with the ``cut`` template, so that a reader and the model see it.
+    Short documents stay whole; the long ones share evenly what is left. A cut document ends with
+    the ``cut`` template, so that a reader and the model see it.
 
     Args:
         documents: The documents of the prompt.
-        model: Whose context window it is.
-        prompts: Where the ``cut`` and ``document`` templates are.
+        model: The model whose window it is.
+        prompts: Has the ``cut`` and ``document`` templates.
         around: The rest of the prompt.
         reply_tokens: Room for the reply.
 

@@ -122,14 +122,9 @@ def json_reply(
     It may be the text or the arguments of a tool call. What surrounds it is passed over, be it
     words or other JSON. Missing commas and quotes, trailing commas, comments, single or typographic
     quotes and raw line breaks are mended where that leaves one way to read the text: each field
-    that was written is then in the object, once. Without any bracket, lines ``field: value`` are an
-    object too.
-
-    Args:
-        message: The reply.
-        needed: The fields that the object must have.
-        listed: The field that a bare list of objects is the value of.
-        aliases: Other names of fields, each with the name that it stands for.
+    that was written is then in the object, once. Without any bracket, lines ``field: value`` are
+    an object too. ``listed`` is the field that a bare list of objects is the value of; ``aliases``
+    maps other names of fields to the needed ones.
 
     Raises:
         ValueError: There is none, or several that differ.

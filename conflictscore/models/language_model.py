@@ -136,12 +136,11 @@ class LanguageModel:
         Args:
             prompt: The whole prompt.
             read: Turns the reply into a value, or raises ValueError with the reason why not.
-            prompts: Where the ``retry`` template is.
+            prompts: Has the ``retry`` template.
             meter: Counts the calls.
-            max_tokens: The most that the reply may have.
+            max_tokens: Limit of the reply.
             history: Messages of text that go before the prompt.
-            parameters: Further call parameters, such as stop words; a reply that was given under
-                any is not cached.
+            parameters: Further call parameters, such as stop words; such a reply is not cached.
         """
         key: dict[str, Any] = {"reply to": prompt, "max_tokens": max_tokens, "by": self.identity}
         if history:
@@ -185,19 +184,11 @@ class LanguageModel:
         listed: str = "",
         aliases: Mapping[str, str] | None = None,
     ) -> Coroutine[Any, Any, T]:
-        """Ask for one JSON object, held to a schema by the server if it can do that.
+        """Ask for one JSON object, held to a titled schema by the server if it can do that.
 
-        Args:
-            prompt: The whole prompt.
-            schema: JSON schema with a ``title``.
-            read: Checks the object and turns it into a value, or raises ValueError.
-            prompts: Where the ``retry`` template is.
-            meter: Counts the calls.
-            max_tokens: The most that the reply may have.
-            needed: The fields without which a reply is none; by default those that the schema
-                requires.
-            listed: The field that a bare list of objects is taken to be the value of.
-            aliases: Other names of fields, each with the name that it stands for.
+        ``read`` checks the object and turns it into a value, or raises ValueError. ``needed`` are
+        the fields without which a reply counts as unreadable, by default the schema's required
+        ones; ``listed`` and ``aliases`` are as for ``json_reply``.
         """
         fields = needed if needed is not None else frozenset(schema.get("required", ()))
 
@@ -221,15 +212,10 @@ class LanguageModel:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> Coroutine[Any, Any, T]:
-        """Ask for one letter, and read how likely each one was.
+        """Ask for one of some letters, and read how likely each one was.
 
-        Args:
-            prompt: The whole prompt.
-            letters: The letters to choose from, such as ``("A", "B", "C")``.
-            read: Turns the natural log-probability of every letter as the next token into a value.
-                All are finite: a letter too improbable to be reported gets an upper bound.
-            prompts: Where the ``retry`` template is.
-            meter: Counts the calls.
+        ``read`` gets the natural log-probability of every letter as the next token. All are finite:
+        a letter too improbable to be reported gets an upper bound.
 
         Raises:
             ConfigurationError: The server gives no log-probabilities, or is called by OpenAI's
@@ -259,12 +245,7 @@ class LanguageModel:
     ) -> AIMessage:
         """The model's reply to messages that are not a prompt of ours.
 
-        The call is scheduled as all others are, never kept, and raises what its client raises.
-
-        Args:
-            messages: What is sent, as it is.
-            parameters: Call parameters, such as ``tools``.
-            config: As of any runnable.
+        The call is scheduled as all others are, never cached, and raises what its client raises.
         """
         sender, known = with_max_tokens(self._sender, parameters)
         send = partial(begin, sender, [*messages], config, **known)

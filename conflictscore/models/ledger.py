@@ -45,15 +45,15 @@ class Ledger:
         spent: Mapping[str, Usage] | None = None,
         on_call: Callable[[str, Usage], None] = lambda model, usage: None,
     ) -> None:
-        """Open a ledger.
+        """Open a ledger; a limit is for all models together, and None means no limit.
 
         Args:
-            max_calls: The most calls, of all models together; None for no limit.
-            max_tokens: The most input and output tokens, of all models together; None for no limit.
-            max_cost: The most US dollars; None for no limit.
-            prices: What the models cost; without it no cost is known.
-            spent: What the run has spent before, by the model's name; it counts.
-            on_call: Is told the model's name and the cost of every call, before it counts.
+            max_calls: Calls, counted as they are sent.
+            max_tokens: Input and output tokens.
+            max_cost: US dollars; needs ``prices``.
+            prices: Prices of the models; without them no cost is known.
+            spent: Earlier usage of the run, by the model's name; it counts.
+            on_call: Called with the model's name and the usage of every call, before it counts.
 
         Raises:
             ConfigurationError: ``max_cost`` is no number from 0, or comes without prices.

@@ -36,13 +36,9 @@ class _Waiter:
 class ConcurrencyLimit:
     """A bound on calls in flight that all graphs, runs, threads and event loops share.
 
-    It adapts: the places become fewer while the endpoint refuses calls or slows down, and as many
-    as the bound again while it answers. Callers take turns, so that one with many calls to make
-    does not keep another's first call waiting; each one's calls go in the order of asking.
-
-    Args:
-        calls: The most calls in flight.
-        least: What it does not go below, at least 1; ``calls`` for a bound that does not adapt.
+    It adapts between ``least`` and ``calls``: places become fewer while the endpoint refuses calls
+    or slows down, and return while it answers. Callers take turns, so that one with many calls to
+    make does not keep another's first call waiting; each one's calls go in the order of asking.
     """
 
     _by_endpoint: "dict[tuple[str, int], ConcurrencyLimit]" = {}  # noqa: RUF012 - process-wide
@@ -68,11 +64,7 @@ class ConcurrencyLimit:
 
     @asynccontextmanager
     async def place(self, caller: Hashable = None) -> AsyncIterator[None]:
-        """Wait for a place, and until the endpoint may be asked again; then hold the place.
-
-        Args:
-            caller: Whose turn is taken; callers take turns.
-        """
+        """Wait for a place, and until the endpoint may be asked again; then hold the place."""
         await self._acquire(caller)
         try:
             while (left := self._resumes_at - time.monotonic()) > 0:  # noqa: ASYNC110 - a known time
@@ -160,16 +152,12 @@ class _Usual:
 
 
 class CongestionWindow:
-    """How many calls an endpoint takes well: one more while it answers, a part fewer when not.
+    """How many calls an endpoint takes well, from ``least`` to ``most``, where it starts.
 
-    The rule is TCP's (additive increase, multiplicative decrease; Chiu and Jain, 1989). A refusal,
-    a call without an answer and answers that take much longer than calls of their kind used to are
-    its signs of congestion. Calls that were sent before the last such sign say nothing new and are
-    passed over. Not safe for threads by itself.
-
-    Args:
-        most: What it starts at and never goes above.
-        least: What it never goes below.
+    One more while it answers, a part fewer when not: the rule is TCP's (additive increase,
+    multiplicative decrease; Chiu and Jain, 1989). A refusal, a call without an answer and answers
+    that take much longer than calls of their kind used to are signs of congestion. Calls sent
+    before the last such sign say nothing new and are ignored. Not safe for threads by itself.
     """
 
     def __init__(self, most: int, least: int = 1) -> None:
@@ -186,12 +174,9 @@ class CongestionWindow:
         return int(self._size)
 
     def answered(self, kind: Hashable, began: float, now: float) -> None:
-        """A call was answered.
+        """A call was answered; ``began`` and ``now`` are seconds of a steady clock.
 
-        Args:
-            kind: Calls of one kind are expected to take about as long as each other.
-            began: When it was sent, in seconds of a steady clock.
-            now: When the answer was there.
+        Calls of one ``kind`` are expected to take about as long as each other.
         """
         self._rounds = 0
         if self._is_slow(kind, now - began) and began > self._shrunk_at:

@@ -51,11 +51,7 @@ class Price:
 
 
 class PriceTable:
-    """Prices by model; an unknown price is unknown, never 0.
-
-    Args:
-        own: Prices by the model's name as a run shows it, used in place of the published ones.
-    """
+    """Prices by model, ``own`` before published ones; an unknown price is unknown, never 0."""
 
     def __init__(self, own: Mapping[str, Price]) -> None:
         self._own = dict(own)
@@ -76,12 +72,9 @@ class PriceTable:
         return cls({})
 
     def price(self, model: str, endpoint: str | None = None) -> Price | None:
-        """The price of a model; None where it is not known.
+        """The price of a model, by its :class:`LanguageModel` name; None if it is unknown.
 
-        Args:
-            model: The model's name, as LanguageModel has it.
-            endpoint: Where it answers; without it the names ``openai:…`` and ``local:…`` say so,
-                and a bare name has no published price.
+        Without an endpoint only the names ``openai:…`` and ``local:…`` have a published price.
         """
         if model in self._own:
             return self._own[model]
@@ -94,15 +87,7 @@ class PriceTable:
     def cost(
         self, usage: Mapping[str, Usage], *, endpoints: Mapping[str, str] | None = None
     ) -> tuple[float | None, tuple[str, ...]]:
-        """Cost of calls.
-
-        Args:
-            usage: What was used, by the model's name.
-            endpoints: Where the models answer, by name, as far as is known.
-
-        Returns:
-            US dollars, or None where that of a model is not known; and the names of those models.
-        """
+        """US dollars of usage by model, None if a price is unknown; and the unpriced models."""
         dollars, unknown = list[float](), list[str]()
         for model, used in usage.items():
             price = self.price(model, (endpoints or {}).get(model))

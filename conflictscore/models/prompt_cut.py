@@ -21,15 +21,10 @@ _SHARE = 0.5
 
 
 def require_whole_prompt(reply: Any, messages: Sequence[BaseMessage], model: str) -> None:
-    """Refuse a reply to a prompt of which its server says that it read only a part.
-
-    Args:
-        reply: The reply, parsed or not, with the tokens that the server reports.
-        messages: What was sent.
-        model: The model's name.
+    """Refuse a reply whose server reports far fewer prompt tokens than were sent.
 
     Raises:
-        ProviderError: The reported tokens are far fewer than the prompt has.
+        ProviderError: It cut the prompt; says how to give it a longer context.
     """
     read = input_tokens(reply)
     if not read or sum(len(message.text) for message in messages) <= _CHARS_PER_TOKEN * read:

@@ -72,12 +72,7 @@ def fault_of(error: BaseException) -> ProviderFault | None:
 
 
 def error_in_completion(completion: Any, url: str = "http://upstream") -> openai.APIError | None:
-    """The error in a response with the status 200; None for a chat completion.
-
-    Args:
-        completion: The body, as OpenAI's client parsed it.
-        url: Where it is from.
-    """
+    """The error in a response with the status 200; None for a chat completion."""
     body = (
         completion.model_dump(warnings=False) if hasattr(completion, "model_dump") else completion
     )

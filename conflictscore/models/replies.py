@@ -49,11 +49,7 @@ _ENDING_CHARS = 60
 
 
 def abnormal_ending(message: BaseMessage) -> str | None:
-    """Why a reply ended before its end, by the provider's name for it; None for a whole reply.
-
-    Args:
-        message: The reply, with what its client put into ``response_metadata``.
-    """
+    """The provider's name for why a reply ended early; None for a whole reply."""
     said: Mapping[str, Any] = message.response_metadata
     for name in _ENDING_FIELDS:
         value = said.get(name)
@@ -81,12 +77,7 @@ def was_cut(message: BaseMessage) -> bool:
 
 
 def require_whole(message: BaseMessage, model: str, max_tokens: int) -> None:
-    """Refuse a reply that ended before its end.
-
-    Args:
-        message: The reply.
-        model: Whose it is.
-        max_tokens: The most tokens that it was allowed.
+    """Refuse a reply that ended early.
 
     Raises:
         UnreadableReplyError: It did not end normally; names the provider's reason.
@@ -248,13 +239,9 @@ def unfenced(text: str) -> str:
 
 
 def labelled_lines(reply: str, names: Collection[str]) -> dict[str, str]:
-    """The values of lines ``NAME: value``, or of tags ``<name>value</name>``, by name.
+    """The values of lines ``NAME: value`` or tags ``<name>value</name>``; names in small letters.
 
     Bullets, bold print and quotation marks around names and values make no difference.
-
-    Args:
-        reply: Without reasoning.
-        names: Those that count, in small letters. The rest is passed over.
 
     Raises:
         ValueError: A name has two different values.

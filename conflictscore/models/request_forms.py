@@ -62,13 +62,7 @@ class RequestForm:
         return given | {length, *self.parameters}
 
     def prepared(self, chat: BaseChatModel, style: RequestStyle, spare_tokens: int) -> Prepared:
-        """The request in a style.
-
-        Args:
-            chat: The chat model, with the style's parameters dropped.
-            style: How it is put.
-            spare_tokens: Room for reasoning beside that of ``max_tokens``.
-        """
+        """The request in a style; ``spare_tokens`` is room for reasoning beside ``max_tokens``."""
         known = {k: v for k, v in self.parameters.items() if k not in style.dropped}
         known = {"max_tokens": self.max_tokens + spare_tokens} | known
         if not self.schema:

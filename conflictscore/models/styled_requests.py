@@ -45,17 +45,10 @@ class StyledRequests:
         prompts: PromptSet,
         dispatch: _Dispatch,
     ) -> Any:
-        """The reply to a request, which is sent again in another style where that may help.
-
-        Args:
-            form: Form that is asked for.
-            messages: What is sent.
-            config: Of the call.
-            prompts: Where the template ``json_only`` is.
-            dispatch: Makes a call when it is its turn.
+        """Send a request, and again in another style where a refusal may be about the style.
 
         Raises:
-            Exception: What the client raised, for the style that was tried first.
+            Exception: The client's exception for the style that was tried first.
         """
         known, is_json = self.capabilities, bool(form.schema)
         scouting = await known.scout() if is_json and self.scouts else None

@@ -21,16 +21,10 @@ _MOST = 2**53
 
 
 def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
-    """Tokens of a call as a provider reports them, as far as they can be true.
+    """Tokens that a provider reports, in OpenAI's or LangChain's form, as far as they can be true.
 
-    What is no whole number from 0 counts as unknown, which the log says once for each model.
-
-    Args:
-        usage: What was reported: OpenAI's ``usage`` or LangChain's ``usage_metadata``.
-        model: Who reported it.
-
-    Returns:
-        None where the tokens of the prompt or of the reply are not known.
+    A value that is no whole number from 0 is unknown, which the log says once for each model. None
+    if the tokens of the prompt or of the reply are unknown.
     """
     if usage is None:
         return None

@@ -54,15 +54,11 @@ class PromptSet:
 
     @classmethod
     def load(cls, name: str = "default", *, folder: str | Path | None = None) -> "PromptSet":
-        """Load a named set, with the templates of a user's folder in place of the set's own.
-
-        Args:
-            name: A folder of this package.
-            folder: A folder with any of the set's templates as ``NAME.txt``.
+        """Load a named set, with a user's templates (``NAME.txt``) in place of the set's own.
 
         Raises:
-            ConfigurationError: No such set or folder, an unknown template name, a placeholder
-                that is missing or unknown, or a file that is not UTF-8; the line names the file.
+            ConfigurationError: No such set or folder, an unknown template name, a placeholder that
+                is missing or unknown, or a file that is not UTF-8; the line names the file.
         """
         texts, overrides = dict(_shipped(name)), dict[str, str]()
         if folder is not None:
@@ -72,12 +68,9 @@ class PromptSet:
 
     @classmethod
     def open(cls, given: "PromptSet | str | Path | None", *, base: str = "default") -> "PromptSet":
-        """Open a named set, a folder of a user's templates, or the base set.
+        """Open a named set, a folder of a user's templates over the base set, or the base set.
 
-        Args:
-            given: A set, the name of one, or a folder; a folder that has a set's name is given as
-                a path, such as ``./paper``.
-            base: The set that a folder changes, and that nothing stands for.
+        A folder that has a set's name is given as a path, such as ``./paper``.
 
         Raises:
             ConfigurationError: As :meth:`load`.
@@ -105,17 +98,13 @@ class PromptSet:
         return self._placeholders[name]
 
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":
-        """The same set, in which some templates have the text of others.
+        """The same set, in which some templates have the text of others: ``{name: stand_in}``.
 
-        A user who wants other words overrides the template that stands in, since that of the name
-        which is replaced is no longer read.
-
-        Args:
-            aliases: By the name of a template, that of the one which stands in for it.
+        A user who wants other words overrides the stand-in: the replaced one is no longer read.
 
         Raises:
-            ConfigurationError: There is no such template, the two have not the same placeholders,
-                or the user's folder overrides the one that is replaced and not the other.
+            ConfigurationError: A template does not exist, the two have different placeholders, or
+                the user's folder overrides the replaced one and not the stand-in.
         """
         worded = {name: template.template for name, template in self._templates.items()}
         for name, other in aliases.items():

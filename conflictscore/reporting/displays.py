@@ -97,14 +97,7 @@ class PairProgress(CountBar):
     """Counts pairs of claim and document; the first failure's reason is printed."""
 
     def __init__(self, console: Console, *, enabled: bool, total: int, done: int = 0) -> None:
-        """Prepare the bar.
-
-        Args:
-            console: Where to show it, usually stderr.
-            enabled: Whether anything is shown.
-            total: All pairs.
-            done: Those that an earlier run judged.
-        """
+        """Prepare the bar; ``done`` of the pairs were judged by an earlier run."""
         super().__init__(console, "judging", "pairs", enabled=enabled, reasons=1)
         self._total, self._done, self._failed = total, done, 0
 

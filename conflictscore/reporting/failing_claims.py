@@ -50,15 +50,11 @@ class FailingAnswer(NamedTuple):
 
 
 def failing_run(run: Run, threshold: float) -> FailingAnswer | None:
-    """Check a scored answer against a threshold; None if it passes.
+    """Check a scored answer against the highest CS-R that passes, in [0, 1]; None if it passes.
 
     An answer fails if its CS-R is above the threshold, or if it could not be checked. A claim fails
     if its own share of contradiction, |D-| / (|D+| + |D-|), is above it. CS-R is the mean of these
     shares, so every failing answer has a failing claim.
-
-    Args:
-        run: The scored answer.
-        threshold: The highest CS-R that passes, in [0, 1].
     """
     report = run.report
     unscored = run.reason if report is None else unscored_reason(report)
@@ -73,13 +69,10 @@ def failing_row(
     threshold: float,
     min_coverage: float,
 ) -> FailingAnswer | None:
-    """Check a row of a scored file against a threshold; None if it passes.
+    """Check the field that ``score-file`` added to a row; None if it passes.
 
-    Args:
-        outcome: The field that ``score-file`` added to the row.
-        documents: The row's documents; without them, failing claims have no evidence.
-        threshold: The highest CS-R that passes, in [0, 1].
-        min_coverage: The smallest share of labelled pairs that passes, in [0, 1].
+    ``threshold`` is the highest CS-R and ``min_coverage`` the smallest share of labelled pairs that
+    passes, both in [0, 1]. Without documents, failing claims have no evidence.
     """
     report = outcome["report"]
     too_few = ((report or {}).get("coverage") or 0) < min_coverage
@@ -145,13 +138,7 @@ def _side(evidence: ClaimEvidence, label: Label, documents: Sequence[Document]) 
 def failing_markdown(
     title: str, failing: Iterable[tuple[str, FailingAnswer]], left_out: int
 ) -> str:
-    """A Markdown page of failing answers, with all markup in their texts escaped.
-
-    Args:
-        title: The file and the result.
-        failing: Name and reason of each failing answer.
-        left_out: Number of further failing answers.
-    """
+    """A Markdown page of failing answers by name, with all markup in their texts escaped."""
     parts = [f"## {_plain(title)}\n"]
     length = 0
     for name, answer in failing:

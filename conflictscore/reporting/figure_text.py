@@ -47,12 +47,7 @@ def p_value(value: float | None) -> str:
 
 
 def money(value: float | None, unknown: Sequence[str] = ()) -> str:
-    """US dollars, with four decimals below ten cents; ``unknown`` and why if there is no price.
-
-    Args:
-        value: The amount; None if it is unknown.
-        unknown: Names of the models without a price.
-    """
+    """US dollars, with four decimals below ten cents; ``unknown`` with the unpriced models."""
     if value is not None:
         if 0 < value < 0.0001:
             return "<$0.0001"

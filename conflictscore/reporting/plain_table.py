@@ -53,10 +53,7 @@ def print_card(card: Card, console: Console) -> None:
 def plain_table(first: str, *others: str, free_text: bool = False) -> Table:
     """A table of numbers, narrow enough for eight columns in 80 characters.
 
-    Args:
-        first: Header of the first column.
-        others: Headers of the others, which are right-aligned.
-        free_text: Whether the first column may wrap; names of methods must not.
+    The first column may wrap if it is ``free_text``; names of methods must not.
     """
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(Text(first), overflow="fold", no_wrap=not free_text)

@@ -25,13 +25,7 @@ _PACKAGES = ("conflictscore", "langgraph", "langchain-core", "langchain-openai",
 
 
 def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
-    """The log entry of a run: its summary, texts, attempts and settings.
-
-    Args:
-        run: The finished run.
-        context: Its models, prompts and settings; the entry has prompts by their hash.
-        seconds: Wall time of the run.
-    """
+    """The log entry of a run: summary, texts, attempts and settings; prompts by their hash."""
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
@@ -97,11 +91,7 @@ def read_runs(path: Path) -> list[LoggedRun]:
 
 
 def logged_run(entry: Mapping[str, Any], where: str) -> LoggedRun:
-    """A run from its entry.
-
-    Args:
-        entry: The stored JSON object.
-        where: Name of its place, for errors.
+    """A run from its stored JSON object, which errors call ``where``.
 
     Raises:
         InputError: A field is invalid; names it.

@@ -140,16 +140,7 @@ def _cannot_read(error: OSError) -> None:
 
 
 def _read_file(path: Path, url: str) -> tuple[list[FileDocument], list[str]]:
-    """The documents of one file, with notes on how it was read.
-
-    Args:
-        path: The file; its ending is one that is read.
-        url: What errors and notes call it, and the address of its documents.
-
-    Raises:
-        UnusableFileError: It cannot be opened, is too large, empty or damaged.
-        InputError: A line of a .jsonl or .csv file is wrong.
-    """
+    """The documents of one file, with notes; ``url`` is their address, and its name in errors."""
     data, ending = _bytes_of(path), path.suffix.lower()
     read = read_file if ending in PLAIN_ENDINGS else shared_box().read
     return read(data, ending, url)

@@ -59,17 +59,11 @@ def host_of(url: str) -> str | None:
 
 
 def voices(documents: Sequence[Document]) -> dict[int, int]:
-    """Which documents speak with one voice: those of one registrable domain, and of its reprints.
+    """Map each document that is not the first of its voice to the first.
 
-    Two domains are one voice where they have the same texts and no others, near-copies counted as
-    one text. So a domain never has two voices, and nobody who copies the texts of others makes one
-    voice of them. A document without a web address is taken for a domain.
-
-    Args:
-        documents: The documents of one question, with their near-duplicates marked.
-
-    Returns:
-        For each document that is not the first of its voice the number of the first.
+    One voice is a registrable domain, and all domains with the same texts and no others,
+    near-copies counted as one text. So a domain never has two voices, and nobody who copies the
+    texts of others makes one voice of them. A document without a web address is taken for a domain.
     """
     domain_of = {d.number: registrable_domain(d.url) or d.number for d in documents}
     texts: dict[str | int, set[int]] = defaultdict(set)

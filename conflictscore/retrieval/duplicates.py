@@ -43,20 +43,13 @@ _STROKES = str.maketrans("i10", "llo")
 
 
 def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
-    """Mark each document that is a near-copy of an earlier one.
+    """Mark each document that is a near-copy of an earlier one, in ``duplicate_of``.
 
-    A document is compared with those before it that are not copies themselves, and marked with the
-    one it is most like, the earlier on a tie. It is thus near-identical to the document that it
+    A document is compared with earlier ones that are not copies themselves, and marked with the
+    one it is most like, the earlier on a tie: thus it is near-identical to the document that it
     names, and not only to a copy of a copy of it. A text with fewer than 20 shingles is a copy only
-    where it is the same but for case, white space and letters that look alike.
-
-    Args:
-        documents: The documents of one question, in order. Marks that they have already are
-            replaced.
-
-    Returns:
-        The same documents with ``duplicate_of``: the number of the first document of the group,
-        None for that document itself and for one without copies.
+    where it is the same but for case, white space and letters that look alike. Earlier marks are
+    replaced.
     """
     originals = _Originals()
     first = {document.number: originals.match(document) for document in documents}

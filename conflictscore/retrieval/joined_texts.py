@@ -75,10 +75,8 @@ def field_of(label: str) -> str | None:
 def parts_of(text: str, *, blank_lines: bool) -> list[Part]:
     """The documents that a tool joined into one text; the text alone where that cannot be told.
 
-    Args:
-        text: The text.
-        blank_lines: Whether paragraphs that stand for themselves may be documents: so they are
-            joined by LangChain's retriever tool, and by most search tools.
+    With ``blank_lines``, paragraphs that stand for themselves may be documents: so they are joined
+    by LangChain's retriever tool, and by most search tools.
     """
     for split in (_tagged, _ruled, _numbered, _labelled):
         if len(parts := [part for part in split(text) if part[0]]) > 1:

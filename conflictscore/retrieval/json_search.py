@@ -200,11 +200,7 @@ def _address(text: str) -> httpx2.URL | None:
 
 
 def _client(timeout: float) -> httpx2.Client:
-    """A client that respects the environment's proxies and certificates.
-
-    Raises:
-        ValueError, ImportError, OSError: A proxy or the certificates that it names cannot be used.
-    """
+    """A client with the environment's proxies and certificates, which may be unusable."""
     for scheme, proxy in getproxies().items():
         if scheme != "no" and not urlsplit(f"//{proxy.rpartition('//')[2]}").hostname:
             raise ValueError("the address of a proxy names no host")

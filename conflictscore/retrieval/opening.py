@@ -32,15 +32,13 @@ def open_retrieval(
     """The retriever that these settings describe, ready to be invoked.
 
     Args:
-        search: Where to search; see ``open_search``.
-        docs: A file or folder to search, or several, for ``corpus``.
-        top_k: The number of documents a question gets, at least 1.
-        read_pages: Whether to fetch the page behind each result and use its text in place of the
-            snippet.
-        passage_tokens: Tokens of a passage; a longer document is cut to its best. 0 leaves
-            documents whole.
-        passages: The most passages of a document that are kept, at least 1; they stay one document.
-        exclude_sites: Domains whose documents are left out, their subdomains too.
+        search: As for ``open_search``.
+        docs: Files and folders for ``corpus``.
+        top_k: Documents per question, at least 1.
+        read_pages: Use the text of the page behind each result in place of its snippet.
+        passage_tokens: Cut a longer document to its best passage; 0 leaves all whole.
+        passages: Passages kept of a document, at least 1; they stay one document.
+        exclude_sites: Domains to leave out, with their subdomains.
         references: A benchmark's questions with their reference answers; documents that hold both
             are left out.
 
@@ -83,14 +81,11 @@ def open_search(
     docs: Sequence[str] = (),
     top_k: int = 10,
 ) -> BaseRetriever:
-    """The retriever for this choice of searches, ready to be invoked.
+    """The retriever for a choice of searches, ready to be invoked.
 
-    Args:
-        spec: A name in ``PROVIDERS``, with ``searxng:URL`` and ``recorded:FILE``; or several,
-            separated by commas, of which the next one answers where one fails. None takes
-            ``corpus`` where there are docs, else the first of ``DEFAULT_ORDER`` that is configured.
-        docs: Files and folders to search, for ``corpus``.
-        top_k: The number of documents a question gets, at least 1.
+    ``spec`` is a name in ``PROVIDERS``, with ``searxng:URL`` and ``recorded:FILE``; or several,
+    separated by commas, of which the next one answers if one fails. None takes ``corpus`` if there
+    are docs, else the first of ``DEFAULT_ORDER`` that is configured.
 
     Raises:
         ConfigurationError: There is nothing to search; or a search's key, address or package is

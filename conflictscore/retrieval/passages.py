@@ -77,23 +77,14 @@ def cut_to_passages(
 ) -> list[Document]:
     """Keep the windows of each long document that fit the question best.
 
-    The windows of all the documents are ranked together, so that a word which is in all of them
-    counts for little. Of a document none of whose windows fits at all, the first is kept.
-
-    Args:
-        query: The question.
-        documents: What was retrieved for it.
-        tokens: The most tokens of a window; a document that fits in it stays as it is.
-        stride: The most tokens from the start of a window to the start of the next.
-        windows: The most windows of a document that are kept, at least 1.
+    The windows of all documents are ranked together, so that a word that is in all of them counts
+    for little. Of a document none of whose windows fits at all, the first is kept. Sizes are as for
+    :class:`PassageRetriever`.
 
     Returns:
         As many documents, in their order. The text of one that was cut is its windows in the
         text's order, with ``MARK`` between those that neither overlap nor touch; its metadata
-        tells ``passage``, which of its tokens these are, and ``document_tokens``, how many it has.
-
-    Raises:
-        InputError: ``tokens`` or ``stride`` is out of range.
+        has ``passage``, the range of tokens kept, and ``document_tokens``, how many it has.
     """
     cuts = [cut_windows(document.page_content, tokens, stride) for document in documents]
     if all(len(cut) == 1 for cut in cuts):

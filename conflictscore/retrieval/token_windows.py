@@ -78,17 +78,12 @@ def cut_windows(
     """Cut a text into windows that overlap; time grows with the text's length times size / stride.
 
     A window begins and ends where a sentence does, or else a word; where there is neither in the
-    last quarter of the way, it ends anywhere between two characters.
-
-    Args:
-        text: Any text; one that fits in a window is one window.
-        size: The most tokens of a window.
-        stride: The most tokens from the start of a window to the start of the next.
-        vocabulary: Whose tokens; by default they are counted as by `count_tokens`.
+    last quarter of the way, it ends anywhere between two characters. ``size`` and ``stride``, from
+    the start of a window to the start of the next, are at most so many tokens.
 
     Returns:
-        Windows in the order of the text, at least one, which together hold every character; one
-        that would lie within the one before it is left out.
+        At least one window, in the order of the text, which together hold every character; one that
+        would lie within the one before it is left out.
 
     Raises:
         InputError: The size or the stride is out of range.

@@ -58,21 +58,16 @@ _PROSE_WORDS = 40
 def documents_from_messages(
     messages: Sequence[BaseMessage], sources: Collection[str] | None = None
 ) -> tuple[Document, ...]:
-    """Number what tools returned in these messages, from 1 and in their order.
+    """Number the documents that tools returned in these messages, from 1 and in their order.
 
     A tool message gives the documents of its artifact: a LangChain ``Document``, a search result,
     or a list of such, however deep. Without such an artifact its text is read: content blocks one
     by one, JSON, and texts that a tool joined, by tags, numbers, rules, labelled fields or blank
-    lines. Where that cannot be told, one text is one document, named after the tool. What a failed
-    tool said is no document, nor is an empty list of results, or anything but text.
+    lines. Where that cannot be told, one text is one document, named after the tool. A failed
+    tool gives no document, nor does an empty list of results, or anything but text.
 
-    Args:
-        messages: Any messages; all but tool messages are passed over.
-        sources: Names of the tools whose results are evidence. By default those that are named
-            like a search, return documents, or return prose: a clock or a receipt is none.
-
-    Returns:
-        Each document once, with title, address and metadata as :func:`to_documents` reads them.
+    ``sources`` names the tools whose results are evidence. By default those that are named like a
+    search, return documents, or return prose: a clock or a receipt is none.
     """
     return to_documents(
         [

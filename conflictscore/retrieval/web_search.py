@@ -151,14 +151,9 @@ class WebSearchRetriever(TopKRetriever):
 
     @abstractmethod
     def ask(self, query: str, number: int, size: int) -> Page | Fault:
-        """One page of results, by one request; thread-safe.
+        """One page of results, numbered from 0, by one request; thread-safe.
 
         Every failure that is to be expected is returned, with texts that went through ``shown``.
-
-        Args:
-            query: The question, not empty.
-            number: The page's number, from 0.
-            size: The results of a page, from 1 to ``page_size``; the same for all of a search.
         """
 
     def search(self, query: str, k: int) -> list[Document]:
@@ -214,13 +209,7 @@ class WebSearchRetriever(TopKRetriever):
         return Fault(self.failed(message))
 
     def refused(self, status: int, reason: str, retry_after: str | None = None) -> Fault:
-        """Meaning of an HTTP status from 300 for the user.
-
-        Args:
-            status: The HTTP status.
-            reason: What the provider gives as the cause, as it came.
-            retry_after: The reply's Retry-After header.
-        """
+        """The fault behind an HTTP status from 300; ``reason`` is the provider's raw text."""
         said = f"{status}: {self.shown(reason)}" if reason.strip() else f"HTTP {status}"
         momentary = _MOMENTARY.search(reason) or not _QUOTA.search(reason)
         if status == 402 or (status == 429 and not momentary):

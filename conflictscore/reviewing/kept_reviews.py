@@ -57,12 +57,7 @@ class KeptReviews:
     """
 
     def __init__(self, runs: Path | None, store: Database | None = None) -> None:
-        """Read what is there.
-
-        Args:
-            runs: The service's file of runs, beside which the file of reviews lies; None keeps
-                them in memory, as the runs are.
-            store: A database in its place.
+        """Read the reviews beside the service's file of runs, or in the store; or start with none.
 
         Raises:
             InputError: The file of reviews cannot be read; names the line and the field.
@@ -129,14 +124,7 @@ class KeptReviews:
         return self._said[run_id][1] if run_id in self._said else {}
 
     def add(self, run_id: str, method: str, reviewer: str, said: Review, key: str) -> None:
-        """Keep a review.
-
-        Args:
-            run_id: The run.
-            method: How its answer was looked at again, as a benchmark names it.
-            reviewer: The name that they go by.
-            said: What they said.
-            key: The name of the key that it came with.
+        """Store a review of a run's second look, with the name of the key that it came with.
 
         Raises:
             ConfigurationError: The file or the store does not take it; the review is not kept.
@@ -166,11 +154,7 @@ class KeptReviews:
 
 
 def counts(runs: Sequence[ListedRun], reviews: KeptReviews) -> dict[str, Any]:
-    """Summary of the reviews, as JSON.
-
-    Args:
-        runs: The runs that are counted.
-        reviews: All reviews; those of other runs are passed over.
+    """Summary of the reviews of these runs, as JSON.
 
     Returns:
         ``runs``, ``reviewed``, ``reviewers``, and for flips and for unchanged answers a table as a
@@ -202,12 +186,7 @@ def _table(what: str, said: Sequence[Mapping[str, Review]]) -> dict[str, Any]:
 
 
 def exported(to: str, entries: Iterable[Mapping[str, Any]], reviews: KeptReviews) -> bytes:
-    """A file of runs with their reviews.
-
-    Args:
-        to: One of ``EXPORTS``.
-        entries: The runs, as the service keeps them, oldest first.
-        reviews: The reviews of these and of other runs.
+    """A file of runs, oldest first, with their reviews; ``to`` is one of ``EXPORTS``.
 
     Raises:
         ConfigurationError: Parquet is asked for, and pyarrow is not installed.

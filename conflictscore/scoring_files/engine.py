@@ -82,11 +82,9 @@ class RowScorer:
             context.cache.write_at_once()
 
     async def run(self, rows: Iterator[Row], on_result: OnResult) -> None:
-        """Score all rows.
+        """Score all rows, consumed lazily: there may be millions.
 
-        Args:
-            rows: Consumed lazily, only as many as are in flight: there may be millions.
-            on_result: Called once a row, as soon as it is scored, in the caller's thread.
+        ``on_result`` is called once a row, as soon as it is scored, in the caller's thread.
 
         Raises:
             ConfigurationError: A setting is wrong, so no row can be scored.
@@ -128,11 +126,7 @@ async def score_row(context: RunContext, row: Row) -> Result:
 
 
 async def score_answer(context: RunContext, state: RagState) -> RagState | str:
-    """Score an answer.
-
-    Args:
-        context: Models, labeler and settings.
-        state: The answer and its documents, as in ``ScorerInput``.
+    """Score an answer with its documents (``ScorerInput``).
 
     Returns:
         The scoring graph's final state, or the reason why the answer has no scores.

@@ -69,10 +69,6 @@ class Summary:
 def open_source(path: Path, columns: Columns | None = None) -> Source:
     """Open an input by its suffix: ``.jsonl``, ``.csv`` or ``.parquet``.
 
-    Args:
-        path: The file.
-        columns: The fields of a row that are scored.
-
     Raises:
         InputError: It has another suffix, or cannot be read.
         ConfigurationError: It is Parquet, and pyarrow is not installed.

@@ -123,15 +123,10 @@ def _plain(value: Any) -> Any:
 
 
 def write_parquet(source: ParquetRows, outcomes: Iterator[Outcome], file: IO[bytes]) -> None:
-    """Write the input's columns, with their types, and one more.
+    """Write the input's columns with their types, and one more from the outcome of each row.
 
     That is a struct of ``row``, ``error``, ``cs_c``, ``cs_r``, ``coverage``, ``notes``, and
     ``report``, which is JSON text.
-
-    Args:
-        source: The input.
-        outcomes: One for each of its rows, in order.
-        file: Where to write.
 
     Raises:
         InputError: The input can no longer be read.

@@ -79,15 +79,13 @@ CATALOG: dict[str, Weights] = {weights.name: weights for weights in (DEFAULT, _S
 
 
 def resolve(spec: str) -> Weights | Path:
-    """Meaning of the part of a model spec after ``local:``.
+    """The model that the part of a spec after ``local:`` means: the default, a name, or a path.
 
-    Args:
-        spec: Empty for the default, a name of the catalog, or the path of a GGUF file; a path is
-            what has a separator in it or ends in ``.gguf``.
+    A path has a separator in it or ends in ``.gguf``.
 
     Raises:
         InputError: There is no file at the path.
-        ConfigurationError: The name is not known.
+        ConfigurationError: The name is unknown.
     """
     if not spec:
         return DEFAULT

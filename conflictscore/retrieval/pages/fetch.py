@@ -97,9 +97,6 @@ class PageFetcher:
     address is asked. robots.txt speaks to crawlers and is not read: each page here is one that a
     person's own search found.
 
-    Args:
-        settings: Limits of a fetch, and the addresses it may reach.
-
     Raises:
         ConfigurationError: SSL_CERT_FILE or SSL_CERT_DIR is wrong.
     """
@@ -198,11 +195,7 @@ class PageFetcher:
 
 
 def _authorities() -> ssl.SSLContext:
-    """The certificate authorities that are trusted.
-
-    Raises:
-        ConfigurationError: The environment names a file or folder that holds none.
-    """
+    """The trusted certificate authorities; ConfigurationError if the environment names none."""
     try:
         return _read_authorities(*(os.environ.get(name) for name in _AUTHORITIES))
     except OSError as error:
@@ -218,11 +211,7 @@ def _read_authorities(*_named: str | None) -> ssl.SSLContext:
 
 
 def _checked(address: str, base: httpx.URL | None = None) -> httpx.URL:
-    """An address that may be asked, relative to the one that leads to it.
-
-    Raises:
-        PageError: It may not be asked.
-    """
+    """An address that may be asked, relative to the one that leads to it; PageError otherwise."""
     how = "redirects to" if base else "has"
     try:
         url = base.join(address) if base else httpx.URL(address)
@@ -239,11 +228,7 @@ def _checked(address: str, base: httpx.URL | None = None) -> httpx.URL:
 
 
 def _content_type(header: str) -> str:
-    """The media type.
-
-    Raises:
-        PageError: It is none of those that are read.
-    """
+    """The media type; PageError if it is not one that is read."""
     found = re.split("[;,]", header, maxsplit=1)[0].strip().lower()[:_LONGEST_TYPE]
     if not _TYPE.fullmatch(found):
         raise PageError("does not say what type it is")
@@ -275,14 +260,8 @@ def admitted(address: Address, allowed: Sequence[Network] = ()) -> bool:
 async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> list[str]:
     """The IP addresses to connect to, in the system's order of preference; at least one.
 
-    Args:
-        host: A name or IP address, in whatever form the system understands, such as ``127.1``.
-        port: The port that will be connected to.
-        allowed: Networks that are reached although they are not public.
-
-    Raises:
-        PageError: The name is unknown, or one of its addresses may not be reached: a name that
-            is both inside and outside is not to be trusted.
+    A name is refused if any of its addresses is: one that is both inside and outside is not to be
+    trusted. ``host`` may be in whatever form the system understands, such as ``127.1``.
     """
     try:
         found = await in_thread(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
@@ -295,16 +274,9 @@ async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> lis
 
 
 class Body:
-    """Body of a response, as it arrives, decompressed and no longer than the limit.
+    """Body of a response, as it arrives, decompressed: at most ``limit`` bytes, here and as sent.
 
-    A kilobyte on the wire may stand for a gigabyte.
-
-    Args:
-        encoding: The Content-Encoding header.
-        limit: The most bytes that are kept, on the wire and decompressed; at least 1.
-
-    Raises:
-        PageError: The encoding is none of those that were offered.
+    A kilobyte on the wire may stand for a gigabyte. PageError if the encoding was not offered.
     """
 
     def __init__(self, encoding: str, limit: int) -> None:

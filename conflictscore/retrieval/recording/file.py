@@ -113,17 +113,11 @@ class RecordingWriter:
     """
 
     def __init__(self, path: str | Path, settings: SearchSettings) -> None:
-        """Open the file, and create it if there is none.
-
-        Half a line that a kill left at its end is cut off.
-
-        Args:
-            path: The file.
-            settings: How the questions will be asked; those in the file have to be the same.
+        """Open or create the file; half a line that a kill left at its end is cut off.
 
         Raises:
-            InputError: The file cannot be written, another command writes to it, it holds
-                something else than a sound recording, or was recorded with other settings.
+            InputError: The file cannot be written, another command writes to it, it is not a sound
+                recording, or was recorded with other settings.
         """
         self._file = RecordFile(
             Path(path), is_half=_is_half, kept="the questions recorded so far", sync_each=True

@@ -162,11 +162,7 @@ def encoded(recording: Recording) -> bytes:
 
 
 def decoded(line: bytes, where: str) -> Recording:
-    """The recording in a line of the file.
-
-    Args:
-        line: The line, with or without its line end.
-        where: What errors call it, such as ``"FILE, line 3"``.
+    """The recording in a line of the file, which errors call ``where``.
 
     Raises:
         InputError: It is not a recording, was changed, or has a newer format; names the field.

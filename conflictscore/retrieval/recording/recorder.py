@@ -91,17 +91,17 @@ async def record_questions(
     concurrency: int = 2,
     on_progress: OnReport = lambda report: None,
 ) -> RecordingReport:
-    """Record what the retriever finds for each question that the file does not hold yet.
+    """Record the retriever's results for each question that the file does not hold yet.
 
-    A question that fails is not recorded and not asked again in this run. Where the quota is used
-    up or the search keeps failing, the run ends early; the report says so. When cancelled,
-    as by Ctrl-C, no further question is asked, and those in flight are waited for and recorded.
+    A question that fails is not recorded and not asked again in this run. If the quota is used up
+    or the search keeps failing, the run ends early; the report says so. When cancelled, as by
+    Ctrl-C, no further question is asked, and those in flight are awaited and recorded.
 
     Args:
-        questions: What to ask; a repeated question is asked once.
-        retriever: What is asked; its documents are recorded whole.
+        questions: A repeated question is asked once.
+        retriever: Its documents are recorded whole.
         out: The file; it is created if there is none.
-        search: The retriever's name, as ``--search`` would give it; passwords in it are left out.
+        search: The retriever's name, as in ``--search``; passwords in it are left out.
         parameters: How the questions are asked, as single values and lists of texts, without a
             secret; ``top_k`` is the number of documents asked for.
         concurrency: The most questions in flight, at least 1.
