@@ -5,10 +5,11 @@ import os
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar, copy_context
-from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from functools import partial, wraps
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from conflictscore.errors import BudgetError, ConflictScoreError, ProviderError
 
@@ -17,6 +18,7 @@ __all__ = [
     "deadline",
     "in_thread",
     "in_time",
+    "off_loop",
     "on_event_loop",
     "thread_callback",
     "together",
@@ -26,6 +28,7 @@ __all__ = [
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 Out = TypeVar("Out")
+P = ParamSpec("P")
 
 
 def usable_cores() -> int:
@@ -59,6 +62,23 @@ async def in_thread(work: Callable[[], Out]) -> Out:
 
     threading.Thread(target=run, name="conflictscore call", daemon=True).start()
     return await done
+
+
+def off_loop(function: Callable[P, Out]) -> Callable[P, Out]:
+    """Have a function that blocks run in another thread where the caller's runs an event loop.
+
+    For synchronous entry points that open files. Their caller waits either way, but hosts such as
+    ``langgraph dev`` refuse any file that is touched in the thread of their event loop.
+    """
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> Out:
+        if not on_event_loop():
+            return function(*args, **kwargs)
+        with ThreadPoolExecutor(1, "conflictscore opening") as threads:
+            return threads.submit(copy_context().run, partial(function, *args, **kwargs)).result()
+
+    return called
 
 
 def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[], None]:

@@ -31,10 +31,12 @@ from conflictscore.models.spec import (
     require_effort,
 )
 from conflictscore.nodes.state import RunContext
+from conflictscore.retrieval.domains import load_suffixes
 from conflictscore.retrieval.opening import open_retrieval
 from conflictscore.retrieval.providers import PROVIDERS, configured_search
 from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
+from conflictscore.threads import off_loop
 from conflictscore.tokens import load_vocabularies
 
 __all__ = [
@@ -155,6 +157,7 @@ def run_context(
     return open_run(model, retriever, chosen, **models)
 
 
+@off_loop
 def open_run(
     model: Model | None,
     retriever: BaseRetriever | None,
@@ -230,6 +233,8 @@ def open_run(
     if effort_needed:
         require_effort(reasoning_effort, generator, decomposer)
     load_vocabularies(generator.name, decomposer.name)
+    if settings.trust or settings.duplicates == "domain":
+        load_suffixes()
     return RunContext(
         generator=generator,
         decomposer=decomposer,

@@ -15,7 +15,7 @@ import ssl
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -39,6 +39,7 @@ from conflictscore.models.bounds import MOST_REPLY_BYTES, too_long
 from conflictscore.models.calls import single_flight
 from conflictscore.models.clients import EndpointChat, completes
 from conflictscore.models.usage import UsageMeter, cost_of
+from conflictscore.threads import in_thread
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession, ClientTimeout
@@ -69,10 +70,7 @@ class _Request(NamedTuple):
     shapes: dict[str, dict[str, Any]]
     """A message of each type, whose ``content`` is to be replaced."""
     timeout: "ClientTimeout"
-
-    @property
-    def is_secure(self) -> bool:
-        return self.composed.url.scheme == "https"
+    tls: ssl.SSLContext | Literal[True]
 
     def filled(self, messages: Sequence[BaseMessage]) -> bytes:
         said = [self.shapes[message.type] | {"content": message.content} for message in messages]
@@ -165,6 +163,7 @@ class DirectPath:
         body = json.loads(request.content)
         limits = request.extensions["timeout"]
         silence = limits["read"]
+        trusted = partial(_tls, *map(os.environ.get, _TRUST))
         return _Request(
             request,
             str(request.url.copy_with(username=None, password=None)),
@@ -177,6 +176,7 @@ class DirectPath:
                 sock_connect=limits["connect"],
                 sock_read=silence,
             ),
+            await in_thread(trusted) if request.url.scheme == "https" else True,
         )
 
     def _over(self, transport: "_Kept") -> ChatOpenAI:
@@ -199,7 +199,7 @@ class DirectPath:
                 headers=request.headers,
                 timeout=request.timeout,
                 proxy=self._proxy,
-                ssl=_tls(*map(os.environ.get, _TRUST)) if request.is_secure else True,
+                ssl=request.tls,
             ) as response:
                 said = bytearray()
                 async for part in response.content.iter_any():

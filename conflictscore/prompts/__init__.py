@@ -11,7 +11,7 @@ loop are in a folder of this package for each set, and those of a benchmark in i
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -60,11 +60,14 @@ class PromptSet:
             ConfigurationError: No such set or folder, an unknown template name, a placeholder that
                 is missing or unknown, or a file that is not UTF-8; the line names the file.
         """
-        texts, overrides = dict(_shipped(name)), dict[str, str]()
+        if name not in _SHIPPED:
+            known = ", ".join(PROMPT_SETS)
+            raise ConfigurationError(f"no prompt set named {name!r}; there are {known}")
+        texts, overrides = _SHIPPED[name], dict[str, str]()
         if folder is not None:
             overrides = _read_folder(Path(folder), texts)
             name = f"{name}+{Path(folder).name}"
-        return cls(texts | overrides, name=name, overridden=overrides)
+        return cls({**texts, **overrides}, name=name, overridden=overrides)
 
     @classmethod
     def open(cls, given: "PromptSet | str | Path | None", *, base: str = "default") -> "PromptSet":
@@ -175,13 +178,9 @@ def _attribute(text: str) -> str:
     return folded[:_ATTRIBUTE_CHARS]
 
 
-@cache
-def _shipped(name: str) -> Mapping[str, str]:
+def _read_shipped(name: str) -> Mapping[str, str]:
     """The templates of a named set, and of all benchmarks."""
     package = resources.files("conflictscore")
-    if name not in PROMPT_SETS:
-        known = ", ".join(PROMPT_SETS)
-        raise ConfigurationError(f"no prompt set named {name!r}; there are {known}")
     sets = [package / "prompts" / one for one in dict.fromkeys((PROMPT_SETS[0], name))]
     benchmarks = [one / "prompts" for one in (package / "benchmarks").iterdir()]
     return {
@@ -191,6 +190,10 @@ def _shipped(name: str) -> Mapping[str, str]:
         for file in folder.iterdir()
         if file.name.endswith(".txt")
     }
+
+
+# Read with the module (3 ms): the first set to be loaded may be loaded on an event loop.
+_SHIPPED = {name: _read_shipped(name) for name in PROMPT_SETS}
 
 
 def _read_folder(folder: Path, shipped: Mapping[str, str]) -> dict[str, str]:

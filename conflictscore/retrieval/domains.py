@@ -18,7 +18,7 @@ from conflictscore.records import Document
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
-__all__ = ["host_of", "registrable_domain", "voices"]
+__all__ = ["host_of", "load_suffixes", "registrable_domain", "voices"]
 
 
 def registrable_domain(url: str) -> str | None:
@@ -32,7 +32,7 @@ def registrable_domain(url: str) -> str | None:
     host = host_of(url)
     if host is None or not _is_name(host):
         return host
-    return _suffixes().privatesuffix(host) or host
+    return load_suffixes().privatesuffix(host) or host
 
 
 def host_of(url: str) -> str | None:
@@ -92,7 +92,8 @@ def _is_name(host: str) -> bool:
 
 
 @cache
-def _suffixes() -> "PublicSuffixList":
+def load_suffixes() -> "PublicSuffixList":
+    """Read the public suffix list from disk, so that no later question reads a file."""
     from publicsuffixlist import PublicSuffixList
 
     return PublicSuffixList(only_icann=True)

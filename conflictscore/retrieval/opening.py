@@ -10,6 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configured_search
+from conflictscore.threads import off_loop
 
 __all__ = ["PASSAGE_TOKENS", "described", "open_retrieval", "open_search"]
 
@@ -18,6 +19,7 @@ PASSAGE_TOKENS = 512
 """The default length of a passage."""
 
 
+@off_loop
 def open_retrieval(
     search: str | None = None,
     *,

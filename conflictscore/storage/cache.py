@@ -22,7 +22,7 @@ from platformdirs import user_cache_path
 from conflictscore.errors import ConfigurationError
 from conflictscore.storage import STORE
 from conflictscore.storage.private_files import DATABASE_FAILURES, connect, private_folder
-from conflictscore.threads import in_thread, on_event_loop
+from conflictscore.threads import in_thread, off_loop, on_event_loop
 
 __all__ = [
     "CacheEngine",
@@ -82,7 +82,8 @@ class ContentCache:
             ConfigurationError: The file may not be written, or is not an SQLite database. A full
                 disk only gives a warning.
         """
-        self._engine = SQLiteEngine(Path(where)) if isinstance(where, str | Path) else where
+        opened = off_loop(SQLiteEngine)
+        self._engine = opened(Path(where)) if isinstance(where, str | Path) else where
         self._warned = False
         self._behind = True
         self._unwritten: dict[str, str] = {}

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from importlib.util import find_spec
 from typing import Annotated, Any, Self
 
@@ -19,6 +20,7 @@ from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.documents import URL_KEYS
 from conflictscore.retrieval.pages.page import FetchSettings, PageError, PageText
 from conflictscore.retrieval.search_notes import note
+from conflictscore.threads import in_thread
 
 __all__ = ["PageReadingRetriever"]
 
@@ -112,7 +114,7 @@ class PageReadingRetriever(WrappingRetriever):
         try:
             async with (
                 asyncio.timeout(self.deadline),
-                PageFetcher(self.settings) as fetcher,
+                await in_thread(partial(PageFetcher, self.settings)) as fetcher,
                 asyncio.TaskGroup() as tasks,
             ):
                 for url in urls:
