@@ -1,6 +1,6 @@
 """Pairs that people labelled, and the replies about them that were stored."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from conflictscore.benchmarks.conflict_detection.detect import content_of
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.errors import InputError
+from conflictscore.labelers.nli.model import NliModel, TokenPair
 from conflictscore.records import Label
+from conflictscore.storage.cache import ContentCache, content_key
 from measurements.judge_replies import Reply
 from training.pairs import LABELS
 
-__all__ = ["Numbers", "Pairs", "asked_of", "kept_replies"]
+__all__ = ["KeptNliModel", "Numbers", "Pairs", "asked_of", "kept_replies"]
 
 Numbers = NDArray[Any]
 
@@ -77,3 +79,27 @@ def asked_of(logprobs: Numbers) -> Numbers:
     """Whether the judge was asked about each pair."""
     found: Numbers = np.isfinite(logprobs[:, 0])
     return found
+
+
+class KeptNliModel(NliModel):
+    """An NLI model whose outputs for each window are kept, so that any rule on them costs nothing.
+
+    Verdicts would not do: they hold what the rule of their day made of all windows.
+    """
+
+    def __init__(self, folder: Path, cache: ContentCache) -> None:
+        """Load the model; outputs are kept by its digest and the tokens of the pair."""
+        super().__init__(folder)
+        self._cache = cache
+
+    def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
+        """As of :class:`~conflictscore.labelers.nli.model.NliModel`."""
+        if not hasattr(self, "_cache"):  # while it is tried out
+            return super().logits(pairs)
+        keys = [content_key({"logits": self.sha256, "ids": pair.ids}) for pair in pairs]
+        known = self._cache.find(keys)
+        missing = {key: p for key, p in zip(keys, pairs, strict=True) if key not in known}
+        for key, said in zip(missing, super().logits([*missing.values()]), strict=True):
+            known[key] = {label.value: value for label, value in said.items()}
+            self._cache.keep(key, known[key])
+        return [{Label(label): value for label, value in known[key].items()} for key in keys]

@@ -16,14 +16,23 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from conflictscore.labelers.nli.adapted import BLOCK, DATA_FILE, LEARNED, MPNET, aligned
+from conflictscore.labelers.nli.adapted import (
+    BLOCK,
+    DATA_FILE,
+    LEARNED,
+    MPNET,
+    AdaptedModel,
+    aligned,
+    summed,
+)
 from conflictscore.storage.fetching import fetch_with_bar, fetched
 from training.encoder_files import open_mpnet
 from training.export import write_config
 from training.graph import Writer, onnx_graph
+from training.unpacking import unpacked
 from training.weights import MPNET_FIRST_POSITION, Weights, from_mpnet, load
 
-__all__ = ["Narrow", "main", "narrowed", "write_adapted"]
+__all__ = ["Narrow", "main", "narrowed", "write_adapted", "write_single"]
 
 _OWN = ("q", "k", "v")
 _MOST = 127
@@ -172,6 +181,30 @@ def write_adapted(trained: Weights, archive: Path, folder: Path, *, rank: int) -
         left_out = max(left_out, float(rest))
     write_learned(trained, narrow, folder)
     return left_out
+
+
+def write_single(model: AdaptedModel, archive: Path, folder: Path) -> None:
+    """Write a model of which a part is fetched in single precision.
+
+    Args:
+        model: Fetched, and so with its matrices in 8 bits.
+        archive: What was fetched of it.
+        folder: Need not exist.
+    """
+    weights, pooling = unpacked(model.folder / "model.onnx")
+    tensors = open_mpnet(archive).tensors
+    with np.load(model.shipped / LEARNED) as learned:
+        for name, parts in json.loads(str(learned["order"])).items():
+            whole = summed(name, [tensors[part] for part in parts], learned)
+            weights |= (
+                {f"{name}.weight": whole}
+                if name.startswith("layer.")
+                else {name: whole[MPNET_FIRST_POSITION if name == "positions" else 0 :]}
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    onnx.save(onnx_graph(weights, pooling=pooling), folder / "model.onnx")
+    write_config(weights, folder)
+    (folder / "tokenizer.json").write_bytes((model.folder / "tokenizer.json").read_bytes())
 
 
 def write_learned(trained: Weights, narrow: Mapping[str, Narrow], folder: Path) -> int:

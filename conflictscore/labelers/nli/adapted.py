@@ -34,6 +34,7 @@ __all__ = [
     "float_tensors",
     "in_blocks",
     "limited",
+    "summed",
 ]
 
 BLOCK = 64
@@ -187,7 +188,7 @@ class AdaptedModel:
             found = float_tensors(np.memmap(tensors, np.uint8, "r"))
             with part.open("wb") as target:
                 for name, parts in json.loads(str(said["order"])).items():
-                    for array in in_blocks(_summed(name, [found[one] for one in parts], said)):
+                    for array in in_blocks(summed(name, [found[one] for one in parts], said)):
                         content = array.tobytes()
                         target.write(content + bytes(aligned(len(content)) - len(content)))
             part.replace(self.folder / DATA_FILE)
@@ -206,7 +207,7 @@ NLI_MPNET = AdaptedModel(
 )
 
 
-def _summed(
+def summed(
     name: str, parts: Sequence["NDArray[Any]"], learned: Mapping[str, "NDArray[Any]"]
 ) -> "NDArray[Any]":
     """A matrix of the checkpoint, whose rows may stand in parts, with what was learned of it."""
