@@ -40,9 +40,9 @@ PUBLIC = {
     """,
     "conflictscore.retrieval": """
         BraveRetriever ChainRetriever CorpusRetriever DdgsRetriever ExaRetriever Fault FetchSettings
-        Hit JsonSearchRetriever PROVIDERS Page PageReadingRetriever PassageRetriever
+        GoogleRetriever Hit JsonSearchRetriever PROVIDERS Page PageReadingRetriever PassageRetriever
         RecordedRetriever SearxngRetriever SerperRetriever TavilyRetriever TopKRetriever
-        WebSearchRetriever open_retrieval record_questions
+        VertexRetriever WebSearchRetriever open_retrieval record_questions
     """,
     "conflictscore.reviewing": "add_runs_page",
 }

@@ -91,7 +91,7 @@ def self_correct(
     """Decorate a function of a question and documents, so that it looks again where they disagree.
 
     ```python
-    @self_correct(retriever=SerperRetriever(), judge="openai:gpt-4.1-mini")
+    @self_correct(retriever=GoogleRetriever(), judge="openai:gpt-4.1-mini")
     def answer(question: str, documents: tuple[Document, ...]) -> str: ...
 
 

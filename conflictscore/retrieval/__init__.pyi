@@ -4,6 +4,7 @@ from .chain import ChainRetriever as ChainRetriever
 from .corpus import CorpusRetriever as CorpusRetriever
 from .ddgs import DdgsRetriever as DdgsRetriever
 from .exa import ExaRetriever as ExaRetriever
+from .google import GoogleRetriever as GoogleRetriever
 from .json_search import JsonSearchRetriever as JsonSearchRetriever
 from .opening import open_retrieval as open_retrieval
 from .pages.page import FetchSettings as FetchSettings
@@ -15,6 +16,7 @@ from .recording.replay import RecordedRetriever as RecordedRetriever
 from .searxng import SearxngRetriever as SearxngRetriever
 from .serper import SerperRetriever as SerperRetriever
 from .tavily import TavilyRetriever as TavilyRetriever
+from .vertex import VertexRetriever as VertexRetriever
 from .web_search import Fault as Fault
 from .web_search import Hit as Hit
 from .web_search import Page as Page

@@ -15,7 +15,7 @@ class Provider:
     Attributes:
         summary: What it searches, in a few words.
         retriever: Its class, as ``module:class`` with the module in ``conflictscore.retrieval``.
-        variables: The environment variables that it needs, any one of them.
+        variables: The environment variables that it needs; of those in one entry, any does.
         package: The optional package that it needs, as it is imported; empty where it needs none.
         argument: What follows its name after a colon, in capitals; empty where nothing does. It
             is required unless a variable can take its place.
@@ -24,7 +24,7 @@ class Provider:
 
     summary: str
     retriever: str
-    variables: tuple[str, ...] = ()
+    variables: tuple[tuple[str, ...], ...] = ()
     package: str = ""
     argument: str = ""
     option: str = ""
@@ -37,33 +37,45 @@ class Provider:
 
     @property
     def needs(self) -> str:
-        """Its variables in words, such as ``"A or B"``; empty where it needs none."""
-        return " or ".join(self.variables)
+        """Its variables in words, such as ``"A and B or C"``; empty where it needs none."""
+        return " and ".join(" or ".join(either) for either in self.variables)
 
     @property
     def configured(self) -> bool:
         """Whether its variables are set and its package is installed."""
-        known = not self.variables or any(os.environ.get(v, "").strip() for v in self.variables)
-        return known and (not self.package or importlib.util.find_spec(self.package) is not None)
+        return all(
+            any(os.environ.get(variable, "").strip() for variable in either)
+            for either in self.variables
+        ) and (not self.package or importlib.util.find_spec(self.package) is not None)
 
 
 PROVIDERS: Mapping[str, Provider] = {
     "serper": Provider(
-        "Google's results, by serper.dev", "serper:SerperRetriever", ("SERPER_API_KEY",)
+        "Google's results, by serper.dev", "serper:SerperRetriever", (("SERPER_API_KEY",),)
     ),
     "brave": Provider(
         "the Brave Search API",
         "brave:BraveRetriever",
-        ("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"),
+        (("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"),),
     ),
-    "tavily": Provider("the Tavily search API", "tavily:TavilyRetriever", ("TAVILY_API_KEY",)),
-    "exa": Provider("the Exa search API", "exa:ExaRetriever", ("EXA_API_KEY",)),
+    "tavily": Provider("the Tavily search API", "tavily:TavilyRetriever", (("TAVILY_API_KEY",),)),
+    "exa": Provider("the Exa search API", "exa:ExaRetriever", (("EXA_API_KEY",),)),
     "searxng": Provider(
         "a SearXNG server of your own, without a key",
         "searxng:SearxngRetriever",
-        ("SEARXNG_URL",),
+        (("SEARXNG_URL",),),
         argument="URL",
         option="endpoint",
+    ),
+    "vertex": Provider(
+        "the sites of a Vertex AI Search engine",
+        "vertex:VertexRetriever",
+        (("VERTEX_API_KEY", "GOOGLE_API_KEY"), ("VERTEX_SERVING_CONFIG",)),
+    ),
+    "google": Provider(
+        "Google's Custom Search JSON API, which ends on 2027-01-01",
+        "google:GoogleRetriever",
+        (("GOOGLE_API_KEY",), ("GOOGLE_CSE_ID",)),
     ),
     "ddgs": Provider(
         "public search pages, without a key and without a guarantee",
@@ -79,7 +91,7 @@ PROVIDERS: Mapping[str, Provider] = {
     ),
 }
 
-DEFAULT_ORDER = ("serper", "brave", "tavily", "exa", "searxng")
+DEFAULT_ORDER = ("serper", "brave", "tavily", "exa", "searxng", "vertex", "google")
 """The searches that are taken without being asked for, the first that is configured."""
 
 

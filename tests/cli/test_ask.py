@@ -242,7 +242,7 @@ def _line(result: Result) -> str:
         ),
         ([QUESTION], "--docs PATH"),
         ([QUESTION, "--docs", "DOCS", "--search", "altavista"], "altavista"),
-        ([QUESTION, "--search", "serper"], "SERPER_API_KEY"),
+        ([QUESTION, "--search", "google"], "GOOGLE_API_KEY"),
         ([QUESTION, "--docs", "DOCS", "--effort", "magic"], "'magic' is not one of"),
         ([QUESTION, "--docs", "DOCS", "--prompts", "nowhere"], "nowhere is not a folder"),
         ([QUESTION, "--docs", "DOCS", "--top-k", "0"], "--top-k"),

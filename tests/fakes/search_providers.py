@@ -9,7 +9,7 @@ with SearchServer(case.speak([case.found(1)])) as server:
 
 import html
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -18,11 +18,14 @@ from pydantic import SecretStr
 from conflictscore.retrieval.brave import BraveRetriever
 from conflictscore.retrieval.ddgs import DdgsRetriever
 from conflictscore.retrieval.exa import ExaRetriever
+from conflictscore.retrieval.google import GoogleRetriever
 from conflictscore.retrieval.json_search import JsonSearchRetriever
 from conflictscore.retrieval.searxng import SearxngRetriever
 from conflictscore.retrieval.serper import SerperRetriever
 from conflictscore.retrieval.tavily import TavilyRetriever
+from conflictscore.retrieval.vertex import VertexRetriever
 from conflictscore.retrieval.web_search import WebSearchRetriever
+from tests.fakes.google_search import google, google_error
 from tests.fakes.search_server import (
     Handler,
     Received,
@@ -36,7 +39,15 @@ from tests.fakes.search_server import (
     serper,
     serper_error,
 )
-from tests.fakes.search_services import exa, exa_error, tavily, tavily_error
+from tests.fakes.search_services import (
+    ENGINE,
+    exa,
+    exa_error,
+    tavily,
+    tavily_error,
+    vertex,
+    vertex_error,
+)
 
 __all__ = ["CASES", "KEY", "Case"]
 
@@ -54,6 +65,7 @@ class Case:
         error: Its reply that refuses a request, from a status, a message and headers.
         fields: What it calls a result's title, address, text and date.
         listed: Its reply, from what stands in the place of the list of results.
+        options: What the search needs beside a key and an endpoint.
     """
 
     search: type[WebSearchRetriever]
@@ -61,11 +73,22 @@ class Case:
     error: Callable[..., Reply]
     fields: tuple[str, str, str, str]
     listed: Callable[[Any], dict[str, Any]] = lambda results: {"query": "sky", "results": results}
+    options: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def speaks_json(self) -> bool:
-        """Whether the search is a request of our own, whose statuses ddgs keeps to itself."""
+        """Whether the search is an HTTP request of our own with a JSON reply."""
         return issubclass(self.search, JsonSearchRetriever)
+
+    @property
+    def has_statuses(self) -> bool:
+        """Whether the search learns of HTTP statuses; the library ddgs keeps them to itself."""
+        return self.search is not DdgsRetriever
+
+    @property
+    def requests_of_a_lost_connection(self) -> int:
+        """httplib2 by itself asks once more on a new connection where one was lost."""
+        return 2 if self.search is GoogleRetriever else 1
 
     def found(self, number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
         """A result with the title "Title 1" and the address https://site1.example/page."""
@@ -78,11 +101,16 @@ class Case:
         }
         if self.search is ExaRetriever:
             found[body] = [said]
+        if self.search is VertexRetriever:
+            found[body] = [{"snippet": said, "snippet_status": "SUCCESS"}]
         return found | fields
 
     def dated(self, number: int, date: str) -> dict[str, Any]:
         """A result whose page was published on this date."""
-        return self.found(number, **{self.fields[3]: date})
+        said: Any = date
+        if self.fields[3] == "pagemap":
+            said = {"metatags": [{"article:published_time": date}]}
+        return self.found(number, **{self.fields[3]: said})
 
     def searching(self, server: SearchServer, **options: Any) -> WebSearchRetriever:
         """The search, with the server in its provider's place."""
@@ -95,7 +123,7 @@ class Case:
         if self.search is SearxngRetriever:
             endpoint = endpoint.replace("//", f"//user:{quote(KEY, safe='')}@")
         common = {"endpoint": endpoint, "api_key": SecretStr(KEY), "backoff": 0.001}
-        return self.search(**{**common, **options})
+        return self.search(**{**common, **self.options, **options})
 
     @staticmethod
     def question(request: Received) -> str:
@@ -144,6 +172,21 @@ CASES = {
         lambda results=(), api_key=None: searxng(results),
         lambda status, text, **headers: json_reply({"error": text}, status, **headers),
         ("title", "url", "content", "publishedDate"),
+    ),
+    "vertex": Case(
+        VertexRetriever,
+        vertex,
+        lambda status, text, **headers: vertex_error(status, "SOME_NAME", text, **headers),
+        ("title", "link", "snippets", "pagemap"),
+        options={"serving_config": f"{ENGINE}/servingConfigs/default_search"},
+    ),
+    "google": Case(
+        GoogleRetriever,
+        google,
+        lambda status, text, **headers: google_error(status, text, **headers),
+        ("title", "link", "snippet", "pagemap"),
+        lambda items: {"items": items},
+        {"engine_id": "engine"},
     ),
     "ddgs": Case(
         DdgsRetriever,

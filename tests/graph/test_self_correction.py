@@ -28,9 +28,9 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
 from conflictscore.nodes.state import RagInput, RagState
 from conflictscore.records import Answer, Method
-from conflictscore.retrieval.serper import SerperRetriever
+from conflictscore.retrieval.google import GoogleRetriever
+from tests.fakes.google_search import GoogleSearchServer, result
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.fakes.search_server import SearchServer, serper
 from tests.world import DISAGREEING, PAPER, World, applied, scripted_model, sides
 
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
@@ -599,13 +599,18 @@ def test_the_reason_to_keep_a_new_choice_is_not_the_reason_for_it(
     assert change["reason"] == state["justification"] == reason
 
 
-def test_the_evidence_may_come_from_a_web_search(model: ChatOpenAI, world: World) -> None:
-    found = [{"link": d["url"], "title": d["title"], "snippet": d["text"]} for d in DISAGREEING]
-    with SearchServer(serper(found, api_key="serper-key")) as search:
-        web = SerperRetriever(api_key=SecretStr("serper-key"), endpoint=search.endpoint)
-        state = loop(model, retriever=web).invoke({"question": "When was the lamp lit?"})
+def test_the_evidence_may_come_from_google(model: ChatOpenAI, world: World) -> None:
+    found = [result(d["url"], d["title"], d["text"]) for d in DISAGREEING]
+    with GoogleSearchServer(found, api_key="google-key") as search:
+        with pytest.warns(DeprecationWarning, match="2027-01-01"):
+            google = GoogleRetriever(
+                api_key=SecretStr("google-key"),
+                engine_id="engine",
+                endpoint=search.endpoint,
+            )
+        state = loop(model, retriever=google).invoke({"question": "When was the lamp lit?"})
 
-    assert search.requests[0].json["q"] == "When was the lamp lit?"
+    assert search.requests[0].parameters["q"] == "When was the lamp lit?"
     assert [d["url"] for d in state["documents"]] == [d["url"] for d in DISAGREEING]
     assert state["flipped"]
-    assert "serper-key" not in json.dumps(state, default=repr)
+    assert "google-key" not in json.dumps(state, default=repr)

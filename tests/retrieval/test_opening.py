@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,14 @@ from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.brave import BraveRetriever
 from conflictscore.retrieval.chain import ChainRetriever
 from conflictscore.retrieval.corpus import CorpusRetriever
+from conflictscore.retrieval.google import GoogleRetriever
 from conflictscore.retrieval.opening import described, open_retrieval, open_search
 from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configured_search
 from conflictscore.retrieval.searxng import SearxngRetriever
 from conflictscore.retrieval.serper import SerperRetriever
 from conflictscore.retrieval.web_search import WebSearchRetriever
+
+pytestmark = pytest.mark.filterwarnings("ignore:Google's Custom Search API ends")
 
 
 @pytest.fixture
@@ -32,15 +36,16 @@ def docs(tmp_path: Path) -> str:
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for provider in PROVIDERS.values():
-        for variable in provider.variables:
-            monkeypatch.delenv(variable, raising=False)
+        for either in provider.variables:
+            for variable in either:
+                monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.fixture
 def all_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for provider in PROVIDERS.values():
-        for variable in provider.variables[:1]:
-            monkeypatch.setenv(variable, "http://localhost:8080")
+        for either in provider.variables:
+            monkeypatch.setenv(either[0], "http://localhost:8080")
 
 
 @pytest.mark.usefixtures("all_keys")
@@ -60,7 +65,7 @@ def test_every_search_in_the_list_exists_and_needs_what_the_list_says(name: str)
     assert issubclass(search, BaseRetriever)
     if issubclass(search, WebSearchRetriever):
         assert search.provider == name
-        assert search.key_variables in ((), provider.variables)
+        assert search.key_variables in ((), *provider.variables)
     assert getattr(search, "package", "") == provider.package
 
 
@@ -71,6 +76,7 @@ def test_every_search_in_the_list_exists_and_needs_what_the_list_says(name: str)
         ("serper", SerperRetriever),
         ("brave", BraveRetriever),
         ("searxng", SearxngRetriever),
+        ("google", GoogleRetriever),
     ],
 )
 def test_a_search_is_opened_by_its_name(name: str, kind: type[Any]) -> None:
@@ -102,11 +108,20 @@ def test_by_default_the_first_configured_search_is_taken(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name)  # all packages are there
     for later in DEFAULT_ORDER[DEFAULT_ORDER.index(name) :]:
-        monkeypatch.setenv(PROVIDERS[later].variables[-1], "http://localhost:8080")
+        for either in PROVIDERS[later].variables:
+            monkeypatch.setenv(either[-1], "http://localhost:8080")
     assert configured_search() == name
 
 
-def test_an_empty_key_makes_no_search_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_google_is_the_last_and_ddgs_never_the_default() -> None:
+    assert DEFAULT_ORDER[-1] == "google"
+    assert configured_search() is None
+
+
+def test_half_of_what_a_search_needs_does_not_make_it_the_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", "key")
     monkeypatch.setenv("SERPER_API_KEY", " ")
     assert configured_search() is None
 
@@ -121,15 +136,16 @@ def test_without_docs_and_keys_every_way_is_named() -> None:
     with pytest.raises(ConfigurationError) as caught:
         open_search()
     needed = [PROVIDERS[name].needs for name in DEFAULT_ORDER]
-    for word in ('docs="PATH"', 'search="ddgs"', *needed):
+    for word in ('docs="PATH"', 'search="ddgs"', "GOOGLE_API_KEY and GOOGLE_CSE_ID", *needed):
         assert word in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["serper", "brave", "searxng"])
+@pytest.mark.parametrize("name", ["serper", "brave", "searxng", "google"])
 def test_a_search_without_its_keys_is_a_matter_of_configuration(name: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         open_search(name)
-    assert PROVIDERS[name].variables[0] in str(caught.value)
+    for either in PROVIDERS[name].variables:
+        assert either[0] in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -161,16 +177,24 @@ def test_options_that_do_not_go_together_are_refused(docs: str, tmp_path: Path) 
         open_search(docs=[str(tmp_path / "empty")])
 
 
+@pytest.mark.usefixtures("all_keys")
+def test_the_warning_that_google_ends_points_at_who_opened_it() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        open_search("google")
+    assert [warning.filename for warning in caught] == [__file__]
+
+
 def test_help_names_every_search_and_what_it_needs() -> None:
     shown = " ".join(CliRunner().invoke(main, ["search", "--help"]).output.split())
     for name, provider in PROVIDERS.items():
         assert f" {provider.usage(name)} {provider.summary}" in shown
         assert provider.needs in shown
-    assert "serper, brave, tavily, exa, searxng[:URL], ddgs, corpus, recorded:FILE" in shown
+    assert "serper, brave, tavily, exa, searxng[:URL], vertex, google, ddgs, corpus, re" in shown
 
 
 def test_choosing_a_search_loads_no_search_library() -> None:
-    heavy = "{'bm25s', 'selectolax', 'tavily', 'exa_py', 'ddgs'}"
+    heavy = "{'googleapiclient', 'bm25s', 'selectolax', 'tavily', 'exa_py', 'ddgs'}"
     code = f"import sys, conflictscore.retrieval.opening; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

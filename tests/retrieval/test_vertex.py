@@ -1,0 +1,212 @@
+"""Vertex AI Search: what goes over the wire, and what is its own."""
+
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from conflictscore.errors import ConfigurationError, InputError, ProviderError
+from conflictscore.retrieval.vertex import VertexRetriever
+from tests.fakes.search_server import Reply, SearchServer, json_reply
+from tests.fakes.search_services import ENGINE, vertex, vertex_error
+
+KEY = "AIza-key"
+CONFIG = f"{ENGINE}/servingConfigs/default_search"
+
+PAGES: list[dict[str, Any]] = [
+    {
+        "title": f"Title {n}",
+        "htmlTitle": f"<b>Title</b> {n}",
+        "link": f"https://site{n}.example/page",
+        "displayLink": f"site{n}.example",
+        "snippets": [{"snippet": f"Snippet {n}.", "snippet_status": "SUCCESS"}],
+    }
+    for n in range(1, 81)
+]
+
+
+def searching(server: SearchServer, **options: Any) -> VertexRetriever:
+    common = {"api_key": KEY, "serving_config": CONFIG, "backoff": 0.001}
+    return VertexRetriever(**{**common, "endpoint": server.endpoint, **options})
+
+
+def test_the_request_is_one_that_search_lite_takes() -> None:
+    with SearchServer(vertex(PAGES)) as server:
+        searching(server, k=3).invoke("sky & sea = blau?")
+    (request,) = server.requests
+    assert (request.method, request.path) == ("POST", f"/v1/{CONFIG}:searchLite")
+    assert request.headers["x-goog-api-key"] == KEY
+    assert KEY not in request.target
+    assert request.json == {
+        "query": "sky & sea = blau?",
+        "pageSize": 3,
+        "offset": 0,
+        "contentSearchSpec": {"snippetSpec": {"returnSnippet": True}},
+    }
+
+
+def test_pages_hold_twenty_five_and_the_offset_counts_results() -> None:
+    with SearchServer(vertex(PAGES)) as server:
+        found = searching(server, k=60).invoke("sky")
+    assert [doc.metadata["title"] for doc in found] == [f"Title {n}" for n in range(1, 61)]
+    asked = [(page.json["pageSize"], page.json["offset"]) for page in server.requests]
+    assert asked == [(25, 0), (25, 25), (25, 50)]
+
+
+def test_the_page_without_a_next_one_is_the_last() -> None:
+    with SearchServer(vertex(PAGES[:25])) as server:
+        assert len(searching(server, k=60).invoke("sky")) == 25
+    assert len(server.requests) == 1
+
+
+def test_a_page_is_shown_by_its_snippets_and_its_date() -> None:
+    pages = [
+        {
+            **PAGES[0],
+            "snippets": [
+                {"snippet": "The <b>sky</b> is&nbsp;blue.", "htmlSnippet": "unused"},
+                {"snippet": "At noon.", "snippet_status": "SUCCESS"},
+            ],
+            "pagemap": {"metatags": [{"article:published_time": "2024-03-05"}]},
+        },
+        {
+            **PAGES[1],
+            "snippets": [
+                {
+                    "snippet": "No snippet is available for this page.",
+                    "snippet_status": "NO_SNIPPET_AVAILABLE",
+                }
+            ],
+        },
+        {"link": "https://c.example/"},
+    ]
+    with SearchServer(vertex(pages)) as server:
+        first, second, third = searching(server).invoke("sky")
+    assert first.page_content == "The sky is blue. [...] At noon."
+    assert first.metadata["date"] == "2024-03-05"
+    assert second.page_content == ""
+    assert "date" not in second.metadata
+    assert (third.page_content, third.metadata["title"]) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        [{}],
+        [{"document": {}}],
+        [{"document": {"derivedStructData": []}}],
+        [{"document": {"derivedStructData": {"snippets": "text"}}}],
+        [{"document": {"derivedStructData": {"snippets": [{}]}}}],
+        [{"document": {"derivedStructData": {"snippets": [{"snippet": 5}]}}}],
+    ],
+)
+def test_results_of_another_form_are_a_provider_error(results: Any) -> None:
+    with (
+        SearchServer(vertex(), always=json_reply({"results": results})) as server,
+        pytest.raises(ProviderError, match="form of search results"),
+    ):
+        searching(server).invoke("sky")
+
+
+def test_a_short_name_stands_for_the_engines_default_config() -> None:
+    with SearchServer(vertex(PAGES)) as server:
+        assert len(searching(server, serving_config=" p1/e1 ").invoke("sky")) == 10
+    assert server.requests[0].path == f"/v1/{CONFIG}:searchLite"
+
+
+def test_a_data_store_is_searched_like_an_engine() -> None:
+    store = CONFIG.replace("engines", "dataStores")
+    with (
+        SearchServer(vertex(PAGES)) as server,
+        pytest.raises(ConfigurationError, match=r"404: .*dataStores/e1.*VERTEX_SERVING_CONFIG"),
+    ):
+        searching(server, serving_config=store).invoke("sky")
+    assert server.requests[0].path == f"/v1/{store}:searchLite"
+
+
+@pytest.mark.parametrize(
+    ("location", "address"),
+    [
+        ("global", "https://discoveryengine.googleapis.com"),
+        ("eu", "https://eu-discoveryengine.googleapis.com"),
+    ],
+)
+def test_without_an_endpoint_googles_own_for_the_location_is_asked(
+    location: str, address: str
+) -> None:
+    config = CONFIG.replace("global", location)
+    retriever = VertexRetriever(api_key=SecretStr(KEY), serving_config=config)
+    assert retriever.request("sky", 0, 10)["url"] == f"{address}/v1/{config}:searchLite"
+
+
+@pytest.mark.parametrize(
+    "config", ["e1", "p1/", "p1/e1/x", "projects/p1/locations/global/engines/e1", CONFIG + "/x"]
+)
+def test_another_kind_of_name_is_refused_with_the_forms_there_are(config: str) -> None:
+    with pytest.raises(ConfigurationError, match="PROJECT/ENGINE or projects/PROJECT/locations/"):
+        VertexRetriever(api_key=SecretStr(KEY), serving_config=config)
+
+
+@pytest.mark.parametrize(
+    ("environment", "lacking"),
+    [
+        ({}, "not set: VERTEX_API_KEY or GOOGLE_API_KEY;"),
+        ({"GOOGLE_API_KEY": KEY}, "not set: VERTEX_SERVING_CONFIG;"),
+        ({"VERTEX_API_KEY": KEY, "VERTEX_SERVING_CONFIG": " "}, "not set: VERTEX_SERVING_CONFIG;"),
+    ],
+)
+def test_missing_settings_are_named_with_what_is_searched(
+    environment: dict[str, str], lacking: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("VERTEX_API_KEY", "GOOGLE_API_KEY", "VERTEX_SERVING_CONFIG"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigurationError, match=lacking) as caught:
+        VertexRetriever()
+    for word in ("PROJECT/ENGINE", "about 50 domains, and not the web", "--docs"):
+        assert word in str(caught.value)
+    assert KEY not in str(caught.value)
+
+
+def test_an_engine_that_is_no_website_search_is_told_the_limit() -> None:
+    refused = vertex_error(400, "FAILED_PRECONDITION", "Only public website search is supported.")
+    with (
+        SearchServer(vertex(), always=refused) as server,
+        pytest.raises(
+            ConfigurationError,
+            match=r"only an engine of public websites \(400: Only public.*VERTEX_SERVING_CONFIG",
+        ) as caught,
+    ):
+        searching(server).invoke("sky")
+    assert "about 50 domains, and not the web" in str(caught.value)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        vertex_error(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),
+        vertex_error(400, "INVALID_ARGUMENT", "API key expired. Please renew the API key."),
+        vertex_error(403, "PERMISSION_DENIED", "Requests to this API are blocked."),
+    ],
+)
+def test_a_refused_key_is_a_matter_of_configuration(fault: Reply) -> None:
+    with (
+        SearchServer(vertex(), always=fault) as server,
+        pytest.raises(
+            ConfigurationError, match=r"does not accept the key .*VERTEX_API_KEY or GOOGLE_API_KEY"
+        ),
+    ):
+        searching(server).invoke("sky")
+
+
+def test_any_other_invalid_request_names_the_config_and_the_question() -> None:
+    refused = vertex_error(400, "INVALID_ARGUMENT", "Request contains an invalid argument.")
+    with (
+        SearchServer(vertex(), always=refused) as server,
+        pytest.raises(
+            InputError, match=r"invalid argument\.: INVALID_ARGUMENT\): check VERTEX_SERVING_CONFIG"
+        ),
+    ):
+        searching(server).invoke("sky")
