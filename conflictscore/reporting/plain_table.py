@@ -41,6 +41,10 @@ def print_card(card: Card, console: Console) -> None:
         table = Table.grid(padding=(0, card.gap))
         if card.columns:
             table = plain_table(*card.columns, free_text=card.free_text)
+            cells = list(zip(card.columns, *card.rows, strict=True))
+            for column, texts in list(zip(table.columns, cells, strict=True))[1:]:
+                # a word or number that cannot wrap between words would be cut in its middle
+                column.no_wrap = not any(len(text.split()) > 1 for text in texts)
         for number, row in enumerate(card.rows):
             add_row(table, *row, style="dim" if number in card.faint else "")
         console.print(table)

@@ -11,6 +11,7 @@ from scipy.stats import norm, permutation_test
 from statsmodels.stats.power import TTestPower
 
 from conflictscore.benchmarks.harness.power import (
+    least_gain,
     mcnemar_power,
     questions_needed,
     questions_needed_graded,
@@ -50,6 +51,16 @@ def test_so_many_questions_reach_the_power_and_one_fewer_does_not(
     # Connor (1987), of the test without its exactness
     spread = norm.isf(0.025) * discordant**0.5 + norm.isf(0.2) * (discordant - gain**2) ** 0.5
     assert (spread / gain) ** 2 < n < 1.6 * (spread / gain) ** 2
+
+
+@given(st.integers(1, 900))
+@settings(max_examples=10)
+def test_the_least_gain_that_is_shown_takes_these_questions_and_no_fewer(questions: int) -> None:
+    gain = least_gain(questions)
+    if gain is None:
+        assert questions < 6
+    else:
+        assert questions_needed(gain, gain) in (questions, questions + 1)
 
 
 def test_what_no_number_of_questions_shows_has_none() -> None:

@@ -294,6 +294,12 @@ def test_80_columns_keep_the_name_of_every_method_on_one_line() -> None:
     assert row(out, "regenerated-rag", "ConflictScore")[:2] == ["regenerated-rag", "CS-C"]
 
 
+def test_80_columns_cut_no_word_of_a_header() -> None:
+    adjusted = tuple(p.model_copy(update={"p_holm": 0.999}) for p in figures().paired)
+    out = shown(figures(paired=adjusted), paper=PAPER, width=80)
+    assert re.search(r"method .* corrected +harmed +p +Holm +points", out)
+
+
 def test_a_run_without_any_question_ended_is_printed() -> None:
     empty = figures(
         ended=0,
