@@ -39,7 +39,7 @@ Examples:
     metavar="TEXT",
     help="One of two options to choose between; give it twice.",
 )
-@partial(with_search_options, exclude=False)
+@with_search_options
 @with_run_settings
 @partial(with_budget_options, tokens=False)
 @with_model_options

@@ -35,7 +35,7 @@ def with_bench_options(entry: "Entry", command: Any) -> Any:
         command = option(command)
     command = with_evidence_options(with_model_choice(command))
     if entry.searches:
-        command = with_search_options(with_passage_tokens(command), exclude=False)
+        command = with_search_options(with_passage_tokens(command))
     else:
         command = with_passage_tokens(command, tokens=0)
     if len(entry.forms) > 1:

@@ -106,8 +106,6 @@ def open_retriever(settings: Mapping[str, Any]) -> "BaseRetriever":
         top_k=settings["top_k"],
         read_pages=settings["read_pages"],
         passage_tokens=settings.get("passage_tokens", 0),
-        passages=settings.get("passages", 1),
-        exclude_sites=settings.get("exclude_sites", ()),
         references=settings.get("references"),
     )
 

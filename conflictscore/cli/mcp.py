@@ -63,7 +63,7 @@ In a client's configuration (name folders from the root: clients start it anywhe
 )
 @partial(with_address_options, port=_PORT)
 @with_runs_options
-@partial(with_search_options, exclude=False)
+@with_search_options
 @with_run_settings
 @partial(with_budget_options, tokens=False)
 @with_model_options

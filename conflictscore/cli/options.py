@@ -24,7 +24,6 @@ __all__ = [
     "with_model_choice",
     "with_model_options",
     "with_output_options",
-    "with_passage_options",
     "with_passage_tokens",
     "with_run_settings",
     "with_search_options",
@@ -176,14 +175,6 @@ _search_options = [
         help="Read the page behind each result, or its snippet if that fails (extra [fetch]).",
     ),
 ]
-_exclude_site = click.option(
-    "--exclude-site",
-    "exclude_sites",
-    multiple=True,
-    metavar="DOMAIN",
-    help="Leave out this domain and its subdomains. Repeatable.",
-)
-
 _reasoning_effort = click.option(
     "--reasoning-effort",
     type=click.Choice(["low", "medium", "high"]),
@@ -270,10 +261,9 @@ def with_output_options(command: Any) -> Any:
     return _with(_OUTPUT, _output_options, command)
 
 
-def with_search_options(command: Any, *, exclude: bool = True) -> Any:
-    """Add the options of a command that searches; ``exclude`` offers to leave out sites."""
-    options = [*_search_options, _exclude_site] if exclude else _search_options
-    return _with(_DOCUMENTS, options, command)
+def with_search_options(command: Any) -> Any:
+    """Add the options of a command that searches."""
+    return _with(_DOCUMENTS, _search_options, command)
 
 
 def with_passage_tokens(command: Any, *, tokens: int = 512) -> Any:
@@ -287,19 +277,6 @@ def with_passage_tokens(command: Any, *, tokens: int = 512) -> Any:
         help="Cut longer documents to their best passage of N tokens; 0 leaves them whole.",
     )
     return _with(_DOCUMENTS, [length], command)
-
-
-def with_passage_options(command: Any) -> Any:
-    """Add the options of a command that cuts documents to their best passages."""
-    count = click.option(
-        "--passages",
-        type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        metavar="N",
-        help="Keep at most N passages of a document; it stays one document.",
-    )
-    return with_passage_tokens(_with(_DOCUMENTS, [count], command))
 
 
 def with_settings(command: Any, *names: str) -> Any:

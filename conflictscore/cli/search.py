@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from conflictscore.cli.common import open_retriever, run_async
-from conflictscore.cli.options import with_passage_options, with_search_options
+from conflictscore.cli.options import with_search_options
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.retrieval.providers import PROVIDERS
 
@@ -36,7 +36,6 @@ Searches, and the variables they need:
 )
 @click.argument("question")
 @with_search_options
-@with_passage_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the full texts.")
 def search(question: str, as_json: bool, **settings: Any) -> None:
     """Show the documents that QUESTION would be answered from; no model is called."""

@@ -109,7 +109,7 @@ Then, with any OpenAI client:
     help="Seconds that a request may take.",
 )
 @with_runs_options
-@partial(with_search_options, exclude=False)
+@with_search_options
 @with_run_settings
 @with_model_options
 def serve(host: str, port: int, log_format: service_log.LogFormat, **options: Any) -> None:

@@ -27,8 +27,6 @@ def open_retrieval(
     top_k: int = 10,
     read_pages: bool = False,
     passage_tokens: int = PASSAGE_TOKENS,
-    passages: int = 1,
-    exclude_sites: Sequence[str] = (),
     references: Mapping[str, tuple[str, ...]] | None = None,
 ) -> BaseRetriever:
     """The retriever that these settings describe, ready to be invoked.
@@ -39,8 +37,6 @@ def open_retrieval(
         top_k: Documents per question, at least 1.
         read_pages: Use the text of the page behind each result in place of its snippet.
         passage_tokens: Cut a longer document to its best passage; 0 leaves all whole.
-        passages: Passages kept of a document, at least 1; they stay one document.
-        exclude_sites: Domains to leave out, with their subdomains.
         references: A benchmark's questions with their reference answers; documents that hold both
             are left out.
 
@@ -51,29 +47,20 @@ def open_retrieval(
     """
     if passage_tokens < 0:
         raise InputError(f"passage_tokens must be 0 or more, and is {passage_tokens}")
-    if not passage_tokens and passages != 1:
-        raise InputError("passages needs documents that are cut, and passage_tokens is 0")
     docs = [docs] if isinstance(docs, str) else docs
     retriever = open_search(search, docs=docs, top_k=top_k)
     if read_pages:
         from conflictscore.retrieval.pages.reader import PageReadingRetriever
 
         retriever = PageReadingRetriever(retriever=retriever, k=top_k)
-    if exclude_sites or references:
+    if references:
         from conflictscore.retrieval.excluding import ExcludingRetriever
 
-        retriever = ExcludingRetriever(
-            retriever=retriever, k=top_k, sites=tuple(exclude_sites), references=references or {}
-        )
+        retriever = ExcludingRetriever(retriever=retriever, k=top_k, references=references)
     if passage_tokens:
         from conflictscore.retrieval.passages import PassageRetriever
 
-        retriever = PassageRetriever(
-            retriever=retriever,
-            k=top_k,
-            tokens=passage_tokens,
-            windows=passages,
-        )
+        retriever = PassageRetriever(retriever=retriever, k=top_k, tokens=passage_tokens)
     return retriever
 
 

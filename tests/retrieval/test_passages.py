@@ -17,8 +17,7 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from conflictscore.errors import InputError
 from conflictscore.records import Document
 from conflictscore.retrieval.corpus import CorpusRetriever
-from conflictscore.retrieval.documents import to_documents
-from conflictscore.retrieval.passages import MARK, PassageRetriever
+from conflictscore.retrieval.passages import PassageRetriever
 from conflictscore.retrieval.ranking import BM25Ranker
 from conflictscore.tokens import count_tokens
 
@@ -99,13 +98,6 @@ def test_a_document_that_fits_stays_as_it_is() -> None:
     assert "passage" in long.metadata
 
 
-def test_passages_that_cover_a_document_are_that_document() -> None:
-    text = f"{NEEDLE} {FILLER[:250]} {NEEDLE}"
-    assert 64 < count_tokens(text).n < 128
-    assert passages(text, windows=9) == [Retrieved(text, metadata={"url": "u0"})]
-    assert passages(text)[0].page_content != text
-
-
 def test_a_document_with_nothing_of_the_question_keeps_how_it_begins() -> None:
     match, other = passages(f"{FILLER} {NEEDLE}", FILLER)
     assert NEEDLE in match.page_content
@@ -113,69 +105,16 @@ def test_a_document_with_nothing_of_the_question_keeps_how_it_begins() -> None:
     assert other.metadata["passage"].startswith("tokens 0–")
 
 
-@pytest.mark.parametrize("windows", [1, 3])
-def test_where_it_begins_with_white_space_that_is_no_passage(windows: int) -> None:
+def test_where_it_begins_with_white_space_that_is_no_passage() -> None:
     blank = " \n" * 20_000
-    (found,) = passages(f"{blank}{FILLER}", windows=windows)
+    (found,) = passages(f"{blank}{FILLER}")
     assert found.page_content.startswith("The committee met on day 0")
-
-
-def test_the_number_of_windows_is_a_setting() -> None:
-    text = f"{FILLER} {NEEDLE} {FILLER} The lighthouse lamp is red. {FILLER} {NEEDLE}!"
-    (one,), (two,), (many,) = (passages(text, windows=n, stride=64) for n in (1, 2, 9))
-    assert MARK not in one.page_content
-    assert two.page_content.count(MARK) == 1
-    assert many.page_content.count(MARK) == 2
-    first, second, third = many.page_content.split(MARK)
-    assert NEEDLE in first
-    assert "lamp is red" in second
-    assert f"{NEEDLE}!" in third
-    assert all(part in text and part == part.strip() for part in (first, second, third))
-    assert "on day 10 and" not in many.page_content
-    assert many.metadata["passage"].count("–") == 3
-    assert many.metadata["passage"].count(", ") == 2
-
-
-def test_windows_overlap_by_half_where_nothing_else_is_said() -> None:
-    texts = [f"{FILLER[: 100 * n]} {NEEDLE} {FILLER}" for n in range(1, 6)]
-    assert passages(*texts) == passages(*texts, stride=32)
-    assert passages(*texts) != passages(*texts, stride=64)
-
-
-def test_a_second_passage_is_another_place_of_the_text() -> None:
-    early, late = "The lamp was first lit in 1844.", "The lamp was first lit in 1845."
-    text = f"{FILLER} {early} {FILLER} {FILLER} {late} {FILLER}"
-    (found,) = passages(text, windows=2)
-    assert early in found.page_content
-    assert late in found.page_content
-    assert MARK in found.page_content
-
-
-def test_windows_that_overlap_or_touch_become_one_passage() -> None:
-    text = f"{FILLER} {NEEDLE} {FILLER}"
-    (found,) = passages(text, windows=2, stride=16)
-    assert MARK not in found.page_content
-    assert found.page_content in text
-    assert 64 < count_tokens(found.page_content).n < 128
-    assert found.metadata["passage"].count("–") == 1
-    sentence = "The lamp was lit. "
-    (touching,) = passages(sentence * 60, windows=2, stride=64)
-    assert MARK not in touching.page_content
-    assert touching.page_content in sentence * 60
 
 
 def test_a_word_that_stands_in_every_window_decides_nothing() -> None:
     lamps = "The lamp is a lamp and the lamp of lamps. " * 12
     (found, *_) = passages(f"{lamps} Lit in 1871. {lamps}", *[lamps] * 6)
     assert "Lit in 1871." in found.page_content
-
-
-def test_a_document_stays_one_witness() -> None:
-    text = f"{NEEDLE} {FILLER} {NEEDLE} {FILLER} {NEEDLE}"
-    documents = to_documents(passages(text, text + " Also.", windows=3))
-    assert [document.number for document in documents] == [1, 2]
-    assert "[…]" in documents[0].text
-    assert "passage" in documents[0].metadata
 
 
 # As a retriever
@@ -224,9 +163,6 @@ def test_notes_of_the_other_retriever_stay_visible(tmp_path: Path) -> None:
     ("setting", "said"),
     [
         ({"tokens": 8}, "at least 16 tokens long, not 8"),
-        ({"stride": 513}, "the stride of passages is 1 to their length, 512, and not 513"),
-        ({"stride": 0}, "not 0"),
-        ({"windows": 0}, "at least 1 passage, and windows is 0"),
         ({"k": 0}, "k is 0"),
     ],
 )

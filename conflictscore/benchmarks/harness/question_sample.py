@@ -16,7 +16,6 @@ from conflictscore.benchmarks.harness.records import Question
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.retrieval.passages import cut_to_passages
 from conflictscore.retrieval.recording.questions import question_key
-from conflictscore.retrieval.token_windows import check_size
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.definition import Benchmark
@@ -125,35 +124,15 @@ def _recording(retriever: Any) -> Any:
     return retriever
 
 
-def shortened(
-    benchmark: "Benchmark",
-    tokens: int,
-    *,
-    passages: int = 1,
-) -> "Benchmark":
-    """The benchmark with each question's long documents cut to what fits the question best.
+def shortened(benchmark: "Benchmark", tokens: int) -> "Benchmark":
+    """The benchmark with each long document cut to the passage that fits its question best.
 
-    Methods and judges then read the same passages.
-
-    Args:
-        benchmark: Its questions bring documents; one that brings none stays as it is.
-        tokens: The most tokens of a passage, at least 16; a document that fits stays whole.
-        passages: The most passages of a document that are kept, at least 1.
+    Methods and judges then read the same passages. A passage has at least 16 tokens.
     """
-    stride = tokens // 2
-    check_size(tokens, stride)
-    if passages < 1:
-        raise InputError(f"a document keeps at least 1 passage, and passages is {passages}")
 
     def cut(question: Question) -> Question:
         whole = [Document(document["text"]) for document in question.documents]
-        kept = cut_to_passages(
-            question.question,
-            whole,
-            tokens=tokens,
-            stride=stride,
-            windows=passages,
-        )
+        kept = cut_to_passages(question.question, whole, tokens)
         documents: list[dict[str, Any]] = [
             {**document, "text": passage.page_content}
             for document, passage in zip(question.documents, kept, strict=True)
