@@ -39,7 +39,7 @@ PUBLIC = {
         fit_documents from_chat_model open_model
     """,
     "conflictscore.retrieval": """
-        BraveRetriever ChainRetriever CorpusRetriever DdgsRetriever ExaRetriever Fault FetchSettings
+        BraveRetriever ChainRetriever CorpusRetriever DdgsRetriever Fault FetchSettings
         GoogleRetriever Hit JsonSearchRetriever PROVIDERS Page PageReadingRetriever PassageRetriever
         RecordedRetriever SearxngRetriever SerperRetriever TavilyRetriever TopKRetriever
         VertexRetriever WebSearchRetriever open_retrieval record_questions

@@ -9,17 +9,14 @@ set it sets no endpoint, no prompts and no file to write, unless ``--config`` na
 has agreed to this content once.
 """
 
-import hashlib
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
-from platformdirs import user_config_path
 
 from conflictscore.cli.options import SETTABLE
 from conflictscore.errors import ConfigurationError
@@ -83,7 +80,7 @@ def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> No
     merged = _by_set(merged) if _SET in options else merged
     wanted = {k: v for k, v in merged.items() if k in options and not isinstance(v, Mapping)}
     if given is None:
-        _require_consent(path, {k: v for k, v in wanted.items() if _redirects(options[k], k, v)})
+        _refuse_redirects(path, {k: v for k, v in wanted.items() if _redirects(options[k], k, v)})
     ctx.default_map = {
         str(options[key].name): _value(path, key, value, options[key], ctx)
         for key, value in wanted.items()
@@ -112,30 +109,13 @@ def _redirects(option: click.Option, key: str, value: Any) -> bool:
     return has_url or writes or key in ("out", "prompts")
 
 
-def _require_consent(path: Path, settings: Mapping[str, Any]) -> None:
-    """Ask once whether a file that was found may redirect calls while a key is set.
-
-    Raises:
-        ConfigurationError: The user refused, or nobody can be asked.
-    """
-    if not settings or not any(os.environ[k] for k in os.environ if _KEY_VARIABLE.search(k)):
-        return
-    agreed = user_config_path("conflictscore") / "agreed-config"
-    content = hashlib.sha256(f"{path.resolve()}\0".encode() + path.read_bytes()).hexdigest()
-    if agreed.exists() and content in agreed.read_text("utf-8").split():
-        return
-    shown = ", ".join(f"{key} = {value!r}" for key, value in settings.items())
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        asked = f"{path} in this folder sets {shown}. Use it while your API key is set?"
-        if click.confirm(asked, err=True):
-            agreed.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with agreed.open("a", encoding="utf-8") as file:
-                file.write(f"{content}\n")
-            return
-    raise ConfigurationError(
-        f"{path}: sets {', '.join(settings)}, which a file found in the working folder may not do"
-        f" while an API key is set; if you trust it, name it: --config {path}"
-    )
+def _refuse_redirects(path: Path, settings: Mapping[str, Any]) -> None:
+    """Refuse a file that was found and would redirect calls while a key is set."""
+    if settings and any(os.environ[k] for k in os.environ if _KEY_VARIABLE.search(k)):
+        raise ConfigurationError(
+            f"{path}: sets {', '.join(settings)}, which a file found in the working folder may not"
+            f" do while an API key is set; if you trust it, name it: --config {path}"
+        )
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -3,7 +3,6 @@ from .brave import BraveRetriever as BraveRetriever
 from .chain import ChainRetriever as ChainRetriever
 from .corpus import CorpusRetriever as CorpusRetriever
 from .ddgs import DdgsRetriever as DdgsRetriever
-from .exa import ExaRetriever as ExaRetriever
 from .google import GoogleRetriever as GoogleRetriever
 from .json_search import JsonSearchRetriever as JsonSearchRetriever
 from .opening import open_retrieval as open_retrieval

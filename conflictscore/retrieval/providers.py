@@ -59,7 +59,6 @@ PROVIDERS: Mapping[str, Provider] = {
         (("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"),),
     ),
     "tavily": Provider("the Tavily search API", "tavily:TavilyRetriever", (("TAVILY_API_KEY",),)),
-    "exa": Provider("the Exa search API", "exa:ExaRetriever", (("EXA_API_KEY",),)),
     "searxng": Provider(
         "a SearXNG server of your own, without a key",
         "searxng:SearxngRetriever",
@@ -91,7 +90,7 @@ PROVIDERS: Mapping[str, Provider] = {
     ),
 }
 
-DEFAULT_ORDER = ("serper", "brave", "tavily", "exa", "searxng", "vertex", "google")
+DEFAULT_ORDER = ("serper", "brave", "tavily", "searxng", "vertex", "google")
 """The searches that are taken without being asked for, the first that is configured."""
 
 

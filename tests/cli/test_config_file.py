@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 import pytest
@@ -110,9 +109,8 @@ def ask(*args: str) -> Result:
 
 
 @pytest.fixture
-def _with_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
-    monkeypatch.setattr(config_file, "user_config_path", lambda _: tmp_path / "config")
 
 
 @pytest.mark.usefixtures("_with_a_key")
@@ -137,35 +135,12 @@ def test_a_file_that_was_found_redirects_nothing_while_a_key_is_set(text: str) -
 
 
 @pytest.mark.usefixtures("_with_a_key")
-def test_harmless_settings_of_a_found_file_count_and_consent_is_asked_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_harmless_settings_of_a_found_file_count() -> None:
     Path("conflictscore.toml").write_text('docs = "notes"\ntop-k = 2\n')
     assert found() == 2
-    Path("conflictscore.toml").write_text('log = "run.jsonl"\nbase-url = "http://127.0.0.1:9/v1"')
-    asked: list[str] = []
-    monkeypatch.setattr(config_file, "sys", SimpleNamespace(stdin=_Terminal, stderr=_Terminal))
-
-    def agree(text: str, **_: object) -> bool:
-        asked.append(text)
-        return True
-
-    monkeypatch.setattr(click, "confirm", agree)
-    for _ in range(2):
-        assert "may not do" not in ask("--max-calls", "1").stderr
-    assert len(asked) == 1, "the second time it is known"
-    Path("conflictscore.toml").write_text('base-url = "http://127.0.0.1:10/v1"')
-    ask("--max-calls", "1")
-    assert len(asked) == 2, "a changed file is asked about again"
 
 
-class _Terminal:
-    @staticmethod
-    def isatty() -> bool:
-        return True
-
-
-def test_every_option_with_a_path_is_either_read_only_or_needs_consent() -> None:
+def test_every_option_with_a_path_is_either_read_only_or_named_by_its_user() -> None:
     paths = {
         name
         for _, command in config_file._commands(main)

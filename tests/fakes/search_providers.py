@@ -17,7 +17,6 @@ from pydantic import SecretStr
 
 from conflictscore.retrieval.brave import BraveRetriever
 from conflictscore.retrieval.ddgs import DdgsRetriever
-from conflictscore.retrieval.exa import ExaRetriever
 from conflictscore.retrieval.google import GoogleRetriever
 from conflictscore.retrieval.json_search import JsonSearchRetriever
 from conflictscore.retrieval.searxng import SearxngRetriever
@@ -41,8 +40,6 @@ from tests.fakes.search_server import (
 )
 from tests.fakes.search_services import (
     ENGINE,
-    exa,
-    exa_error,
     tavily,
     tavily_error,
     vertex,
@@ -99,8 +96,6 @@ class Case:
             url: f"https://site{number}.example/page",
             body: said,
         }
-        if self.search is ExaRetriever:
-            found[body] = [said]
         if self.search is VertexRetriever:
             found[body] = [{"snippet": said, "snippet_status": "SUCCESS"}]
         return found | fields
@@ -160,12 +155,6 @@ CASES = {
     ),
     "tavily": Case(
         TavilyRetriever, tavily, tavily_error, ("title", "url", "content", "published_date")
-    ),
-    "exa": Case(
-        ExaRetriever,
-        exa,
-        lambda status, text, **headers: exa_error(status, "SOME_TAG", text, **headers),
-        ("title", "url", "highlights", "publishedDate"),
     ),
     "searxng": Case(
         SearxngRetriever,

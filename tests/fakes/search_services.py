@@ -1,4 +1,4 @@
-"""What Tavily, Exa and Vertex AI Search say over HTTP, for ``SearchServer``.
+"""What Tavily and Vertex AI Search say over HTTP, for ``SearchServer``.
 
 ```python
 with SearchServer(tavily([{"url": "https://a.example/", "content": "It is blue."}])) as server:
@@ -13,8 +13,6 @@ from tests.fakes.search_server import Handler, Received, Reply, html_reply, json
 
 __all__ = [
     "ENGINE",
-    "exa",
-    "exa_error",
     "tavily",
     "tavily_error",
     "vertex",
@@ -55,35 +53,6 @@ def tavily(results: Found = (), *, api_key: str | None = None) -> Handler:
 
 def tavily_error(status: int, message: str, **headers: str) -> Reply:
     return json_reply({"detail": {"error": message}}, status, **headers)
-
-
-def exa(results: Found = (), *, api_key: str | None = None) -> Handler:
-    """Speaks as api.exa.ai; any other key than ``api_key`` is refused where that is given."""
-
-    def handle(request: Received) -> Reply:
-        if (request.method, request.path) != ("POST", "/search"):
-            return exa_error(404, "NOT_FOUND", "Not found")
-        if api_key is not None and request.headers.get("x-api-key") != api_key:
-            return exa_error(401, "INVALID_API_KEY", "Invalid API key")
-        asked = request.json
-        if not 1 <= asked["numResults"] <= 100:
-            return exa_error(400, "INVALID_NUM_RESULTS", "numResults must be at most 100")
-        found = [{"id": str(n), "author": None, **item} for n, item in enumerate(results)]
-        return json_reply(
-            {
-                "requestId": "r1",
-                "resolvedSearchType": "neural",
-                "results": found[: asked["numResults"]],
-                "searchTime": 700.1,
-                "costDollars": {"total": 0.007},
-            }
-        )
-
-    return handle
-
-
-def exa_error(status: int, tag: str, message: str, **headers: str) -> Reply:
-    return json_reply({"requestId": "r1", "error": message, "tag": tag}, status, **headers)
 
 
 def vertex(pages: Found = (), *, api_key: str | None = None) -> Handler:

@@ -190,7 +190,7 @@ def test_help_names_every_search_and_what_it_needs() -> None:
     for name, provider in PROVIDERS.items():
         assert f" {provider.usage(name)} {provider.summary}" in shown
         assert provider.needs in shown
-    assert "serper, brave, tavily, exa, searxng[:URL], vertex, google, ddgs, corpus, re" in shown
+    assert "serper, brave, tavily, searxng[:URL], vertex, google, ddgs, corpus, re" in shown
 
 
 def test_choosing_a_search_loads_no_search_library() -> None:
