@@ -203,8 +203,7 @@ def _open(
         if settings["exclude_benchmarks"]:
             retrieval["exclude_benchmarks"] = True
         retrieval["search"] = _searches(settings)
-        hashes, told = found_in(settings["search"], settings["docs"] or ())
-        retrieval |= told
+        hashes = found_in(settings["search"], settings["docs"] or ())
     loop, models = run_settings(settings, effort="paper", labeler=None)
     setup = Setup.open(
         decided,

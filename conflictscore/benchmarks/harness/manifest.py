@@ -15,7 +15,6 @@ from conflictscore.benchmarks.json_lines import fault_in_words
 from conflictscore.errors import InputError
 from conflictscore.records import Record
 from conflictscore.retrieval.document_files import files_of
-from conflictscore.retrieval.recording.file import RecordingIndex
 from conflictscore.storage import manifests as storage
 
 FORMAT: Final = 1
@@ -129,29 +128,14 @@ def sha256_of_tree(paths: Sequence[str | Path]) -> str:
     return digest.hexdigest()
 
 
-def found_in(
-    search: str | None, docs: Sequence[str | Path]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Manifest entries of the files that documents are found in.
-
-    Args:
-        search: As of ``--search``.
-        docs: As of ``--docs``.
-
-    Returns:
-        Their hashes by name, and ``adopted`` where a recording was changed by hand, with how many
-        of its questions were.
-    """
-    hashes, told = {}, {}
-    if docs:
-        hashes["docs"] = sha256_of_tree(docs)
+def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
+    """Hashes of the files that documents are found in, by name, for a manifest."""
+    hashes = {"docs": sha256_of_tree(docs)} if docs else {}
     for part in (search or "").split(","):
         kind, _, path = part.strip().partition(":")
         if kind == "recorded":
             hashes["recording"] = sha256_of_file(path)
-            if changed := RecordingIndex.of(path).adopted:
-                told["adopted"] = f"questions changed by hand: {changed}"
-    return hashes, told
+    return hashes
 
 
 def versions() -> dict[str, str]:

@@ -31,7 +31,6 @@ class RecordingIndex:
         path: The file.
         half: Bytes of half a line at the end, as a kill leaves it.
         settings: How the questions were asked, each way once.
-        adopted: How many questions were changed after they were recorded, and adopted.
     """
 
     def __init__(self, lines: RecordLines) -> None:
@@ -42,7 +41,6 @@ class RecordingIndex:
         """
         self.path = lines.path
         self._places: dict[str, _Place] = {}
-        self._adopted: set[str] = set()
         self.settings: list[SearchSettings] = []
         try:
             for line in lines:
@@ -61,11 +59,6 @@ class RecordingIndex:
     def questions(self) -> tuple[str, ...]:
         """The questions, as they were asked, each once."""
         return tuple(place.question for place in self._places.values())
-
-    @property
-    def adopted(self) -> int:
-        """See the class."""
-        return len(self._adopted)
 
     def __contains__(self, question: str) -> bool:
         return question_key(question) in self._places
@@ -100,7 +93,6 @@ class RecordingIndex:
         found = decoded(line.text, f"{self._shown}, line {line.number}")
         key = question_key(found.question)
         self._places[key] = _Place(found.question, line.number, line.start, len(line.text))
-        (self._adopted.discard if found.adopted is None else self._adopted.add)(key)
         if found.settings not in self.settings:
             self.settings.append(found.settings)
 

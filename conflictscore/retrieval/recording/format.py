@@ -14,16 +14,11 @@
    "text": "...",                                  what evidence is looked for in
    "text_from": "page",                            page or snippet, where pages were read
    "page_error": null, "fetched_at": "...",
-   "metadata": {},                                 what else the search knew, single values
-   "sha256": "..."}],                              of the text in UTF-8
- "adopted": "...",                                 of a changed line, by earlier versions
- "sha256": "..."}                                  of the line
+   "metadata": {}}]}                               what else the search knew, single values
 ```
 
-What a search did not say is null. The line's ``sha256`` is that of the line without it, as JSON
-with sorted keys, no white space and no escapes but those that JSON demands, in UTF-8. A line or a
-text that does not match its hash was damaged or changed, and is refused. Earlier versions let users
-adopt a line that they had changed on purpose: it has new hashes, and says so.
+What a search did not say is null. Earlier versions wrote hashes (``sha256``) and ``adopted`` too,
+which are read and mean nothing here: a run's manifest has the hash of the whole file.
 
 Of several lines with the same question, the last one counts.
 
@@ -32,7 +27,6 @@ the way back it returns there. What no JSON can hold is changed on the way: meta
 single finite value is left out, and a lone surrogate becomes U+FFFD, as ``to_documents`` does.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from datetime import datetime
@@ -45,8 +39,6 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
-    ValidationInfo,
-    field_validator,
 )
 
 from conflictscore.errors import InputError
@@ -80,6 +72,10 @@ _TEXTS: Mapping[str, str] = {
 """The fields of a result that hold a text, and what a document's metadata calls them."""
 
 
+_EARLIER: Final[Any] = Field(exclude=True)
+"""A field that earlier versions wrote."""
+
+
 class _Part(BaseModel):
     """Nothing unknown, nothing coerced, nothing that JSON cannot hold."""
 
@@ -107,14 +103,7 @@ class RecordedResult(_Part):
     page_error: str | None
     fetched_at: str | None
     metadata: dict[str, Scalar]
-    sha256: str
-
-    @field_validator("sha256")
-    @classmethod
-    def _is_that_of_the_text(cls, sha256: str, info: ValidationInfo) -> str:
-        if "text" in info.data and sha256 != _text_digest(info.data["text"]):
-            raise ValueError("the text does not match it: it was damaged or changed")
-        return sha256
+    sha256: Annotated[str | None, _EARLIER] = None
 
 
 def _moment(text: str) -> str:
@@ -133,7 +122,8 @@ class Recording(_Part):
     recorded_at: Annotated[str, AfterValidator(_moment)]
     notes: tuple[str, ...]
     results: tuple[RecordedResult, ...]
-    adopted: Annotated[str, AfterValidator(_moment)] | None = None
+    adopted: Annotated[str | None, _EARLIER] = None
+    sha256: Annotated[str | None, _EARLIER] = None
 
     @property
     def settings(self) -> SearchSettings:
@@ -141,21 +131,9 @@ class Recording(_Part):
         return SearchSettings(search=self.search, parameters=self.parameters)
 
 
-class _Line(Recording):
-    """A recording as it stands in the file."""
-
-    sha256: str
-
-
-def _text_digest(text: str) -> str:
-    """The SHA-256 of a text, in hexadecimal."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def encoded(recording: Recording) -> bytes:
     """The recording as a line of the file, with its line end."""
-    content = _content(recording)
-    line = json.dumps(content | {"sha256": _digest(content)}, ensure_ascii=False, allow_nan=False)
+    line = json.dumps(recording.model_dump(), ensure_ascii=False, allow_nan=False)
     for end, escaped in _LINE_ENDS.items():
         line = line.replace(end, escaped)
     return line.encode() + b"\n"
@@ -165,34 +143,12 @@ def decoded(line: bytes, where: str) -> Recording:
     """The recording in a line of the file, which errors call ``where``.
 
     Raises:
-        InputError: It is not a recording, was changed, or has a newer format; names the field.
+        InputError: It is not a recording, or has a newer format; names the field.
     """
     try:
-        found = _Line.model_validate_json(line)
+        return Recording.model_validate_json(line)
     except ValidationError as error:
         raise InputError(f"{where}{_fault(line, error)}") from None
-    content = _content(found)
-    if found.sha256 != _digest(content):
-        raise InputError(
-            f"{where}, field sha256: the line does not match it: it was damaged or changed"
-        )
-    return Recording.model_construct(**{name: getattr(found, name) for name in content})
-
-
-def _content(recording: Recording) -> dict[str, Any]:
-    """Content that the hash of a line covers."""
-    content = recording.model_dump(exclude={"sha256"})
-    if recording.adopted is None:
-        del content["adopted"]
-    return content
-
-
-def _digest(content: dict[str, Any]) -> str:
-    return _text_digest(
-        json.dumps(
-            content, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-        )
-    )
 
 
 def _fault(line: bytes, error: ValidationError) -> str:
@@ -224,13 +180,11 @@ def recorded_result(document: Document) -> RecordedResult:
         field: metadata.pop(key) if isinstance(metadata.get(key), str) else None
         for field, key in _TEXTS.items()
     }
-    text = encodable(document.page_content)
     return RecordedResult(
         rank=_taken_rank(metadata),
         **named,
-        text=text,
+        text=encodable(document.page_content),
         metadata=metadata,
-        sha256=_text_digest(text),
     )
 
 

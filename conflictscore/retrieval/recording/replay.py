@@ -76,11 +76,6 @@ class RecordedRetriever(TopKRetriever):
             raise self._not_recorded(query)
         for text in recording.notes:
             note(text)
-        if recording.adopted is not None:
-            note(
-                f"{self.path.as_posix()}: what was found for this question was changed after it was"
-                f" recorded, and adopted on {recording.adopted[:10]}"
-            )
         asked_for = recording.parameters.get("top_k")
         if isinstance(asked_for, int) and k > asked_for:
             note(

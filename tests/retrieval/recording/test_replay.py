@@ -1,6 +1,5 @@
 """What was recorded is found again without a network, just as it was."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +15,6 @@ from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.documents import to_documents
 from conflictscore.retrieval.opening import open_search
 from conflictscore.retrieval.recording.file import RecordingIndex
-from conflictscore.retrieval.recording.format import decoded, encoded
 from conflictscore.retrieval.recording.recorder import record_questions
 from conflictscore.retrieval.recording.replay import MissingRecordingError, RecordedRetriever
 from conflictscore.retrieval.search_notes import collecting
@@ -180,23 +178,6 @@ def test_a_recording_without_a_question_is_refused(out: Path, content: bytes) ->
     out.write_bytes(content)
     with pytest.raises(InputError, match=r"r\.jsonl: nothing is recorded in it"):
         RecordedRetriever.from_file(out)
-
-
-async def test_a_changed_text_is_refused_when_the_file_is_opened(out: Path) -> None:
-    await record(["A?", "B?"], Listed(found=PAGES), out)
-    change(out, lambda content: content.replace(b"whole page 2", b"whole page 9", 1))
-    with pytest.raises(InputError, match=r"r\.jsonl, line 1, field results\.1\.sha256: "):
-        RecordedRetriever.from_file(out)
-
-
-def test_what_an_earlier_version_adopted_is_read_with_a_note(out: Path) -> None:
-    asyncio.run(record(["A?"], Listed(found=PAGES), out))
-    recorded = decoded(out.read_bytes(), "r.jsonl, line 1")
-    out.write_bytes(encoded(recorded.model_copy(update={"adopted": "2026-11-21T09:30:00+00:00"})))
-    with collecting() as notes:
-        assert RecordedRetriever.from_file(out).invoke("A?")
-    assert "changed after it was recorded, and adopted on 2026-11-21" in notes[0]
-    assert RecordingIndex.of(out).adopted == 1
 
 
 async def test_many_threads_may_ask_at_once(out: Path) -> None:
