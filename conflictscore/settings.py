@@ -258,7 +258,7 @@ class Settings:
     trust: "TrustTable | None" = _setting(
         None,
         Rule("a TOML file, or a mapping with the same tables", _trust),
-        "Table (TOML) of weights for documents by host, domain, type and date. Scores with weights"
+        "Table (TOML) of weights for documents by host, domain and type. Scores with weights"
         " are shown beside those without; the choice of claims to correct and the guard follow the"
         " weights. Default: all count alike.",
     )

@@ -1,4 +1,4 @@
-"""A user's table of weights for documents: by host, domain, type and date.
+"""A user's table of weights for documents: by host, domain and type.
 
 ```toml
 default = 1                  # a document that nothing below names
@@ -13,69 +13,42 @@ default = 1                  # a document that nothing below names
 [types]                      # the document's metadata "type", or the kind of its file
 "forum" = 0.5
 "pdf" = 1.5
-
-[dates]                      # by the document's metadata "date"; multiplies what stands above
-half_life_days = 365         # each so many days before the newest document, it is worth half
-newer_than = 2020-01-01      # what is older counts by "older"
-older = 0.5
-undated = 1                  # a document whose date nobody knows, or that is still to come
 ```
 
 The first that names a document gives its weight: its host, its domain, the type in its metadata,
-the kind of its file, the default. The factors for its date then multiply it.
+the kind of its file, the default.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conflictscore.errors import InputError
 from conflictscore.records import Document, first_fault
 from conflictscore.retrieval.domains import host_of, registrable_domain
 from conflictscore.storage.toml_file import read_toml
 
-__all__ = ["TrustTable", "date_of"]
+__all__ = ["TrustTable"]
 
 _MOST = 1_000
 """The largest weight: sums of any number of them are numbers still."""
 _Weight = Annotated[float, Field(ge=0, le=_MOST, allow_inf_nan=False)]
 
-_ISO = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?(?!\d)")
-_IN_WORDS = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y")
 _NAME = re.compile(r"[a-z0-9_.:-]+")
 _FILE_KIND = re.compile(r"\.[a-z0-9]{1,5}")
 
 
-class _Rules(BaseModel):
-    """Sections of a table."""
-
+class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
-
-class _Dates(_Rules):
-    half_life_days: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    newer_than: date | None = None
-    older: _Weight | None = None
-    undated: _Weight = 1.0
-
-    @model_validator(mode="after")
-    def _a_bound_has_a_factor(self) -> Self:
-        if (self.newer_than is None) != (self.older is None):
-            raise ValueError("newer_than and older go together")
-        return self
-
-
-class _Table(_Rules):
     default: _Weight = 1.0
     hosts: dict[str, _Weight] = Field(default_factory=dict)
     domains: dict[str, _Weight] = Field(default_factory=dict)
     types: dict[str, _Weight] = Field(default_factory=dict)
-    dates: _Dates = Field(default_factory=_Dates)
 
 
 class TrustTable:
@@ -88,6 +61,8 @@ class TrustTable:
             InputError: A key is unknown, a host or domain is none, or a weight is no number from 0
                 to 1,000; names the field.
         """
+        if "dates" in table:
+            raise InputError(f"{where}, field dates: dates are no longer weighed; leave it out")
         for field in ("hosts", "domains"):
             named = table.get(field)
             for key, value in named.items() if isinstance(named, Mapping) else ():
@@ -137,16 +112,8 @@ class TrustTable:
         return self._rules.model_dump(mode="json", exclude_defaults=True)
 
     def weights(self, documents: Sequence[Document]) -> dict[int, float]:
-        """A weight for each document, at least 0; age is counted from the newest of them."""
-        # a page says itself when it was written; a day to come would make all others look old
-        tomorrow = datetime.now(UTC).date() + timedelta(days=1)
-        told = {document.number: date_of(document) for document in documents}
-        dates = {n: day if day and day <= tomorrow else None for n, day in told.items()}
-        newest = max(filter(None, dates.values()), default=None)
-        return {
-            document.number: self._source(document) * self._age(dates[document.number], newest)
-            for document in documents
-        }
+        """A weight for each document, at least 0."""
+        return {document.number: self._source(document) for document in documents}
 
     def _source(self, document: Document) -> float:
         host, kind = host_of(document.url), document.metadata.get("type")
@@ -159,42 +126,6 @@ class TrustTable:
             if name and name in table:
                 return table[name]
         return self._rules.default
-
-    def _age(self, dated: date | None, newest: date | None) -> float:
-        rules = self._rules.dates
-        if dated is None or newest is None:
-            return rules.undated
-        factor = 1.0
-        if rules.half_life_days is not None:
-            factor = 0.5 ** ((newest - dated).days / rules.half_life_days)
-        if rules.newer_than and rules.older is not None and dated < rules.newer_than:
-            factor *= rules.older
-        return factor
-
-
-def date_of(document: Document) -> date | None:
-    """The day that a document's metadata names as its ``date``.
-
-    Understood are ISO dates and times, of which a year or a month alone is its first day, and dates
-    in English words (``Jan 3, 2020``, ``3 January 2020``). "2 days ago" depends on when that was
-    said, and is no date.
-    """
-    told = document.metadata.get("date")
-    if not isinstance(told, str | int) or isinstance(told, bool):
-        return None
-    text = str(told).strip()
-    try:
-        if found := _ISO.match(text):
-            year, month, day = (int(part or 1) for part in found.groups())
-            return date(year, month, day)
-    except ValueError:
-        return None
-    for form in _IN_WORDS:
-        try:
-            return datetime.strptime(text, form).date()  # noqa: DTZ007 - a day has no time zone
-        except ValueError:
-            continue
-    return None
 
 
 def _by_name(named: Mapping[str, float], where: str, *, domains: bool) -> dict[str, float]:

@@ -1,6 +1,5 @@
 """A user's table of weights: what it names, what goes first, and how a bad one is refused."""
 
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import pytest
 
 from conflictscore.errors import InputError
 from conflictscore.records import Document
-from conflictscore.trust import TrustTable, date_of
+from conflictscore.trust import TrustTable
 
 PAPER = Document(number=1, text="a", url="https://www.Paper.example.org/a/b.html?x=1")
 FORUM = Document(number=2, text="b", url="http://example.org:8080/c", metadata={"type": "Forum"})
@@ -19,13 +18,6 @@ DOCUMENTS = (PAPER, FORUM, SCAN, NOTE)
 
 def weights(table: dict[str, Any], *documents: Document) -> list[float]:
     return list(TrustTable(table).weights(documents or DOCUMENTS).values())
-
-
-def dated(*dates: str) -> list[Document]:
-    return [
-        Document(number=number, text=told, metadata={"date": told})
-        for number, told in enumerate(dates, start=1)
-    ]
 
 
 def test_an_empty_table_weighs_all_alike() -> None:
@@ -61,46 +53,6 @@ def test_host_goes_before_domain_before_type_before_default() -> None:
     assert weights(table) == [0, 3, 9, 9]
 
 
-def test_age_is_counted_from_the_newest_document() -> None:
-    documents = dated("2024-01-11", "2024-01-01", "2023-12-22", "", "2 days ago")
-    table: dict[str, Any] = {"dates": {"half_life_days": 10, "undated": 0.1}}
-    assert weights(table, *documents) == pytest.approx([1, 0.5, 0.25, 0.1, 0.1])
-    assert weights(table, *documents[2:]) == pytest.approx([1, 0.1, 0.1])
-
-
-def test_a_page_does_not_age_the_others_by_a_date_to_come() -> None:
-    documents = dated("2024-01-11", "2024-01-01", "9999-12-31")
-    table = {"dates": {"half_life_days": 10, "undated": 0.3}}
-    assert weights(table, *documents) == pytest.approx([1, 0.5, 0.3])
-
-
-def test_what_is_older_than_a_day_counts_less_and_factors_multiply() -> None:
-    documents = dated("2024-01-11", "2023-12-31", "2023-12-22")
-    dates: dict[str, Any] = {"newer_than": date(2024, 1, 1), "older": 0.5}
-    assert weights({"dates": dates}, *documents) == [1, 0.5, 0.5]
-    dates["half_life_days"] = 20
-    assert weights({"default": 2, "dates": dates}, *documents)[2] == pytest.approx(2 * 0.5 * 0.5)
-
-
-@pytest.mark.parametrize(
-    ("told", "day"),
-    [
-        ("2020", date(2020, 1, 1)),
-        ("2020-03", date(2020, 3, 1)),
-        ("2020-03-04T05:06:07Z", date(2020, 3, 4)),
-        ("Mar 4, 2020", date(2020, 3, 4)),
-        ("4 March 2020", date(2020, 3, 4)),
-        (2020, date(2020, 1, 1)),
-        ("2020-13-01", None),
-        ("20200304", None),
-        ("yesterday", None),
-        (True, None),
-    ],
-)
-def test_dates_are_read_as_searches_and_pages_give_them(told: Any, day: date | None) -> None:
-    assert date_of(Document(number=1, text="a", metadata={"date": told})) == day
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -121,9 +73,7 @@ def test_dates_are_read_as_searches_and_pages_give_them(told: Any, day: date | N
         ('[hosts]\n"a.org/b" = 1', "field hosts.a.org/b: it is no host"),
         ('[hosts]\n"*.a.org" = 1', "field hosts.*.a.org: it is no host"),
         ('[types]\npdf = 1\n".PDF" = 2', "field types..PDF: it has a weight already"),
-        ("[dates]\nhalf_life_days = 0", "field dates.half_life_days: Input should be greater than"),
-        ('[dates]\nnewer_than = "2020"', "field dates.newer_than: Input should be a valid date"),
-        ("[dates]\nnewer_than = 2020-01-01", "field dates: newer_than and older go together"),
+        ("[dates]\nhalf_life_days = 9", "field dates: dates are no longer weighed; leave it out"),
         ("default 1", "it is not a TOML file"),
     ],
 )
@@ -146,5 +96,5 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_it_describes_what_it_was_told() -> None:
-    table = {"domains": {"example.org": 2.0}, "dates": {"half_life_days": 30.0}}
+    table = {"domains": {"example.org": 2.0}}
     assert TrustTable(table).described == table

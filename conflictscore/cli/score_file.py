@@ -142,8 +142,6 @@ def score_file(
         _dry_run(opened)
         return
     context = open_context(judging(settings), min_coverage=None)
-    if context.settings.trust and "dates" in context.settings.trust.described:
-        raise InputError(f"--trust {settings['trust']}, field dates: a file's documents have none")
     result = _run(opened, out, context, concurrency, retry_failed=retry_failed, quiet=quiet)
     verdict = gate.judge(opened, out) if gate else None
     _deliver(result, verdict, out, as_json=as_json)

@@ -88,17 +88,12 @@ def test_a_file_of_answers_is_weighed_and_not_resumed_with_another_table(
     other = invoke(*command)
     assert other.exit_code == 2
     assert "configuration.trust" in other.stderr
-    table.write_text("[dates]\nhalf_life_days = 9\n", "utf-8")
-    aged = invoke(*command, "--trust", table)
-    assert aged.exit_code == 2
-    assert f"--trust {table}, field dates: a file's documents have none" in aged.stderr
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ('[domains]\n"a.org" = "high"', "field domains.a.org: Input should be a valid number"),
-        ("[dates]\nhalf_life = 3", "field dates.half_life: Extra inputs are not permitted"),
         ("weights", "it is not a TOML file"),
     ],
 )
