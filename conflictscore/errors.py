@@ -65,7 +65,7 @@ class ProviderError(ConflictScoreError):
 
     Attributes:
         provider: Name of the provider, such as ``"openai"`` or ``"google"``.
-        status: The HTTP status, where there was one.
+        status: The HTTP status, if there was one.
     """
 
     def __init__(self, message: str, *, provider: str, status: int | None = None) -> None:

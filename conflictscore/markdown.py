@@ -83,7 +83,7 @@ class Passage(NamedTuple):
         start: The offset of its first character, which is not white space.
         end: The offset after its last character.
         kind: ``text``, ``row`` or ``code``; HTML is like code. Or ``whole``, all of the answer.
-        cut: What goes with it where it is removed: white space, or the lines that only it has.
+        cut: What is removed along with it: white space, or the lines that only it has.
     """
 
     start: int

@@ -50,7 +50,7 @@ _FEW_LOST = 0.1
 def contradiction_share(
     claim: ClaimEvidence, duplicate_of: Mapping[int, int] = {}, weights: Mapping[int, float] = {}
 ) -> float | None:
-    """|D-| / (|D+| + |D-|) of one claim, in [0, 1]; None where both sides are empty."""
+    """|D-| / (|D+| + |D-|) of one claim, in [0, 1]; None if both sides are empty."""
     against = _worth(claim, Label.CONTRADICTS, duplicate_of, weights)
     sides = _worth(claim, Label.SUPPORTS, duplicate_of, weights) + against
     return against / sides if sides else None
@@ -65,7 +65,7 @@ def conflictscore_count(
     the stronger one: a claim that a document of weight 1 supports and one of .1 contradicts is a
     tenth of a conflict.
 
-    None where no pair was labelled, which includes an answer without claims.
+    None if no pair was labelled, which includes an answer without claims.
     """
     scored = _scored(claims, weights)
     if not scored:
@@ -80,7 +80,7 @@ def conflictscore_ratio(
 ) -> float | None:
     """CS-R: the mean over claims of |D-| / (|D+| + |D-|), in [0, 1]; lower is better.
 
-    A claim with neither D+ nor D- adds 0 (see :func:`uncovered_claims`). None where no pair
+    A claim with neither D+ nor D- adds 0 (see :func:`uncovered_claims`). None if no pair
     was labelled, which includes an answer without claims.
     """
     scored = _scored(claims, weights)
@@ -91,7 +91,7 @@ def conflictscore_ratio(
 
 
 def coverage(claims: Sequence[ClaimEvidence]) -> float | None:
-    """Labelled pairs / pairs, in [0, 1]; None where there is no pair."""
+    """Labelled pairs / pairs, in [0, 1]; None if there is no pair."""
     pairs = sum(len(claim.labels) for claim in claims)
     if not pairs:
         return None
@@ -110,7 +110,7 @@ def claim_to_reconsider(
     duplicate_of: Mapping[int, int] = {},
     weights: Mapping[int, float] = {},
 ) -> int | None:
-    """Number of the conflicting claim to put back to the model; None where none conflicts.
+    """Number of the conflicting claim to put back to the model; None if none conflicts.
 
     The paper reconsiders one "main claim that had conflicts" (Table 13) and leaves open which.
     Here it is the one with the highest share of contradiction, the earlier on a tie: the claim
@@ -176,7 +176,7 @@ def conflict_report(
         duplicates_vote: Whether each of them counts; otherwise a group counts once on each side.
         policy: What makes a claim disputed. The claim to reconsider is chosen among those in
             conflict, as :func:`claim_to_reconsider` does, and among the others if there is none.
-        weights: Weight of each document, at least 0; None where all count alike. With weights,
+        weights: Weight of each document, at least 0; None if all count alike. With weights,
             claims are disputed and chosen by them, and ``weighted`` has the scores with weights.
     """
     if error := biased(claims):
@@ -215,7 +215,7 @@ def conflict_report(
 
 
 def biased(claims: Sequence[ClaimEvidence]) -> str | None:
-    """Why the labels that could be read are no fair sample of all; None where they may be.
+    """Why the labels that could be read are no fair sample of all; None if they may be.
 
     Replies that cannot be read are seldom so at random: a model that writes "SUPPORTED" loses all
     of one label, and what is left would score as if there were no such evidence. So there is no
@@ -237,7 +237,7 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
 def balance(
     claim: ClaimEvidence, duplicate_of: Mapping[int, int] = {}, weights: Mapping[int, float] = {}
 ) -> float:
-    """(|D+| - |D-|) / (|D+| + |D-|) of one claim, in [-1, 1]; 0 where no document speaks to it."""
+    """(|D+| - |D-|) / (|D+| + |D-|) of one claim, in [-1, 1]; 0 if no document speaks to it."""
     share = contradiction_share(claim, duplicate_of, weights)
     return 0.0 if share is None else 1 - 2 * share
 

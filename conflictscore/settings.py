@@ -72,8 +72,8 @@ class Rule:
 
     Attributes:
         allowed: The values in words, for errors and help: ``0 to 20``.
-        read: Turns a given value into the stored one; ValueError where it is not allowed.
-        choices: The values, where they are a few names.
+        read: Turns a given value into the stored one; ValueError if it is not allowed.
+        choices: The values, if they are a few names.
         many: Whether a setting holds several of the choices.
         switch: Whether it is True or False.
         number: The type of a number; None for other settings.
@@ -247,7 +247,7 @@ class Settings:
     guard: bool = _setting(
         True,
         Rule("True or False", _yes_or_no, switch=True),
-        "Accept a change only where its claims have better evidence than those before.",
+        "Accept a change only if its claims have better evidence than those before.",
     )
     duplicates: Duplicates = _setting(
         "vote",
@@ -299,7 +299,7 @@ class Settings:
 
     @classmethod
     def help(cls, name: str) -> str:
-        """One paragraph on a setting, without its default where that is a plain value."""
+        """One paragraph on a setting, without its default if that is a plain value."""
         return str(_FIELDS[name].metadata["help"])
 
     @classmethod

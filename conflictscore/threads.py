@@ -200,7 +200,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def _rank(error: BaseException) -> int:
-    from langgraph.errors import GraphBubbleUp  # costs seconds where no graph has run yet
+    from langgraph.errors import GraphBubbleUp  # costs seconds if no graph has run yet
 
     carried = getattr(error, "error", error)  # as an answerer's error is passed through a graph
     if isinstance(carried, GraphBubbleUp):

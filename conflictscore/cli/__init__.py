@@ -100,17 +100,17 @@ def _leaves(group: click.Group) -> Iterator[click.Command]:
 
 
 def _stopped(args: Sequence[str]) -> str:
-    """That the command was stopped, and what of its work is kept."""
+    """One line on what an interrupted command has kept."""
     command = args[0] if args else ""
     if command in _RESUMABLE:
         return "stopped; the same command resumes"
     if command in _CACHED and "--no-cache" not in args:
-        return "stopped; what is in the cache by now is not paid for again"
+        return "stopped; cached replies are not paid for again"
     return "stopped"
 
 
 def _plain(error: Exception) -> str:
-    """The refusal of the system or of SQLite, with the file where it names one."""
+    """The refusal of the system or of SQLite, with the file if it names one."""
     if not isinstance(error, OSError) or error.strerror is None:
         return f"{type(error).__name__}: {error}"
     named = error.filename if isinstance(error.filename, str) else None

@@ -127,7 +127,7 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
             raise run.stopped
         if not any(m.answer for result in run.results for m in result.methods.values()):
             raise click.ClickException(
-                "no question was answered; mend what failed, and run the same with --retry-failed"
+                "no question was answered; fix what failed, and run it again with --retry-failed"
             )
     if len(folders) > 1:
         _deliver_study(folders, whole, settings)

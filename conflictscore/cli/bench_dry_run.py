@@ -67,7 +67,7 @@ def dry_run(
         return
     if (seeds := settings["seeds"]) > 1:
         click.echo(
-            f"For one run; {seeds} take at most {seeds} times as much, and less where answers are"
+            f"For one run; {seeds} take at most {seeds} times as much, and less if answers are"
             " the same: labels and documents are shared."
         )
     begun = None

@@ -28,7 +28,7 @@ _Option = Callable[[Any], Any]
 def with_bench_options(entry: "Entry", command: Any) -> Any:
     """Add the options of a command that runs a benchmark.
 
-    Options about searching, about the form and about the judge are left out where the benchmark
+    Options about searching, about the form and about the judge are left out if the benchmark
     brings its documents, has one form, or asks no model to judge.
     """
     for option in reversed([*_questions(entry), *_running(entry), *_output]):
@@ -131,7 +131,7 @@ def _questions(entry: "Entry") -> list[_Option]:
                 "--exclude-benchmarks",
                 is_flag=True,
                 help="Leave out pages that give the benchmark away: those that hold a question"
-                " beside one of its reference answers. How many there were is told at the end.",
+                " beside one of its reference answers. Their number is printed at the end.",
             ),
         ]
     return options

@@ -165,7 +165,7 @@ def deliver(
     as_json: bool,
     log: Path | None,
 ) -> "Run":
-    """Log a run, where that is wanted, and print it; a failure of the one does not stop the other.
+    """Log a run if asked to, and print it; if one fails, the other is still done.
 
     Returns:
         The run.
@@ -193,16 +193,16 @@ class OpenLabeler(NamedTuple):
     labeler: "Labeler"
     cache: "ContentCache | None"
     model: "LanguageModel | None"
-    """The language model that it asks; None where it asks none."""
+    """The language model that it asks; None if it asks none."""
 
     @property
     def local(self) -> bool:
-        """Whether it runs on this machine, where more at a time gains nothing."""
+        """Whether it runs on this machine, so that more at a time gains nothing."""
         return self.model is None or self.model.is_local
 
 
 def _labeler(spec: str) -> "Labeler | LabelerFactory | str":
-    """The labeler of a spec, opened where it needs no language model.
+    """The labeler of a spec, opened if it needs no language model.
 
     So a wrong folder is reported before a language model is opened.
     """
@@ -212,7 +212,7 @@ def _labeler(spec: str) -> "Labeler | LabelerFactory | str":
 
 
 def open_labeler_of(options: Mapping[str, Any]) -> OpenLabeler:
-    """Open the labeler that the options name; no language model where it needs none."""
+    """Open the labeler that the options name; no language model if it needs none."""
     from conflictscore.graph.create import open_run
     from conflictscore.labelers.registry import LABELERS, parse_labeler
     from conflictscore.storage.cache import ContentCache

@@ -58,7 +58,7 @@ In a client's configuration (name folders from the root: clients start it anywhe
     type=click.Choice(["stdio", "http"]),
     default="stdio",
     show_default=True,
-    help="How a client speaks to it: stdio, where the client starts this command itself; or"
+    help="How a client speaks to it: stdio, if the client starts this command itself; or"
     " streamable HTTP, at /mcp.",
 )
 @partial(with_address_options, port=_PORT)
@@ -76,7 +76,7 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     run: a stored run, by its id.
 
     Documents are those of --docs and --search, or those that a call brings. A local model is
-    started, and fetched where it is not there, at the first call that needs it.
+    started, and fetched if it is missing, at the first call that needs it.
     """
     from conflictscore.middleware.mcp_server import McpTools, http_app
     from conflictscore.middleware.service import ServiceSettings

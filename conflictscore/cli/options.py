@@ -62,7 +62,7 @@ def _complete_labeler(
 
 
 def setting_option(name: str) -> Any:
-    """The command line's option for a field of :class:`Settings`; None where it is not given."""
+    """The command line's option for a field of :class:`Settings`; None if it is not given."""
     rule, default, text = Settings.rule(name), Settings.default(name), Settings.help(name)
     kind: click.ParamType[Any] = click.STRING
     metavar = _METAVARS.get(name)
@@ -187,7 +187,7 @@ _endpoint_options = [
         metavar="SPEC",
         help="openai:NAME, local, local:NAME, local:/path/to/file.gguf, NAME with --base-url, or"
         " anthropic:NAME, ollama:NAME and so on by LangChain (extra [langchain]). Default: OpenAI"
-        " where OPENAI_API_KEY is set, otherwise local.",
+        " if OPENAI_API_KEY is set, otherwise local.",
     ),
     click.option(
         "--base-url",
@@ -302,7 +302,7 @@ def with_evidence_options(command: Any) -> Any:
 
 
 def with_budget_options(command: Any, *, tokens: bool = True) -> Any:
-    """Add the options that limit model calls, and tokens where wanted."""
+    """Add the options that limit model calls, and tokens if wanted."""
     return _with(_BUDGET, [_max_calls, *([_max_tokens] if tokens else [])], command)
 
 

@@ -86,7 +86,7 @@ def record(
 
 
 def _conclude(report: "RecordingReport", out: str) -> None:
-    """Say what was recorded, and raise where something went wrong."""
+    """Print the result, and raise if something went wrong."""
     done = report.wanted - report.left
     click.echo(
         f"{out}: {done} of {report.wanted} questions recorded, {report.recorded} of them now,"

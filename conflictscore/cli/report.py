@@ -67,7 +67,7 @@ _compare = click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The page. Default: report.html in the first RUN, or beside it where that is a file.",
+    help="The page. Default: report.html in the first RUN, or beside it if that is a file.",
 )
 @_annotations
 @_compare
@@ -243,7 +243,7 @@ def _parts(run: Path) -> "Sequence[Path]":
 def _merged_reviews(
     one: "dict[tuple[str, str], FlipAnnotation]", other: "dict[tuple[str, str], FlipAnnotation]"
 ) -> "dict[tuple[str, str], FlipAnnotation]":
-    """The reviews of both; where both have a reviewer's verdict on a flip, the other's."""
+    """The reviews of both; if both have a reviewer's verdict on a flip, the other's."""
     both = {flip: one[flip].merged_with(other[flip]) for flip in one.keys() & other.keys()}
     return {**one, **other, **both}
 

@@ -65,7 +65,7 @@ def score(
 ) -> None:
     """Score an answer that exists already: ConflictScore (CS-C and CS-R) against documents.
 
-    The exit code is 1 where there is no score because the model failed.
+    The exit code is 1 if there is no score because the model failed.
     """
     from conflictscore.graph.chains import build_scoring_graph
     from conflictscore.records import RunStatus

@@ -58,8 +58,8 @@ Examples:
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The output: .jsonl, or .parquet for a Parquet input. It is written once all rows ended;"
-    " FILE.run beside it keeps them until then.",
+    help="The output: .jsonl, or .parquet for a Parquet input. Written once all rows are done;"
+    " until then they are in FILE.run beside it.",
 )
 @click.option(
     "--columns",
@@ -82,15 +82,15 @@ Examples:
     "--fail-over",
     type=click.FloatRange(min=0, max=1),
     metavar="X",
-    help="Fail, with exit code 1, where the CS-R of a row is above X, 0 to 1, and where a row could"
-    " not be checked. Each failing claim is printed with its evidence.",
+    help="Fail, with exit code 1, if the CS-R of a row is above X, 0 to 1, or a row could not be"
+    " checked. Each failing claim is printed with its evidence.",
 )
 @click.option(
     "--min-coverage",
     type=click.FloatRange(min=0, max=1),
     metavar="SHARE",
-    help="With --fail-over: the least share of labelled pairs, 0 to 1, with which a row counts as"
-    " checked. Default: 0.5.",
+    help="With --fail-over: minimum share of labelled pairs, 0 to 1, for a row to count as checked."
+    " Default: 0.5.",
 )
 @click.option(
     "--summary",
@@ -125,13 +125,13 @@ def score_file(
 ) -> None:
     """Score a file of answers with their documents, row by row.
 
-    A row has `answer` and `documents`, a list of texts or of objects with `text` and, where known,
+    A row has `answer` and `documents`, a list of texts or of objects with `text` and, if known,
     `title` and `url`; the names of RAGAS are known too. In CSV the cell with the documents holds
     such a list as JSON, or one text. The output has the same rows in the same order, with all their
     fields and one more, `conflictscore`: `row`, `error`, `report` and `notes`. You can stop it at
     any time: the same command resumes, and nothing is judged twice.
 
-    With --fail-over the exit code says whether every row passed: 0, or 1 where one exceeds it, has
+    With --fail-over the exit code says whether every row passed: 0, or 1 if one exceeds it, has
     no score, or has too few labels.
     """
     from conflictscore.scoring_files.file_run import open_source
@@ -181,7 +181,7 @@ def _run(
 
 
 def _dry_run(source: "Source") -> None:
-    """Read the whole input, and print what of it would be scored."""
+    """Read the whole input, and print how much of it would be scored."""
     from conflictscore.reporting.figure_text import counted
     from conflictscore.scoring_files.rows import task_of
 
@@ -225,7 +225,7 @@ class _Gate:
     page: Path | None
 
     def judge(self, source: "Source", out: Path) -> _Verdict:
-        """Hold a file to it, and add to the page."""
+        """Check a scored file, and append to the page."""
         from conflictscore.reporting.failing_claims import failing_markdown
         from conflictscore.reporting.figure_text import counted
         from conflictscore.scoring_files.file_run import outcomes_of
@@ -260,7 +260,7 @@ class _Gate:
     def _told(
         self, source: "Source", outcomes: Mapping[int, Mapping[str, Any]]
     ) -> "Iterator[tuple[str, FailingAnswer]]":
-        """The failing rows with the texts that stand in the input."""
+        """The failing rows with their texts from the input."""
         from conflictscore.nodes.retrieve import given_documents
         from conflictscore.reporting.figure_text import one_line
         from conflictscore.retrieval.duplicates import mark_duplicates
@@ -286,7 +286,7 @@ def _gate(
             raise InputError("--min-coverage and --summary go with --fail-over")
         return None
     if not source.total:
-        raise InputError(f"{source.path}: has no rows, so that --fail-over has nothing to check")
+        raise InputError(f"{source.path}: has no rows, so --fail-over has nothing to check")
     try:
         if page:
             page.open("a").close()
@@ -296,7 +296,7 @@ def _gate(
 
 
 def _deliver(summary: "Summary", verdict: _Verdict | None, out: Path, *, as_json: bool) -> None:
-    """Print the result of the run, and raise where rows failed."""
+    """Print the result of the run, and raise if rows failed."""
     counts: dict[str, Any] = {
         "rows": summary.rows,
         "scored_now": summary.scored,

@@ -73,7 +73,7 @@ def with_runs_options(command: Any) -> Any:
 
 
 def serve_keys(host: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys in the environment; none where there is a key file.
+    """The keys in the environment; none if there is a key file.
 
     Raises:
         InputError: Anybody could call, without ``--no-auth``.

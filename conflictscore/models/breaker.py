@@ -103,5 +103,5 @@ class CircuitBreaker:
 
 
 def _reason(error: ConflictScoreError) -> str:
-    """Why a call failed, the same where only numbers in it differ."""
+    """Why a call failed, without its numbers, which differ from call to call."""
     return _NUMBERS.sub("#", str(error))

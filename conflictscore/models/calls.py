@@ -144,7 +144,7 @@ def _wait_after(
     began: float,
     before: float,
 ) -> float | None:
-    """Seconds until the next attempt, None where there is none; also slows the endpoint down."""
+    """Seconds until the next attempt, None if there is none; also slows the endpoint down."""
     trouble = transient_error(error)
     if trouble is None:
         return None

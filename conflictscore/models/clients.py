@@ -135,14 +135,14 @@ def clean_reply(reply: Any) -> Any:
 
 
 def input_tokens(reply: Any) -> int:
-    """The tokens of its prompt that a clean reply, parsed or not, reports; 0 where it does not."""
+    """The tokens of its prompt that a clean reply, parsed or not, reports; 0 if it does not."""
     message = reply["raw"] if isinstance(reply, Mapping) else reply
     usage = message.usage_metadata if isinstance(message, AIMessage) else None
     return usage["input_tokens"] if usage else 0
 
 
 def _top_logprobs(message: BaseMessage) -> dict[str, float]:
-    """Natural log-probabilities of the likeliest first tokens; empty where none were given.
+    """Natural log-probabilities of the likeliest first tokens; empty if none were given.
 
     Raises:
         ValueError: What was given cannot be read as such.
@@ -164,7 +164,7 @@ def _top_logprobs(message: BaseMessage) -> dict[str, float]:
 
 
 def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, float] | None:
-    """The natural log-probability of each letter as the first token; None where none were given.
+    """The natural log-probability of each letter as the first token; None if none were given.
 
     All are finite: a letter too improbable to be reported gets an upper bound.
 

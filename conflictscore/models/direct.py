@@ -110,7 +110,7 @@ class DirectPath:
         self._requests: dict[str, _Request] = {}
 
     def meters(self, config: RunnableConfig) -> list[UsageMeter] | None:
-        """Meters that count a call; None where a tracer or LangChain's cache would miss it."""
+        """Meters that count a call; None if a tracer or LangChain's cache would miss it."""
         handlers = [
             *_handlers_of(config.get("callbacks")),
             *_handlers_of(self._chat.callbacks),
@@ -259,7 +259,7 @@ def _completion(body: bytes) -> AIMessage | None:
 
 
 def _usage(said: Any) -> UsageMetadata | None:
-    """The tokens of a call; None where any of them is no count."""
+    """The tokens of a call; None if any of them is no count."""
     if said is None:
         return None
     details = said.get("prompt_tokens_details") or {}

@@ -33,7 +33,7 @@ _BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND = 400, 401, 403, 404
 _TOO_MANY_REQUESTS, _UNAVAILABLE, _OVERLOADED = 429, 503, 529
 _REQUEST_TIMEOUT, _CONFLICT, _SERVER, _NOT_IMPLEMENTED = 408, 409, 500, 501
 _ABOUT_FORM = re.compile(r"(?i)grammar|json.?schema|response.?format|structured.output")
-"""Servers such as llama.cpp fail with a 500 where they cannot compile a schema."""
+"""Servers such as llama.cpp fail with a 500 if they cannot compile a schema."""
 _MODERATION = re.compile(
     r"(?i)moderat|flagged|content.{0,3}(?:policy|filter|management)|safety|guardrail|inappropriate"
     r"|DataInspection"
@@ -97,7 +97,7 @@ def clear_error(
 def _wrong_setting(
     fault: ProviderFault, said: str, provider: str, endpoint: str, answered: bool
 ) -> ConfigurationError | None:
-    """The error for a setting that no call can do with; None where only this call failed."""
+    """The error for a setting that no call can do with; None if only this call failed."""
     words = f"{fault.words} {fault.code}"
     if fault.status in {_BAD_REQUEST, _FORBIDDEN} and "logprobs" in words:
         return without_logprobs(provider)
@@ -147,7 +147,7 @@ class TransientError(NamedTuple):
     again: bool
     """Whether the provider leaves it to us to ask again."""
     after: float | None = None
-    """Seconds that it asks to wait; None where it does not say."""
+    """Seconds that it asks to wait; None if it does not say."""
 
 
 def transient_error(error: Exception) -> TransientError | None:

@@ -27,7 +27,7 @@ _COUNTED = re.compile(r"[a-z_# ]{0,20}\d{1,3}[.:)]?")
 
 
 def json_texts(text: str) -> list[str] | None:
-    """The texts of the JSON list in a reply; None where there is none.
+    """The texts of the JSON list in a reply; None if there is none.
 
     An object that holds one list counts as that list, an object in a list as its one text, fields
     that are numbered as a list, and several values one after the other too.
@@ -64,7 +64,7 @@ def json_texts(text: str) -> list[str] | None:
 
 
 def _texts_of(value: Any, depth: int = DEPTH) -> list[str] | None:
-    """The texts of a list, or of the one list in an object; None where it is neither."""
+    """The texts of a list, or of the one list in an object; None if it is neither."""
     if isinstance(value, Mapping):
         lists = [part for part in value.values() if isinstance(part, list | Mapping) and part]
         named = [value[name] for name in ("claims", "atomic_claims") if name in value]

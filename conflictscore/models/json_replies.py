@@ -1,6 +1,6 @@
 """Reading the one JSON object in a model's reply.
 
-A reply that is not plain JSON is mended by json-repair, and taken only where the mended value has
+A reply that is not plain JSON is mended by json-repair, and taken only if the mended value has
 every field that was written, once: nothing is guessed, and nothing that was cut is completed.
 """
 
@@ -56,7 +56,7 @@ class _Form(NamedTuple):
     aliases: Mapping[str, str]
 
     def named(self, value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """An object with the needed fields under their own names; None where it lacks one."""
+        """An object with the needed fields under their own names; None if it lacks one."""
         if self.needed <= value.keys():
             return value
         own = {self.aliases.get(name, name): part for name, part in value.items()}
@@ -121,7 +121,7 @@ def json_reply(
 
     It may be the text or the arguments of a tool call. What surrounds it is passed over, be it
     words or other JSON. Missing commas and quotes, trailing commas, comments, single or typographic
-    quotes and raw line breaks are mended where that leaves one way to read the text: each field
+    quotes and raw line breaks are mended if that leaves one way to read the text: each field
     that was written is then in the object, once. Without any bracket, lines ``field: value`` are
     an object too. ``listed`` is the field that a bare list of objects is the value of; ``aliases``
     maps other names of fields to the needed ones.
@@ -176,7 +176,7 @@ _PLAIN_FIELDS = ("document_snippet", "snippet", "reasoning", "reason", "claim")
 def _one_of(
     parts: Iterable[str], read: Callable[[str], Any], text: str, form: _Form
 ) -> dict[str, Any] | None:
-    """The object that one part of a text is or holds; None where none does.
+    """The object that one part of a text is or holds; None if none does.
 
     Raises:
         ValueError: Several do, and differ, or fields that are needed stand elsewhere too.

@@ -80,12 +80,12 @@ class LanguageModel:
     """Tokens of prompt and reply together."""
     limit: ConcurrencyLimit
     parameters: Mapping[str, Any] | None = None
-    """The settings that decide what it replies, as plain JSON; None where they are not known, and
+    """The settings that decide what it replies, as plain JSON; None if they are not known, and
     then nothing of this model is cached."""
     deterministic: bool = False
     """Whether the same prompt is meant to give the same reply, so that a reply may be cached."""
     choice_parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters that hold a reply to the letters A, B and C, where a server has such."""
+    """Parameters that hold a reply to the letters A, B and C, if the server has any."""
     thinking_tokens: int = 0
     """Room that a reasoning model gets on top of the length of its reply."""
     cache: ContentCache | None = None
@@ -94,9 +94,9 @@ class LanguageModel:
     gate: CallGate | None = None
     """Limits on calls besides concurrency: the rate and the budget of a run."""
     direct: bool = False
-    """Whether a judge's calls take the direct path where no tracer or cache would miss them."""
+    """Whether a judge's calls take the direct path if no tracer or cache would miss them."""
     capabilities: Capabilities | None = None
-    """Capabilities of its endpoint, where the user sets them; None to find out."""
+    """Capabilities of its endpoint, if the user sets them; None to find out."""
 
     def __post_init__(self) -> None:
         """Turn streaming off, unless the model was told to stream whoever calls.

@@ -79,7 +79,7 @@ class Ledger:
 
     @property
     def money(self) -> float | None:
-        """US dollars spent so far; None where the cost of a model is not known."""
+        """US dollars spent so far; None if the cost of a model is not known."""
         if self._prices is None:
             return None
         return self._prices.cost(self.spent, endpoints=self._endpoints)[0]
@@ -89,7 +89,7 @@ class Ledger:
         """Count what the calls made inside cost, by the model's name.
 
         The calls of tasks and threads that are started inside count too, and so do those of steps
-        inside; steps that run at the same time do not mix. What was spent stays readable where the
+        inside; steps that run at the same time do not mix. What was spent stays readable if the
         step ends in an error.
         """
         usage: dict[str, Usage] = {}

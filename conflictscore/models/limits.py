@@ -227,7 +227,7 @@ class CallGate:
     """Holds every attempt at a call until it may be sent."""
 
     admit: Callable[[], None]
-    """Called last, when the wait is over; raises where no call may be made."""
+    """Called last, when the wait is over; raises if no call may be made."""
     own: BaseRateLimiter | None = None
     """Rate limiter that the chat model came with."""
 

@@ -1,7 +1,7 @@
 """Prices of tokens, as the package genai-prices publishes them.
 
 It brings its table with it and is never told to fetch another, so nothing here touches the network.
-Taken are its standard prices of today: where a provider asks more for prompts beyond some 100,000
+Taken are its standard prices of today: if a provider asks more for prompts beyond some 100,000
 tokens, or for what it writes to its cache, its bill is higher than the cost here.
 """
 
@@ -36,7 +36,7 @@ class Price:
     source: str
     """Where the price is from, such as ``genai-prices 0.2.3``."""
     cached_input: float | None = None
-    """For input that the provider found in its prompt cache; None where it costs as any other."""
+    """For input that the provider found in its prompt cache; None if it costs as any other."""
 
     def of(self, usage: Usage) -> float | None:
         """US dollars; None if calls were answered without reporting tokens."""

@@ -39,7 +39,7 @@ _MOST_TEMPERATURE = 2.0
 
 
 def known_profile(name: str) -> ModelProfile:
-    """LangChain's profile of an OpenAI model; empty where there is none.
+    """LangChain's profile of an OpenAI model; empty if there is none.
 
     It is looked up without a vendor's prefix (``openai/o3``), a date (``o3-2025-04-16``) or an
     addition at either end, as in the names of deployments (``prod-gpt-5-mini``).
@@ -110,7 +110,7 @@ def _number(said: str) -> float | None:
 
 
 def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str, Any]:
-    """The setting that tells a chat model; empty where it is known to have none such."""
+    """The setting that tells a chat model; empty if it is known to have none such."""
     profile: Mapping[str, Any] = chat.profile or {}
     known = profile.get("reasoning_effort_levels") or get_args(ReasoningEffort)
     reasons = profile.get("reasoning_output", True) and _EFFORT in type(chat).model_fields

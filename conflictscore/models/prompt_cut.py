@@ -1,4 +1,4 @@
-"""Noticing that a server has cut a prompt, as some do in silence where their context is short."""
+"""Noticing that a server has cut a prompt, as some do silently if their context is short."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -27,7 +27,7 @@ _WORD_FIELDS = (
     *("error_msg", "error_message", "status_msg", "errormessage", "fault", "faultstring", "cause"),
 )
 _LAST_FIELDS = ("details", "reason", "title", "metadata", "raw", "reasons")
-"""Looked at where no other field has words, or beside those of a provider that passes others on."""
+"""Looked at if no other field has words, or beside those of a provider that passes others on."""
 _TAG = re.compile(r"<[^<>]*>")
 _TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
 _CLIENTS_WORDS = re.compile(r"^Error code: \d{3}(?: - )?")
@@ -46,7 +46,7 @@ class ProviderFault(NamedTuple):
     """A provider's error.
 
     Attributes:
-        status: The HTTP status, that of the body where the response itself was a 200; None where
+        status: The HTTP status, that of the body if the response itself was a 200; None if
             neither has one.
         code: The provider's word for programs, in small letters; may be empty.
         words: Its message on one line; untrusted, and may quote a key.
@@ -60,7 +60,7 @@ class ProviderFault(NamedTuple):
 
 
 def fault_of(error: BaseException) -> ProviderFault | None:
-    """The provider's error in a client's exception; None where there was no reply."""
+    """The provider's error in a client's exception; None if there was no reply."""
     here: BaseException | None = error
     for _ in range(_DEPTH):  # clients wrap the errors of others
         if here is None:

@@ -42,7 +42,7 @@ class RequestForm:
     """The most tokens of the reply, those of reasoning included."""
     parameters: Mapping[str, Any]
     schema: str = ""
-    """The JSON schema of the object that is asked for; empty where none is."""
+    """The JSON schema of the object that is asked for; empty if none is."""
     repeatable: bool = True
     """Whether a reply may be given to somebody else who asks the same."""
     verdict: bool = True

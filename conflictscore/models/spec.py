@@ -78,7 +78,7 @@ def open_model(
             that is not what its name says: ``temperature=none`` or a number, ``json=`` one of
             ``json_schema``, ``json_object``, ``tool`` and ``prompt``, ``length=max_tokens`` or
             ``max_completion_tokens``, and ``reasoning=yes`` or ``no``.
-        base_url: An OpenAI-compatible endpoint, which ends in ``/v1`` as a rule. Its key, where it
+        base_url: An OpenAI-compatible endpoint, which ends in ``/v1`` as a rule. Its key, if it
             needs one, is ``OPENAI_API_KEY``.
         context_window: Tokens of prompt and reply together; by default what is known of the model,
             or 8192.
@@ -135,7 +135,7 @@ def _open(spec: str, base_url: str | None, given: _Given) -> LanguageModel:
 
 
 def _init_chat_model(provider: str, name: str) -> BaseChatModel:
-    """A model of any provider that LangChain knows, at temperature 0 where it has one.
+    """A model of any provider that LangChain knows, at temperature 0 if it has one.
 
     Raises:
         ConfigurationError: LangChain or the provider's package is missing, the provider is unknown,
@@ -186,7 +186,7 @@ def from_chat_model(
 
     Its calls are scheduled like all others, but for the retries, which stay its client's own.
 
-    Its verdicts are cached only where its settings are plain JSON, since nothing else tells two
+    Its verdicts are cached only if its settings are plain JSON, since nothing else tells two
     models apart for sure.
     """
     told = told_effort(chat, reasoning_effort)

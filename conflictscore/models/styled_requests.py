@@ -45,7 +45,7 @@ class StyledRequests:
         prompts: PromptSet,
         dispatch: _Dispatch,
     ) -> Any:
-        """Send a request, and again in another style where a refusal may be about the style.
+        """Send a request, and again in another style if a refusal may be about the style.
 
         Raises:
             Exception: The client's exception for the style that was tried first.

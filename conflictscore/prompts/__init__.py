@@ -40,7 +40,7 @@ class PromptSet:
     """A full set of templates, checked when it is loaded.
 
     Attributes:
-        name: The named set, with ``+`` and the folder's name where a folder overrides it.
+        name: The named set, with ``+`` and the folder's name if a folder overrides it.
         overridden: Names of the templates that a user's folder put in the place of the set's.
     """
 

@@ -24,7 +24,7 @@ class TopKRetriever(BaseRetriever):
 
     Attributes:
         k: The number of documents asked for, at least 1.
-        k_limit: The most that this provider can return; None where it sets no limit.
+        k_limit: The most that this provider can return; None if it sets no limit.
 
     Raises:
         InputError: ``k`` is out of range, when built or when invoked.
@@ -41,7 +41,7 @@ class TopKRetriever(BaseRetriever):
 
     @property
     def at_hand(self) -> int | None:
-        """How many documents lie on this machine to be searched for free; None where none do."""
+        """How many documents lie on this machine to be searched for free; None if none do."""
         return None
 
     @abstractmethod
@@ -54,7 +54,7 @@ class TopKRetriever(BaseRetriever):
         return self
 
     def _usable(self, k: int | None) -> int:
-        """The number of documents for one call; raises InputError where it is out of range."""
+        """The number of documents for one call; raises InputError if it is out of range."""
         if k is None:
             return self.k
         if k < 1:

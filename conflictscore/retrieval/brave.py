@@ -46,7 +46,7 @@ class BraveRetriever(JsonSearchRetriever):
         """See the base."""
         if reply["type"] != "search":
             raise ValueError("this is another kind of reply")
-        if reply.get("web") is None:  # left out where nothing was found
+        if reply.get("web") is None:  # left out if nothing was found
             return Page([])
         found = said([_hit(item) for item in listed(reply["web"], "results")])
         return Page(found, more=reply["query"].get("more_results_available") is True)

@@ -13,7 +13,7 @@ _PAGES = "brave,duckduckgo,mojeek,startpage,wikipedia,yahoo"
 articles a model writes."""
 
 _NOTHING = "No results found."
-"""Message of the library where no page had a result, whatever the reason."""
+"""Message of the library if no page had a result, whatever the reason."""
 
 
 class DdgsRetriever(WebSearchRetriever):

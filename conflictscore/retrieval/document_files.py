@@ -42,7 +42,7 @@ def read_documents(paths: Sequence[str | Path]) -> ReadResult:
     """Reads files, and folders with all their subfolders.
 
     Text (.txt, .md), web pages (.html, .htm), Word (.docx) and PDF (with the extra ``docs``) give
-    one document a file; .jsonl gives one a line: an object with ``text`` and, where wanted,
+    one document a file; .jsonl gives one a line: an object with ``text`` and, optionally,
     ``title``, ``url`` and other single values as metadata; .csv gives one a row, with columns of
     these names. All but plain text is read in a process with limits of time and memory. In a
     folder, hidden files and other endings are passed over, and a file that cannot be used is left

@@ -33,7 +33,7 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
     """Numbers what a retriever returned, from 1 and in the given order.
 
     The title is the metadata's ``title``, the address the first of ``url``, ``source`` and
-    ``link`` that holds text; other metadata is kept where it is a single finite value. An item
+    ``link`` that holds text; other metadata is kept if it is a single finite value. An item
     without text is left out, and so is one with the address and text of an earlier one.
     """
     documents: list[Document] = []
@@ -75,7 +75,7 @@ def as_document(item: DocumentLike, number: int) -> Document:
 
     Of a mapping, ``text``, ``content`` or ``page_content`` is read, ``title``, and as its address
     the first of ``url``, ``source`` and ``link``. What is null is absent; whatever else is a single
-    value is kept as metadata. Bytes are text where they are UTF-8.
+    value is kept as metadata. Bytes are text if they are UTF-8.
 
     Raises:
         InputError: It is none of these, has no text, or a field of the wrong type; names the

@@ -36,7 +36,7 @@ def registrable_domain(url: str) -> str | None:
 
 
 def host_of(url: str) -> str | None:
-    """The host of a web address, in small letters, and in ASCII where IDNA can write it so.
+    """The host of a web address, in small letters, and in ASCII if IDNA can write it so.
 
     Returns:
         None for a path and whatever else is no web address.

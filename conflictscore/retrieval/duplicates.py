@@ -1,7 +1,7 @@
 """Near-identical documents: ten copies of one press release are one witness.
 
 Texts are compared by their shingles, which are three words in a row with case, punctuation and
-white space aside. Two texts are near-identical where the shingles that both have are at least 80 %
+white space aside. Two texts are near-identical if the shingles that both have are at least 80 %
 of those that either has (their Jaccard index). MinHash proposes the pairs, so that not every two
 texts are compared; the index itself is then taken exactly, and decides.
 
@@ -48,7 +48,7 @@ def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
     A document is compared with earlier ones that are not copies themselves, and marked with the
     one it is most like, the earlier on a tie: thus it is near-identical to the document that it
     names, and not only to a copy of a copy of it. A text with fewer than 20 shingles is a copy only
-    where it is the same but for case, white space and letters that look alike. Earlier marks are
+    if it is the same but for case, white space and letters that look alike. Earlier marks are
     replaced.
     """
     originals = _Originals()
@@ -70,7 +70,7 @@ class _Originals:
         self._by_text: dict[str, int] = {}
 
     def match(self, document: Document) -> int:
-        """The number of the document that this one is a copy of, its own where it is none."""
+        """The number of the document that this one is a copy of, its own if it is none."""
         text = " ".join(_plain_letters(document.text).split())
         if text not in self._by_text:
             self._by_text[text] = self._nearest(document.number, text)

@@ -73,7 +73,7 @@ def field_of(label: str) -> str | None:
 
 
 def parts_of(text: str, *, blank_lines: bool) -> list[Part]:
-    """The documents that a tool joined into one text; the text alone where that cannot be told.
+    """The documents that a tool joined into one text; the text alone if that cannot be told.
 
     With ``blank_lines``, paragraphs that stand for themselves may be documents: so they are joined
     by LangChain's retriever tool, and by most search tools.
@@ -249,7 +249,7 @@ def _labelled(text: str) -> Iterator[Part]:
 
 
 def _alone(text: str) -> list[str]:
-    """Paragraphs of which each can stand alone; none where one goes on from another."""
+    """Paragraphs of which each can stand alone; none if one goes on from another."""
     paragraphs = [part.strip() for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     fit = all(one.endswith(_ENDS) and not one[0].islower() for one in paragraphs)
     if not fit or any(re.match(r"[-*•#>|\[]", one) for one in paragraphs):

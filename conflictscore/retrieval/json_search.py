@@ -35,7 +35,7 @@ class JsonSearchRetriever(WebSearchRetriever):
     Attributes:
         service: The provider's own address.
         endpoint: The address asked instead, such as a proxy's, with its path, and with
-            ``user:password@`` where it asks for them; it is kept without those.
+            ``user:password@`` if it asks for them; it is kept without those.
     """
 
     service: ClassVar[str]
@@ -189,7 +189,7 @@ def said(found: Sequence[Hit]) -> list[Hit]:
 
 
 def _address(text: str) -> httpx2.URL | None:
-    """The address of a service; None where no request could be made to it."""
+    """The address of a service; None if no request could be made to it."""
     try:
         url = httpx2.URL(text.strip())
         url.host.encode("idna")

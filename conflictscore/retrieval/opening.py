@@ -95,7 +95,7 @@ def open_search(
     opened: list[BaseRetriever] = []
     for name, options in chosen:
         module, _, class_name = PROVIDERS[name].retriever.partition(":")
-        # Only here, so that a search's libraries load only where that search is used.
+        # Only here, so that a search's libraries load only if that search is used.
         found = importlib.import_module(f"conflictscore.retrieval.{module}")
         retriever: Any = getattr(found, class_name)
         if name == "corpus":

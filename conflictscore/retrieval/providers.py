@@ -16,8 +16,8 @@ class Provider:
         summary: What it searches, in a few words.
         retriever: Its class, as ``module:class`` with the module in ``conflictscore.retrieval``.
         variables: The environment variables that it needs; of those in one entry, any does.
-        package: The optional package that it needs, as it is imported; empty where it needs none.
-        argument: What follows its name after a colon, in capitals; empty where nothing does. It
+        package: The optional package that it needs, as it is imported; empty if it needs none.
+        argument: What follows its name after a colon, in capitals; empty if nothing does. It
             is required unless a variable can take its place.
         option: The constructor's argument that it sets.
     """
@@ -37,7 +37,7 @@ class Provider:
 
     @property
     def needs(self) -> str:
-        """Its variables in words, such as ``"A and B or C"``; empty where it needs none."""
+        """Its variables in words, such as ``"A and B or C"``; empty if it needs none."""
         return " and ".join(" or ".join(either) for either in self.variables)
 
     @property

@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 MARK = " […] "
-"""Stands where text between two passages of a document was left out."""
+"""Marks text left out between two passages of a document."""
 
 LEAST_TOKENS = 16
 """The smallest window: fewer tokens say nothing, and one character alone can take four."""

@@ -103,7 +103,7 @@ def _origin(document: Retrieved) -> bool:
 
 
 def _named(document: Retrieved, name: str) -> Retrieved:
-    """The document, with the tool's name for a title where it has neither title nor address."""
+    """The document, with the tool's name for a title if it has neither title nor address."""
     if _origin(document):
         return document
     return Retrieved(document.page_content, metadata={**document.metadata, "title": name})

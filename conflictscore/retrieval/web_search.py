@@ -58,10 +58,10 @@ class Hit:
     """One result, as the provider gives it; tags and entities may stand in ``title`` and ``text``.
 
     Attributes:
-        title: The page's title; empty where it has none.
+        title: The page's title; empty if it has none.
         url: The page's address.
-        text: The snippet, or more of the page where the provider gives more.
-        date: When the page was published, as the provider says it; empty where it does not.
+        text: The snippet, or more of the page if the provider gives more.
+        date: When the page was published, as the provider says it; empty if it does not.
     """
 
     title: str
@@ -91,9 +91,9 @@ class Fault:
     library raised, which may hold the key.
 
     Attributes:
-        error: What is raised where the request is not made again.
+        error: What is raised unless the request is made again.
         retry: Whether the same request may succeed in a moment.
-        retry_after: The provider's Retry-After header; None where it sent none.
+        retry_after: The provider's Retry-After header; None if it sent none.
     """
 
     error: ConflictScoreError
@@ -105,7 +105,7 @@ class WebSearchRetriever(TopKRetriever):
     """The first ``k`` results of a web search, with their snippets as plain text.
 
     A document's metadata holds ``title``, ``source`` (the address), ``rank`` from 1, ``provider``
-    and, where the provider gives one, ``date``. Each address appears once. Safe to use from many
+    and, if the provider gives one, ``date``. Each address appears once. Safe to use from many
     threads at once.
 
     A provider sets its names, and makes one request in ``ask``.
@@ -113,11 +113,11 @@ class WebSearchRetriever(TopKRetriever):
     Attributes:
         provider: The provider's short name, as in ``--search`` and in a document's metadata.
         title: Its name in sentences.
-        key_variables: The environment variables for its key, the usual one first; empty where it
+        key_variables: The environment variables for its key, the usual one first; empty if it
             takes no key.
         key_source: Where to get a key, to complete "a key comes from".
         package: The optional package that it needs, as it is imported, in the extra with the
-            provider's name; empty where it needs none.
+            provider's name; empty if it needs none.
         page_size: The most results that one request gets.
         api_key: The key; without it, the environment's.
         timeout: Seconds to wait for the provider, above 0.
@@ -275,7 +275,7 @@ class WebSearchRetriever(TopKRetriever):
 
 
 def _pause(fault: Fault, backoff: float) -> float | None:
-    """Seconds before the request is made again; None where it is not."""
+    """Seconds before the request is made again; None if it is not."""
     if not fault.retry:
         return None
     asked_for = _seconds(fault.retry_after)
@@ -285,7 +285,7 @@ def _pause(fault: Fault, backoff: float) -> float | None:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Seconds from now, from 0, where a Retry-After header holds a number of them or a date."""
+    """Seconds from now, from 0, if a Retry-After header holds a number of them or a date."""
     if retry_after is None:
         return None
     if re.fullmatch(r"\s*\d{1,9}(\.\d{1,9})?\s*", retry_after):

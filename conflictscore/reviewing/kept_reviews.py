@@ -111,7 +111,7 @@ class KeptReviews:
                     yield where, row
 
     def no_room_for(self, run_id: str, reviewer: str) -> str | None:
-        """Why no review can be added; None where one can."""
+        """Why no review can be added; None if one can."""
         if self._read >= MOST_REVIEWS:
             return f"there are {MOST_REVIEWS:,} reviews, the most that are kept; move them away"
         there = self.of(run_id)
@@ -120,7 +120,7 @@ class KeptReviews:
         return None
 
     def of(self, run_id: str) -> Mapping[str, Review]:
-        """The reviews of a run, by reviewer; empty where there are none."""
+        """The reviews of a run, by reviewer; empty if there are none."""
         return self._said[run_id][1] if run_id in self._said else {}
 
     def add(self, run_id: str, method: str, reviewer: str, said: Review, key: str) -> None:

@@ -221,7 +221,7 @@ async def export(
         if total > MOST_EXPORTED:
             raise RefusedError(
                 413,
-                f"{total} runs are too many to export here, where at most {MOST_EXPORTED} are;"
+                f"{total} runs are too many to export here; the limit is {MOST_EXPORTED}:"
                 " narrow the list, or run conflictscore export on a --runs-file",
                 code="too_many_runs",
             )

@@ -102,7 +102,7 @@ def _plain(value: Any) -> Any:
     """A value of a Parquet column as JSON.
 
     NaN, which pandas writes for a missing value, and infinities become null, times ISO 8601, bytes
-    text where they are UTF-8 and else base64, and any other type its text.
+    text if they are UTF-8 and else base64, and any other type its text.
     """
     match value:
         case None | bool() | int() | str():

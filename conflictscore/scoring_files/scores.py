@@ -210,7 +210,7 @@ def _values(column: Any) -> list[Any]:
 
 
 def _text_of(value: Any) -> Any:
-    """Bytes as text where they are UTF-8; anything else as it is, to be refused with its row."""
+    """Bytes as text if they are UTF-8; anything else as it is, to be refused with its row."""
     with suppress(UnicodeDecodeError):
         return value.decode() if isinstance(value, bytes) else value
     return value

@@ -63,7 +63,7 @@ def test_ctrl_c_ends_with_one_line(tmp_path: Path) -> None:
 
     assert process.returncode == 130
     [line] = errors.strip().splitlines()
-    assert "what is in the cache by now" in line
+    assert "cached replies" in line
 
 
 def test_examples_in_the_help_stand_on_lines_of_their_own() -> None:
@@ -132,7 +132,7 @@ def test_every_commands_summary_fits_into_its_line() -> None:
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["ask", "When?"], "stopped; what is in the cache by now is not paid for again"),
+        (["ask", "When?"], "stopped; cached replies are not paid for again"),
         (["ask", "When?", "--no-cache"], "stopped"),
         (["bench", "truthfulqa"], "stopped; the same command resumes"),
         (["serve"], "stopped"),

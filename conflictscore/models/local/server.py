@@ -43,7 +43,7 @@ class LocalServer:
         api_key: The key that every request needs; made anew at each start.
         model: The name that it answers to: the file's name without its suffix.
         context_window: Tokens of prompt and reply: what was asked for, or what the model was
-            trained with where that is less.
+            trained with if that is less.
     """
 
     def __init__(self, path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> None:

@@ -17,7 +17,7 @@ _MOST_TAGS = 50_000
 
 
 def extract(page: FetchedPage) -> PageText:
-    """The page's main text, without its menus and notices; all of its text where none stands out.
+    """The page's main text, without its menus and notices; all of its text if none stands out.
 
     Raises:
         PageError: It is not text, or there is none in it.

@@ -105,7 +105,7 @@ class PageFetcher:
         self._settings = settings or FetchSettings()
         allowed = self._settings.allowed_networks
         # The transport alone is used. Around it the client keeps cookies, and looks into every
-        # redirect even where it is told not to follow one.
+        # redirect even if it is told not to follow one.
         self._transport = httpx.AsyncHTTPTransport(verify=_authorities())
         self._client = httpx_ssrf_protection(
             httpx.AsyncClient(transport=self._transport),

@@ -25,7 +25,7 @@ class FetchSettings:
         max_bytes: Bytes of a page after decompression, at least 1; what is over is left out.
         max_redirects: The most redirects that are followed for one page, from 0.
         allowed_networks: Networks that are reached although they are not public, such as an
-            intranet's. A name is reached where all of its addresses are public or in these.
+            intranet's. A name is reached if all of its addresses are public or in these.
 
     Raises:
         ConfigurationError: A number is out of range.
@@ -53,7 +53,7 @@ class FetchedPage:
         url: The address that was asked for.
         final_url: The address that answered, after redirects.
         content_type: Its media type, in lower case and without parameters.
-        charset: The encoding that the server names; None where it names none.
+        charset: The encoding that the server names; None if it names none.
         body: The content, decompressed.
         truncated: Whether there is more content than ``body`` holds.
     """
@@ -72,8 +72,8 @@ class PageText:
 
     Attributes:
         text: Its main text, never empty.
-        title: Its title; empty where it has none.
-        date: When it was published, as ``YYYY-MM-DD``; None where the page does not tell.
+        title: Its title; empty if it has none.
+        date: When it was published, as ``YYYY-MM-DD``; None if the page does not tell.
         cut: Whether the page has more text than ``text`` holds.
     """
 

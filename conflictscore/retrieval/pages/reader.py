@@ -46,8 +46,8 @@ class PageReadingRetriever(WrappingRetriever):
     cookies, leaves the snippet, and one note counts these pages by reason. A document without a
     web address is passed on as it is. The others keep their metadata, and get ``snippet`` (the
     text they came with), ``text_from`` (``page`` or ``snippet``) and ``fetched_at`` (UTC, ISO
-    8601); ``page_error`` where the page was not used, and ``page_truncated`` where its text goes
-    on; and from the page a ``title`` and a ``date`` where they had none. Safe to use from many
+    8601); ``page_error`` if the page was not used, and ``page_truncated`` if its text goes
+    on; and from the page a ``title`` and a ``date`` if they had none. Safe to use from many
     threads and event loops at once.
 
     Attributes:
@@ -126,7 +126,7 @@ class PageReadingRetriever(WrappingRetriever):
 
 
 def _url(metadata: Mapping[str, Any]) -> str | None:
-    """The document's web address; None where it has none, or was read when it was recorded."""
+    """The document's web address; None if it has none, or was read when it was recorded."""
     if "text_from" in metadata:
         return None
     for key in URL_KEYS:

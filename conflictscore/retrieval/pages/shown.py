@@ -108,7 +108,7 @@ def shown_page(html: str) -> "LexborHTMLParser":
 
 
 def whole_text(html: str) -> tuple[str, str]:
-    """The page's title and all of its text, a line a block or row; empty where there is none.
+    """The page's title and all of its text, a line a block or row; empty if there is none.
 
     Raises:
         PageError: As :func:`shown_page`.

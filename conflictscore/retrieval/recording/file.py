@@ -1,4 +1,4 @@
-"""A recording on the disk: where each question stands in it, and how one command adds to it.
+"""A recording on disk: an index of its questions, and appending to it.
 
 Only questions and places are kept, so that a file far larger than the memory can be used.
 """
@@ -64,7 +64,7 @@ class RecordingIndex:
         return question_key(question) in self._places
 
     def read(self, question: str) -> Recording | None:
-        """Recording of a question; None where it was not recorded.
+        """Recording of a question; None if it was not recorded.
 
         Raises:
             InputError: The file changed since it was indexed, or can no longer be read.

@@ -7,9 +7,9 @@
  "parameters": {"top_k": 10, "read_pages": true},  how it was asked; never a key
  "recorded_at": "2026-11-21T09:30:00+00:00",
  "notes": [],                                      what the user should know about this search
- "results": [                                      best first; none where nothing was found
+ "results": [                                      best first; none if nothing was found
   {"rank": 1, "provider": "serper", "url": "https://...", "title": "...",
-   "snippet": "...",                               null where the text is all that was found
+   "snippet": "...",                               null if the text is all that was found
    "date": "...",
    "text": "...",                                  what evidence is looked for in
    "text_from": "page",                            page or snippet, where pages were read

@@ -25,12 +25,12 @@ class MissingRecordingError(NoDocumentsError):
 class RecordedRetriever(TopKRetriever):
     """Results of a search when it was recorded, document by document.
 
-    Questions are found again where they differ by no more than white space or the Unicode form.
+    Questions are found again if they differ by no more than white space or the Unicode form.
     The file is checked when it is opened, and its documents are read when they are asked for. The
     format is described in ``recording.format``. Safe to use from many threads at once.
 
     Attributes:
-        k: The number of documents asked for, at least 1; where fewer were asked for when the
+        k: The number of documents asked for, at least 1; if fewer were asked for when the
             question was recorded, there are no more, and a note says so.
         path: The file.
 
