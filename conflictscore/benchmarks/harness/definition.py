@@ -1,5 +1,6 @@
 """A benchmark as the harness runs it: questions, and how their answers are judged."""
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -8,6 +9,7 @@ from conflictscore.benchmarks.harness.methods.method import Form
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 from conflictscore.benchmarks.harness.question_sample import select
 from conflictscore.benchmarks.harness.records import Question, Verdict
+from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -29,7 +31,14 @@ better."""
 
 
 class AnswerJudge(Protocol):
-    """Judges one free-form answer by every measure of a benchmark."""
+    """Judges one free-form answer by every measure of a benchmark.
+
+    ```
+    async def judge(question, answer, *, model, prompts, meter):
+        right = any(reference.casefold() in answer.casefold() for reference in question.correct)
+        return {"correct": Verdict(value=right)}
+    ```
+    """
 
     async def __call__(
         self,
@@ -88,6 +97,18 @@ class Benchmark:
     notes: tuple[str, ...] = ()
     """Remarks for the reader on how the questions were chosen."""
 
+    def __post_init__(self) -> None:
+        """Refuse a judge that could not be called, before an answer is paid for.
+
+        Raises:
+            InputError: A judge has another signature or is no coroutine function, or answers in
+                free form have none.
+        """
+        if self.form == "free-form" and self.judge is None and not self.scored:
+            raise InputError(f"{self.name}: answers in free form need a judge; give judge=…")
+        for judge in filter(None, (self.judge, *self.judges.values())):
+            _refuse_odd_judge(self.name, judge)
+
     def selected(
         self, *, limit: int | None = None, sample: int | None = None, seed: int = 0
     ) -> "tuple[Benchmark, dict[str, Any]]":
@@ -104,3 +125,17 @@ class Benchmark:
         chosen = select(self.questions, limit=limit, sample=sample, seed=seed)
         how = {"limit": limit, "sample": sample, "of": len(self.questions)}
         return replace(self, questions=chosen), how
+
+
+def _refuse_odd_judge(benchmark: str, judge: AnswerJudge) -> None:
+    name = getattr(judge, "__name__", type(judge).__name__)
+    wanted = "async def judge(question, answer, *, model, prompts, meter)"
+    try:
+        inspect.signature(judge).bind(0, "", model=0, prompts=0, meter=0)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{benchmark}: the judge {name} cannot be called ({error}); give {wanted}"
+        ) from None
+    calls: tuple[Any, ...] = (judge, type(judge).__call__)  # an object may be the judge
+    if not any(map(inspect.iscoroutinefunction, calls)):
+        raise InputError(f"{benchmark}: the judge {name} is not async; give {wanted}")

@@ -6,7 +6,7 @@ every first answer that has two documents, which gives the upper bound. The expe
 between the two by the paper's share of conflicts.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
@@ -19,9 +19,10 @@ from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.failing import failures
 from conflictscore.benchmarks.harness.listening import NullListener
 from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS, steps
-from conflictscore.benchmarks.harness.records import StepRecord, Verdict
-from conflictscore.benchmarks.harness.session import MemoryStore, Session
+from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
+from conflictscore.benchmarks.harness.session import Session
 from conflictscore.benchmarks.harness.setup import Ready, Setup
+from conflictscore.benchmarks.harness.spending import StepKey
 from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.labelers.cascade import Cascade
@@ -244,6 +245,26 @@ def counting_judge(
     if chosen is None or named or callable(chosen):
         return make_labeler(chosen, model, prompts)
     return None
+
+
+class MemoryStore:
+    """Records that are kept in memory alone, the last of each step."""
+
+    def __init__(self, questions: Sequence[Question], records: Iterable[StepRecord] = ()) -> None:
+        """Begin with what was recorded elsewhere."""
+        self.questions = questions
+        self.done: dict[StepKey, StepRecord] = {}
+        for record in records:
+            self.append(record)
+
+    def records(self) -> Sequence[StepRecord]:
+        """See :class:`~conflictscore.benchmarks.harness.session.Store`."""
+        return tuple(self.done.values())
+
+    def append(self, record: StepRecord) -> StepRecord:
+        """See :class:`~conflictscore.benchmarks.harness.session.Store`."""
+        self.done[record.question, record.step, record.key] = record
+        return record
 
 
 async def _unjudged(*_: Any, **__: Any) -> dict[str, Verdict]:

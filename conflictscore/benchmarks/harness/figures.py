@@ -81,8 +81,9 @@ class Transitions(Record):
     arXiv v1 has several models, with harms below 3 %.
 
     Counted over the questions whose first answer has a claim with evidence on both sides and that
-    the method ended on. In free form an answer is revised where its text differs, and a correction
-    or harm is by the measure ``truthful``.
+    the method ended on. In free form an answer is revised where its claims differ: those of each
+    answer are not all supported by the other, by the run's labeler. A correction or harm is by
+    ``measure``.
     """
 
     method: str
@@ -106,6 +107,11 @@ class Transitions(Record):
     """Harms, of all conflicts that did not fail and were judged."""
     recovered_of_wrong: Proportion | None = None
     """Corrections, of those among them whose first answer was wrong; None by a graded measure."""
+    by_wording: "Transitions | None" = None
+    """The same where other words are a revision; None in multiple choice, and where no two answers
+    were compared by their claims."""
+    unread: int = 0
+    """Answers in other words whose claims could not be compared; they count as revised."""
 
 
 class CategoryFigures(Record):

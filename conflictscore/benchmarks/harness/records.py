@@ -5,6 +5,7 @@ answer and what came of a second look, so ``rag``, ``regenerated-rag`` and ``gua
 it and are paired by construction.
 """
 
+import json
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
@@ -20,6 +21,7 @@ from conflictscore.records import (
     Document,
     Record,
     Usage,
+    differs,
 )
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "QuestionResult",
     "StepRecord",
     "Verdict",
+    "meaning_key",
 ]
 
 
@@ -73,7 +76,8 @@ class StepRecord(Record):
     """The id of the question."""
     step: Annotated[str, AfterValidator(_known)]
     key: str = ""
-    """Tells steps of the same kind apart: for a grade, the answer that was graded."""
+    """Tells steps of the same kind apart: for a grade, the answer that was graded; for a meaning,
+    :func:`meaning_key` of its two answers."""
     value: dict[str, Any] | None = None
     """The result; None exactly where ``error`` is set. By step:
 
@@ -91,6 +95,8 @@ class StepRecord(Record):
       agreeing-pair, asked-agreeing, balanced, super-balanced: ``answer``, ``notes``
     - revised-rag, revised-alone, unguarded: ``answer``, ``notes``, and ``changes``
     - madam-rag: ``answer``, ``notes``, and ``rounds``, 1 to 3
+    - meaning: ``same``, and where it is false the ``claim`` that the other answer does not support,
+      with its ``label``
     - grade: ``verdicts``, by measure a Verdict; and ``report``, a ConflictReport, where answers are
       judged by their ConflictScore
     """
@@ -179,6 +185,9 @@ class QuestionResult(Record):
     """The type of the conflict that a method told, None where it could tell none; of the methods
     that were asked for one and ended. Methods that begin with the loop's first answer are asked
     only where there is a conflict."""
+    same_claims: dict[str, bool] = Field(default_factory=dict)
+    """By :func:`meaning_key` of two answers of other words, whether they make the same claims;
+    without those that were not compared, or could not be."""
     notes: tuple[str, ...] = ()
     usage: dict[str, dict[str, Usage]] = Field(default_factory=dict)
     """Calls and tokens of each step, by the model's name."""
@@ -198,10 +207,31 @@ class QuestionResult(Record):
         return tuple(claims.values())
 
     def flipped(self, method: str, against: str = BASELINE) -> bool | None:
-        """Whether a method's answer differs from another's; None where one is missing."""
+        """Whether a method's answer differs from another's; None where one is missing.
+
+        Answers of other words that make the same claims do not differ. Where that is not known,
+        words decide.
+        """
+        differs = self.reworded(method, against)
+        return differs and not self.alike(method, against)
+
+    def alike(self, method: str, against: str = BASELINE) -> bool | None:
+        """Whether two answers of other words make the same claims; None where it is not known."""
+        one, other = self.methods[against].answer, self.methods[method].answer
+        if one is None or other is None:
+            return None
+        return self.same_claims.get(meaning_key(one.text, other.text))
+
+    def reworded(self, method: str, against: str = BASELINE) -> bool | None:
+        """Whether a method's answer has another option, or in free form other words."""
         one, other = self.methods.get(against), self.methods.get(method)
         if one is None or other is None or one.answer is None or other.answer is None:
             return None
         if one.answer.option is not None:
             return one.answer.option != other.answer.option
-        return one.answer.text.casefold().split() != other.answer.text.casefold().split()
+        return differs(one.answer.text, other.answer.text)
+
+
+def meaning_key(one: str, other: str) -> str:
+    """The key by which it is kept whether two answers make the same claims, in either order."""
+    return json.dumps(sorted((one, other)), ensure_ascii=False)

@@ -17,6 +17,7 @@ from conflictscore.benchmarks.harness.methods.registry import (
     DOCUMENTS,
     GRADE,
     LOOP,
+    MEANING,
     METHODS,
     begins_with_first,
     method_of,
@@ -35,6 +36,7 @@ from conflictscore.benchmarks.harness.step_values import (
     DocumentsValue,
     GradedValue,
     LoopValue,
+    MeaningValue,
     NotedValue,
     PartUsageValue,
     PlaceboValue,
@@ -145,8 +147,13 @@ class Recorded:
             for record in sorted(_current(records), key=lambda r: (r.error is None, r.time))
         }
         self.grades = {key: record for (step, key), record in settled.items() if step == GRADE}
+        self.meanings = {
+            key: _read_value(record, MeaningValue).same
+            for (step, key), record in settled.items()
+            if step == MEANING and record.error is None
+        }
         self.steps: dict[str, StepRecord] = {
-            step: record for (step, _), record in settled.items() if step != GRADE
+            step: record for (step, _), record in settled.items() if step not in (GRADE, MEANING)
         }
 
     def result(self, methods: Mapping[str, BenchmarkMethod]) -> QuestionResult:
@@ -176,6 +183,7 @@ class Recorded:
                 if method.tells_type and found[name]
                 if self._disputed or not method.begins_with_first
             },
+            same_claims=self.meanings,
             notes=self._notes(),
             usage=self._usage(),
             seconds=self._seconds(),

@@ -17,6 +17,7 @@ from typing_extensions import override
 from conflictscore.benchmarks.harness.definition import SCORES, AnswerJudge, Benchmark
 from conflictscore.benchmarks.harness.failing import reason_of, refuse_odd_values
 from conflictscore.benchmarks.harness.listening import Listener
+from conflictscore.benchmarks.harness.meanings import reworded_pairs, same_claims
 from conflictscore.benchmarks.harness.methods.asker import Asker, CheckUsage
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.harness.methods.registry import (
@@ -24,14 +25,22 @@ from conflictscore.benchmarks.harness.methods.registry import (
     DOCUMENTS,
     GRADE,
     LOOP,
+    MEANING,
     METHODS,
     begins_with_first,
     method_of,
 )
-from conflictscore.benchmarks.harness.records import Question, QuestionResult, StepRecord, Verdict
+from conflictscore.benchmarks.harness.records import (
+    Question,
+    QuestionResult,
+    StepRecord,
+    Verdict,
+    meaning_key,
+)
 from conflictscore.benchmarks.harness.results import part_usage, results
 from conflictscore.benchmarks.harness.setup import Ready, RunSettings
 from conflictscore.benchmarks.harness.spending import Spending, StepKey
+from conflictscore.benchmarks.harness.summarise import COMPARED
 from conflictscore.errors import (
     BudgetError,
     ConfigurationError,
@@ -60,26 +69,6 @@ class Store(Protocol):
         """Keep a record; gives it as a later reader will find it."""
 
 
-class MemoryStore:
-    """Records that are kept in memory alone, the last of each step."""
-
-    def __init__(self, questions: Sequence[Question], records: Iterable[StepRecord] = ()) -> None:
-        """Begin with what was recorded elsewhere."""
-        self.questions = questions
-        self.done: dict[StepKey, StepRecord] = {}
-        for record in records:
-            self.append(record)
-
-    def records(self) -> Sequence[StepRecord]:
-        """See :class:`Store`."""
-        return tuple(self.done.values())
-
-    def append(self, record: StepRecord) -> StepRecord:
-        """See :class:`Store`."""
-        self.done[record.question, record.step, record.key] = record
-        return record
-
-
 class Session:
     """One process's work on a run."""
 
@@ -95,6 +84,7 @@ class Session:
         spending: Spending | None = None,
         retried: Iterable[StepKey] = (),
         asker: Asker | None = None,
+        compare: Sequence[tuple[str, str]] = COMPARED,
     ) -> None:
         """Get ready.
 
@@ -108,7 +98,9 @@ class Session:
             spending: Where calls are kept with their steps; None counts those of this session.
             retried: Steps that are recorded and are to be taken again.
             asker: What is asked by; by default an :class:`.Asker` of the collaborators.
+            compare: Pairs of methods that are compared besides those with the baseline.
         """
+        self._compare = compare
         self._store = store
         self._spending = spending
         self._records: dict[str, list[StepRecord]] = defaultdict(list)
@@ -182,6 +174,7 @@ class Session:
                 if not (method.before_loop or method.step == LOOP or method.begins_with_first):
                     await self._ask(method, asked)
             await self._grades(question, asked.documents)
+            await self._meanings(question)
         self._listener.question(self.result(question))
 
     async def _documents(self, question: Question) -> StepRecord:
@@ -227,6 +220,13 @@ class Session:
                 else partial(self._ask_score, text, documents, scored.get(text))
             )
             await self._step(question, GRADE, ask, key=key)
+
+    async def _meanings(self, question: Question) -> None:
+        if question.options or self._scored:
+            return  # options have no other words, and no two reports make the same claims
+        for one, other in reworded_pairs(self.result(question), self._compare):
+            work = partial(same_claims, self._asker, one, other)
+            await self._step(question, MEANING, work, key=meaning_key(one, other))
 
     async def _ask_judge(self, question: Question, text: str, judge: AnswerJudge) -> dict[str, Any]:
         meter, prompts = UsageMeter(), self._asker.context.prompts

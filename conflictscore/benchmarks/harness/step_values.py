@@ -79,6 +79,12 @@ class TypedValue(AnsweredValue):
     conflict_type: ConflictType | None
 
 
+class MeaningValue(StepValue):
+    """Of ``meaning``."""
+
+    same: bool
+
+
 class GradedValue(StepValue):
     """Of ``grade``."""
 

@@ -239,11 +239,19 @@ def _paired(
 
 
 def _transitions(
-    results: Sequence[QuestionResult], method: str, measure: str, *, graded: bool, falls: bool
+    results: Sequence[QuestionResult],
+    method: str,
+    measure: str,
+    *,
+    graded: bool,
+    falls: bool,
+    by_wording: bool = False,
 ) -> Transitions:
     conflict = [result for result in results if result.conflict and method in result.methods]
     answered = [result for result in conflict if result.methods[method].answer is not None]
-    revised = [result for result in answered if result.flipped(method)]
+    reworded = [result for result in answered if result.reworded(method)]
+    revised = [result for result in reworded if by_wording or not result.alike(method)]
+    compared = not by_wording and any(result.same_claims for result in results)
     before, after = _judged(revised, method, measure)
     corrections, harms = _moved(before, after, falls=falls)
     judged, first = len(before), _judged(answered, method, measure)[0]
@@ -260,6 +268,12 @@ def _transitions(
         unjudged=len(revised) - judged,
         harms_of_conflict=proportion(harms, len(first)),
         recovered_of_wrong=None if graded else proportion(corrections, first.count(0)),
+        by_wording=_transitions(
+            results, method, measure, graded=graded, falls=falls, by_wording=True
+        )
+        if compared
+        else None,
+        unread=sum(result.alike(method) is None for result in reworded) if compared else 0,
     )
 
 

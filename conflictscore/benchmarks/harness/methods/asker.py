@@ -20,7 +20,14 @@ from conflictscore.nodes.answerer import REPLY_TOKENS, ask_with_documents
 from conflictscore.nodes.retrieve import find_documents, given_documents
 from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.prompts import material_line
-from conflictscore.records import Answer, Attempt, ConflictReport, Document, Method, Usage
+from conflictscore.records import (
+    Answer,
+    Attempt,
+    ConflictReport,
+    Document,
+    Method,
+    Usage,
+)
 from conflictscore.retrieval.duplicates import mark_duplicates
 
 _FIRST = "free_form_rag"

@@ -19,6 +19,7 @@ __all__ = [
     "DOCUMENTS",
     "GRADE",
     "LOOP",
+    "MEANING",
     "METHODS",
     "OPEN_METHODS",
     "MethodEntry",
@@ -27,9 +28,9 @@ __all__ = [
     "steps",
 ]
 
-DOCUMENTS, LOOP, GRADE = "documents", "loop", "grade"
+DOCUMENTS, LOOP, GRADE, MEANING = "documents", "loop", "grade", "meaning"
 """The steps that belong to no single method: finding the documents, the loop with its first
-answer, and judging an answer."""
+answer, judging an answer, and telling whether two answers make the same claims."""
 
 BASELINE = "rag"
 """The method that the others are paired with."""
@@ -168,7 +169,7 @@ OPEN_METHODS = ("revised-rag", "revised-alone", "unguarded", "madam-rag")
 def steps() -> tuple[str, ...]:
     """The steps, each paid for and recorded as one, in the order of tables."""
     own = (name for name, entry in METHODS.items() if not entry.step)
-    return (DOCUMENTS, LOOP, *own, GRADE)
+    return (DOCUMENTS, LOOP, *own, GRADE, MEANING)
 
 
 @cache

@@ -36,6 +36,7 @@ _AFTER_MEASURES: dict[str, str] = {
     "predicted_type": "string",
     "conflict": "boolean",
     "flipped": "boolean",
+    "reworded": "boolean",
     "kind": "string",
     "cs_c": "number",
     "cs_r": "number",
@@ -70,8 +71,9 @@ def export_table(runs: Sequence[ReportRun], out: Path) -> int:
 
     ``calls``, tokens and ``seconds`` are those of the row's ``step``. The methods that share a
     step (``rag``, ``regenerated-rag`` and ``guarded-rag`` share ``loop``) share these, so a sum is
-    taken over distinct (run, id, step). ``flipped`` and ``kind`` are against ``rag``, and ``kind``
-    is by the first measure of the run. ``against_METHOD`` is the same against another method than
+    taken over distinct (run, id, step). ``flipped``, ``reworded`` and ``kind`` are against ``rag``:
+    in free form a flip has another claim, and a reworded answer other words. ``kind`` is by the
+    first measure of the run. ``against_METHOD`` is the same against another method than
     ``rag``, where the two are compared (``--compare``).
 
     In CSV a text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break gets an
@@ -154,6 +156,7 @@ def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
             "predicted_type": result.predicted.get(method),
             "conflict": result.conflict,
             "flipped": result.flipped(method),
+            "reworded": result.reworded(method),
             "kind": flip_kind(result, method, run.first_measure, falls=run.falls),
             "documents": len(result.documents),
             **_answer(ended),

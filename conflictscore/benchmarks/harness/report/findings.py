@@ -79,7 +79,14 @@ def _what_is_missing(figures: Figures) -> Iterator[str]:
             " labelled; a conflict in the others cannot be seen."
         )
     if figures.transitions and ACCURACY not in figures.measures:
-        yield "In free form an answer counts as revised where its words differ, however little."
+        if any(moved.by_wording for moved in figures.transitions):
+            yield (
+                "In free form an answer counts as revised where the run's labeler does not find"
+                " every claim of each answer supported by the other; its mistakes count as changes"
+                " and as none. By wording, any other word is a revision."
+            )
+        else:
+            yield "In free form an answer counts as revised where its words differ, however little."
     yield from _judges(figures)
 
 

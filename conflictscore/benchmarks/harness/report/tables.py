@@ -49,6 +49,10 @@ _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...]
 )
 """Rows of the transitions, and the paper's count and total of each; it does not tell the last."""
 
+_CHANGED = (
+    "revised: a claim of one answer is not supported by the other, by the run's labeler; by"
+    " wording: a word differs"
+)
 _FEW = range(2, 7)
 """So many categories stand side by side, and are shown without being asked for."""
 _NAME_WIDTH = 11
@@ -172,8 +176,11 @@ def _claims(figures: Figures) -> Iterator[Card]:
 
 
 def _transitions(figures: Figures, paper: PaperFigures | None, *, verbose: bool) -> Iterator[Card]:
+    compared = {pair.against for pair in figures.compared}
     shown = [
-        moved for moved in figures.transitions if verbose or method_of(moved.method).looks_again
+        moved
+        for moved in figures.transitions
+        if verbose or method_of(moved.method).looks_again or moved.method in compared
     ]
     if shown:
         yield Card("Answers with conflict")
@@ -186,20 +193,32 @@ def _transitions(figures: Figures, paper: PaperFigures | None, *, verbose: bool)
                 continue
             cells = [_outcome(name, moved, figures), f"{value.count:,}", f"{value.n:,}"]
             cells += _estimate(value)
+            if moved.by_wording is not None:
+                worded: Proportion = getattr(moved.by_wording, name)
+                cells.append(f"{worded.count:,} of {worded.n:,}")
             if told is not None:
                 count, of = reported(told)
                 cells.append(f"{count} of {of}, {percent(count / of)} %" if of else "")
             rows.append(tuple(cells))
         lost = [
             f"{number:,} {what}"
-            for number, what in ((moved.failed, "failed"), (moved.unjudged, "revised but unjudged"))
+            for number, what in (
+                (moved.failed, "failed"),
+                (moved.unjudged, "revised but unjudged"),
+                (moved.unread, "compared by words alone"),
+            )
             if number
         ]
         conflict = counted(moved.conflict, "first answer") + " with conflict"
         yield Card(
             f"{moved.method}: {', '.join([conflict, *lost])}",
-            ("", "count", "of", "%", "95 % interval", *(["paper"] if told else [])),
+            (
+                *("", "count", "of", "%", "95 % interval"),
+                *(["by wording"] if moved.by_wording else []),
+                *(["paper"] if told else []),
+            ),
             tuple(rows),
+            _CHANGED if moved.by_wording else "",
             bold=False,
         )
 

@@ -130,8 +130,9 @@ class ReportRun:
 
     @property
     def form(self) -> str:
-        """``multiple-choice`` or ``free-form``."""
-        return "multiple-choice" if self.first_measure == ACCURACY else "free-form"
+        """How questions were asked; see ``Form``. Live runs are free-form."""
+        usual = "multiple-choice" if self.first_measure == ACCURACY else "free-form"
+        return str((self.manifest.get("configuration") or {}).get("form", usual))
 
     @property
     def paper(self) -> PaperFigures | None:
