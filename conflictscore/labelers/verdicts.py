@@ -9,11 +9,12 @@ from pydantic import ValidationError
 
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.labelers.protocol import Labeler, Pair, StagedLabeler, TableLabeler
+from conflictscore.models import reply_costs
 from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.clients import for_purpose
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import neutral
-from conflictscore.records import Document, EvidenceLabel, Label
+from conflictscore.records import Document, EvidenceLabel, Label, Usage
 from conflictscore.storage.cache import ContentCache, content_key
 from conflictscore.threads import Work, together
 
@@ -56,21 +57,26 @@ async def judging(
     breaker = CircuitBreaker()
     keys = {} if cache is None else _keys(labeler, waiting)
     found = {} if cache is None else await cache.find_async([*keys.values()])
+    judge = dict(labeler.identity or {})
+    model = str(judge["model"]) if "endpoint" in judge else ""  # one of no endpoint makes no call
     for place, key in keys.items():
-        if (kept := _kept(found.get(key), place)) is not None:
+        stored = found.get(key, {})
+        cost = reply_costs.stored(stored)
+        if (kept := _kept(stored, place)) is not None:
             del waiting[place]
-            meter.cached()
+            meter.cached(cost if model else Usage(), model)
             tell(kept)
 
     def judged(verdict: EvidenceLabel) -> None:
         place = (verdict.claim, verdict.document)
         del waiting[place]  # one that is told twice is an error of the labeler
         if cache is not None and place in keys and verdict.label is not Label.UNLABELLED:
-            cache.keep(keys[place], verdict.to_json())
+            cache.keep(keys[place], verdict.to_json() | reply_costs.take())
         tell(verdict)
 
     async def judge_one(pair: Pair) -> None:
         claim, document = pair
+        reply_costs.begin()
         try:
             with breaker.watching(), for_purpose(claim=claim.number, document=document.number):
                 verdict = await labeler.label(claim, document, meter)
@@ -80,6 +86,7 @@ async def judging(
 
     async def judge_table(labeler: TableLabeler | StagedLabeler, pairs: Sequence[Pair]) -> None:
         reason = _NOT_TOLD
+        reply_costs.begin()
         try:
             if isinstance(labeler, StagedLabeler):
                 await labeler.label_in_stages(pairs, meter, judged, cache)
@@ -132,10 +139,8 @@ def _hashed(title: str, text: str) -> str:
     return hashlib.sha256(seen.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _kept(found: Mapping[str, Any] | None, place: _Place) -> EvidenceLabel | None:
+def _kept(found: Mapping[str, Any], place: _Place) -> EvidenceLabel | None:
     """A stored verdict as that of a pair; None where there is none that can be read."""
-    if found is None:
-        return None
     numbers = {"claim": place[0], "document": place[1], "cached": True}
     try:
         return EvidenceLabel.model_validate({**found, **numbers})

@@ -18,7 +18,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_openai.chat_models.base import BaseChatOpenAI
 
 from conflictscore.errors import ProviderError, UnreadableReplyError
-from conflictscore.models import LOCAL_ENDPOINT
+from conflictscore.models import LOCAL_ENDPOINT, reply_costs
 from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.calls import begin, dispatch, single_flight
 from conflictscore.models.capabilities import Capabilities
@@ -41,10 +41,10 @@ from conflictscore.models.replies import (
 )
 from conflictscore.models.request_forms import RequestForm
 from conflictscore.models.styled_requests import StyledRequests
-from conflictscore.models.usage import UsageMeter
+from conflictscore.models.usage import UsageMeter, cost_of
 from conflictscore.prompts import PromptSet, neutral
 from conflictscore.records import encodable
-from conflictscore.storage.cache import ContentCache, content_key
+from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import in_time
 
 __all__ = ["THINKING_TOKENS", "LanguageModel"]
@@ -150,12 +150,13 @@ class LanguageModel:
         form = RequestForm(
             "text", max_tokens, parameters or {}, repeatable=repeatable, verdict=False
         )
-        stored = None if cache is None else await _stored_text(cache, key)
-        if isinstance(stored, str):
+        stored = {} if cache is None else await cache.get_async(key)
+        if isinstance(kept := stored.get("text"), str):
             with suppress(ValueError):  # what was readable to another reader is asked for again
-                value = read(without_reasoning(encodable(stored)))
-                meter.cached()
+                value = read(without_reasoning(encodable(kept)))
+                meter.cached(reply_costs.stored(stored), self.name)
                 return value
+        reply_costs.begin()
 
         def taken(reply: AIMessage) -> T:
             require_whole(reply, self.name, (parameters or {}).get("max_tokens", max_tokens))
@@ -166,7 +167,7 @@ class LanguageModel:
             except ValueError as error:
                 raise self._unreadable(str(error), text) from error
             if cache is not None:
-                cache.put(key, {"text": text})
+                cache.put(key, {"text": text, **reply_costs.take()})
             return value
 
         return await self._ask(prompt, form, taken, prompts, meter, history)
@@ -294,7 +295,8 @@ class LanguageModel:
                         async with in_time(self.name, waits), made as (reply, ours):
                             result = await reply
                     if not ours:
-                        meter.cached()
+                        meter.cached(cost_of(result), self.name)
+                    reply_costs.add(result)
                     require_whole_prompt(result, said, self.name)
                     value = read(result)
                 except ProviderError as error:
@@ -371,8 +373,3 @@ class LanguageModel:
 
     def _unreadable(self, reason: str, reply: str) -> UnreadableReplyError:
         return UnreadableReplyError(reason, provider=self.name, reply=reply)
-
-
-async def _stored_text(cache: ContentCache, content: Mapping[str, Any]) -> object:
-    key = content_key(content)
-    return (await cache.find_async([key])).get(key, {}).get("text")

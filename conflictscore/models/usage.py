@@ -2,7 +2,9 @@
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -12,9 +14,12 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 
 from conflictscore.records import Usage
 
-__all__ = ["UsageMeter", "cost_of", "known_tokens", "tokens_of"]
+__all__ = ["UsageMeter", "cost_of", "known_tokens", "telling_kept_calls", "tokens_of"]
 
 _log = logging.getLogger(__name__)
+_KEPT_CALLS: ContextVar[Callable[[str, Usage], None] | None] = ContextVar(
+    "conflictscore_kept_calls", default=None
+)
 _READ_AND_WRITTEN = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
 _MOST = 2**53
 """A count beyond this is no count: JSON readers lose its digits, and no database sums it."""
@@ -63,6 +68,16 @@ def tokens_of(message: AIMessage) -> dict[str, Any] | None:
     return known_tokens(message.usage_metadata, model)
 
 
+@contextmanager
+def telling_kept_calls(tell: Callable[[str, Usage], None]) -> Iterator[None]:
+    """Have the model and usage of each call inside that a cache answers told."""
+    token = _KEPT_CALLS.set(tell)
+    try:
+        yield
+    finally:
+        _KEPT_CALLS.reset(token)
+
+
 class UsageMeter(BaseCallbackHandler):
     """Adds up the calls it is passed to, with their tokens as the provider reports them."""
 
@@ -73,9 +88,17 @@ class UsageMeter(BaseCallbackHandler):
         self.usage = Usage()
         self._lock = threading.Lock()  # LangChain calls back from several threads at once
 
-    def cached(self) -> None:
-        """Count a call that a cache answered."""
-        self.count(Usage(cached_calls=1))
+    def cached(self, cost: Usage | None, model: str = "") -> None:
+        """Count a call that a cache answered.
+
+        Args:
+            cost: What it had cost; None where the cache does not know.
+            model: The model that had answered; empty where none was called.
+        """
+        usage = Usage(cached_calls=1) if cost is None else cost.kept()
+        self.count(usage)
+        if model and (told := _KEPT_CALLS.get()) is not None:
+            told(model, usage)
 
     def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
         """Count a call that was answered."""
@@ -103,8 +126,9 @@ class UsageMeter(BaseCallbackHandler):
             self.usage += usage
 
 
-def cost_of(message: BaseMessage | None) -> Usage:
-    """Usage of the call that this message answered."""
+def cost_of(message: Any) -> Usage:
+    """Usage of the call that this message answered; it may be the ``raw`` part of a result."""
+    message = message["raw"] if isinstance(message, Mapping) else message
     tokens = (tokens_of(message) if isinstance(message, AIMessage) else None) or {}
     return Usage(
         calls=1,

@@ -96,6 +96,9 @@ class FurtherSearch(Record):
     """Why nothing was searched or found, or why found documents were not used."""
 
 
+_Kept = Annotated[int, Field(ge=0, exclude_if=lambda count: not count)]
+
+
 class Usage(Record):
     """Calls and tokens of a run; usages can be added and subtracted."""
 
@@ -108,19 +111,42 @@ class Usage(Record):
     """Input tokens that the provider found in its prompt cache. They may exceed ``input_tokens``:
     usages are subtracted field by field, and each difference is cut off at 0."""
     output_tokens: Annotated[int, Field(ge=0)] = 0
+    counted_calls: _Kept = 0
+    """Those of ``cached_calls`` of which the cache knows the tokens, which the next three add up;
+    one of an earlier version does not."""
+    kept_input_tokens: _Kept = 0
+    kept_cache_read_tokens: _Kept = 0
+    kept_output_tokens: _Kept = 0
 
-    def __add__(self, other: "Usage") -> "Usage":
+    @property
+    def cold(self) -> "Usage | None":
+        """The usage had no reply come from a cache; None where a cache does not know its tokens."""
+        if self.counted_calls < self.cached_calls:
+            return None
         return Usage(
-            calls=self.calls + other.calls,
-            cached_calls=self.cached_calls + other.cached_calls,
-            input_tokens=self.input_tokens + other.input_tokens,
-            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
+            calls=self.calls + self.cached_calls,
+            input_tokens=self.input_tokens + self.kept_input_tokens,
+            cache_read_tokens=self.cache_read_tokens + self.kept_cache_read_tokens,
+            output_tokens=self.output_tokens + self.kept_output_tokens,
         )
 
+    def kept(self) -> "Usage":
+        """This usage of one reply, as it counts where a cache gives that reply again."""
+        return Usage(
+            cached_calls=1,
+            counted_calls=1,
+            kept_input_tokens=self.input_tokens,
+            kept_cache_read_tokens=self.cache_read_tokens,
+            kept_output_tokens=self.output_tokens,
+        )
+
+    def __add__(self, other: "Usage") -> "Usage":
+        mine, theirs = vars(self), vars(other)
+        return Usage(**{name: mine[name] + theirs[name] for name in mine})
+
     def __sub__(self, other: "Usage") -> "Usage":
-        left = {name: value - getattr(other, name) for name, value in self.model_dump().items()}
-        return Usage(**{name: max(0, value) for name, value in left.items()})
+        mine, theirs = vars(self), vars(other)
+        return Usage(**{name: max(0, mine[name] - theirs[name]) for name in mine})
 
 
 class RunStatus(StrEnum):

@@ -136,6 +136,11 @@ class ContentCache:
         """:meth:`find` in a thread, since a file or a server is read."""
         return await in_thread(lambda: self.find(keys)) if keys else {}
 
+    async def get_async(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """:meth:`get` in a thread; empty where there is none."""
+        found = await self.find_async([content_key(content)])
+        return next(iter(found.values()), {})
+
     def keep(self, key: str, value: Mapping[str, Any]) -> None:
         """Like :meth:`put`, by the content's :func:`content_key`.
 

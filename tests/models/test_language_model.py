@@ -161,7 +161,8 @@ class TestReplyCache:
             first = await ask(calling(server, cache=cache))
             assert await ask(calling(server, cache=cache), meter) == first == 1871
         assert len(server.requests) == 1
-        assert meter.usage == Usage(cached_calls=1)
+        assert meter.usage.cached_calls == meter.usage.counted_calls == 1
+        assert meter.usage.kept_output_tokens == 2  # its price is known all the same
 
     @pytest.mark.parametrize(
         "change",

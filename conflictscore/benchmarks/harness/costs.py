@@ -55,19 +55,20 @@ def run_cost(
         for step in steps()
         if any(step in result.usage for result in results)
     }
-    cold = [_cold(models, usage) for models in paid.values()]
-    cold_money, unknown = priced(_sum(models or {} for models in cold))
+    cold = _cold(usage)
+    cold_money, unknown = priced(usage if cold is None else cold)
     spent = {
         method: _beyond_baseline(results, method, first_usage, check_usage)
         for method in net_corrections
     }
-    whole = {method: models and _cold(models, usage) for method, models in spent.items()}
+    whole = {method: models and _cold(models) for method, models in spent.items()}
     each = net_corrections.items()
     return Cost(
         usage=usage,
         by_step={step: _all_models(models) for step, models in paid.items()},
         money=priced(usage)[0],
-        cold_money=None if None in cold else cold_money,
+        cold_money=None if cold is None else cold_money,
+        uncounted_calls=sum(used.cached_calls - used.counted_calls for used in usage.values()),
         unknown_prices=tuple(dict.fromkeys((*priced(usage)[1], *unknown))),
         seconds=fsum(seconds for result in results for seconds in result.seconds.values()),
         net_corrections=dict(net_corrections),
@@ -106,25 +107,11 @@ def _beyond_baseline(
     return _sum(parts)
 
 
-def _cold(models: _ByModel, all_steps: _ByModel) -> dict[str, Usage] | None:
-    """The usage had every reply of a cache been a call; None where a model made no call at all.
-
-    A cache keeps no token counts, so its replies count as much as the mean of the calls made.
-    """
-    cold: dict[str, Usage] = {}
-    for model, used in models.items():
-        made = used if used.calls else all_steps[model]
-        total = used.calls + used.cached_calls
-        if not made.calls and total:
-            return None
-        share = total / max(1, made.calls)
-        cold[model] = Usage(
-            calls=total,
-            input_tokens=round(made.input_tokens * share),
-            cache_read_tokens=round(made.cache_read_tokens * share),
-            output_tokens=round(made.output_tokens * share),
-        )
-    return cold
+def _cold(models: _ByModel) -> dict[str, Usage] | None:
+    """The usage had every reply of a cache been a call; None where a cache does not know it."""
+    cold = {model: used.cold for model, used in models.items()}
+    known = {model: used for model, used in cold.items() if used is not None}
+    return known if len(known) == len(cold) else None
 
 
 def _sum(parts: Iterable[_ByModel]) -> dict[str, Usage]:

@@ -18,7 +18,7 @@ from langchain_core.retrievers import BaseRetriever
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.failing import failures
 from conflictscore.benchmarks.harness.listening import NullListener
-from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS, steps
+from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS, MEANING, steps
 from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
 from conflictscore.benchmarks.harness.session import Session
 from conflictscore.benchmarks.harness.setup import Ready, Setup
@@ -144,7 +144,9 @@ class Calls(NullListener):
             self.step, self.question_id, self._asked = step, question_id, 0
 
     def count(self, model: LanguageModel, prompt: str, reply_tokens: float) -> None:
-        """Count one call."""
+        """Count one call; answers that say the same in the same words are compared by none."""
+        if self.step == MEANING and not self.conflicts:
+            return
         read = min(count_tokens(prompt, model.name).n + _MESSAGE_TOKENS, model.context_window)
         written = reply_tokens + min(model.thinking_tokens, _THINKING_TOKENS)
         place = self.step, model.name, model.endpoint

@@ -176,9 +176,10 @@ class Cost(Record):
     money: float | None
     """US dollars that were paid; None where the price of a model that was called is not known."""
     cold_money: float | None = None
-    """US dollars had no reply come from a cache. A reply that did is priced as the mean of the
-    model's calls in the same step, or in all steps where that has none; None where a price is not
-    known, or a model was not called at all."""
+    """US dollars had no reply come from a cache; None where a price, or the tokens of a kept reply,
+    are not known."""
+    uncounted_calls: int = 0
+    """Calls answered from a cache of an earlier version, which does not know their tokens."""
     unknown_prices: tuple[str, ...] = ()
     """Models whose price is not known, called or answered for by a cache."""
     seconds: float

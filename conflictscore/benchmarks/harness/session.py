@@ -47,7 +47,7 @@ from conflictscore.errors import (
     InputError,
 )
 from conflictscore.models.ledger import Ledger
-from conflictscore.models.usage import UsageMeter
+from conflictscore.models.usage import UsageMeter, telling_kept_calls
 from conflictscore.records import Attempt, ConflictReport, Document, Label, Usage
 
 
@@ -106,13 +106,11 @@ class Session:
         self._records: dict[str, list[StepRecord]] = defaultdict(list)
         for record in store.records():
             self._records[record.question].append(record)
-        self._model = ready.context.generator.name
         counting = ledger.step if spending is None else partial(self._first_answer, spending)
         self._asker = asker or Asker(
             ready.context,
             ready.resampler,
             counting,
-            self._kept,
             benchmark.reply_tokens,
             check=None if spending is None else _Check(spending, self._records),
             checked=settings.checks_last,
@@ -231,7 +229,6 @@ class Session:
     async def _ask_judge(self, question: Question, text: str, judge: AnswerJudge) -> dict[str, Any]:
         meter, prompts = UsageMeter(), self._asker.context.prompts
         verdicts = await judge(question, text, model=self._grader, prompts=prompts, meter=meter)
-        self._kept(meter.usage.cached_calls)
         refuse_odd_values(verdicts, self._graded)
         return {"verdicts": _plain(verdicts)}
 
@@ -258,7 +255,8 @@ class Session:
         self._listener.started(question.id, step)
         started = time.perf_counter()
         value, error = None, None
-        with self._ledger.step() as usage, self._at(place):
+        kept = telling_kept_calls(self._ledger.count)
+        with self._ledger.step() as usage, self._at(place), kept:
             try:
                 value = await work()
             except (BudgetError, ConfigurationError):
@@ -293,10 +291,6 @@ class Session:
             return False
         steps = [r.step for r in self._records[record.question]]
         return LOOP in steps[len(steps) - steps[::-1].index(record.step) :]
-
-    def _kept(self, calls: int) -> None:
-        if calls:
-            self._ledger.count(self._model, Usage(cached_calls=calls))
 
     @contextmanager
     def _first_answer(self, spending: Spending) -> Iterator[Mapping[str, Usage]]:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.records import Usage
@@ -25,11 +26,11 @@ _FIRST, _CHECK = "/first", "/check"
 _PART: ContextVar[list[str]] = ContextVar("conflictscore_part")
 """The part that is at work, in a list that all tasks of the step share."""
 
-_CACHE_READ = "cache_read_tokens INTEGER NOT NULL DEFAULT 0"
-_SUMS = (
-    "model, sum(calls), sum(cached_calls), sum(input_tokens), sum(output_tokens),"
-    " sum(cache_read_tokens)"
-)
+_COUNTS = tuple(Usage.model_fields)
+_SUMS = ", ".join(("model", *(f"sum({name})" for name in _COUNTS)))
+_KEPT = tuple(name for name in _COUNTS if name.startswith("kept_"))
+_COLUMNS = ("question", "step", "key", "model", *_COUNTS, "session")
+_INSERT = f"INSERT INTO spent ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
 
 
 class Spending:
@@ -37,18 +38,23 @@ class Spending:
 
     def __init__(self, path: Path) -> None:
         """Open the file, and make it where there is none."""
-        self._path = path
+        self._path, self._session = path, uuid4().hex
         try:
             self._connection = connect(path)
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS spent (question TEXT NOT NULL, step TEXT NOT NULL,"
-                " key TEXT NOT NULL, model TEXT NOT NULL, calls INTEGER NOT NULL,"
-                " cached_calls INTEGER NOT NULL, input_tokens INTEGER NOT NULL,"
-                f" output_tokens INTEGER NOT NULL, {_CACHE_READ})"
+                " key TEXT NOT NULL, model TEXT NOT NULL)"
             )
-            columns = self._connection.execute("PRAGMA table_info(spent)").fetchall()
-            if not any("cache_read_tokens" in column for column in columns):  # an older file
-                self._connection.execute(f"ALTER TABLE spent ADD COLUMN {_CACHE_READ}")
+            known = {c[1] for c in self._connection.execute("PRAGMA table_info(spent)").fetchall()}
+            for name in _COUNTS:
+                if name not in known:  # in a new file all, in one of an earlier version some
+                    self._connection.execute(
+                        f"ALTER TABLE spent ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0"
+                    )
+            if "session" not in known:
+                self._connection.execute(
+                    "ALTER TABLE spent ADD COLUMN session TEXT NOT NULL DEFAULT ''"
+                )
             self._connection.execute(
                 "CREATE INDEX IF NOT EXISTS spent_on ON spent (question, step, key)"
             )
@@ -85,14 +91,13 @@ class Spending:
 
     def add(self, model: str, usage: Usage) -> None:
         """Keep what one call cost; the death of the process cannot take it back."""
+        self._add(model, usage, self._session)
+
+    def _add(self, model: str, usage: Usage, session: str) -> None:
         question, step, key = _PLACE.get()
-        calls = (usage.calls, usage.cached_calls)
-        tokens = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
+        place = (question, f"{step}{_PART.get([''])[0]}", key, model)
         try:
-            self._connection.execute(
-                "INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (question, f"{step}{_PART.get([''])[0]}", key, model, *calls, *tokens),
-            )
+            self._connection.execute(_INSERT, (*place, *vars(usage).values(), session))
         except DATABASE_FAILURES as error:
             raise self._unusable(error) from error
 
@@ -116,23 +121,35 @@ class Spending:
         ]
         for step, model, left in lacking:
             with self.at(step):
-                self.add(model, left)
+                self._add(model, left, "")
         return bool(lacking)
 
     def of(self, place: StepKey, recorded: Mapping[str, Usage]) -> dict[str, Usage]:
         """Usage of a step, or a part of one, in all sessions, less its earlier records.
+
+        A step that was stopped finds its own replies in the cache when it is taken again. Tokens
+        count as kept as far as this session's pass, with its kept replies, took more than was paid.
 
         Args:
             place: The step with its parts, or one of them.
             recorded: What earlier records of it say, by the model's name.
         """
         question, step, key = place
-        sums = self._sum(
-            f"SELECT {_SUMS} FROM spent WHERE question = ? AND step IN (?, ?, ?)"  # noqa: S608
-            " AND key = ? GROUP BY model ORDER BY model",
-            *(question, step, f"{step}{_FIRST}", f"{step}{_CHECK}", key),
-        )
-        return {model: usage - recorded.get(model, Usage()) for model, usage in sums.items()}
+        here = (question, step, f"{step}{_FIRST}", f"{step}{_CHECK}", key)
+        query = f"SELECT {_SUMS} FROM spent WHERE question = ? AND step IN (?, ?, ?) AND key = ?"  # noqa: S608
+        paid = self._sum(f"{query} GROUP BY model ORDER BY model", *here)
+        now = self._sum(f"{query} AND session = ? GROUP BY model", *here, self._session)
+
+        def beyond(model: str) -> Usage:
+            told, whole, one = recorded.get(model, Usage()), paid[model], now.get(model, Usage())
+            kept = {}
+            for name in _KEPT:
+                made = name.removeprefix("kept_")
+                cold = getattr(one, made) + getattr(one, name)
+                kept[name] = max(0, cold - getattr(whole, made) - getattr(told, name))
+            return (whole - told).model_copy(update=kept)
+
+        return {model: beyond(model) for model in paid}
 
     def close(self) -> None:
         """Close the file."""
@@ -141,16 +158,8 @@ class Spending:
     def _sum(self, statement: str, *values: Any) -> dict[str, Usage]:
         try:
             return {
-                model: Usage(
-                    calls=calls,
-                    cached_calls=kept,
-                    input_tokens=into,
-                    cache_read_tokens=found,
-                    output_tokens=out,
-                )
-                for model, calls, kept, into, out, found in self._connection.execute(
-                    statement, values
-                )
+                model: Usage(**dict(zip(_COUNTS, counts, strict=True)))
+                for model, *counts in self._connection.execute(statement, values)
             }
         except (*DATABASE_FAILURES, ValueError) as error:
             raise self._unusable(error) from error

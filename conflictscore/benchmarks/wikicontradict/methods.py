@@ -29,7 +29,6 @@ async def _from_none(asker: Asker, asked: Asked) -> dict[str, Any]:
         meter=meter,
         max_tokens=REPLY_TOKENS,
     )
-    asker.kept(meter.usage.cached_calls)
     return {"answer": Answer(text=text).to_json(), "notes": []}
 
 

@@ -20,7 +20,9 @@ def bench(*texts: str) -> Benchmark:
     question = Question(
         id="q", question="Who lit the lighthouse of Marrow?", correct=("Ada",), documents=documents
     )
-    return Benchmark("own", "free-form", (question, Question(id="r", question="Who searched?")))
+    return Benchmark(
+        "own", "multiple-choice", (question, Question(id="r", question="Who searched?"))
+    )
 
 
 def test_a_long_document_keeps_the_passage_that_fits_the_question_and_all_else_of_it() -> None:

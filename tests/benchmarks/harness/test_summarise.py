@@ -309,18 +309,17 @@ class TestCost:
     def test_a_reply_of_a_cache_costs_nothing_now_and_has_its_price_all_the_same(self) -> None:
         q = choice("one")
         attempts = attempt(option(q, 1), SPLIT), attempt(option(q, 0), SUPPORTED, after=SPLIT)
-        half = {MODEL: Usage(calls=2, cached_calls=2, input_tokens=100)}
+        kept = Usage(cached_calls=1, counted_calls=1, kept_input_tokens=40)
+        half = {MODEL: Usage(calls=2, input_tokens=100) + kept + kept}
         both = loop(q, *attempts, first_usage={MODEL: Usage(calls=1, input_tokens=50)}, usage=half)
-        cached = answered(q, CONTROL, option(q, 0), usage={MODEL: Usage(cached_calls=1)})
+        cached = answered(q, CONTROL, option(q, 0), usage={MODEL: kept})
         cost = summed([q], [both, cached], methods=(RAG, CONTROL, REGENERATED)).cost
-        # 2 of 4 calls were paid, at 50 each, and the one of control-rag was not
-        assert (cost.money, cost.cold_money) == (100, 250)
-        # the cached calls of a step that was paid in part may be its own, from before it stopped
+        assert (cost.money, cost.cold_money) == (100, 220)
         assert cost.money_per_net_correction == {CONTROL: 0, REGENERATED: 50}
-        assert cost.cold_money_per_net_correction == {CONTROL: 50, REGENERATED: 150}
+        assert cost.cold_money_per_net_correction == {CONTROL: 40, REGENERATED: 130}
         assert cost.unknown_prices == ()
 
-    def test_without_a_single_call_the_price_is_unknown_and_never_nothing(self) -> None:
+    def test_replies_kept_without_their_tokens_have_no_price_and_are_never_free(self) -> None:
         q = choice("one")
         kept = {MODEL: Usage(cached_calls=4)}
         both = loop(
@@ -334,6 +333,7 @@ class TestCost:
         assert (cost.money, cost.cold_money) == (0, None)
         assert cost.money_per_net_correction == {REGENERATED: 0}
         assert cost.cold_money_per_net_correction == {REGENERATED: None}
+        assert cost.uncounted_calls == 4
 
     def test_grading_is_in_the_bill_and_counted_to_no_method(self) -> None:
         questions, records = self.run()

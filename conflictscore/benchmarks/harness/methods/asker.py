@@ -59,7 +59,6 @@ class Asker:
         context: The collaborators; its method is not read.
         resampler: The answering model as it is asked for a second sample.
         first_usage: Opens a scope that says, once it is closed, what a loop's first answer cost.
-        kept: Is told how many calls were answered from a cache, by every step.
         check: Counts the calls that score and explain a loop's last answer.
         checked: Whether the loop does that: where no figure needs it, as in the paper, it does not.
     """
@@ -69,7 +68,6 @@ class Asker:
         context: RunContext,
         resampler: LanguageModel,
         first_usage: UsageScope,
-        kept: Callable[[int], None] = lambda calls: None,
         reply_tokens: int | None = None,
         *,
         check: "CheckUsage | None" = None,
@@ -81,13 +79,12 @@ class Asker:
             context: See the class.
             resampler: See the class.
             first_usage: See the class.
-            kept: See the class.
             reply_tokens: As of :class:`~conflictscore.benchmarks.harness.definition.Benchmark`.
             check: See the class.
             checked: See the class.
         """
         self.context, self.resampler = context, resampler
-        self.first_usage, self.kept = first_usage, kept
+        self.first_usage = first_usage
         self.check, self.checked = check or CheckUsage(), checked
         self._reply_tokens = reply_tokens
         self._graphs: dict[Any, Any] = {}
@@ -127,7 +124,6 @@ class Asker:
                 state = told
             elif told.get("event") == "answer":
                 on_answer(told["round"])
-        self.kept(state["usage"]["cached_calls"])
         return state
 
     async def answer(
@@ -174,7 +170,6 @@ class Asker:
             reply_tokens=self._reply_tokens or REPLY_TOKENS,
             step="answer",
         )
-        self.kept(meter.usage.cached_calls)
         return {"answer": Answer(text=text).to_json(), "notes": notes}
 
     async def score(self, answer: str, documents: Sequence[Document]) -> ConflictReport:

@@ -84,7 +84,6 @@ async def _answer_by(
         reply_tokens=REPLY_TOKENS,
         step="answer",
     )
-    asker.kept(meter.usage.cached_calls)
     return _recorded(answer, asked, told._replace(notes=[*told.notes, *notes]))
 
 
@@ -101,7 +100,6 @@ async def _taxonomy_aware(asker: Asker, asked: Asked) -> dict[str, Any]:
         reply_tokens=REPLY_TOKENS + _TYPE_TOKENS,
         step="answer",
     )
-    asker.kept(meter.usage.cached_calls)
     return _recorded(answer, asked, ToldType(kind, error=None, notes=notes))
 
 

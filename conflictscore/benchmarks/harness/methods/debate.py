@@ -62,7 +62,6 @@ async def _ask(asker: Asker, asked: Asked) -> dict[str, Any]:
         opinions = said
         told = [d.model_copy(update={"text": opinions[d.number]}) for d in asked.documents]
         summary = await ask(_SUM, told, REPLY_TOKENS)
-    asker.kept(meter.usage.cached_calls)
     answer = Answer(text=summary).to_json()
     return {"answer": answer, "notes": list(notes), "rounds": rounds}
 

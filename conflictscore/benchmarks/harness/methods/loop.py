@@ -125,7 +125,6 @@ async def _placebo(asker: Asker, asked: Asked) -> dict[str, Any]:
     )
     context = asker.context
     answer, notes = await reconsideration.ask(context.generator, context.prompts, meter)
-    asker.kept(meter.usage.cached_calls)
     return {"answer": answer.to_json(), "donor": donor.id, "notes": notes}
 
 
@@ -168,7 +167,6 @@ async def _typed(asker: Asker, asked: Asked) -> dict[str, Any]:
     )
     context = asker.context
     answer, notes = await reconsideration.ask(context.generator, context.prompts, meter)
-    asker.kept(meter.usage.cached_calls)
     return {
         "answer": answer.to_json(),
         "notes": [*told.notes, *notes],

@@ -52,8 +52,9 @@ def cost_cards(cost: Cost, *, verbose: bool, changes: tuple[str, str] = _CHANGES
         return
     told = [f"dollars: {money(cost.money, cost.unknown_prices)}"]
     if any(used.cached_calls for used in cost.usage.values()):
-        cold = money(cost.cold_money)
-        told.append(f"without a cache: {cold} (a kept reply counts as the mean of the calls made)")
+        lost = cost.uncounted_calls
+        why = f" ({counted(lost, 'call')} from a cache that knows no tokens)" if lost else ""
+        told.append(f"without a cache: {money(cost.cold_money)}{why}")
     if found := sum(used.cache_read_tokens for used in cost.usage.values()):
         told.insert(0, f"of the tokens in, {found:,} were in a provider's prompt cache")
     told.append(f"time of all steps together: {seconds(cost.seconds)}")
