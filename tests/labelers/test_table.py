@@ -19,7 +19,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script, then
 from tests.labelers.judging import PROMPTS, claim, document, letter, verdict
@@ -242,7 +242,8 @@ class TestCache:
             first = await table(judge, cache=cache)
             again = await table(judge, cache=cache, meter=meter)
         assert len(server.requests) == 6
-        assert meter.usage == Usage(cached_calls=6)
+        assert meter.usage.cached_calls == meter.usage.counted_calls == 6
+        assert (meter.usage.calls, meter.usage.kept_output_tokens) == (0, 6)  # one letter each
         assert not any(pair.cached for row in first for pair in row)
         assert all(pair.cached for row in again for pair in row)
         assert [

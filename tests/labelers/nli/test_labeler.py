@@ -343,7 +343,9 @@ class TestTable:
         assert {pair.cached for pair in told} == {False}
         meter = UsageMeter()
         again = await label_table(judge, claims, documents, meter=meter, cache=cache)
-        assert meter.usage == Usage(cached_calls=4)  # what is alike was judged once
+        assert meter.usage == Usage(
+            cached_calls=4, counted_calls=4
+        )  # what is alike was judged once
         assert {pair.cached for row in again for pair in row.labels} == {True}
         assert [[pair.label for pair in row.labels] for row in again] == [
             [pair.label for pair in row.labels] for row in first
