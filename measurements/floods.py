@@ -18,9 +18,8 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from statsmodels.stats.proportion import proportion_confint
 
-from conflictscore.benchmarks.harness.statistics import mean_interval
+from conflictscore.benchmarks.harness.statistics import mean_interval, proportion
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.progress import CountBar
@@ -57,11 +56,9 @@ def _table(title: str, columns: Sequence[str], rows: Mapping[str, Sequence[str]]
 def _percent(hits: Sequence[bool]) -> str:
     if not hits:
         return "–"
-    low, high = proportion_confint(sum(hits), len(hits), method="wilson")
-    share = sum(hits) / len(hits)
-    return f"{share:.0%} ({sum(hits)}/{len(hits)}) {100 * low:.0f}–{100 * high:.0f}".replace(
-        "%", ""
-    )
+    share = proportion(sum(hits), len(hits))
+    value, low, high = (100 * (one or 0.0) for one in (share.value, share.low, share.high))
+    return f"{value:.0f} ({share.count}/{share.n}) {low:.0f}–{high:.0f}"
 
 
 def _report_floods(floods: Mapping[str, Sequence[FloodedCase]]) -> None:

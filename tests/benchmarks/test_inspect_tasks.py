@@ -1,29 +1,22 @@
 """The loop in Inspect: real evaluations by Inspect, with its own scripted model."""
 
+from __future__ import annotations
+
 import csv
 import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("inspect_ai")
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput
 
-import inspect_ai
-from inspect_ai.log import EvalLog, EvalSample, read_eval_log
-from inspect_ai.model import (
-    ChatMessage,
-    GenerateConfig,
-    Model,
-    ModelOutput,
-    ModelUsage,
-    get_model,
-)
-
-from conflictscore.benchmarks.inspect_tasks import RUN, natconfqa, ramdocs, truthfulqa
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, told
 from tests.benchmarks.natconfqa import test_benchmark as natconf
@@ -31,6 +24,8 @@ from tests.benchmarks.natconfqa.lamps import row
 from tests.benchmarks.test_ramdocs import line
 from tests.benchmarks.truthfulqa.files import write_jsonl
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+
+pytestmark = pytest.mark.skipif(not find_spec("inspect_ai"), reason="needs inspect-ai")
 
 COLUMNS = (
     "Type",
@@ -67,11 +62,15 @@ class Lamps:
     configs: list[GenerateConfig] = field(default_factory=list)
 
     def model(self, name: str = "lamps") -> Model:
+        from inspect_ai.model import get_model
+
         return get_model(f"mockllm/{name}", custom_outputs=self.say)
 
     def say(
         self, messages: list[ChatMessage], tools: Any, choice: Any, config: GenerateConfig
     ) -> ModelOutput:
+        from inspect_ai.model import ModelOutput, ModelUsage
+
         self.configs.append(config)
         body = {"messages": [{"role": m.role, "content": m.text} for m in messages]}
         said = self.quiz(ChatRequest(body=body, headers={}))
@@ -87,6 +86,8 @@ class Lamps:
 
 def over_the_wire(server: OpenAIServer) -> Model:
     """A real provider of Inspect, for what a server scripts."""
+    from inspect_ai.model import get_model
+
     return get_model(
         "openai-api/lamps/scripted", base_url=server.base_url, api_key="key", memoize=False
     )
@@ -115,12 +116,23 @@ def keepers(folder: Path, count: int) -> str:
     return str(docs)
 
 
-Evaluate = Callable[..., EvalLog]
+Evaluate = Callable[..., "EvalLog"]
+
+
+def evaluated(task: Any, model: Model, folder: Path, **more: Any) -> EvalLog:
+    """Evaluate a task, and read the log as anyone would."""
+    import inspect_ai
+    from inspect_ai.log import read_eval_log
+
+    logs = str(folder / "logs")
+    [log] = inspect_ai.eval(task, model=model, log_dir=logs, display="none", **more)
+    return read_eval_log(log.location)
 
 
 @pytest.fixture
 def evaluate(tmp_path: Path) -> Evaluate:
-    """Evaluates so many questions about lamps, and reads the log as anyone would."""
+    """Evaluates so many questions about lamps."""
+    from conflictscore.benchmarks.inspect_tasks import truthfulqa
 
     def run(
         lamps: Lamps | Model, count: int, *, settings: dict[str, Any] | None = None, **more: Any
@@ -128,9 +140,7 @@ def evaluate(tmp_path: Path) -> Evaluate:
         data, docs = questions_about_lamps(tmp_path, count), keepers(tmp_path, count)
         task = truthfulqa(data, docs=docs, top_k=3, **(settings or {}))
         model = lamps.model() if isinstance(lamps, Lamps) else lamps
-        logs = str(tmp_path / "logs")
-        [log] = inspect_ai.eval(task, model=model, log_dir=logs, display="none", **more)
-        return read_eval_log(log.location)
+        return evaluated(task, model, tmp_path, **more)
 
     return run
 
@@ -145,10 +155,15 @@ def values(sample: EvalSample) -> dict[str, Any]:
     return sample.scores["verdicts"].as_dict()
 
 
-def test_both_answers_are_scored_and_a_flip_can_be_read_in_the_log(evaluate: Evaluate) -> None:
+def test_both_answers_are_scored_and_a_flip_can_be_read_in_the_log(
+    evaluate: Evaluate, home: Path
+) -> None:
+    from conflictscore.benchmarks.inspect_tasks import RUN
+
     lamps = Lamps(Quiz(first={1: RIGHT}, second={1: WRONG, 2: WRONG}))
     log = evaluate(lamps, 3)
     assert log.status == "success"
+    assert [path for path in home.rglob("*") if path.is_file()] == []  # nothing but the logs
     assert log.results
     means = {score.name: score.metrics["mean"].value for score in log.results.scores}
     assert means == {FIRST: pytest.approx(1 / 3), SECOND: pytest.approx(1 / 3)}
@@ -230,27 +245,18 @@ def test_a_task_is_found_by_its_name_and_answers_from_the_questions_own_document
     asked = "When was lamp 0 lit?"
     given = line("m:1871", "c:1874", gold=["1874"], wrong=["1871"], question=asked)
     data = write_jsonl(tmp_path / "r.jsonl", [given])
-    [log] = inspect_ai.eval(
-        "conflictscore/ramdocs",
-        task_args={"data": str(data)},
-        model=Lamps(Quiz()).model(),
-        log_dir=str(tmp_path / "logs"),
-        display="none",
-    )
+    task_args = {"data": str(data)}
+    log = evaluated("conflictscore/ramdocs", Lamps(Quiz()).model(), tmp_path, task_args=task_args)
     assert log.status == "success"
     [sample] = log.samples or []
     assert values(sample).keys() == {FIRST, SECOND}
 
 
 def test_graded_measures_are_numbers_in_the_words_of_the_benchmark(tmp_path: Path) -> None:
+    from conflictscore.benchmarks.inspect_tasks import natconfqa
+
     data = write_jsonl(tmp_path / "q.jsonl", [row()])
-    world = natconf.Lamp()
-    [log] = inspect_ai.eval(
-        natconfqa(str(data)),
-        model=Lamps(world).model(),
-        log_dir=str(tmp_path / "logs"),
-        display="none",
-    )
+    log = evaluated(natconfqa(str(data)), Lamps(natconf.Lamp()).model(), tmp_path)
     assert log.status == "success"
     [sample] = log.samples or []
     found = values(sample)
@@ -260,11 +266,7 @@ def test_graded_measures_are_numbers_in_the_words_of_the_benchmark(tmp_path: Pat
 
 
 def test_a_form_that_a_benchmark_does_not_offer_is_refused(tmp_path: Path) -> None:
+    from conflictscore.benchmarks.inspect_tasks import natconfqa
+
     with pytest.raises(InputError, match="natconfqa has no multiple-choice form"):
         natconfqa(str(write_jsonl(tmp_path / "q.jsonl", [row()])), form="multiple-choice")
-    assert ramdocs.__name__ == "ramdocs"
-
-
-def test_nothing_is_written_but_the_logs(evaluate: Evaluate, home: Path) -> None:
-    assert evaluate(Lamps(Quiz()), 1).status == "success"
-    assert [path for path in home.rglob("*") if path.is_file()] == []

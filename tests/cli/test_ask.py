@@ -138,13 +138,6 @@ def test_the_same_question_again_makes_no_labelling_call(
     assert again["usage"]["cached_calls"] == first["usage"]["calls"]
 
 
-def test_no_cache_asks_anew(run: Run, folder: Path, world: World) -> None:
-    for _ in range(2):
-        assert run("ask", QUESTION, "--docs", folder, "--no-cache").exit_code == 0
-
-    assert world.asked["label"] == 2 * 6
-
-
 def test_the_log_gains_one_whole_line_a_run(run: Run, folder: Path, tmp_path: Path) -> None:
     log = tmp_path / "flips.jsonl"
     log.write_text('{"half a line')
@@ -280,26 +273,6 @@ def test_a_wrong_key_is_one_line_that_does_not_show_it(
     assert "sk-a-wrong-one" not in outcome.output
 
 
-@pytest.mark.parametrize(
-    ("spec", "line"),
-    [
-        ("nobody:nothing", "unknown model 'nobody:nothing'"),
-        ("local:nothing", "qwen2.5-coder-1.5b-instruct"),
-        ("local:./nowhere.gguf", "nowhere.gguf"),
-        ("openai:", "unknown model"),
-    ],
-)
-def test_an_unknown_model_is_one_line(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str, line: str
-) -> None:
-    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
-
-    outcome = CliRunner().invoke(main, ["ask", QUESTION, "--docs", str(folder), "--model", spec])
-
-    assert outcome.exit_code == 2
-    assert line in _line(outcome)
-
-
 def test_a_provider_that_fails_is_one_line_and_exit_code_1(
     run: Run, folder: Path, world: World
 ) -> None:
@@ -321,15 +294,6 @@ def test_a_file_that_is_not_utf8_is_read_with_a_note(
 
     assert any("phare.txt" in note and "UTF-8" in note for note in printed["notes"])
     assert len(printed["documents"]) == 4
-
-
-def test_markup_in_a_document_is_shown_and_not_obeyed(run: Run, folder: Path) -> None:
-    (folder / "odd.md").write_text("# Bad [/b] title [pdf] :smile:\n\nThe lamp was lit in 1871.")
-
-    shown = run("ask", QUESTION, "--docs", folder)
-
-    assert shown.exit_code == 0
-    assert "Bad [/b] title [pdf] :smile:" in shown.stdout
 
 
 def test_an_error_line_cannot_steer_the_terminal(run: Run, folder: Path, world: World) -> None:

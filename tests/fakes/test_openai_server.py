@@ -12,15 +12,6 @@ from langchain_openai import ChatOpenAI
 
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script, then
 
-SCHEMA = {
-    "title": "Verdict",
-    "description": "A verdict.",
-    "type": "object",
-    "properties": {"label": {"type": "string"}},
-    "required": ["label"],
-    "additionalProperties": False,
-}
-
 
 def echo(request: ChatRequest) -> str:
     return f"You said:  {request.prompt}\n"
@@ -73,15 +64,6 @@ async def test_an_async_client_overlaps_its_requests_and_the_peak_is_seen() -> N
     assert server.in_flight_peak == 3
 
 
-def test_requests_one_after_another_never_count_as_overlapping() -> None:
-    with OpenAIServer(echo) as server:
-        model = chat(server)
-        for _ in range(20):
-            model.invoke("again")
-    assert server.in_flight_peak == 1
-    assert len(server.requests) == 20
-
-
 @pytest.mark.parametrize("text", ["two  words\n\n and more ", "", "\n"])
 def test_a_streamed_reply_adds_up_to_the_whole_text_and_its_counts(text: str) -> None:
     with OpenAIServer(then(Reply(text, input_tokens=11, output_tokens=7))) as server:
@@ -89,36 +71,6 @@ def test_a_streamed_reply_adds_up_to_the_whole_text_and_its_counts(text: str) ->
     assert "".join(str(piece.content) for piece in pieces) == text
     assert [p.usage_metadata["total_tokens"] for p in pieces if p.usage_metadata] == [18]
     assert server.requests[0].body["stream_options"] == {"include_usage": True}
-
-
-async def test_an_async_stream_without_usage_carries_none() -> None:
-    with OpenAIServer(echo) as server:
-        pieces = [piece async for piece in chat(server, stream_usage=False).astream("hello there")]
-    assert "".join(str(piece.content) for piece in pieces) == "You said:  hello there\n"
-    assert len([piece for piece in pieces if piece.content]) == 4
-    assert not [piece for piece in pieces if piece.usage_metadata]
-
-
-@pytest.mark.parametrize("streaming", [False, True])
-def test_structured_output_is_asked_for_and_parsed(streaming: bool) -> None:
-    with OpenAIServer(script(json.dumps({"label": "SUPPORTS"}))) as server:
-        model = chat(server, streaming=streaming)
-        asked = model.with_structured_output(SCHEMA, method="json_schema", include_raw=True)
-        result = asked.invoke("judge")
-    assert isinstance(result, dict)
-    assert result["parsed"] == {"label": "SUPPORTS"}
-    assert result["parsing_error"] is None
-    assert server.requests[0].body["response_format"]["json_schema"]["name"] == "Verdict"
-
-
-def test_structured_output_that_is_no_json_is_a_parsing_error_beside_the_raw_reply() -> None:
-    with OpenAIServer(script("I would say it supports it.")) as server:
-        asked = chat(server).with_structured_output(SCHEMA, method="json_schema", include_raw=True)
-        result = asked.invoke("judge")
-    assert isinstance(result, dict)
-    assert result["parsed"] is None
-    assert isinstance(result["parsing_error"], ValueError)
-    assert result["raw"].content == "I would say it supports it."
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -137,13 +89,6 @@ def test_logprobs_come_ranked_to_a_request_that_asks_for_them(streaming: bool) -
     ]
 
 
-def test_a_refusal_comes_back_as_a_refusal() -> None:
-    with OpenAIServer(script(Reply(refusal="I will not."))) as server:
-        reply = chat(server).invoke("do it")
-    assert reply.content == ""
-    assert reply.additional_kwargs["refusal"] == "I will not."
-
-
 def test_a_refusal_is_streamed_as_a_refusal() -> None:
     with OpenAIServer(script(Reply(refusal="I will not."))) as server:
         client = openai.OpenAI(base_url=server.base_url, api_key="any")
@@ -153,20 +98,6 @@ def test_a_refusal_is_streamed_as_a_refusal() -> None:
         deltas = [chunk.choices[0].delta for chunk in stream]
     assert "".join(delta.refusal or "" for delta in deltas) == "I will not."
     assert not any(delta.content for delta in deltas)
-
-
-@pytest.mark.parametrize("streaming", [False, True])
-def test_a_reply_cut_at_the_token_limit_says_so(streaming: bool) -> None:
-    with OpenAIServer(script(Reply("It was in", finish_reason="length"))) as server:
-        reply = chat(server, streaming=streaming).invoke("when?")
-    assert reply.response_metadata["finish_reason"] == "length"
-
-
-def test_a_rate_limited_client_tries_again_and_succeeds() -> None:
-    limited = Fault(429, retry_after="0.01", message="slow down", code="rate_limit_exceeded")
-    with OpenAIServer(then(limited, echo)) as server:
-        assert chat(server, max_retries=1).invoke("hi").content == "You said:  hi\n"
-    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(
@@ -191,22 +122,6 @@ def test_a_fault_is_the_clients_own_error_with_message_and_code(
     assert set(caught.value.response.json()["error"]) == {"message", "type", "param", "code"}
 
 
-def test_a_dropped_connection_is_a_connection_error_and_the_next_request_works() -> None:
-    with OpenAIServer(then(Fault.drop(), echo)) as server:
-        model = chat(server)
-        with pytest.raises(openai.APIConnectionError):
-            model.invoke("hi")
-        assert model.invoke("hi").content == "You said:  hi\n"
-
-
-def test_a_client_gives_up_on_a_server_that_hangs() -> None:
-    with (
-        OpenAIServer(then(Fault.hang(3600))) as server,
-        pytest.raises(openai.APITimeoutError),
-    ):
-        chat(server, timeout=0.1).invoke("hi")
-
-
 async def test_closing_the_server_ends_a_hang_for_the_client_and_for_its_own_thread() -> None:
     arrived = threading.Event()
     threads: list[threading.Thread] = []
@@ -223,15 +138,6 @@ async def test_closing_the_server_ends_a_hang_for_the_client_and_for_its_own_thr
         await waiting
     threads[0].join(30)
     assert not threads[0].is_alive()
-
-
-def test_a_closed_server_answers_nobody_not_even_on_an_open_connection() -> None:
-    with OpenAIServer(echo) as server:
-        model = chat(server)
-        model.invoke("hi")
-    with pytest.raises(openai.APIConnectionError):
-        model.invoke("hi")
-    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("body", [b'{"id": "chatcmpl-1", "choices": [{"mess', b"", b"<html>"])
@@ -263,13 +169,6 @@ def test_models_are_listed_and_any_other_is_not_found() -> None:
         with pytest.raises(openai.NotFoundError, match="`huge` does not exist") as caught:
             chat(server, model="huge").invoke("hi")
     assert caught.value.code == "model_not_found"
-
-
-def test_an_address_the_server_does_not_have_is_named() -> None:
-    with OpenAIServer(echo) as server:
-        client = openai.OpenAI(base_url=server.base_url, api_key="any")
-        with pytest.raises(openai.NotFoundError, match="POST /v1/embeddings"):
-            client.embeddings.create(model="any", input="hi")
 
 
 def test_a_script_gives_its_replies_in_order_and_then_fails_without_a_retry() -> None:

@@ -24,10 +24,8 @@ from conflictscore.graph.self_correction import (
     build_self_correction_graph,
     shared_graph,
 )
-from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
-from conflictscore.nodes.state import RagInput, RagState
-from conflictscore.records import Answer, Method
+from conflictscore.nodes.state import RagInput
+from conflictscore.records import Method
 from conflictscore.retrieval.google import GoogleRetriever
 from tests.fakes.google_search import GoogleSearchServer, result
 from tests.fakes.openai_server import Fault, OpenAIServer
@@ -87,29 +85,6 @@ def test_the_report_holds_every_label_and_its_scores(model: ChatOpenAI) -> None:
     assert (final["claims"][0]["supports"], final["claims"][0]["contradicts"]) == ([2], [1])
 
 
-def test_an_answer_whose_sources_agree_is_left_alone(model: ChatOpenAI, world: World) -> None:
-    state = loop(model).invoke({"question": "When?", "documents": AGREEING})
-
-    assert world.asked == {"generate": 1, "decompose": 1, "label": 2}
-    assert not state["flipped"]
-    assert state["final_report"] is None
-    assert state["reason"] == "no claim has evidence on both sides"
-
-
-def test_an_answer_that_is_kept_is_scored_again_for_nothing(
-    model: ChatOpenAI, world: World
-) -> None:
-    world.regenerated = "It was lit in 1871."
-
-    state = loop(model).invoke(QUESTION)
-
-    assert world.asked["label"] == 3
-    assert world.asked["justify"] == 0
-    assert not state["flipped"]
-    assert state["final_report"]["cs_c"] == 1.0
-    assert state["usage"]["cached_calls"] == 0
-
-
 def test_a_new_answer_pays_only_for_its_new_claims(model: ChatOpenAI, world: World) -> None:
     world.answer = "It was lit in 1871. The tower is white."
     world.decomposition = "Claims:\n- It was lit in 1871.\n- The tower is white."
@@ -133,16 +108,6 @@ def test_the_methods_that_answer_once_do_so(model: ChatOpenAI, world: World, met
     assert cautious == (method == "control-rag")
 
 
-def test_the_loop_ends_when_the_evidence_brings_nothing_new(
-    model: ChatOpenAI, world: World
-) -> None:
-    """The new answer conflicts as well, but over the very same two documents."""
-    state = loop(model, max_rounds=5).invoke(QUESTION)
-
-    assert world.asked["regenerate"] == 1
-    assert state["reason"] == "there is no new evidence"
-
-
 def test_the_loop_goes_on_as_long_as_there_is_new_evidence(model: ChatOpenAI, world: World) -> None:
     years = {"lamp": (1871, 1874), "tower": (1840, 1850)}
     documents = [{"text": f"The {what}: {year}."} for what in years for year in years[what]]
@@ -155,13 +120,6 @@ def test_the_loop_goes_on_as_long_as_there_is_new_evidence(model: ChatOpenAI, wo
     assert [attempt["round"] for attempt in state["attempts"]] == [0, 1, 2]
     assert state["answer"] == "The lamp was lit in 1874."
     assert state["reason"] == "there is no new evidence"
-
-
-def test_no_round_means_no_regeneration(model: ChatOpenAI, world: World) -> None:
-    state = loop(model, max_rounds=0).invoke(QUESTION)
-
-    assert world.asked["regenerate"] == 0
-    assert state["reason"] == "0 of 0 regenerations were made"
 
 
 def test_multiple_choice_scores_the_chosen_option_and_may_choose_anew(
@@ -222,19 +180,6 @@ def test_an_answer_without_claims_has_no_score(model: ChatOpenAI, world: World) 
     assert world.asked["regenerate"] == 0
 
 
-def test_a_failed_decomposition_is_recorded_and_the_answer_stands(
-    model: ChatOpenAI, world: World
-) -> None:
-    world.broken["decompose"] = "Here you are."
-
-    state = loop(model).invoke(QUESTION)
-
-    assert state["answer"] == "It was lit in 1871."
-    assert state["report"]["cs_c"] is None
-    assert 'the line "Claims:" was missing' in state["report"]["error"]
-    assert any("has no score" in note for note in state["notes"])
-
-
 def test_a_claim_that_is_copied_from_the_request_is_none_of_the_answers(
     model: ChatOpenAI, world: World
 ) -> None:
@@ -247,19 +192,6 @@ def test_a_claim_that_is_copied_from_the_request_is_none_of_the_answers(
     world.answer = f"The rule of the house: {copied}"
     said = loop(model).invoke(QUESTION)
     assert [claim["text"] for claim in said["report"]["claims"]] == [copied]
-
-
-def test_labels_that_could_not_be_had_are_no_evidence(model: ChatOpenAI, world: World) -> None:
-    world.broken["label"] = Fault(status=500)
-
-    state = loop(model).invoke(QUESTION)
-
-    report = state["report"]
-    assert (report["cs_c"], report["cs_r"], report["coverage"]) == (None, None, 0.0)
-    assert report["claims"][0]["unlabelled"] == [1, 2, 3]
-    assert "HTTP 500" in report["claims"][0]["labels"][0]["error"]
-    assert world.asked["regenerate"] == 0
-    assert any("3 of 3 pairs have no label" in note for note in state["notes"])
 
 
 def test_a_flip_whose_reason_cannot_be_had_stays_a_flip(model: ChatOpenAI, world: World) -> None:
@@ -300,21 +232,6 @@ def test_invoke_ainvoke_stream_and_batch_agree(model: ChatOpenAI) -> None:
 
 async def test_the_sync_face_works_inside_a_running_loop(model: ChatOpenAI) -> None:
     assert loop(model).invoke(QUESTION)["flipped"]
-
-
-def test_every_step_is_an_event(model: ChatOpenAI) -> None:
-    events = list(loop(model).stream(QUESTION, stream_mode="custom"))
-
-    once = ["claims", "label", "label", "label", "scores", "decision"]
-    assert [event["event"] for event in events] == [
-        "documents",
-        *["answer", *once],
-        *["answer", *once],
-        "flip",
-    ]
-    labels = [event for event in events if event["event"] == "label"]
-    assert {(e["claim"], e["document"]) for e in labels} == {(1, 1), (1, 2), (1, 3)}
-    assert [event["conflicting"] for event in events if event["event"] == "scores"] == [[1], [1]]
 
 
 def test_an_event_tells_what_its_step_came_to(model: ChatOpenAI) -> None:
@@ -379,38 +296,6 @@ def test_the_end_of_a_run_holds_all_of_it(model: ChatOpenAI) -> None:
     assert state["reason"] == "1 of 1 regenerations were made"
     assert (state["decomposition_error"], state["unclaimed"]) == (None, None)
     assert state["usage"]["calls"] == 2 + 2 + 6 + 1
-
-
-def test_each_step_tells_how_long_it_took(model: ChatOpenAI) -> None:
-    timings = loop(model).invoke(QUESTION)["timings"]
-
-    assert {"retrieve", "generate", "decompose", "label", "correct"} <= timings.keys()
-    assert all(seconds >= 0 for seconds in timings.values())
-
-
-def test_an_answer_without_text_is_no_flip_and_has_no_score(model: ChatOpenAI) -> None:
-    class Silent:
-        async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
-            return GeneratedAnswer(Answer(text=""))
-
-        async def again(
-            self, state: RagState, request: RevisionRequest, meter: UsageMeter
-        ) -> GeneratedAnswer:
-            raise AssertionError("nothing was in doubt")
-
-        async def reply(self, *_: Any, **__: Any) -> Any:
-            raise AssertionError("nothing was to be replied to")
-
-    context = run_context(model, cache=False, **PAPER)
-    graph = loop(model)
-    with running_with(graph, replace(context, answerer=Silent())):
-        state = graph.invoke(QUESTION)
-
-    assert (state["first_answer"], state["answer"], state["flipped"]) == ("", "", False)
-    assert (state["changes"], state["report"]) == ([], None)
-    assert (state["final_report"], state["justification"], state["attempts"]) == (None, None, [])
-    assert (state["checked"], state["reason"]) == ("no", "the answer is empty, and has no score")
-    assert state["notes"] == ["the answer is empty, and has no score"]
 
 
 def test_drafts_and_verdicts_are_not_streamed_as_messages(model: ChatOpenAI) -> None:
@@ -525,14 +410,6 @@ def test_the_state_is_plain_json_but_for_its_messages(model: ChatOpenAI) -> None
 
     assert [message.type for message in state.pop("messages")] == ["human", "ai"]
     assert json.loads(json.dumps(state, allow_nan=False)) == state
-
-
-def test_one_graph_may_be_run_in_one_event_loop_after_another(model: ChatOpenAI) -> None:
-    graph = loop(model)
-
-    answers = [asyncio.run(graph.ainvoke(QUESTION))["answer"] for _ in range(3)]
-
-    assert answers == ["It was lit in 1874."] * 3
 
 
 def test_a_flip_before_a_failed_round_is_still_explained(model: ChatOpenAI, world: World) -> None:

@@ -1,6 +1,5 @@
 """Which stage decides a pair, and that the judge is asked for the hard ones alone."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -246,16 +245,6 @@ async def test_one_pair_alone_takes_the_same_stages() -> None:
             for of, text in [(CLAIM, YEARS[0]), (CLAIM, YEARS[1]), (LAMP, bananas)]
         ]
     assert stages == ["json(test-model)", "cheap", "words"]
-
-
-def test_a_cascade_is_known_by_its_stages_and_its_settings() -> None:
-    with OpenAIServer(script()) as server:
-        judge = JsonJudge(calling(server), PROMPTS)
-        cascades = [Cascade(Cheap(), judge), Cascade(Cheap(), judge, Thresholds(0.8))]
-        unknown = Cascade(Cheap(), JsonJudge(calling(server, parameters=None), PROMPTS))
-    assert len({json.dumps(cascade.identity, sort_keys=True) for cascade in cascades}) == 2
-    assert unknown.identity is None
-    assert cascades[0].name == "cascade(cheap, json(test-model))"
 
 
 def test_a_change_reaches_both_labelers_of_a_cascade() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from conflictscore.errors import ConfigurationError, ContextWindowError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
-from conflictscore.labelers.choice_judge import ChoiceJudge, choice_prompt_sha256
+from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import EvidenceLabel, Label
@@ -76,14 +76,6 @@ async def test_a_model_that_refuses_logprobs_is_for_the_user_to_change(status: i
         await ChoiceJudge(calling(server), PROMPTS).label(claim(), document(), UsageMeter())
 
 
-async def test_a_server_without_logprobs_is_for_the_user_to_change() -> None:
-    with (
-        OpenAIServer(script("A")) as server,
-        pytest.raises(ConfigurationError, match="labeler 'json'"),
-    ):
-        await ChoiceJudge(calling(server), PROMPTS).label(claim(), document(), UsageMeter())
-
-
 @pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize(
     "logprobs",
@@ -122,17 +114,6 @@ async def test_a_log_probability_that_rounding_made_more_than_0_is_0() -> None:
     assert found.score == pytest.approx(1 / (1 + 2 * exp(-9.0)))
 
 
-async def test_a_document_longer_than_the_window_is_cut_where_the_model_can_see_it() -> None:
-    words = " ".join(f"word{n}" for n in range(3000))
-    with OpenAIServer(script(letter())) as server:
-        judge = ChoiceJudge(calling(server, context_window=1500), PROMPTS)
-        await judge.label(claim("It was bright."), document(words), UsageMeter())
-    prompt = server.requests[0].prompt
-    assert "[The rest of this document is left out here" in prompt
-    assert "word2999" not in prompt
-    assert prompt.endswith("Reply with the letter only.")
-
-
 async def test_a_window_too_small_for_any_document_is_said_before_a_call_is_paid_for() -> None:
     with OpenAIServer(script()) as server:
         judge = ChoiceJudge(calling(server, context_window=256), PROMPTS)
@@ -150,17 +131,6 @@ async def test_the_prefix_of_a_document_is_the_same_for_every_claim() -> None:
     shared = one[: one.index("It was bright.")]
     assert two.startswith(shared)
     assert "It shone far." in shared
-
-
-def test_what_a_verdict_depends_on_has_the_prompt_and_the_calibration_in_it() -> None:
-    with OpenAIServer(script()) as server:
-        judge = ChoiceJudge(calling(server), PROMPTS)
-        assert ChoiceJudge(calling(server, parameters=None), PROMPTS).identity is None
-    assert judge.name == "choice(test-model)"
-    assert judge.calibration == UNCALIBRATED
-    assert judge.identity is not None
-    assert judge.identity["prompt"] == choice_prompt_sha256(PROMPTS)
-    assert judge.identity["calibration"] == UNCALIBRATED.model_dump(mode="json")
 
 
 async def test_a_server_that_reports_one_letter_only_is_taken_at_its_word() -> None:

@@ -184,11 +184,6 @@ async def test_the_reply_has_what_was_read_from_the_prompt_cache(ask: Ask, world
     assert reply.usage_metadata["input_token_details"] == {"cache_read": found}
 
 
-def test_a_regeneration_that_does_not_exist_is_refused(server: OpenAIServer) -> None:
-    with pytest.raises(InputError, match="regeneration is 'best'; give one of paper, revise"):
-        wrapped(server, None, regeneration="best")
-
-
 @BOTH
 async def test_earlier_messages_are_the_conversation_that_the_question_goes_on_from(
     ask: Ask, chat: SelfCorrectingChatModel, world: Talk, shelf: Shelf
@@ -327,17 +322,6 @@ async def test_a_graph_around_it_streams_the_reply_and_nothing_else(
     namespaces = {entry.config["configurable"]["checkpoint_ns"] for entry in saver.list(None)}
     assert namespaces == {""}
     assert len(graph.get_state(thread).values["messages"]) == 4
-
-
-async def test_a_chain_around_it_has_events_of_the_reply_alone(
-    chat: SelfCorrectingChatModel,
-) -> None:
-    chain: Any = RunnableLambda(lambda text: [HumanMessage(text)]) | chat
-
-    events = [event async for event in chain.astream_events(QUESTION, version="v2")]
-
-    streamed = [e["data"]["chunk"] for e in events if e["event"] == "on_chat_model_stream"]
-    assert [chunk.text for chunk in streamed] == [LAST]
 
 
 # Tools
@@ -524,18 +508,6 @@ async def test_what_is_no_text_reaches_the_model_and_its_own_reply_is_returned(
 
 
 @BOTH
-async def test_where_nothing_is_found_the_model_replies_by_itself(
-    ask: Ask, server: OpenAIServer
-) -> None:
-    reply = await ask(wrapped(server, Broken()), QUESTION)
-
-    assert reply.text == FIRST
-    assert run_of(reply)["notes"] == [f"not scored: no documents found for: {QUESTION}"]
-    [request] = server.requests
-    assert request.messages == [{"content": QUESTION, "role": "user"}]
-
-
-@BOTH
 async def test_a_search_that_fails_is_raised_or_passed_over_with_a_note(
     ask: Ask, server: OpenAIServer
 ) -> None:
@@ -583,11 +555,6 @@ def test_a_wrong_key_or_setting_is_always_raised(world: Talk, on_failure: str) -
         wrapped(server, None, on_failure=on_failure).invoke(QUESTION)
     with pytest.raises(InputError, match="max_rounds is 21"):
         wrapped(server, Shelf(), max_rounds=21, on_failure=on_failure).invoke(QUESTION)
-
-
-def test_an_unknown_way_to_fail_is_refused() -> None:
-    with pytest.raises(InputError, match="on_failure is 'ignore'; give 'pass_through' or 'raise'"):
-        SelfCorrectingChatModel("local", on_failure="ignore")
 
 
 # The settings
@@ -680,13 +647,6 @@ def test_the_package_is_light_until_a_wrapper_is_used() -> None:
     script = "import sys, conflictscore.middleware; assert 'langgraph' not in sys.modules"
 
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
-
-
-def test_a_bound_on_claims_and_on_time_reaches_the_loop() -> None:
-    chat = SelfCorrectingChatModel("local", max_claims=3, budget_seconds=1.5)
-    assert "max_claims" not in chat.model_kwargs
-    assert chat._identifying_params["max_claims"] == 3
-    assert chat._identifying_params["budget_seconds"] == 1.5
 
 
 async def test_the_models_own_replies_take_turns_at_the_places_of_its_endpoint() -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -72,41 +71,6 @@ def run(oracle: Oracle, face: str, *args: Any, **settings: Any) -> Any:
 BOTH_FACES = pytest.mark.parametrize("face", ["sync", "async"])
 
 
-@BOTH_FACES
-def test_a_function_whose_documents_disagree_is_asked_again(
-    judge: ChatOpenAI, world: World, face: str
-) -> None:
-    oracle = Oracle("It was lit in 1871.", "It was lit in 1874.")
-
-    came = run(oracle, face, QUESTION, DISAGREEING, judge=judge)
-
-    assert (came["first_answer"], came["answer"]) == ("It was lit in 1871.", "It was lit in 1874.")
-    assert came["flipped"]
-    assert came["justification"] == world.reason
-    (first, given), (second, same) = oracle.asked
-    assert first == QUESTION
-    assert ': "The log says the lamp was lit in 1874."' in second
-    assert "<answer>\nIt was lit in 1871.\n</answer>" in second
-    assert QUESTION in second
-    assert [document.number for document in given] == [1, 2, 3]
-    assert same == given
-    assert json.loads(json.dumps(came, allow_nan=False)) == came
-
-
-def test_a_decorated_function_gives_the_corrected_text(judge: ChatOpenAI) -> None:
-    oracle = Oracle("It was lit in 1871.", "It was lit in 1874.")
-    answer = self_correct(judge=judge, cache=False, **PAPER)(oracle.answer)
-
-    assert answer(QUESTION, documents=DOCUMENTS) == "It was lit in 1874."
-
-
-async def test_a_decorated_coroutine_function_stays_one(judge: ChatOpenAI) -> None:
-    oracle = Oracle("It was lit in 1871.", "It was lit in 1874.")
-    answer = self_correct(judge=judge, cache=False, **PAPER)(oracle.answer_async)
-
-    assert await answer(QUESTION, documents=DOCUMENTS) == "It was lit in 1874."
-
-
 def test_an_object_that_is_called_asynchronously_is_a_coroutine_function_too(
     judge: ChatOpenAI,
 ) -> None:
@@ -117,16 +81,6 @@ def test_an_object_that_is_called_asynchronously_is_a_coroutine_function_too(
     answer = self_correct(judge=judge, cache=False, **PAPER)(Answerer())
 
     assert asyncio.run(answer(QUESTION, DISAGREEING)) == "The tower is white."
-
-
-@BOTH_FACES
-def test_a_function_whose_documents_agree_is_asked_once(judge: ChatOpenAI, face: str) -> None:
-    oracle = Oracle(" The tower is white.\n")
-
-    came = run(oracle, face, QUESTION, DISAGREEING, judge=judge)
-
-    assert came["answer"] == " The tower is white.\n"
-    assert len(oracle.asked) == 1
 
 
 @BOTH_FACES

@@ -14,8 +14,6 @@ import httpx2
 import pytest
 from click.testing import CliRunner
 from fastapi import FastAPI
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 
 from conflictscore.cli import main
 from conflictscore.errors import ConfigurationError
@@ -63,8 +61,15 @@ def tools_of(open_context: Callable[[], RunContext], *, search: bool = True) -> 
     return McpTools(open_context, Listed() if search else None, runs)
 
 
+def client_of(server: Any, **options: Any) -> Any:
+    """The protocol's own client, which takes its time to import."""
+    from mcp import Client
+
+    return Client(server, **options)
+
+
 async def call(tools: McpTools, name: str, **arguments: Any) -> Any:
-    async with Client(tools.server()) as client:
+    async with client_of(tools.server()) as client:
         return await client.call_tool(name, arguments)
 
 
@@ -74,7 +79,7 @@ async def test_a_question_is_asked_and_its_run_looked_up(tools: McpTools) -> Non
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, total, message))
 
-    async with Client(tools.server(), mode="legacy") as client:
+    async with client_of(tools.server(), mode="legacy") as client:
         listed = await client.list_tools()
         asked: Any = await client.call_tool("ask", {"question": QUESTION}, progress_callback=hear)
         found = asked.structured_content
@@ -305,6 +310,8 @@ class TestHttp:
         )
 
     async def test_nobody_is_let_in_without_a_key(self, address: str) -> None:
+        from mcp import MCPError
+
         with pytest.raises((MCPError, httpx2.HTTPStatusError, ExceptionGroup)):
             async with connected(address, "key-number-three-456789"):
                 pass
@@ -316,7 +323,7 @@ class TestHttp:
     async def test_without_keys_only_this_machine_is_answered(self, tools: McpTools) -> None:
         app = http_app(tools, Access(ServiceSettings()))
         with listening(cast("FastAPI", app)) as (address, _, _):
-            async with Client(f"{address}/mcp") as client:
+            async with client_of(f"{address}/mcp") as client:
                 tools_there = await client.list_tools()
             async with httpx2.AsyncClient(trust_env=False) as plain:
                 page = {"origin": "https://other.test"}
@@ -357,10 +364,12 @@ def test_slow_large_and_idle_requests_over_http_end(
 
 @asynccontextmanager
 async def connected(address: str, key: str) -> AsyncIterator[Any]:
+    from mcp.client.streamable_http import streamable_http_client
+
     headers = {"authorization": f"Bearer {key}"}
     async with (
         httpx2.AsyncClient(headers=headers, trust_env=False, timeout=30) as http,
-        Client(streamable_http_client(address, http_client=http)) as client,
+        client_of(streamable_http_client(address, http_client=http)) as client,
     ):
         yield client
 
@@ -368,6 +377,8 @@ async def connected(address: str, key: str) -> AsyncIterator[Any]:
 async def test_a_client_starts_the_command_and_calls_it(
     upstream: OpenAIServer, tmp_path: Path
 ) -> None:
+    from mcp import StdioServerParameters
+
     for number, document in enumerate(DISAGREEING):
         (tmp_path / f"{number}.md").write_text(document["text"])
     models = ["--model", "scripted", "--base-url", upstream.base_url, "--no-cache"]
@@ -378,7 +389,7 @@ async def test_a_client_starts_the_command_and_calls_it(
         cwd=tmp_path,
     )
 
-    async with asyncio.timeout(100), Client(command) as client:
+    async with asyncio.timeout(100), client_of(command) as client:
         found = await client.call_tool("search", {"question": QUESTION})
         assert found.structured_content is not None
         documents = found.structured_content["documents"]

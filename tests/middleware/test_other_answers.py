@@ -147,42 +147,6 @@ def test_the_claims_that_an_answer_keeps_are_not_judged_again(
     assert run["usage"]["cached_calls"] == 0
 
 
-@pytest.mark.parametrize(
-    ("second", "reason"),
-    [
-        (ProviderError("it was down", provider="p"), "it was down"),
-        (ContextWindowError("too small"), "too small"),
-        ("  ", "the new answer was empty"),
-    ],
-)
-def test_a_second_answer_that_cannot_be_had_leaves_the_first_with_a_note(
-    model: ChatOpenAI, second: str | Exception, reason: str
-) -> None:
-    run = corrected(model, "It was lit in 1871.", second)
-
-    assert (run["answer"], run["flipped"]) == ("It was lit in 1871.", False)
-    assert run["report"]["cs_c"] == 1.0
-    note = f"the earlier answer stands, because it could not be regenerated: {reason}"
-    assert run["notes"] == [note]
-    assert run["reason"] == note
-
-
-def test_a_flip_before_an_answer_that_cannot_be_had_is_still_explained(
-    model: ChatOpenAI, world: World
-) -> None:
-    run = corrected(
-        model,
-        "The lamp was lit in 1871.",
-        "The tower was built in 1840.",
-        ProviderError("it was down", provider="p"),
-        documents=TWO_TOPICS,
-        max_rounds=3,
-    )
-
-    assert run["answer"] == "The tower was built in 1840."
-    assert run["justification"] == world.reason
-
-
 @pytest.mark.parametrize("error", [ConfigurationError("wrong key"), ValueError("a bug")])
 def test_any_other_error_ends_the_loop(model: ChatOpenAI, error: Exception) -> None:
     with pytest.raises(type(error)) as caught:
@@ -207,18 +171,6 @@ def test_an_empty_answer_is_not_scored_and_the_run_has_the_same_fields(
     assert (run["answer"], run["report"], run["attempts"]) == (" ", None, [])
     assert run["notes"] == ["the answer is empty, and has no score"]
     assert [document["number"] for document in run["documents"]] == [1, 2, 3]
-
-
-def test_a_brief_run_names_its_documents_without_their_texts(model: ChatOpenAI) -> None:
-    ended = finished(model, Script("It was lit in 1871.", "It was lit in 1874."))
-
-    run, short = whole(ended), ended.summary("reason", texts=False)
-
-    assert [d["title"] for d in short["documents"]] == ["Gazette", "Log", "Walks"]
-    assert "The tower is white." not in json.dumps(short["documents"])
-    assert run.keys() - short.keys() == {"attempts"}
-    assert short["report"] == run["report"]
-    assert run["documents"][0]["text"] == "The lamp was lit in 1871."
 
 
 def test_the_request_for_another_answer_holds_both_sides_between_safe_marks(

@@ -6,12 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
-from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models import BaseChatModel
-from langchain_deepseek import ChatDeepSeek
-from langchain_google_genai import ChatGoogleGenerativeAI
-from langchain_mistralai import ChatMistralAI
-from langchain_ollama import ChatOllama
 from langchain_openai import AzureChatOpenAI
 from pydantic import SecretStr
 
@@ -81,50 +76,60 @@ def llama_cpp(body: Body, text: str, stop: str = "stop") -> dict[str, Any]:
     return said | {"timings": {"prompt_n": 10, "predicted_n": 3}, "system_fingerprint": "b1"}
 
 
+# Each of these packages takes up to a second and a half to import: only where it is tested.
+def claude(url: str) -> BaseChatModel:
+    from langchain_anthropic import ChatAnthropic
+
+    return ChatAnthropic(
+        model_name="claude", base_url=url, api_key=KEY, max_retries=0, timeout=9, stop=None
+    )
+
+
+def google(url: str) -> BaseChatModel:
+    from langchain_google_genai import ChatGoogleGenerativeAI
+
+    return ChatGoogleGenerativeAI(model="gemini", base_url=url, api_key=KEY, max_retries=1)
+
+
+def mistral(url: str) -> BaseChatModel:
+    from langchain_mistralai import ChatMistralAI
+
+    return ChatMistralAI(model_name="mistral", base_url=f"{url}/v1", api_key=KEY, max_retries=1)
+
+
+def deepseek(url: str) -> BaseChatModel:
+    from langchain_deepseek import ChatDeepSeek
+
+    return ChatDeepSeek(model="deepseek", base_url=f"{url}/v1", api_key=KEY, max_retries=0)
+
+
+def azure(url: str) -> BaseChatModel:
+    return AzureChatOpenAI(
+        azure_deployment="prod",
+        azure_endpoint=url,
+        api_version="2024-10-21",
+        api_key=KEY,
+        max_retries=0,
+    )
+
+
+def llama(url: str) -> BaseChatModel:
+    from langchain_ollama import ChatOllama
+
+    return ChatOllama(model="llama", base_url=url)
+
+
 DIALECTS: Mapping[str, Dialect] = {
     "vllm": Dialect(endpoint, vllm, "abort"),
     "lm-studio": Dialect(endpoint, lm_studio),
     "openrouter": Dialect(endpoint, openrouter, "error"),
     "llama.cpp": Dialect(endpoint, llama_cpp),
-    "anthropic": Dialect(
-        lambda url: ChatAnthropic(
-            model_name="claude", base_url=url, api_key=KEY, max_retries=0, timeout=9, stop=None
-        ),
-        anthropic,
-        "refusal",
-        "max_tokens",
-    ),
-    "gemini": Dialect(
-        lambda url: ChatGoogleGenerativeAI(
-            model="gemini", base_url=url, api_key=KEY, max_retries=1
-        ),
-        gemini,
-        "SAFETY",
-        "MAX_TOKENS",
-    ),
-    "mistral": Dialect(
-        lambda url: ChatMistralAI(
-            model_name="mistral", base_url=f"{url}/v1", api_key=KEY, max_retries=1
-        ),
-        openai,
-    ),
-    "deepseek": Dialect(
-        lambda url: ChatDeepSeek(
-            model="deepseek", base_url=f"{url}/v1", api_key=KEY, max_retries=0
-        ),
-        openai,
-    ),
-    "azure": Dialect(
-        lambda url: AzureChatOpenAI(
-            azure_deployment="prod",
-            azure_endpoint=url,
-            api_version="2024-10-21",
-            api_key=KEY,
-            max_retries=0,
-        ),
-        openai,
-    ),
-    "ollama": Dialect(lambda url: ChatOllama(model="llama", base_url=url), ollama, "load"),
+    "anthropic": Dialect(claude, anthropic, "refusal", "max_tokens"),
+    "gemini": Dialect(google, gemini, "SAFETY", "MAX_TOKENS"),
+    "mistral": Dialect(mistral, openai),
+    "deepseek": Dialect(deepseek, openai),
+    "azure": Dialect(azure, openai),
+    "ollama": Dialect(llama, ollama, "load"),
 }
 
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from conflictscore.errors import BudgetError, ContextWindowError, ProviderError
+from conflictscore.errors import BudgetError
 from conflictscore.nodes.answering import GeneratedAnswer
-from conflictscore.nodes.contextualize import contextualize
 from conflictscore.nodes.correct import correct
 from conflictscore.nodes.generate import generate
 from conflictscore.nodes.justify import justify
@@ -45,31 +44,6 @@ def state_of(*attempts: Attempt, **known: Any) -> Any:
 # The first answer
 
 
-async def test_the_first_answer_is_told_with_what_it_cost_and_how_it_was_had() -> None:
-    events: list[Any] = []
-    given = GeneratedAnswer(Answer(text="In 1871."), ("the agent was slow",), 2.5)
-
-    update = await generate(state_of(), running(setting(answerer=Answers(given)), events))
-
-    assert update == {
-        "draft": given.answer.to_json(),
-        "notes": ["the first note", "the agent was slow"],
-        "usage": {**USAGE, "output_tokens": 3},
-        "timings": {"generate": 3.5},
-    }
-    assert events == [{"event": "answer", "round": 0, "answer": "In 1871."}]
-
-
-async def test_an_answer_that_is_given_along_is_told_and_costs_nothing() -> None:
-    events: list[Any] = []
-
-    update = await generate(state_of(draft_answer=" In 1871. "), running(setting(), events))
-
-    assert (update["draft"]["text"], update["usage"]["calls"]) == ("In 1871.", 2)
-    assert update["timings"] == {"generate": 1.0}
-    assert events == [{"event": "answer", "round": 0, "answer": "In 1871."}]
-
-
 async def test_a_first_answer_is_told_at_once_though_the_guard_watches_over_later_ones() -> None:
     events: list[Any] = []
 
@@ -101,62 +75,6 @@ async def test_another_answer_is_asked_for_with_the_claim_in_doubt() -> None:
         "usage": {**USAGE, "output_tokens": 3},
         "timings": {"generate": 1.0, "correct": 2.0},
     }
-
-
-async def test_a_later_round_begins_with_the_answer_before_it() -> None:
-    answers = Answers(GeneratedAnswer(Answer(text="In 1874.", justification="So.")))
-    second = attempt(DISPUTED, "In 1872.", round=1)
-
-    update = await correct(
-        state_of(attempt(DISPUTED), second), running(setting(answerer=answers, guard=True))
-    )
-
-    claim = claim_with("+-", "It was lit.")
-    whole = revision("In 1872.", "In 1874.", round=2, whole=True, reason="So.", claims=(claim,))
-    assert update["changes"] == [whole.to_json()]
-
-
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        (ProviderError("the model is down", provider="model"), "the model is down"),
-        (ContextWindowError("too small a window"), "too small a window"),
-        (" \n", "the new answer was empty"),
-    ],
-)
-async def test_without_another_answer_the_earlier_one_stands_and_says_why(
-    given: Exception | str, why: str
-) -> None:
-    update = await correct(state_of(attempt(DISPUTED)), running(setting(answerer=Answers(given))))
-
-    note = f"the earlier answer stands, because it could not be regenerated: {why}"
-    cost = {"calls": 3, "input_tokens": 7, "output_tokens": 3} if given == " \n" else {"calls": 2}
-    assert {name: n for name, n in update.pop("usage").items() if n} == cost
-    [kept] = update.pop("changes")
-    assert (kept["action"], kept["accepted"], kept["note"]) == ("keep", False, why)
-    assert update == {
-        "decision": "record",
-        "reason": note,
-        "regeneration_error": why,
-        "notes": ["the first note", note],
-    }
-
-
-async def test_a_change_before_a_failure_is_still_asked_for_its_reason() -> None:
-    down = ProviderError("the model is down", provider="model")
-    changed = attempt(DISPUTED, "In 1874.", round=1)
-
-    update = await correct(
-        state_of(attempt(DISPUTED), changed), running(setting(answerer=Answers(down)))
-    )
-
-    assert update["decision"] == "justify"
-
-
-@pytest.mark.parametrize("report", [None, scored(claim_with("++"))])
-async def test_nothing_is_given_again_without_a_claim_in_doubt(report: Any) -> None:
-    with pytest.raises(ValueError, match=r"^correct was reached without a disputed claim$"):
-        await correct(state_of(attempt(report)), running(setting(answerer=Answers())))
 
 
 # The reason of a change
@@ -211,20 +129,6 @@ async def test_the_most_trusted_documents_come_first_in_what_the_reason_is_asked
     assert prompt.index("- Document 3:") < prompt.index("- Document 2:")
 
 
-async def test_a_change_without_a_reason_stays_with_a_note() -> None:
-    down = ProviderError("the model is down", provider="model")
-
-    update = await justify(
-        changed_state(CHANGED),
-        running(setting(generator=Says(down), prompts=PROMPTS)),
-    )
-
-    note = "the change has no justification: the model is down"
-    assert update["notes"] == ["the first note", note]
-    assert update["usage"]["calls"] == 2
-    assert "attempts" not in update
-
-
 async def test_a_budget_that_ends_with_a_reason_ends_the_run_unless_passages_were_revised() -> None:
     runtime = running(setting(generator=Says(SPENT), prompts=PROMPTS))
 
@@ -236,69 +140,7 @@ async def test_a_budget_that_ends_with_a_reason_ends_the_run_unless_passages_wer
     assert update["notes"][-1] == f"the change has no justification: {SPENT}"
 
 
-@pytest.mark.parametrize(
-    "attempts", [[attempt(DISPUTED)], [attempt(DISPUTED), attempt(DISPUTED, "In 1874.", round=1)]]
-)
-async def test_what_did_not_change_on_evidence_needs_no_reason(attempts: list[Attempt]) -> None:
-    with pytest.raises(ValueError, match=r"^justify was reached without a change of the answer$"):
-        await justify(state_of(*attempts), running(setting(prompts=PROMPTS)))
-
-
 # The question
 
 
 TALK = [{"role": "user", "content": "Tell me of it."}, {"role": "assistant", "content": "A lamp."}]
-
-
-async def test_a_question_is_rewritten_by_what_was_said_before() -> None:
-    events: list[Any] = []
-    model = Says(" When was the lamp lit?\n")
-
-    update = await contextualize(
-        {"question": "When?", "history": TALK},
-        running(setting(generator=model, prompts=PROMPTS), events),
-    )
-
-    assert update == {
-        "question": "When was the lamp lit?",
-        "notes": [],
-        "usage": {**USAGE, "calls": 1, "output_tokens": 3},
-    }
-    assert events == [{"event": "question", "asked": "When?", "question": "When was the lamp lit?"}]
-    [(prompt, how)] = model.asked
-    assert "user: Tell me of it.\nassistant: A lamp." in prompt
-    assert how["prompts"] is PROMPTS
-
-
-async def test_a_question_that_stays_as_it_was_is_no_event() -> None:
-    down = Says(ProviderError("the model is down", provider="model"))
-    events: list[Any] = []
-
-    same = await contextualize(
-        {"question": "When?", "history": TALK},
-        running(setting(generator=Says("When?"), prompts=PROMPTS), events),
-    )
-    failed = await contextualize(
-        {"question": "When?", "history": TALK, "notes": ["the first note"]},
-        running(setting(generator=down, prompts=PROMPTS), events),
-    )
-
-    assert (same["question"], same["notes"], events) == ("When?", [], [])
-    why = "the question was used as it was asked, without its conversation: the model is down"
-    assert failed["question"] == "When?"
-    assert failed["notes"] == ["the first note", why]
-
-
-async def test_turns_that_there_is_no_room_for_are_counted_in_a_note() -> None:
-    model = Says("When was the lamp lit?")
-    long = [{"role": "user", "content": "a walk along the shore " * 2000}]
-
-    update = await contextualize(
-        {"question": "When?", "history": [*long, *TALK]},
-        running(setting(generator=model, prompts=PROMPTS)),
-    )
-
-    assert update["notes"] == [
-        "the 1 oldest turns of the conversation were left out: they are longer than its share of"
-        " the context window"
-    ]

@@ -98,33 +98,6 @@ async def apart(answer: Answer, model: Says, **known: Any) -> tuple[dict[str, An
     return await decompose(state, running(setting(**settings), events)), events
 
 
-async def test_a_chosen_option_is_the_one_claim_and_nobody_is_asked() -> None:
-    model = Says("Claims:")
-
-    update, events = await apart(Answer(text="It was 1871.", option=0), model)
-
-    [claim] = update["claims"]
-    assert claim == {"number": 1, "text": "It was 1871.", "passage": None}
-    assert events == [{"event": "claims", "claims": [claim]}]
-    assert (update["decomposition_error"], update["unclaimed"], update["changes"]) == (
-        None,
-        None,
-        [],
-    )
-    assert not model.asked
-
-
-async def test_an_answer_that_cannot_be_taken_apart_says_why() -> None:
-    down = ProviderError("the model is down", provider="model")
-
-    update, events = await apart(Answer(text="It was lit."), Says(down), usage={"calls": 2})
-
-    why = "the answer could not be taken apart into claims: the model is down"
-    assert (update["claims"], update["decomposition_error"]) == ([], why)
-    assert events == [{"event": "claims", "claims": []}]
-    assert update["usage"]["calls"] == 2
-
-
 async def test_only_a_passage_that_was_changed_is_taken_apart_with_what_stands_before_it() -> None:
     before = scored(*(claim_with("+-", c.text, c.number, c.passage) for c in CLAIMS))
     first = attempt(before, ANSWER, unclaimed="7% of the answer")

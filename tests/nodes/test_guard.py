@@ -43,44 +43,6 @@ def claims(*sides: str, said: str = "a claim", **settings: Any) -> ConflictRepor
     return scored(*each, **settings)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "note"),
-    [
-        (claims("+-"), claims("++", said="new"), None),
-        (claims("--"), claims("++", "+0", said="new"), None),
-        (claims("+-"), claims("+-", said="new"), f"{NOT_BETTER} (+0.00 before, +0.00 after)"),
-        (
-            claims("++-", "+--"),
-            claims("+--", "---", said="new"),
-            f"{NOT_BETTER} (-0.33, +0.33 before, -1.00, -0.33 after)",
-        ),
-        (claims("++"), claims(), f"{NOT_BETTER} (+1.00 before, no claim after)"),
-        (claims("--"), claims(), "it claims nothing in place of what it replaces"),
-        (claims("--"), claims("00", said="new"), "no document supports what it says instead"),
-        (claims("--"), claims("00", "+0", said="new"), None),  # one that is supported will do
-        (
-            claims("---"),
-            claims("+--", said="new"),
-            "more documents contradict than support a claim that it makes instead",
-        ),
-        (claims("---"), claims("++-", said="new"), None),
-        (claims("---"), claims("+-0", said="new"), None),  # a tie is no majority
-        (claims("+-"), claims("++?", said="new"), "fewer of its pairs have a label than before"),
-        (claims("+-?"), claims("++?", said="new"), None),
-        (claims("?-"), claims("++", said="new"), None),
-    ],
-)
-async def test_a_second_answer_stands_where_its_evidence_is_better(
-    before: ConflictReport, after: ConflictReport, note: str | None
-) -> None:
-    judged, update = await verdict(before, after, whole())
-
-    assert (judged.accepted, judged.note) == (note is None, note)
-    assert update["draft"]["text"] == (OLD if note else NEW)
-    refusal = f"a change of “{OLD}” was refused: {note}"
-    assert update["notes"] == ["the first note", *([refusal] if note else [])]
-
-
 async def test_what_the_first_answer_said_too_is_not_held_against_the_second() -> None:
     """Most deny it, but it is no claim that the second answer makes instead."""
     before = scored(claim_with("---", "It is red."), claim_with("+--", "It is old.", number=2))
@@ -143,19 +105,6 @@ async def test_a_refused_second_answer_leaves_all_of_the_first() -> None:
     assert events == [
         {"event": "answer", "round": 1, "answer": OLD},
         {"event": "guard", "round": 1, "accepted": [], "refused": [[OLD, NEW, why]]},
-    ]
-
-
-async def test_a_second_answer_that_stands_is_left_as_it_is() -> None:
-    now = attempt(claims("++", said="new"), NEW, round=1, unclaimed="9%")
-
-    update, events = await guarded(attempt(claims("+-"), OLD), now, whole())
-
-    kept = Attempt.model_validate(update["attempts"][-1])
-    assert (kept.answer, kept.report, kept.unclaimed) == (now.answer, now.report, "9%")
-    assert events == [
-        {"event": "answer", "round": 1, "answer": NEW},
-        {"event": "guard", "round": 1, "accepted": [[OLD, NEW]], "refused": []},
     ]
 
 

@@ -31,22 +31,6 @@ def sides(update: dict[str, Any]) -> list[str]:
     ]
 
 
-async def test_every_claim_is_held_against_every_document_and_each_verdict_is_told() -> None:
-    events: list[Any] = []
-    judge = Judge(a="+-", b="0?")
-
-    update = await label(state_of(["a", "b"]), running(setting(labeler=judge), events))
-
-    assert sides(update) == ["+-", "0?"]
-    assert sorted((e["event"], e["claim"], e["document"], e["label"]) for e in events) == [
-        ("label", 1, 1, "SUPPORTS"),
-        ("label", 1, 2, "CONTRADICTS"),
-        ("label", 2, 1, "IRRELEVANT"),
-        ("label", 2, 2, "UNLABELLED"),
-    ]
-    assert (update["usage"]["calls"], update["usage"]["cached_calls"]) == (3, 0)
-
-
 async def test_a_claim_of_an_earlier_answer_keeps_its_labels_under_its_new_number() -> None:
     judge = Judge(new="++", silent="0+", fewer="-+")
     first = attempt(
@@ -108,21 +92,6 @@ def further(*claims: ClaimEvidence, **known: Any) -> Any:
     return state_of([], attempt(scored(*claims)), documents=3, **state)
 
 
-async def test_only_what_was_found_further_is_labelled() -> None:
-    judge, events = Judge(a="..+", b="..-"), list[Any]()
-
-    update = await label(
-        further(claim_with("+-", "a"), claim_with("0?", "b", 2)),
-        running(setting(labeler=judge), events),
-    )
-
-    assert sides(update) == ["+-+", "0?-"]
-    assert sorted(judge.asked) == [("a", 3), ("b", 3)]
-    assert [event["document"] for event in events] == [3, 3]
-    assert set(update) == {"evidence", "usage"}
-    assert update["usage"]["calls"] == 2
-
-
 async def test_a_claim_that_nobody_could_judge_before_is_not_judged_now() -> None:
     judge = Judge(a="..+")
 
@@ -133,39 +102,6 @@ async def test_a_claim_that_nobody_could_judge_before_is_not_judged_now() -> Non
     assert sides(update) == ["+-+", "???"]
     assert judge.asked == [("a", 3)]
     assert update["evidence"][1]["labels"][2]["error"] == "the judge was silent"
-
-
-async def test_where_no_new_pair_can_be_labelled_the_documents_are_left_out_again() -> None:
-    judge = Judge(a="..?")
-
-    update = await label(further(claim_with("+-", "a")), running(setting(labeler=judge)))
-
-    why = "none of their pairs could be labelled (the judge was silent)"
-    assert sides(update) == ["+-"]
-    assert [document["number"] for document in update["documents"]] == [1, 2]
-    assert update["searches"] == [
-        {
-            **SEARCH.to_json(),
-            "found": [],
-            "known": [1],
-            "left_out": ["Title 3"],
-            "note": why,
-        }
-    ]
-    assert update["notes"] == [
-        "the first note",
-        f"documents found by looking further were left out again: {why}",
-    ]
-
-
-async def test_a_budget_that_ends_with_what_was_found_further_leaves_it_out_again() -> None:
-    update = await label(further(claim_with("+-", "a")), running(setting(labeler=Judge())))
-
-    assert sides(update) == ["+-"]
-    assert update["notes"][1:] == [
-        f"documents found by looking further were left out again: {SPENT}"
-    ]
-    assert update["searches"][0]["note"] == str(SPENT)
 
 
 async def test_what_was_found_by_other_searches_stays_as_it_was() -> None:
@@ -199,10 +135,3 @@ async def test_labels_take_the_time_there_is_and_further_ones_leave_some_for_a_s
     assert further_late["notes"][1].endswith(
         f": none of their pairs could be labelled ({left_out})"
     )
-
-
-async def test_without_scores_nothing_is_labelled_further() -> None:
-    state = state_of([], attempt(None), documents=3, decision="look_further")
-
-    with pytest.raises(ValueError, match=r"^label was reached for more documents without labels$"):
-        await label(state, running(setting(labeler=Judge())))

@@ -3,12 +3,10 @@
 import time
 from typing import Any
 
-import pytest
 from langchain_core.documents import Document as Retrieved
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 
-from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.nodes.look_further import look_further
 from conflictscore.retrieval.search_notes import note
 from conflictscore.threads import _deadline
@@ -75,50 +73,6 @@ async def looked(
 BOTH = "FOR: lamp diary\nAGAINST: lamp almanac"
 
 
-async def test_what_is_new_gets_the_next_numbers_and_is_told() -> None:
-    update, events, model = await looked(
-        {
-            "lamp diary": [page("A diary of 1874.", "https://b.test/", "Diary")],
-            "lamp almanac": [page("An almanac.", "https://c.test/"), page("Lit in  1871.")],
-        },
-        BOTH,
-    )
-
-    assert [(d["number"], d["url"]) for d in update["documents"]] == [
-        (1, "https://a.test/"),
-        (2, "notes.txt"),
-        (3, "https://b.test/"),
-        (4, "https://c.test/"),
-    ]
-    common = {"round": 0, "claim": LAMP.claim.text, "supports": [1], "contradicts": [2]}
-    none: dict[str, Any] = {"left_out": [], "note": None}
-    assert update["searches"] == [
-        {**common, "query": "lamp diary", "found": [3], "known": [], **none},
-        {**common, "query": "lamp almanac", "found": [4], "known": [1], **none},
-    ]
-    assert events == [
-        {
-            "event": "look_further",
-            "round": 0,
-            "searches": update["searches"],
-            "documents": [
-                {"number": 3, "title": "Diary", "url": "https://b.test/"},
-                {"number": 4, "title": "", "url": "https://c.test/"},
-            ],
-        }
-    ]
-    assert update["notes"] == [
-        "the first note",
-        "searched for lamp diary",
-        "searched for lamp almanac",
-    ]
-    assert update["usage"]["calls"] == 3
-    [(prompt, how)] = model.asked
-    assert f"<claim>\n{LAMP.claim.text}\n</claim>" in prompt
-    assert "The question:\nWhen was it lit?\n" in prompt
-    assert (how["max_tokens"], how["prompts"]) == (160, PROMPTS)
-
-
 async def test_one_page_is_one_witness_whatever_part_of_it_is_found() -> None:
     update, _, _ = await looked(
         {
@@ -148,64 +102,12 @@ async def test_no_more_than_four_new_ones_of_a_search_are_taken() -> None:
     assert search["left_out"] == ["https://u.test/", "x" * 60]
 
 
-async def test_a_search_that_fails_leaves_a_note_and_the_others_go_on() -> None:
-    down = ProviderError("the search is down", provider="search")
-
-    update, _, _ = await looked(
-        {"lamp diary": down, "lamp almanac": [page("An almanac.", "https://c.test/")]}, BOTH
-    )
-    odd, _, _ = await looked({"lamp": RuntimeError("a key is in here")}, "FOR: lamp")
-
-    assert [search["note"] for search in update["searches"]] == ["the search is down", None]
-    said = f"looking further for “{LAMP.claim.text}”: the search is down"
-    assert said in update["notes"]
-    assert odd["searches"][0]["note"] == "RuntimeError"
-    with pytest.raises(ConfigurationError):
-        await looked({"lamp": ConfigurationError("the key is wrong")}, "FOR: lamp")
-
-
-async def test_without_queries_the_claim_is_searched_for_and_both_troubles_are_told() -> None:
-    mute = ProviderError("the model is down", provider="model")
-    down = ProviderError("the search is down", provider="search")
-    text = LAMP.claim.text
-
-    update, _, _ = await looked({text: [page("An almanac.", "https://c.test/")]}, mute)
-    neither, _, _ = await looked({text: down}, mute)
-
-    why = "the claim itself was searched for, without queries: the model is down"
-    assert [(s["query"], s["note"]) for s in update["searches"]] == [(text, why)]
-    assert neither["searches"][0]["note"] == f"{why}; the search is down"
-
-
 async def test_a_budget_that_ends_before_a_search_is_noted() -> None:
     update, _, _ = await looked({}, SPENT)
 
     [search] = update["searches"]
     assert (search["query"], search["note"], search["found"]) == ("", str(SPENT), [])
     assert update["usage"]["calls"] == 2
-
-
-async def test_without_a_retriever_nothing_is_searched_and_one_note_says_so() -> None:
-    two = (LAMP, claim_with("+-", "It is red.", number=2))
-
-    update, _, model = await looked(None, BOTH, claims=two)
-
-    why = "there is no retriever to ask"
-    assert [search["note"] for search in update["searches"]] == [why, why]
-    assert update["notes"] == ["the first note", f"nothing was looked for further: {why}"]
-    assert (model.asked, len(update["documents"])) == ([], 2)
-
-
-async def test_three_claims_a_round_are_looked_for_and_the_others_counted() -> None:
-    claims = [claim_with("+-", f"Claim {n}.", number=n) for n in range(1, 6)]
-
-    update, _, model = await looked({}, BOTH, claims=claims)
-    enough, _, _ = await looked({}, BOTH, claims=claims[:3])
-
-    said = "looking further: 2 more claims are in doubt, and 3 claims a round are looked for"
-    assert said in update["notes"]
-    assert len(model.asked) == 3
-    assert not [told for told in enough["notes"] if "more claims are in doubt" in told]
 
 
 async def test_a_note_that_is_there_already_is_not_added_again() -> None:

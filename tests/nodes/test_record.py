@@ -7,7 +7,7 @@ import pytest
 
 from conflictscore.nodes.record import record
 from conflictscore.records import Attempt, Document
-from tests.nodes.steps import Judge, attempt, claim_with, revision, running, scored, setting
+from tests.nodes.steps import Judge, attempt, claim_with, running, scored, setting
 
 CONFLICT = scored(claim_with("+-", "It was lit."))
 AGREED = scored(claim_with("++", "It was lit."))
@@ -97,25 +97,6 @@ async def test_each_answer_is_noted_with_what_is_missing_of_it() -> None:
     ]
 
 
-async def test_a_change_on_evidence_is_a_flip_and_is_told() -> None:
-    shown, events = claim_with("+--", "It was lit."), list[Any]()
-    second = attempt(AGREED, "In 1874.", round=1, justification="So.")
-    change = revision("In 1871.", "In 1874.", claims=(shown,)).to_json()
-    refused = revision("a", "b", accepted=False).to_json()
-
-    state = await recorded(attempt(CONFLICT), second, changes=[change, refused], events=events)
-
-    flip = {"event": "flip", "before": "In 1871.", "after": "In 1874.", "changes": [change]}
-    assert events == [flip]
-    assert (state["answer"], state["first_answer"], state["flipped"]) == (
-        "In 1874.",
-        "In 1871.",
-        True,
-    )
-    assert state["justification"] == "So."
-    assert (state["report"]["cs_c"], state["final_report"]["cs_c"]) == (1.0, 0.0)
-
-
 async def test_an_answer_that_was_confirmed_keeps_the_reason_for_that() -> None:
     confirmed = attempt(CONFLICT, round=1, justification="Both agree on it.")
 
@@ -123,14 +104,6 @@ async def test_an_answer_that_was_confirmed_keeps_the_reason_for_that() -> None:
 
     assert state["flipped"] is False
     assert state["justification"] == "Both agree on it."
-
-
-async def test_an_answer_that_was_not_scored_has_no_report() -> None:
-    alone = await recorded(attempt(None))
-    again = await recorded(attempt(CONFLICT), attempt(None, round=1))
-
-    assert (alone["report"], alone["final_report"]) == (None, None)
-    assert (again["report"]["cs_c"], again["final_report"]) == (1.0, None)
 
 
 async def test_an_answer_without_text_ends_a_run_without_anything() -> None:

@@ -8,10 +8,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 
 from conflictscore.errors import InputError, NoDocumentsError
-from conflictscore.nodes.begin import EMPTY_RUN
-from conflictscore.nodes.receive import receive
 from conflictscore.nodes.retrieve import (
-    check_question,
     find_documents,
     given_answer,
     read_question,
@@ -135,26 +132,6 @@ def test_the_answer_that_is_given_along_is_free_or_one_of_the_options() -> None:
         assert (chosen.text, chosen.option) == (option, number)
 
 
-@pytest.mark.parametrize(
-    ("question", "options", "why"),
-    [
-        (" ", [], "the question is empty"),
-        ("When?", ["In 1871."], "multiple choice takes two options with text, got 1"),
-        ("When?", ["a", "b", "c"], "multiple choice takes two options with text, got 3"),
-        ("When?", ["In 1871.", " "], "multiple choice takes two options with text, got 2"),
-        ("When?", [" In 1871.", "IN 1871. "], "the two options are the same"),
-    ],
-)
-def test_a_question_that_cannot_be_asked_is_refused(
-    question: str, options: list[str], why: str
-) -> None:
-    with pytest.raises(InputError) as refused:
-        check_question(question, options)
-    assert str(refused.value) == why
-    with pytest.raises(InputError, match=f"^{why}$"):
-        read_question({"question": question, "options": options})
-
-
 def test_half_a_character_of_a_question_becomes_its_replacement() -> None:
     asked = read_question({"question": "When \ud83d?", "options": ["a\ud83d", "b"]})
     assert asked == ("When \ufffd?", ["a\ufffd", "b"])
@@ -163,32 +140,3 @@ def test_half_a_character_of_a_question_becomes_its_replacement() -> None:
 
 
 # An answer that is only scored
-
-
-async def test_an_answer_and_its_documents_are_taken_as_they_are_given() -> None:
-    given: Any = {"answer": " In 1871.\n", "documents": [LAMP, f"{LAMP} "]}
-
-    update = await receive(given, running(setting(run_id="run-7")))
-
-    assert [(d["number"], d["duplicate_of"]) for d in update.pop("documents")] == [
-        (1, None),
-        (2, 1),
-    ]
-    assert update["draft"]["text"] == "In 1871."
-    assert update == {**EMPTY_RUN, "run_id": "run-7", "draft": update["draft"]}
-    another = await receive(given, running(setting()))
-    assert len(another["run_id"]) == 32
-
-
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        ({"answer": 1871, "documents": [LAMP]}, "the answer is int, not a text"),
-        ({"answer": " ", "documents": [LAMP]}, "the answer is empty"),
-        ({"documents": [LAMP]}, "the answer is empty"),
-        ({"answer": "In 1871."}, "there are no documents to score the answer against"),
-    ],
-)
-async def test_what_cannot_be_scored_is_refused(given: Any, why: str) -> None:
-    with pytest.raises(InputError, match=f"^{why}$"):
-        await receive(given, running(setting()))

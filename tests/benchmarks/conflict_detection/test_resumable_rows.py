@@ -90,19 +90,3 @@ def test_a_damaged_row_is_named(file: Path, row: bytes) -> None:
     file.write_bytes(whole + row + whole.splitlines(keepends=True)[1])
     with pytest.raises(InputError, match=r"row 3: damaged .* delete this row"):
         read(file)
-
-
-def test_two_commands_do_not_write_at_once(file: Path) -> None:
-    with (
-        ResumableRows.open(file, Number, SETUP),
-        pytest.raises(InputError, match="another command writes to it"),
-        ResumableRows.open(file, Number, SETUP),
-    ):
-        pass
-    assert read(file) == ([], False)
-
-
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="cannot be written"):
-        write(tmp_path / "file" / "rows.jsonl")

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import wilcoxon
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.figures import Figures, Interval
@@ -71,6 +70,8 @@ def pairs(
 
 
 def test_a_graded_measure_has_a_mean_with_an_interval_and_pairs_by_wilcoxon() -> None:
+    from scipy.stats import wilcoxon
+
     values = [(0.5, 1.0), (0.25, 0.5), (1.0, 0.75), (0.0, 0.9), (0.5, 0.5), (0.2, 0.4)]
     made = summed(*pairs(*values, (None, 1.0)), RAG, CONTROL)
     rag, control = (method.measures["recall"] for method in made.methods)

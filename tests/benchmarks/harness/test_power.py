@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm, permutation_test
-from statsmodels.stats.power import TTestPower
 
 from conflictscore.benchmarks.harness.power import (
     least_gain,
@@ -49,6 +47,8 @@ def test_so_many_questions_reach_the_power_and_one_fewer_does_not(
     powers = [mcnemar_power(many, discordant, abs(gain)) for many in (n - 1, n)]
     assert powers[0] < 0.8 <= powers[1]
     # Connor (1987), of the test without its exactness
+    from scipy.stats import norm
+
     spread = norm.isf(0.025) * discordant**0.5 + norm.isf(0.2) * (discordant - gain**2) ** 0.5
     assert (spread / gain) ** 2 < n < 1.6 * (spread / gain) ** 2
 
@@ -75,6 +75,8 @@ def test_what_no_number_of_questions_shows_has_none() -> None:
 def test_a_graded_gain_takes_what_a_paired_t_test_takes(gain: float) -> None:
     n = questions_needed_graded(0.3, gain)
     assert n is not None
+    from statsmodels.stats.power import TTestPower
+
     powers = [TTestPower().power(gain / 0.3, many, 0.05) for many in (n - 1, n)]
     assert powers[0] < 0.8 <= powers[1]
 
@@ -88,6 +90,8 @@ def test_the_sign_flip_test_of_one_run_is_mcnemars(up: int, down: int, same: int
 @given(st.lists(st.integers(-3, 3), min_size=2, max_size=7))
 @settings(max_examples=30)
 def test_the_sign_flip_test_is_the_permutation_test_with_all_patterns(totals: list[int]) -> None:
+    from scipy.stats import permutation_test
+
     found = permutation_test((np.array(totals),), np.sum, permutation_type="samples")
     assert sign_flip(totals) == pytest.approx(min(1.0, found.pvalue))
 

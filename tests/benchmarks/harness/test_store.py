@@ -1,6 +1,5 @@
 """A run's folder: started, resumed, refused, and read."""
 
-import errno
 import json
 import os
 import stat
@@ -16,9 +15,8 @@ from conflictscore.benchmarks.harness.manifest import Manifest
 from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
 from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.harness.store import RunStore
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import InputError
 from conflictscore.records import Usage
-from conflictscore.storage import record_file
 from tests.benchmarks.harness.run_folders import QUESTIONS, contents, manifest, opened, record
 
 
@@ -285,18 +283,6 @@ def test_an_empty_folder_and_a_new_one_are_taken(tmp_path: Path) -> None:
     assert RunStore.read(tmp_path).questions == RunStore.read(tmp_path / "a" / "b").questions
 
 
-@pytest.mark.parametrize("below", ["", "below"])
-def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path, below: str) -> None:
-    path = tmp_path / "file"
-    path.write_text("mine")
-
-    with pytest.raises(InputError, match=r"file\S*: no run can be written there \(Not a dir"):
-        opened(path / below if below else path)
-    with pytest.raises(InputError, match=r"file\S*: there is no run in it"):
-        RunStore.read(path / below if below else path)
-    assert path.read_text() == "mine"
-
-
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="permissions bind others")
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
@@ -309,36 +295,6 @@ def test_where_there_is_no_run_none_is_read(folder: Path) -> None:
     with pytest.raises(InputError, match=r"first: there is no run in it \(no manifest\.json\)"):
         RunStore.read(folder)
     assert not folder.exists()
-
-
-def test_only_one_command_writes_at_a_time(folder: Path) -> None:
-    program = (
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from tests.benchmarks.harness.run_folders import opened, record\n"
-        "with opened(Path(sys.argv[1])) as store:\n"
-        "    print('open', flush=True)\n"
-        "    sys.stdin.read()\n"
-        "    store.append(record('q0'))\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[3],
-    ) as other:
-        assert other.stdout
-        assert other.stdout.readline() == "open\n"
-        with pytest.raises(InputError, match="first: cannot be locked; is another command at wo"):
-            opened(folder)
-        other.communicate("")
-
-    assert other.returncode == 0
-    with opened(folder) as store:
-        assert store.records() == (record("q0"),)
-        with pytest.raises(InputError, match="cannot be locked"):
-            opened(folder)
 
 
 def test_on_a_full_disk_the_file_stays_sound_and_the_run_goes_on(folder: Path) -> None:
@@ -377,23 +333,6 @@ def test_on_a_full_disk_the_file_stays_sound_and_the_run_goes_on(folder: Path) -
     with opened(folder) as store:
         assert store.records() == (record("q0"), record("q1", text="x" * 100_000))
         assert store.notes == ()
-
-
-def test_where_half_a_line_cannot_be_taken_off_none_follows_it(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(file: int) -> None:
-        os.close(file)  # so that the line cannot be taken off again either
-        raise OSError(errno.EIO, "Input/output error")
-
-    with opened(folder) as store:
-        store.append(record("q0"))
-        monkeypatch.setattr(record_file, "_SYNC_SECONDS", 0.0)
-        monkeypatch.setattr(os, "fsync", fail)
-        for reason in ("Input/output error", "closed"):
-            with pytest.raises(ConfigurationError, match=rf"records\.jsonl: cannot be .*{reason}"):
-                store.append(record("q1"))
-        assert store.records() == (record("q0"),)
 
 
 def test_records_are_forced_onto_the_disk_every_few_seconds_and_at_the_end(

@@ -1,7 +1,6 @@
 """What goes into one call of each mode, and what is made of the reply."""
 
 import asyncio
-import json
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -45,19 +44,6 @@ async def test_a_verdict_has_its_quote_its_reason_and_whether_the_quote_stands_t
         told = await judged(server, "matrix", pairs)
     assert told[1, 2].snippet == "The lamp 2 was lit in 1872."
     assert (told[1, 2].snippet_found, told[1, 2].reasoning) == (True, "Read it.")
-
-
-async def test_a_quote_that_stands_nowhere_is_kept_and_marked_and_none_is_none() -> None:
-    def err(verdicts: list[dict[str, object]], batch: object) -> list[dict[str, object]]:
-        return [
-            {**verdict, "snippet": snippet, "reason": " "}
-            for verdict, snippet in zip(verdicts, ("In 1999.", " "), strict=True)
-        ]
-
-    with OpenAIServer(truthful(err)) as server:
-        told = await judged(server, "per-document", pairs_of(*world(2, 1)))
-    assert (told[1, 1].snippet, told[1, 1].snippet_found) == ("In 1999.", False)
-    assert (told[2, 1].snippet, told[2, 1].snippet_found, told[2, 1].reasoning) == (None,) * 3
 
 
 async def test_more_claims_than_a_call_may_have_take_more_calls() -> None:
@@ -140,18 +126,6 @@ async def test_where_a_call_fails_its_pairs_alone_are_unlabelled() -> None:
     assert "too much of it" in str(told[1, 2].error)
 
 
-def test_the_verdicts_of_each_mode_and_of_single_pairs_are_kept_apart() -> None:
-    with OpenAIServer(script()) as server:
-        model = calling(server)
-        judges = [BatchJudge(model, PROMPTS, mode) for mode in MODES]
-        identities = [JsonJudge(model, PROMPTS).identity, *(judge.identity for judge in judges)]
-        unknown = BatchJudge(calling(server, parameters=None), PROMPTS, "matrix")
-    assert len({json.dumps(identity, sort_keys=True) for identity in identities}) == 3
-    assert [judge.identity["labeler"] for judge in judges if judge.identity] == [*MODES]
-    assert unknown.identity is None
-    assert [judge.name for judge in judges] == [f"{mode}(test-model)" for mode in MODES]
-
-
 @pytest.mark.parametrize("mode", MODES)
 async def test_rules_documents_and_claims_stand_in_this_order_without_their_numbers(
     mode: BatchName,
@@ -169,29 +143,6 @@ async def test_rules_documents_and_claims_stand_in_this_order_without_their_numb
     ]
     assert all(one < two for one, two in pairwise(prompt.index(part) for part in parts))
     assert not {"77", "88"} & set(re.findall(r"\d+", prompt))
-
-
-async def test_the_form_of_a_reply_names_what_a_call_has_several_of() -> None:
-    named = {}
-    for mode in MODES:
-        with OpenAIServer(truthful()) as server:
-            await judged(server, mode, pairs_of(*world(2, 2)))
-        schema = server.requests[0].body["response_format"]["json_schema"]["schema"]
-        item = schema["properties"]["verdicts"]["items"]
-        assert item["additionalProperties"] is False
-        assert item["required"][-3:] == ["snippet", "reason", "answer"]
-        named[mode] = item["required"][:-3]
-        kinds = [item["properties"][name] for name in (*named[mode], "snippet", "reason")]
-        assert kinds == [{"type": "integer"}] * len(named[mode]) + [{"type": "string"}] * 2
-    assert named == {"per-document": ["claim"], "matrix": ["claim", "document"]}
-
-
-async def test_a_reply_gets_room_by_the_number_of_its_pairs() -> None:
-    with OpenAIServer(truthful()) as server:
-        await judged(server, "per-document", pairs_of(*world(2, 1)))
-        await judged(server, "per-document", pairs_of(*world(6, 1)))
-    most = [request.body["max_completion_tokens"] for request in server.requests]
-    assert most == [560, 880]
 
 
 async def test_what_is_told_by_the_time_that_it_is_cancelled_stands() -> None:

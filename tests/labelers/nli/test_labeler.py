@@ -14,7 +14,7 @@ from conflictscore.errors import ConfigurationError, ContextWindowError, Provide
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, FittedCalibration
 from conflictscore.labelers.nli.labeler import CALIBRATION_FILE, NliLabeler
 from conflictscore.labelers.nli.model import NliModel, TokenPair
-from conflictscore.labelers.protocol import Pair, TableLabeler
+from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
@@ -228,19 +228,6 @@ class TestCalibration:
             NliLabeler(model)
         assert "\n" not in str(caught.value)
 
-    def test_verdicts_of_another_model_length_or_calibration_are_other_verdicts(
-        self, model: NliModel, tmp_path: Path
-    ) -> None:
-        shy = Calibration(temperature=2.0, fitted_on="these tests")
-        other = NliModel(make_nli_model(tmp_path, order=("neutral", "entailment", "contradiction")))
-        labelers = [
-            NliLabeler(model),
-            NliLabeler(model, pair_tokens=200),
-            NliLabeler(model, calibration=shy),
-            NliLabeler(other),
-        ]
-        assert len({json_of(labeler.identity) for labeler in labelers}) == 4
-
 
 _sentence = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
 _text = st.lists(_sentence, min_size=1, max_size=30).map(". ".join)
@@ -321,9 +308,6 @@ def wide() -> list[Document]:
 
 
 class TestTable:
-    def test_it_is_a_labeler_of_tables(self, model: NliModel) -> None:
-        assert isinstance(NliLabeler(model), TableLabeler)
-
     async def test_every_pair_of_the_table_is_judged_told_and_kept(
         self, model: NliModel, tmp_path: Path
     ) -> None:

@@ -107,27 +107,6 @@ class TestCorrect:
         assert reply.json()["usage"]["prompt_tokens_details"] == {"cached_tokens": 3 * calls}
         assert run["usage"]["cache_read_tokens"] == 3 * calls
 
-    def test_an_answer_whose_sources_agree_is_scored_and_stands(
-        self, upstream: OpenAIServer
-    ) -> None:
-        with serving(upstream, retriever=Listed(found=AGREEING)) as served:
-            reply = served.ask()
-
-        assert reply.headers["x-conflictscore-status"] == "scored"
-        assert reply.json()["conflictscore"]["cs_c"] == 0.0
-        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1871."
-
-    def test_an_answer_that_a_second_look_confirms_is_kept(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        world.regenerated = world.answer
-
-        with serving(upstream) as served:
-            reply = served.ask()
-
-        assert reply.headers["x-conflictscore-status"] == "kept"
-        assert reply.json()["conflictscore"]["flipped"] is False
-
     def test_a_question_is_made_standalone_from_the_conversation(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:

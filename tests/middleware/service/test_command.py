@@ -49,17 +49,28 @@ class Command:
     """What it said when it listened."""
     address: str
 
+    key: str = ""
+
+    @property
+    def http(self) -> httpx2.Client:
+        bearer = {"authorization": f"Bearer {self.key}"} if self.key else {}
+        address = self.address.replace("0.0.0.0", "127.0.0.1")
+        return httpx2.Client(base_url=address, headers=bearer, trust_env=False, timeout=300)
+
     def ask(self, **more: Any) -> httpx2.Response:
-        with httpx2.Client(trust_env=False, timeout=60) as client:
-            return client.post(f"{self.address}/v1/chat/completions", json=asking(**more))
+        with self.http as client:
+            return client.post("/v1/chat/completions", json=asking(**more))
 
     def get(self, path: str) -> httpx2.Response:
-        with httpx2.Client(trust_env=False, timeout=60) as client:
-            return client.get(f"{self.address}{path}")
+        with self.http as client:
+            return client.get(path)
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         self.process.send_signal(number)
-        _, said = self.process.communicate(timeout=60)
+        return self.ended()
+
+    def ended(self) -> tuple[int, str]:
+        _, said = self.process.communicate(timeout=100)
         return self.process.returncode, said
 
 
@@ -92,16 +103,33 @@ def serve(*arguments: str, **env: str) -> Result:
     return CliRunner(env=env).invoke(main, ["serve", *arguments])
 
 
-def test_it_says_where_it_listens_and_what_it_is_in_front_of(upstream: OpenAIServer) -> None:
+def test_it_says_where_it_listens_takes_the_port_and_serves_openais_client(
+    world: ChatWorld,
+    upstream: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    world.standalone = "Who says that it was lit in another year?"
+
     with served(upstream) as command:
-        reply = command.ask()
+        port = command.address.rpartition(":")[2]
+        taken = serve("--docs", DOCS, "--model", "openai:m", "--port", port, OPENAI_API_KEY="k")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{command.address}/v1")
+        runpy.run_path(str(ROOT / "examples" / "openai_client.py"), run_name="__main__")
         health = command.get("/healthz")
         code, said = command.end(signal.SIGINT)
 
     assert re.match(r"http://127\.0\.0\.1:\d+ in front of scripted at http://", command.line)
     assert "mode correct, no key needed" in command.line
-    assert (reply.status_code, health.json()) == (200, {"status": "ok"})
-    assert (code, said) == (0, "stopped\n")
+    assert taken.exit_code == 2
+    assert f"--port {port}: cannot be listened on" in taken.stderr
+    assert capsys.readouterr().out.splitlines() == [
+        "It was lit in 1874.",
+        "corrected: 7 documents, CS-C 1.0",
+        "It was lit in 1874.",
+    ]
+    assert world.asked["contextualize"] == 1
+    assert (health.json(), code, said) == ({"status": "ok"}, 0, "stopped\n")
 
 
 @pytest.mark.parametrize(
@@ -133,43 +161,21 @@ def test_bad_options_are_refused_in_one_line(
     assert "secret" not in line
 
 
-def test_an_address_that_is_taken_is_named(upstream: OpenAIServer) -> None:
-    with served(upstream) as command:
-        port = command.address.rpartition(":")[2]
-        result = serve("--docs", DOCS, "--model", "openai:m", "--port", port, OPENAI_API_KEY="k")
-
-    assert result.exit_code == 2
-    assert f"--port {port}: cannot be listened on" in result.stderr
-
-
-def test_keys_come_from_a_file_or_the_environment(upstream: OpenAIServer, tmp_path: Path) -> None:
+def test_keys_come_from_a_file_and_every_line_of_the_log_is_json(tmp_path: Path) -> None:
     file = tmp_path / "keys.txt"
     file.write_text(f"# the door\n\n  {KEY}  \n")
-    bearer = {"authorization": f"Bearer {KEY}"}
-
-    for arguments, env in (
-        (["--key-file", str(file)], {}),
-        ([], {"CONFLICTSCORE_SERVE_KEYS": f"{KEY}, another-key-0123456789"}),
-    ):
-        with served(upstream, "--host", "0.0.0.0", *arguments, env=env) as command:
-            address = command.address.replace("0.0.0.0", "127.0.0.1")
-            with httpx2.Client(trust_env=False, base_url=address) as client:
-                without = client.get("/v1/models")
-                withit = client.get("/v1/models", headers=bearer)
-
-        assert (without.status_code, withit.status_code) == (401, 200)
-        assert KEY not in command.line
-
-
-def test_every_line_of_the_log_is_json(upstream: OpenAIServer) -> None:
     nowhere = SimpleNamespace(base_url=f"http://127.0.0.1:{closed_port()}/v1")
+    options = ["--host", "0.0.0.0", "--key-file", str(file), "--log-format", "json"]
 
-    with served(nowhere, "--log-format", "json") as command:
+    with served(nowhere, *options) as command:
+        without = command.get("/v1/models").status_code
+        command.key = KEY
         status = command.ask().status_code
         _, rest = command.end()
 
+    assert (without, status) == (401, 502)
+    assert KEY not in command.line + rest
     lines = [json.loads(line) for line in (command.line + rest).splitlines()]
-    assert status == 502
     assert {"info", "warning"} == {line["level"] for line in lines}
     assert lines[-1]["message"] == "stopped"
 
@@ -187,8 +193,8 @@ def test_a_running_request_is_finished_before_the_end(
         command.process.send_signal(signal.SIGTERM)
         until(lambda: refuses(command))
         gate.set()
-        asking.join(30)
-        code, _ = command.end()
+        asking.join(100)
+        code, _ = command.ended()
 
     assert code == 0
     assert replies[0].json()["choices"][0]["message"]["content"] == "It was lit in 1874."
@@ -199,18 +205,22 @@ def test_observed_answers_are_scored_before_the_end_and_kept_across_a_restart(
 ) -> None:
     gate = world.gates["Take the answer below apart"] = threading.Event()
     file = ["--runs-file", str(tmp_path / "runs.sqlite")]
+    keys = {"CONFLICTSCORE_SERVE_KEYS": f"{KEY}, another-key-0123456789"}
 
-    with served(upstream, "--mode", "observe", *file) as command:
+    with served(upstream, "--mode", "observe", *file, env=keys) as command:
+        command.key = KEY
         run_id = command.ask().headers["x-conflictscore-run-id"]
         until(lambda: len(upstream.requests) == 2)
         command.process.send_signal(signal.SIGTERM)
         until(lambda: refuses(command))
         gate.set()
-        code, _ = command.end()
-    with served(upstream, *file) as command:
+        code, _ = command.ended()
+    with served(upstream, *file, env=keys) as command:
+        without = command.get(f"/v1/runs/{run_id}").status_code
+        command.key = KEY
         run = command.get(f"/v1/runs/{run_id}").json()
 
-    assert code == 0
+    assert (code, without) == (0, 401)
     assert (run["status"], run["question"]) == ("observed", QUESTION)
 
 
@@ -253,51 +263,28 @@ def refuses(command: Command) -> bool:
     return False
 
 
-class TestExamples:
-    def test_openais_client_asks_and_follows_up(
-        self,
-        world: ChatWorld,
-        upstream: OpenAIServer,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        world.standalone = "Who says that it was lit in another year?"
+def test_a_fastapi_app_looks_again(
+    world: ChatWorld,
+    upstream: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    world.plain, world.regenerated = "It was lit in 1874.", "It was lit in 1871."
+    monkeypatch.setenv("OPENAI_BASE_URL", upstream.base_url)
+    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path))
+    example = runpy.run_path(str(ROOT / "examples" / "fastapi_app.py"))
 
-        with served(upstream) as command:
-            monkeypatch.setenv("OPENAI_BASE_URL", f"{command.address}/v1")
-            runpy.run_path(str(ROOT / "examples" / "openai_client.py"), run_name="__main__")
+    with (
+        listening(example["app"]) as (address, _, _),
+        httpx2.Client(base_url=address, trust_env=False, timeout=60) as client,
+    ):
+        run = client.get("/ask", params={"question": QUESTION}).json()
+        nothing = client.get("/ask", params={"question": " "})
 
-        said = capsys.readouterr().out.splitlines()
-        assert said == [
-            "It was lit in 1874.",
-            "corrected: 7 documents, CS-C 1.0",
-            "It was lit in 1874.",
-        ]
-        assert world.asked["contextualize"] == 1
-
-    def test_a_fastapi_app_looks_again(
-        self,
-        world: ChatWorld,
-        upstream: OpenAIServer,
-        monkeypatch: pytest.MonkeyPatch,
-        tmp_path: Path,
-    ) -> None:
-        world.plain, world.regenerated = "It was lit in 1874.", "It was lit in 1871."
-        monkeypatch.setenv("OPENAI_BASE_URL", upstream.base_url)
-        monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path))
-        example = runpy.run_path(str(ROOT / "examples" / "fastapi_app.py"))
-
-        with (
-            listening(example["app"]) as (address, _, _),
-            httpx2.Client(base_url=address, trust_env=False, timeout=60) as client,
-        ):
-            run = client.get("/ask", params={"question": QUESTION}).json()
-            nothing = client.get("/ask", params={"question": " "})
-
-        assert run["first_answer"] == "It was lit in 1874."
-        assert run["answer"] == "It was lit in 1871."
-        assert run["report"]["cs_c"] == 1.0
-        assert nothing.status_code == 400
+    assert run["first_answer"] == "It was lit in 1874."
+    assert run["answer"] == "It was lit in 1871."
+    assert run["report"]["cs_c"] == 1.0
+    assert nothing.status_code == 400
 
 
 @pytest.mark.timeout(400)

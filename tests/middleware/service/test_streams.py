@@ -7,7 +7,6 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-import openai
 import pytest
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
@@ -135,21 +134,6 @@ def test_openais_client_streams_the_final_answer(upstream: OpenAIServer) -> None
     assert chunks[-1].choices == []
     assert chunks[-1].usage is not None
     assert chunks[-1].usage.prompt_tokens > 1000
-
-
-async def test_openais_asynchronous_client_streams_it_too(upstream: OpenAIServer) -> None:
-    with serving(upstream) as served:
-        async with openai.AsyncOpenAI(
-            base_url=f"{served.address}/v1", api_key="none", max_retries=0
-        ) as client:
-            stream = await client.chat.completions.create(
-                model="conflictscore", messages=user(), stream=True
-            )
-            chunks = [chunk async for chunk in stream]
-
-    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
-    assert text == "It was lit in 1874."
-    assert all(chunk.usage is None for chunk in chunks)
 
 
 def test_the_answer_streams_before_its_own_scores_are_there(

@@ -1,6 +1,5 @@
 """The file as a whole: where questions stand, what a kill leaves, and who may write."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -74,12 +73,6 @@ def test_a_file_cut_at_any_byte_keeps_its_whole_lines_and_is_resumed(path: Path)
         assert path.read_bytes() == whole
 
 
-def test_empty_lines_are_passed_over(path: Path) -> None:
-    path.write_bytes(b"\n" + encoded(recording("A?")) + b" \r\n" + encoded(recording("B?")))
-
-    assert RecordingIndex.of(path).read("B?") == recording("B?")
-
-
 def test_a_damaged_line_is_named_and_the_file_left_as_it_is(path: Path) -> None:
     lines = [encoded(recording(question)) for question in ("A?", "B?", "C?")]
     lines[1] = lines[1][:40] + b"\n"
@@ -142,33 +135,6 @@ def test_a_file_that_is_not_there_is_named(path: Path) -> None:
         RecordingIndex.of(path)
 
 
-def test_only_one_process_writes_at_a_time(path: Path) -> None:
-    program = (
-        "import sys\n"
-        "from tests.retrieval.recording.test_files import SETTINGS, RecordingWriter, recording\n"
-        "with RecordingWriter(sys.argv[1], SETTINGS) as writer:\n"
-        "    print('open', flush=True)\n"
-        "    sys.stdin.read()\n"
-        "    writer.append(recording('A?'))\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[3],
-    ) as other:
-        assert other.stdout
-        assert other.stdout.readline() == "open\n"
-        with pytest.raises(InputError, match=r"r\.jsonl: another command writes to it"):
-            RecordingWriter(path, SETTINGS)
-        other.communicate("")
-
-    assert other.returncode == 0
-    with RecordingWriter(path, SETTINGS) as writer:
-        assert writer.index.questions == ("A?",)
-
-
 @pytest.mark.parametrize(
     ("recorded", "change"),
     [
@@ -221,34 +187,3 @@ def test_a_full_disk_is_one_line_and_costs_nothing_that_was_recorded(path: Path)
     ]
     with RecordingWriter(path, SETTINGS) as writer:
         assert writer.index.questions == ("A?", "B?")
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("", r"cannot be written \(it is not a file\)"),
-        ("nowhere/r.jsonl", r"nowhere/r\.jsonl: cannot be written \(No such file"),
-    ],
-)
-def test_where_no_file_can_be_is_named(tmp_path: Path, name: str, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        RecordingWriter(tmp_path / name, SETTINGS)
-
-
-def test_a_line_is_on_the_disk_before_the_next_one_is_there(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[int] = []
-    fsync = os.fsync
-
-    def sync(file: int) -> None:
-        fsync(file)
-        synced.append(os.fstat(file).st_size)
-
-    monkeypatch.setattr(os, "fsync", sync)
-    with RecordingWriter(path, SETTINGS) as writer:
-        for number, question in enumerate(("A?", "B?"), 1):
-            writer.append(recording(question))
-            assert RecordingIndex.of(path).questions == ("A?", "B?")[:number]
-            assert synced[-1] == path.stat().st_size
-    assert len(synced) == 3  # and once more when it is closed

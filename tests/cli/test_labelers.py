@@ -1,0 +1,137 @@
+"""``--labeler NAME:OPTION=VALUE`` as a user types it."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import get_args
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from conflictscore.cli import main
+from conflictscore.cli.options import with_model_choice
+from conflictscore.labelers import LABELERS, LabelerName
+from tests.fakes.openai_server import OpenAIServer
+from tests.labelers.judging import verdict
+from tests.nli_model import make_nli_model
+from tests.world import PAPER_OPTIONS, World
+
+Run = Callable[..., Result]
+LAMP = "The lamp was lit in 1871."
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def run(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
+    Path("docs").mkdir()
+    for name, text in {
+        "a": "The lamp was lit in 1874.",
+        "b": "Bananas ripen.",
+        "c": LAMP,
+    }.items():
+        Path(f"docs/{name}.txt").write_text(text)
+    make_nli_model(tmp_path / "small-nli")
+    with OpenAIServer(world) as server:
+
+        def invoke(command: str, *args: str) -> Result:
+            endpoint = ["--model", "scripted", "--base-url", server.base_url]
+            return CliRunner().invoke(main, [command, *args, *endpoint])
+
+        yield invoke
+
+
+@pytest.fixture
+def score(run: Run) -> Run:
+    return lambda labeler, *args: run(
+        *("score", "--answer", LAMP, "--docs", "docs", "--labeler", labeler), *args
+    )
+
+
+def pairs(outcome: Result) -> list[tuple[str | None, str]]:
+    """Stage and label of each pair of the one claim."""
+    assert outcome.exit_code == 0, outcome.output
+    [claim] = json.loads(outcome.stdout)["report"]["claims"]
+    return [(pair["stage"], pair["label"]) for pair in claim["labels"]]
+
+
+def test_every_labeler_can_be_named() -> None:
+    command = click.command()(with_model_choice(lambda: None))
+    [option] = [parameter for parameter in command.params if parameter.name == "labeler"]
+    assert tuple(LABELERS) == get_args(LabelerName)
+    assert isinstance(option, click.Option)
+    assert all(f"{name}: {kind.summary}" in str(option.help) for name, kind in LABELERS.items())
+
+
+def test_of_a_cascade_every_verdict_says_which_stage_decided_it(score: Run, world: World) -> None:
+    assert pairs(score("cascade:model=small-nli", "--json")) == [
+        ("json(scripted)", "CONTRADICTS"),
+        ("nli(small-nli)", "IRRELEVANT"),
+        ("json(scripted)", "SUPPORTS"),
+    ]
+    assert world.asked["label"] == 2
+    shown = score("cascade:model=small-nli").stdout
+    assert "pairs decided by: json(scripted) 2, nli(small-nli) 1" in shown
+    assert "json(scripted) 3" in score("cascade:model=small-nli,certain=1").stdout
+
+
+@pytest.mark.parametrize("labeler", ["nli:model=small-nli", "nli"])
+def test_an_nli_model_judges_and_no_judge_is_called(score: Run, world: World, labeler: str) -> None:
+    assert [label for _, label in pairs(score(labeler, "--json"))][-1] == "SUPPORTS"
+    assert world.asked["decompose"] > 0
+    assert world.asked["label"] == world.asked["choice"] == world.asked["batch"] == 0
+
+
+def test_a_side_without_a_quote_is_no_verdict_where_the_user_says_so(
+    score: Run, world: World
+) -> None:
+    world.broken["label"] = verdict(snippet="The lamp was lit in")
+    labels = [label for _, label in pairs(score("json:unquoted=unlabelled", "--json"))]
+    assert labels == ["SUPPORTS", "UNLABELLED", "SUPPORTS"]
+    assert world.asked["label"] == 3, "none is asked about again"
+
+
+@pytest.mark.parametrize(
+    ("labeler", "told"),
+    [
+        ("choice:unquoted=again", "the options of choice are none"),
+        ("json:unquoted=never", "unknown unquoted 'never'; one of keep"),
+        ("json:model=x", "the options of json are unquoted=…"),
+        ("matrix:unquoted=keep", "the options of matrix are none"),
+        ("cascade:certain=often", "certain is 'often'; give 0 to 1"),
+        ("cascade:model=nowhere", "there is no NLI model nowhere"),
+        ("nli:model=nowhere", "there is no NLI model nowhere"),
+        ("jsn", "labeler is 'jsn'; give one of json, choice"),
+    ],
+)
+def test_a_wrong_labeler_or_option_is_one_line(
+    score: Run, world: World, labeler: str, told: str
+) -> None:
+    refused = score(labeler)
+    assert refused.exit_code == 2
+    [line] = refused.stderr.splitlines()
+    assert told in line
+    assert not world.asked
+
+
+def test_what_was_searched_for_further_is_shown_step_by_step_and_in_json_and_log(run: Run) -> None:
+    def ask(*args: str) -> Result:
+        return run("ask", "When?", *PAPER_OPTIONS, "--docs", "docs", *args)
+
+    further = ("--set", "look_further=disputed")
+    lines = [" ".join(line.split()) for line in ask(*further).stdout.splitlines()]
+    came = "“lamp diary 1871”: known 1, 2, 3"
+    assert lines[lines.index("Looked further") + 1] == came
+    assert "Looked further" not in ask().stdout
+    printed = json.loads(ask(*further, "--json", "--log", "runs.jsonl").stdout)
+    logged = json.loads(Path("runs.jsonl").read_text())
+    for told in (printed, logged):
+        assert [search["known"] for search in told["searches"]] == [[1, 2, 3]] * 2
+    assert logged["settings"]["look_further"] == "disputed"
