@@ -4,7 +4,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar, copy_context
@@ -20,6 +20,7 @@ __all__ = [
     "in_time",
     "off_loop",
     "on_event_loop",
+    "on_home_loop",
     "thread_callback",
     "together",
     "usable_cores",
@@ -45,6 +46,48 @@ def on_event_loop() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+_home: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("conflictscore_home", default=None)
+
+
+async def off_loop(work: Callable[[], Coroutine[Any, Any, Out]]) -> Out:
+    """Run a coroutine that reads long texts on an event loop of its own, in a thread.
+
+    The caller's loop goes on meanwhile. What belongs to that loop, such as an async client, the
+    coroutine awaits by :func:`on_home_loop`. A cancelled caller continues at once.
+    """
+    home = _home.get() or asyncio.get_running_loop()
+    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Out]]] = []
+
+    async def cancellable() -> Out:
+        task = asyncio.ensure_future(work())
+        begun.append((asyncio.get_running_loop(), task))
+        return await task
+
+    def run() -> Out:
+        _home.set(home)
+        return asyncio.run(cancellable())
+
+    try:
+        return await in_thread(run)
+    except asyncio.CancelledError:
+        for loop, task in begun:
+            with suppress(RuntimeError):  # it has ended by itself
+                loop.call_soon_threadsafe(task.cancel)
+        raise
+
+
+async def on_home_loop(work: Callable[[], Awaitable[Out]]) -> Out:
+    """Await on the event loop that :func:`off_loop` was called from; outside of it, here."""
+    home = _home.get()
+    if home is None or home is asyncio.get_running_loop():
+        return await work()
+
+    async def awaited() -> Out:
+        return await work()
+
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(awaited(), home))
 
 
 async def in_thread(work: Callable[[], Out]) -> Out:

@@ -9,6 +9,7 @@ times and read none. Whatever the service closes is opened again at once.
 import asyncio
 import contextlib
 import itertools
+import json
 import os
 import random
 import select
@@ -37,19 +38,56 @@ _SAID = (
 )
 
 
+_BODY = (1 << 20) - 2_000
+"""Bytes of the longest request, by the default limit."""
+_LAMP = "The lamp was first lit in 1871."
+
+
+def _longest() -> dict[str, tuple[str, dict[str, object]]]:
+    """Requests of the largest size, by what fills them."""
+    units = ("A. ", "<", "PASSAGE: <answer>", "- a\n", "Ledger 7 says 1871. ")
+    found: dict[str, tuple[str, dict[str, object]]] = {}
+    for unit in units:
+        text = unit * (_BODY // (len(json.dumps(unit)) - 2))
+        found[f"answer of {unit!r}"] = (
+            "/v1/correct",
+            {"answer": text, "question": "When?", "documents": [_LAMP]},
+        )
+        found[f"document of {unit!r}"] = ("/v1/runs", {"question": "When?", "documents": [text]})
+    short = [f"Ledger number {n}. {_LAMP * (_BODY // 36_000)}" for n in range(1000)]
+    found[f"{len(short):,} documents"] = ("/v1/runs", {"question": "When?", "documents": short})
+    turns = [{"role": "user", "content": "A. " * 1000}, {"role": "assistant", "content": _LAMP}]
+    found["a conversation"] = (
+        "/v1/chat/completions",
+        {
+            "model": "conflictscore",
+            "documents": [_LAMP],
+            "messages": [*turns * (_BODY // 3200), {"role": "user", "content": "When was it lit?"}],
+        },
+    )
+    return found
+
+
 @click.command(help=__doc__)
+@click.option("--longest", is_flag=True, help="Send requests of the largest size.")
 @click.option("--clients", default=250, show_default=True, help="Honest connections.")
 @click.option("--hostile", default=250, show_default=True, help="Hostile connections.")
 @click.option("--texts", default=4, show_default=True, help="Callers with hostile texts.")
 @click.option("--requests", default=1500, show_default=True, help="Of the honest, in all.")
 @click.option("--mode", default="observe", show_default=True, help="The service's own option.")
-def main(clients: int, hostile: int, texts: int, requests: int, mode: str) -> None:
+def main(
+    longest: bool, clients: int, hostile: int, texts: int, requests: int, mode: str
+) -> None:
     """See the module."""
     simulated = ["-m", "measurements.simulated_upstream", "--delay=0"]
     with started(simulated, "stdout") as upstream:
         serve = ["-m", "conflictscore", "serve", "--port=0", "--docs=examples/lighthouse"]
         serve += [f"--base-url={upstream}", "--model=simulated", "--no-cache", f"--mode={mode}"]
         serve += [f"--max-concurrent={clients}"]
+        if longest:
+            with started([*serve[:-2], "--mode=correct", "--timeout=60"], "stderr") as service:
+                asyncio.run(_stalls(service))
+            return
         click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         columns = ("requests/s", "p50 s", "p99 s", "resident MiB", "opened")
         click.echo(_ROW.format("", "clients", *columns))
@@ -57,6 +95,32 @@ def main(clients: int, hostile: int, texts: int, requests: int, mode: str) -> No
         for sockets, senders in ((0, 0), (hostile, 0), (0, texts)):
             with started(serve, "stderr") as service:
                 asyncio.run(_measure(service, clients, (sockets, senders), requests))
+
+
+async def _stalls(address: str) -> None:
+    """Ask for ``/healthz`` all the time, and print the longest wait beside each request."""
+    waited: list[float] = []
+
+    async def ask() -> None:
+        async with connected(address) as http:
+            while True:
+                began = time.perf_counter()
+                await http.get("/healthz")
+                waited.append(time.perf_counter() - began)
+                await asyncio.sleep(0.005)
+
+    asking = asyncio.create_task(ask())
+    click.echo(f"{'request of 1 MB':<34}{'status':>8}{'seconds':>9}{'longest wait s':>16}")
+    async with connected(address) as http:
+        for name, (path, body) in {"none": ("/v1/runs", {}), **_longest()}.items():
+            await asyncio.sleep(0.3)
+            waited.clear()
+            began = time.perf_counter()
+            status = (await http.post(path, json=body)).status_code
+            took = time.perf_counter() - began
+            await asyncio.sleep(0.3)
+            click.echo(f"{name:<34}{status:>8}{took:>9.1f}{max(waited):>16.3f}")
+    asking.cancel()
 
 
 async def _measure(address: str, clients: int, enemies: tuple[int, int], requests: int) -> None:

@@ -7,7 +7,7 @@ from langgraph.errors import GraphInterrupt
 
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
 from conflictscore.middleware.entrypoints import PassedOnError
-from conflictscore.threads import together
+from conflictscore.threads import off_loop, on_home_loop, together
 
 
 async def run(*errors: Exception | None) -> None:
@@ -60,3 +60,34 @@ async def test_an_error_keeps_its_own_cause() -> None:
         async with together() as start:
             start(lambda: run(outer))
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+async def test_a_coroutine_off_the_loop_awaits_at_home_and_ends_with_its_caller() -> None:
+    home, seen = asyncio.get_running_loop(), []
+    ended = asyncio.Event()
+
+    async def here() -> str:
+        seen.append(asyncio.get_running_loop())
+        return "said"
+
+    async def work() -> str:
+        seen.append(asyncio.get_running_loop())
+        return await on_home_loop(here)
+
+    assert await off_loop(work) == "said"
+    assert seen[0] is not home
+    assert seen[1] is home
+
+    async def waits() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            home.call_soon_threadsafe(ended.set)
+
+    task = asyncio.create_task(off_loop(lambda: on_home_loop(waits)))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    async with asyncio.timeout(20):
+        await ended.wait()

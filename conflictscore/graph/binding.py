@@ -25,13 +25,15 @@ from langgraph.graph.state import CompiledStateGraph
 from conflictscore.models.calls import SYNCHRONOUS
 from conflictscore.models.clients import for_purpose
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, time_left, timed
-from conflictscore.threads import deadline, thread_callback
+from conflictscore.threads import deadline, off_loop, thread_callback
 
 __all__ = ["Binding", "Node", "in_callers_thread", "run_for_sync_caller", "running_with"]
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+_LONG_CHARS = 20_000
+_TEXTS = ("question", "documents", "history", "messages", "draft_answer", "draft")
 Node = Callable[[RagState, RunRuntime], Awaitable[dict[str, Any]]]
 """An async function of state and runtime that returns a state update."""
 
@@ -98,8 +100,9 @@ class Binding:
                 time_left(state, runtime.context),
                 runtime.context.settings.budget_seconds,
             )
+            run_node = off_loop if _is_long(state) and _is_own(context.labeler) else _here
             with for_purpose(step=name), deadline(left, budget):
-                update = await node(state, runtime)
+                update = await run_node(lambda: node(state, runtime))
             known = cast("RagState", {**state, **update})
             return update | {"timings": timed(known, name, time.perf_counter() - started)}
 
@@ -130,6 +133,33 @@ class Binding:
             return path(state, self.context)
 
         return chosen
+
+
+async def _here(work: Callable[[], Awaitable[T]]) -> T:
+    return await work()
+
+
+def _is_long(state: RagState) -> bool:
+    """Whether reading the texts of a run could hold up everybody else on the event loop."""
+    left, texts = _LONG_CHARS, [state.get(name) for name in _TEXTS]
+    while texts and left > 0:
+        value = texts.pop()
+        left -= 1
+        if isinstance(value, str):
+            left -= len(value)
+        elif isinstance(value, Mapping):
+            texts += value.values()
+        elif isinstance(value, list | tuple):
+            texts += value
+        else:
+            texts += getattr(value, "__dict__", {}).values()
+    return left <= 0
+
+
+def _is_own(labeler: object) -> bool:
+    """Whether a labeler is of this package: a caller's may hold a client of the caller's loop."""
+    asked = [part for part in getattr(labeler, "__dict__", {}).values() if hasattr(part, "label")]
+    return type(labeler).__module__.startswith("conflictscore.") and all(map(_is_own, asked))
 
 
 def _announcing(

@@ -39,6 +39,7 @@ from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
 from conflictscore.nodes.state import RagInput, RagState, RunContext, attempts_of, documents_of
 from conflictscore.records import Answer, Method, Run
 from conflictscore.settings import Settings
+from conflictscore.threads import on_home_loop
 
 __all__ = ["AgentSettings", "AgentTurn", "Response", "not_looked_at"]
 
@@ -168,7 +169,7 @@ class AgentTurn:
             PassedOnError: Another middleware raised something.
         """
         prompt, notes = self._asking_again(state, request)
-        answer = await self._reply_to(prompt, request.before.text)
+        answer = await on_home_loop(lambda: self._reply_to(prompt, request.before.text))
         self._said.append(answer)
         return GeneratedAnswer(Answer(text=answer.text), notes)
 
@@ -191,7 +192,8 @@ class AgentTurn:
             PassedOnError: Another middleware raised something.
         """
         async with self._one_at_a_time:
-            said = await self._reply_to(prompt, attempts_of(state)[-1].answer.text)
+            before = attempts_of(state)[-1].answer.text
+            said = await on_home_loop(lambda: self._reply_to(prompt, before))
         try:
             return read(said.text)
         except ValueError as error:

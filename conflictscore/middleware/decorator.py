@@ -49,6 +49,7 @@ from conflictscore.nodes.state import RagState, RunContext, documents_of
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer, Document, Run
 from conflictscore.retrieval.documents import DocumentLike
+from conflictscore.threads import on_home_loop
 
 __all__ = [
     "AsyncSelfCorrecting",
@@ -203,7 +204,11 @@ class _Decorated:
     ) -> tuple[Run, object]:
         """The run, and what the function returned first."""
         context = self._opened.context
-        answerer = _Function(self._name, context.prompts, call)
+
+        async def at_home(*asked: Any) -> object:
+            return await on_home_loop(partial(call, *asked))
+
+        answerer = _Function(self._name, context.prompts, at_home)
         start: Any = {"question": question, "documents": documents, "history": history}
         on_event = listener(self._on_event)
         run = await correct(replace(context, answerer=answerer, on_event=on_event), start)

@@ -11,6 +11,7 @@ from conflictscore.nodes.answerer import answerer_of, cut_notes
 from conflictscore.nodes.answering import Answerer, GeneratedAnswer, RevisionRequest
 from conflictscore.nodes.state import RagState, RunContext, documents_of
 from conflictscore.records import Answer
+from conflictscore.threads import on_home_loop
 
 __all__ = ["OwnAnswer", "with_block", "with_own_answer"]
 
@@ -69,7 +70,7 @@ class OwnAnswer:
         )
         block = prompts.render("attached_documents", documents=prompts.documents(fitted.documents))
         try:
-            text, ending = await self.ask(block, meter)
+            text, ending = await on_home_loop(lambda: self.ask(block, meter))
         except Exception as error:
             raise PassedOnError(error) from error
         notes = cut_notes(fitted, "answer")

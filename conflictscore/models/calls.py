@@ -22,7 +22,7 @@ from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.clients import clean_reply
 from conflictscore.models.failures import Retries, transient_error
 from conflictscore.models.limits import CallGate, ConcurrencyLimit
-from conflictscore.threads import in_thread
+from conflictscore.threads import in_thread, on_home_loop
 
 __all__ = ["SYNCHRONOUS", "begin", "call", "dispatch", "single_flight"]
 
@@ -58,7 +58,7 @@ def begin(
     """Begin what :func:`call` does, without its second attempt: :func:`dispatch` makes that."""
     if SYNCHRONOUS.get():
         return in_thread(lambda: runnable.invoke(value, config, **parameters))
-    return runnable.ainvoke(value, config, **parameters)
+    return on_home_loop(lambda: runnable.ainvoke(value, config, **parameters))
 
 
 def _met_second_loop(error: RuntimeError) -> bool:

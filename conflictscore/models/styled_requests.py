@@ -14,6 +14,7 @@ from conflictscore.models.capabilities import Capabilities, RequestStyle
 from conflictscore.models.direct import DirectPath, direct_path
 from conflictscore.models.request_forms import RequestForm, without
 from conflictscore.prompts import PromptSet
+from conflictscore.threads import on_home_loop
 
 __all__ = ["StyledRequests"]
 
@@ -93,7 +94,8 @@ class StyledRequests:
             messages = [*before, HumanMessage(f"{last.text}\n\n{schema}")]
         direct = self._direct(style) if form.verdict else None
         if direct and (meters := direct.meters(config)) is not None:
-            return partial(direct.reply, messages, config, made.parameters, meters)
+            reply = partial(direct.reply, messages, config, made.parameters, meters)
+            return partial(on_home_loop, reply)
         return partial(begin, made.writer, messages, config, **made.parameters)
 
     def _chat(self, style: RequestStyle) -> BaseChatModel:

@@ -85,7 +85,7 @@ async def find_documents(
     with collecting() as left:
         async with in_time("the search"):
             found = await call(retriever, question)
-        documents = to_documents(found)
+        documents = await asyncio.to_thread(to_documents, found)
     notes = [*getattr(retriever, "notes", ()), *left]
     if not documents:
         why = f" ({'; '.join(left)})" if left else ""

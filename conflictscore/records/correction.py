@@ -81,4 +81,4 @@ class Change(Record):
 
 def differs(before: str, after: str) -> bool:
     """Whether two answers differ by more than white space and case."""
-    return before.casefold().split() != after.casefold().split()
+    return before != after and before.casefold().split() != after.casefold().split()

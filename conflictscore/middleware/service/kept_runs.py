@@ -22,6 +22,7 @@ RUNNING: Mapping[str, Any] = {}
 _BUSY_SECONDS = 10.0
 _SHOWN_CHARS = 300
 _SEARCHED_CHARS = 8000
+_MARKDOWN_CHARS = 4 * _SHOWN_CHARS
 _MOST_WORDS = 8
 _ALL = 1 << 62
 _DISPUTED = frozenset({"corrected", "kept", "annotated"})
@@ -302,7 +303,7 @@ def _list_row(run_id: str, owner: str, finished: int, run: Mapping[str, Any]) ->
         *(run_id, owner, int(run.get("created") or 0), finished, status),
         "regenerated-rag",
         *(int(bool(run.get("flipped"))), int(disputed), question[:_SHOWN_CHARS]),
-        without_markdown(answer)[:_SHOWN_CHARS],
+        without_markdown(answer[:_MARKDOWN_CHARS])[:_SHOWN_CHARS],
         "\n".join(str(text) for text in searched if text)[:_SEARCHED_CHARS].casefold(),
     ]
 

@@ -45,6 +45,8 @@ routes = APIRouter()
 
 T = TypeVar("T")
 
+_LARGE_BYTES = 20_000
+
 
 async def service_of(request: Request) -> Service:
     """The service of this app."""
@@ -72,23 +74,33 @@ class Admitted:
     """A request that is being served, until the end of its response."""
 
     deadline: float
-    body: Mapping[str, Any]
+    data: bytes
     held: AsyncExitStack
     """Callbacks to run after the response."""
+
+    async def read(self, reader: Callable[[Mapping[str, Any]], T]) -> T:
+        """Parse the body and read it, a large one off the event loop.
+
+        Raises:
+            RefusedError: It is invalid.
+        """
+        if len(self.data) < _LARGE_BYTES:
+            return reader(read_json(self.data))
+        return await in_thread(lambda: reader(read_json(self.data)))
 
 
 async def admitted(request: Request, service: Shared, caller: Caller) -> AsyncIterator[Admitted]:
     """Read the body, and only then wait for admission: a slow upload blocks nobody else.
 
     Raises:
-        RefusedError: The body is invalid, or too many requests are being served.
+        RefusedError: The body cannot be taken, or too many requests are being served.
     """
     deadline = time.monotonic() + service.settings.timeout
     with service.uploads.of(caller.name) as count:
         data = await read_body(request, service.settings.max_body, count)
     own = service.gate_of(caller.name)
     async with own.admit(deadline), service.gate.admit(deadline), AsyncExitStack() as held:
-        yield Admitted(deadline, read_json(data), held)
+        yield Admitted(deadline, data, held)
 
 
 Admission = Annotated[Admitted, Depends(admitted)]
@@ -97,7 +109,7 @@ Admission = Annotated[Admitted, Depends(admitted)]
 @routes.post("/v1/chat/completions")
 async def chat(request: Request, service: Shared, caller: Caller, admission: Admission) -> Response:
     """A chat completion, streamed or not."""
-    asked = read_chat(admission.body)
+    asked = await admission.read(read_chat)
     service.check_model(asked.model)
     record = service.begin(caller.name, asked.model, admission.deadline)
     with _naming(record):
@@ -122,7 +134,7 @@ async def responses(
     request: Request, service: Shared, caller: Caller, admission: Admission
 ) -> Response:
     """A response of OpenAI's Responses API, streamed or not."""
-    wanted = read_responses(admission.body)
+    wanted = await admission.read(read_responses)
     asked = wanted.chat
     service.check_model(asked.model)
     record = service.begin(caller.name, asked.model, admission.deadline)
@@ -221,7 +233,7 @@ async def run(
     markup: str = "",
 ) -> Response:
     """One run of the loop, as a stream of its steps."""
-    start, parameters = read_run(admission.body)
+    start, parameters = await admission.read(read_run)
     record = service.begin(caller.name, OWN_NAME, admission.deadline)
     stepwise = StepwiseRun(service, start, record, parameters)
     work = asyncio.create_task(stepwise.go())
@@ -235,7 +247,7 @@ async def correct(
     request: Request, service: Shared, caller: Caller, admission: Admission
 ) -> Response:
     """Check an answer against documents, correct it where they disagree, and return the run."""
-    start = read_correct(admission.body)
+    start = await admission.read(read_correct)
     record = service.begin(caller.name, OWN_NAME, admission.deadline)
     with _naming(record):
         run = await _unless_gone(request, StepwiseRun(service, start, record).go())

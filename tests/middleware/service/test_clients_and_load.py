@@ -1,8 +1,11 @@
 """Clients that go away, and more requests than the service can take."""
 
+import pkgutil
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from typing import Any
 
 import httpx2
 import pytest
@@ -189,3 +192,41 @@ class TestTooMuch:
         assert {reply.status_code for reply in replies} == {200}
         assert (dropped, waiting) == (2, 1)
         assert [run["status"] for run in runs] == ["observed"] * 9 + ["dropped"] * 2
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        "conflictscore.middleware.service.routes.read_json",
+        "conflictscore.nodes.retrieve.as_documents",
+        "conflictscore.nodes.retrieve.mark_duplicates",
+        "conflictscore.prompts.PromptSet.render",
+        "conflictscore.nodes.decompose.unclaimed",
+        "conflictscore.nodes.decompose.material",
+        "conflictscore.labelers.table.passage_of",
+    ],
+)
+def test_nobody_waits_while_long_texts_are_read(
+    upstream: OpenAIServer, monkeypatch: pytest.MonkeyPatch, reading: str
+) -> None:
+    begun, answered = threading.Event(), threading.Event()
+    owner, _, name = reading.rpartition(".")
+    real = getattr(pkgutil.resolve_name(owner), name)
+
+    def slow(*args: Any, **named: Any) -> Any:
+        begun.set()
+        assert answered.wait(20)
+        return real(*args, **named)
+
+    documents = [f"Ledger {number}. {'The lamp was lit in 1874. ' * 300}" for number in range(4)]
+    body = {"question": QUESTION, "answer": "It was lit in 1871.", "documents": documents}
+    with serving(upstream) as served, ThreadPoolExecutor(1) as other:
+        monkeypatch.setattr(reading, slow)
+        large = other.submit(served.http.post, "/v1/correct", json=body)
+        assert begun.wait(20)
+        health = served.http.get("/healthz", timeout=10)
+        waiting = not large.done()
+        answered.set()
+        run = large.result(60)
+
+    assert (health.status_code, waiting, run.status_code) == (200, True, 200)
