@@ -51,7 +51,7 @@ def on_event_loop() -> bool:
 _home: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("conflictscore_home", default=None)
 
 
-async def off_loop(work: Callable[[], Coroutine[Any, Any, Out]]) -> Out:
+async def off_loop(work: Coroutine[Any, Any, Out]) -> Out:
     """Run a coroutine that reads long texts on an event loop of its own, in a thread.
 
     The caller's loop goes on meanwhile. What belongs to that loop, such as an async client, the
@@ -61,7 +61,7 @@ async def off_loop(work: Callable[[], Coroutine[Any, Any, Out]]) -> Out:
     begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Out]]] = []
 
     async def cancellable() -> Out:
-        task = asyncio.ensure_future(work())
+        task = asyncio.create_task(work)
         begun.append((asyncio.get_running_loop(), task))
         return await task
 

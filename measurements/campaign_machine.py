@@ -5,26 +5,30 @@ import os
 import random
 import re
 import shutil
-import signal
 import socket
 import subprocess
+import threading
 import time
-from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager, suppress
-from functools import partial
+from collections.abc import Generator
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import get_args
 from unittest import mock
 
 from click.testing import CliRunner, Result
 
 from conflictscore.cli import main
 from conflictscore.errors import ConflictScoreError
+from conflictscore.graph.create import create_self_correcting_rag
 from conflictscore.middleware.service.kept_runs import KeptRuns
+from conflictscore.models.local import CATALOG, fetched, shared_server
+from conflictscore.models.spec import open_model
+from conflictscore.nodes.state import RagInput
+from conflictscore.records.run import Checked
 from conflictscore.storage.cache import ContentCache
-from conflictscore.storage.postgres import PostgresEngine, PostgresTables
 from conflictscore.storage.record_file import RecordLines, append_line, json_line
 
-__all__ = ["PROGRAMS", "clocks", "crowds", "folders", "homes", "proxied", "replaced"]
+__all__ = ["PROGRAMS", "clocks", "crowds", "folders", "homes", "killed_model", "proxied"]
 
 PROGRAMS = {name: shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin") for name in
             ("nginx", "postgres")}  # fmt: skip
@@ -170,61 +174,30 @@ def _write(folder: Path, number: int) -> None:
     os._exit(0)  # the parent's threads and files are not this one's to end
 
 
-@contextmanager
-def _postgres(folder: Path) -> Iterator[tuple[str, list[str], int | None]]:
-    """A server's address, its command line and the user that it has to run as."""
-    user = None if os.getuid() else 65534
-    data = folder / "data"
-    folder.chmod(0o777)  # a server does not run as root
-    made = ["--no-sync", "--auth=trust", "--username=campaign", f"--pgdata={data}"]
-    programs = Path(PROGRAMS["postgres"] or "").resolve()
-    made.insert(0, str(programs.with_name("initdb")))
-    subprocess.run(made, check=True, capture_output=True, user=user)  # noqa: S603 - our own
-    options = ["-F", "-c", "listen_addresses=", "-k", str(folder)]
-    command = [str(programs.with_name("postgres")), "-D", str(data), *options]
-    yield f"postgresql://campaign@/postgres?host={folder}", command, user
-
-
-def replaced(chance: random.Random, folder: Path) -> Generator[str | None]:
-    """PostgreSQL dies at any moment and comes back; what it acknowledged is there."""
-    with _postgres(folder) as (url, command, user):
-
-        def started() -> subprocess.Popen[bytes]:
-            quiet = subprocess.DEVNULL
-            server = subprocess.Popen(command, stdout=quiet, stderr=quiet, user=user)  # noqa: S603
-            ready = [str(Path(command[0]).with_name("pg_isready")), "-q", "-h"]
-            while subprocess.run([*ready, str(folder)], check=False).returncode:  # noqa: S603
-                time.sleep(0.05)
-            return server
-
-        server, case = started(), 0
-        tables = PostgresTables(url)
-        cache = ContentCache(PostgresEngine(tables))
-        runs = KeptRuns(most=1000, most_bytes=1 << 28, store=tables)
-        try:
-            while True:
-                case += 1
-                lost: list[str] = []
-                runs.begin(f"run {case}", "me")
-                cache.put({"n": case}, {"v": case})
-                runs.finish(f"run {case}", {"run_id": f"run {case}"}, partial(lost.append, "x"))
-                time.sleep(chance.uniform(0, 0.1))
-                server.send_signal(signal.SIGQUIT)  # it ends at once, as in a crash
-                server.wait()
+def killed_model(chance: random.Random, folder: Path) -> Generator[str | None]:
+    """The local model is killed in mid-answer; it answers all the same, and afterwards."""
+    path = fetched(CATALOG["smollm2-135m-instruct"])
+    if path is None:
+        return
+    model = open_model(f"local:{path}", context_window=1024)
+    server = shared_server(path, context_window=1024)
+    graph = create_self_correcting_rag(model, labeler="nli", cache=False)
+    lamp = "The lamp was lit in 1874."
+    start: RagInput = {"question": "When was the lamp lit?", "documents": [lamp]}
+    try:
+        while True:
+            kill = threading.Timer(chance.uniform(0, 2), server._process.kill)
+            kill.start()
+            told = []
+            for _ in range(2):
                 with suppress(ConflictScoreError):
-                    cache.get({"n": case})
-                server = started()
-                until = time.monotonic() + 60
-                found = None
-                while found is None and not lost and time.monotonic() < until:
-                    with suppress(ConflictScoreError):
-                        found = runs.get(f"run {case}", "me")
-                    time.sleep(0.05)
-                yield None if found or lost else f"run {case} was acknowledged, and is not there"
-        finally:
-            tables.close()
-            server.send_signal(signal.SIGQUIT)
-            server.wait()
+                    run = graph.invoke(start)
+                    told.append(bool(run["answer"]) and run["checked"] in get_args(Checked))
+            kill.cancel()
+            # in the first one the retries may end before the model is loaded; it says so
+            yield None if told and told[-1] else f"no answer after the model was killed: {told}"
+    finally:
+        server.close()
 
 
 def proxied(chance: random.Random, folder: Path, port: int) -> Generator[str | None]:

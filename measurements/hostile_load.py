@@ -75,9 +75,7 @@ def _longest() -> dict[str, tuple[str, dict[str, object]]]:
 @click.option("--texts", default=4, show_default=True, help="Callers with hostile texts.")
 @click.option("--requests", default=1500, show_default=True, help="Of the honest, in all.")
 @click.option("--mode", default="observe", show_default=True, help="The service's own option.")
-def main(
-    longest: bool, clients: int, hostile: int, texts: int, requests: int, mode: str
-) -> None:
+def main(longest: bool, clients: int, hostile: int, texts: int, requests: int, mode: str) -> None:
     """See the module."""
     simulated = ["-m", "measurements.simulated_upstream", "--delay=0"]
     with started(simulated, "stdout") as upstream:

@@ -1,89 +1,102 @@
-"""CPU a kilobyte of the functions that read texts of others, for the worst of many hostile texts.
+"""CPU a kilobyte of every function that takes a text, for the worst of many hostile texts.
 
-Linear functions have the same figure in every column. A text that takes more than ten seconds of
-CPU is the last one of its row.
+The functions are those that ``tests/test_linear_text.py`` finds. Each is tried with all of that
+test's texts of 1 KB, and with the two worst of them at the greater lengths. A linear function has
+about the same figure in every column. A function is not tried at a length that would take it more
+than ten seconds of CPU by the length before. The slowest at their greatest length are printed.
 """
 
+import logging
+import os
+import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from unittest import mock
 
 import click
 
-from conflictscore.active_content import added_active_content, without_active_content
-from conflictscore.markdown import passages, unclaimed
-from conflictscore.markup import rendered_markdown, without_markdown
-from conflictscore.nodes.claim_replies import read_claims
-from conflictscore.prompts import material
-from conflictscore.retrieval.cleaning import clean_text
-from conflictscore.retrieval.pages.page import PageError
-from conflictscore.retrieval.pages.shown import whole_text
-from conflictscore.scripts import terms_in
-from conflictscore.sentences import sentence_ends
+from tests.made_up import calls_with_text
+from tests.test_linear_text import NOT_TRIED, PARTS, UNITS, modules
 
-__all__ = ["FUNCTIONS", "main", "microseconds"]
+__all__ = ["costs", "functions", "main"]
 
-FUNCTIONS: dict[str, Callable[[str], object]] = {
-    "material": material,
-    "clean_text": clean_text,
-    "sentence_ends": lambda text: list(sentence_ends(text)),
-    "terms_in": lambda text: list(terms_in(text)),
-    "passages": passages.__wrapped__,
-    "unclaimed": lambda text: unclaimed(text, ["The lamp was lit."], []),
-    "claims of a reply": read_claims,
-    "active content": lambda text: (added_active_content("", text), without_active_content(text)),
-    "Markdown as HTML": rendered_markdown,
-    "words of Markdown": without_markdown,
-    "text of a page": whole_text,
-}
-_PIECES = (
-    *("a", "a b", ". ", "A. ", "<", "</", "< ", "<a ", "[", "](", "[1]", "(", "`", "*", "**a", "_"),
-    *(
-        "# a\n",
-        "| a ",
-        "|\n",
-        "> ",
-        "- a\n",
-        "1. a\n",
-        "a\n\n",
-        "```\n",
-        '"',
-        "\\",
-        "&a",
-        "é",
-        "你。",
-    ),
-    *("\u200b", "😀", "https://a.b/", "a@b.", "PASSAGE:\n", "CLAIM 1: ", '{"a":', "$x$", "\n", " "),
-)
+Function = Callable[[str], object]
+
+_SIZES = (1_000, 10_000, 100_000, 1_000_000)
 _MOST_S = 10.0
+_WORST = 2
+_SHORT_S = 0.003
+"""What takes less is timed several times."""
 
 
-def microseconds(function: Callable[[str], object], size: int) -> tuple[float, str]:
-    """For a kilobyte, and the piece that the worst text repeats."""
-    worst = 0.0, ""
-    for piece in _PIECES:
-        text = piece * (size // len(piece)) + "x"
+def functions() -> Iterator[tuple[str, Function]]:
+    """Every function and method that the test tries, by its name below the package."""
+    for part in PARTS:
+        for module in modules(part):
+            for name, function in calls_with_text(module):
+                full = f"{module.__name__}.{name}".removeprefix("conflictscore.")
+                if not NOT_TRIED.search(full):
+                    yield full, function
+
+
+def _seconds(function: Function, text: str) -> float:
+    best = float("inf")
+    for _ in range(3):
         began = time.thread_time()
-        with suppress(PageError):
+        with suppress(Exception, SystemExit):
             function(text)
-        took = time.thread_time() - began
-        worst = max(worst, (took * 1e9 / len(text), piece))
-        if took > _MOST_S:
+        best = min(best, time.thread_time() - began)
+        if best > _SHORT_S:
             break
-    return worst
+    return best
+
+
+def costs(function: Function, sizes: tuple[int, ...]) -> list[tuple[float, str]]:
+    """Microseconds for a kilobyte at each size, and the piece that the worst text repeats."""
+    pieces, found = [*UNITS], list[tuple[float, str]]()
+    for size in sizes:
+        if found and found[-1][0] * size / 1e9 > _MOST_S:
+            break
+        rows = []
+        for piece in pieces:
+            text = piece * (size // len(piece)) + "x"
+            rows.append((_seconds(function, text) * 1e9 / len(text), piece))
+        rows.sort(reverse=True)
+        pieces = [piece for _, piece in rows[:_WORST]]
+        found.append(rows[0])
+    return found
 
 
 @click.command(help=__doc__)
-@click.option("--most", default=1_000_000, show_default=True, help="Characters of the longest.")
-def main(most: int) -> None:
+@click.option("--most", default=_SIZES[-1], show_default=True, help="Characters of the longest.")
+@click.option("--only", default="", help="Of the functions whose name contains this.")
+@click.option("--shown", default=15, show_default=True, help="Rows.")
+def main(most: int, only: str, shown: int) -> None:
     """See the module."""
-    sizes = [size for size in (1_000, 10_000, 100_000, 1_000_000) if size <= most]
-    click.echo(f"{'µs a KB at':<20}" + "".join(f"{size // 1000:>9} KB" for size in sizes))
-    for name, function in FUNCTIONS.items():
-        function("The first call loads libraries.")
-        found = [microseconds(function, size) for size in sizes]
-        row = "".join(f"{cost:>12.0f}" for cost, _ in found)
-        click.echo(f"{name:<20}{row}   {found[-1][1]!r}")
+    sizes = tuple(size for size in _SIZES if size <= most)
+    logging.disable()
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        os.chdir(folder)
+        names = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "CONFLICTSCORE_CACHE_DIR", "TMPDIR")
+        stack.enter_context(mock.patch.dict(os.environ, dict.fromkeys(names, folder)))
+        for blocked in ("socket.socket.connect", "subprocess.Popen.__init__", "time.sleep"):
+            stack.enter_context(mock.patch(blocked, side_effect=OSError("not here")))
+        sink = stack.enter_context(Path(os.devnull).open("w"))
+        rows = []
+        for name, function in functions():
+            if only in name:
+                with mock.patch("sys.stdout", sink), mock.patch("sys.stderr", sink):
+                    rows.append((name, costs(function, sizes)))
+        os.chdir("/")
+    rows.sort(key=lambda row: -row[1][-1][0])
+    grown = [cost[-1][0] / max(cost[0][0], cost[1][0]) for _, cost in rows if len(cost) > 2]
+    click.echo(f"{len(rows)} functions; the steepest costs {max(grown, default=1):.1f} x a KB")
+    click.echo(f"{'µs a KB at':<58}" + "".join(f"{size // 1000:>8} KB" for size in sizes))
+    for name, found in rows[:shown]:
+        row = "".join(f"{cost:>11,.0f}" for cost, _ in found)
+        click.echo(f"{name[-57:]:<58}{row}   {found[-1][1]!r}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 _LONG_CHARS = 20_000
 _TEXTS = ("question", "documents", "history", "messages", "draft_answer", "draft")
-Node = Callable[[RagState, RunRuntime], Awaitable[dict[str, Any]]]
+Node = Callable[[RagState, RunRuntime], Coroutine[Any, Any, dict[str, Any]]]
 """An async function of state and runtime that returns a state update."""
 
 
@@ -100,9 +100,10 @@ class Binding:
                 time_left(state, runtime.context),
                 runtime.context.settings.budget_seconds,
             )
-            run_node = off_loop if _is_long(state) and _is_own(context.labeler) else _here
+            long = _is_long(state) and _is_own(context.labeler)
             with for_purpose(step=name), deadline(left, budget):
-                update = await run_node(lambda: node(state, runtime))
+                working = node(state, runtime)
+                update = await (off_loop(working) if long else working)
             known = cast("RagState", {**state, **update})
             return update | {"timings": timed(known, name, time.perf_counter() - started)}
 
@@ -133,10 +134,6 @@ class Binding:
             return path(state, self.context)
 
         return chosen
-
-
-async def _here(work: Callable[[], Awaitable[T]]) -> T:
-    return await work()
 
 
 def _is_long(state: RagState) -> bool:

@@ -47,7 +47,8 @@ _REMOTE_TIMEOUT_S = 120.0
 _LOCAL_TIMEOUT_S = 900.0
 _CLIENTS_RETRIES = 4
 """For those who call the chat model itself; a language model tries again by its own rules."""
-_LOCAL_ATTEMPTS = 2
+_LOCAL_ATTEMPTS = 5
+"""A server that died takes some seconds to come back."""
 _LETTERS_GRAMMAR = 'root ::= "A" | "B" | "C"'
 
 

@@ -61,8 +61,9 @@ class PostgresTables:
         """Connect, and create the schema.
 
         Args:
-            url: ``postgresql://user:password@host:port/database``, as for libpq; ``PGPASSWORD`` and
-                similar variables are honoured.
+            url: ``postgresql://user:password@host:port/database``, as for libpq: several hosts with
+                commas and ``target_session_attrs=primary`` for a server with standbys;
+                ``PGPASSWORD`` and similar variables are honoured.
 
         Raises:
             ConfigurationError: asyncpg is missing, the address is wrong, or the server cannot be
@@ -75,7 +76,9 @@ class PostgresTables:
             raise ConfigurationError(
                 f"store {self._where} needs a package: {install_hint('postgres')}"
             ) from None
-        self._failures = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+        # the last one is a connection that asyncpg gave out although its server had died
+        errors = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+        self._failures: tuple[type[Exception], ...] = (*errors, OSError, TimeoutError)
         self._rests_until, self._trouble = 0.0, ""
         self._waiting, self._closing = 0, asyncio.Event()
         self._loop = asyncio.new_event_loop()
@@ -336,7 +339,9 @@ def shown_store(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
+        hosts = parts.netloc.rpartition("@")[2]
+        for host in hosts.split(","):
+            urlsplit(f"//{host}").port  # noqa: B018 - raises for what is no number
     except ValueError:
         parts = None
     if parts is None or parts.scheme not in _SCHEMES:
@@ -344,8 +349,7 @@ def shown_store(url: str) -> str:
             "the store must be postgresql://user:password@host:port/database, with special"
             " characters of the password as %XX"
         )
-    place = f"{host or ''}{f':{port}' if port else ''}"
-    return f"postgresql://{place}{parts.path}"
+    return f"postgresql://{hosts}{parts.path}"
 
 
 def _reason(error: BaseException) -> str:

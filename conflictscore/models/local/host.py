@@ -50,7 +50,7 @@ def _start(settings: dict[str, Any]) -> Any:
     params.model_alias = {settings["model"]}
     params.api_keys = [settings["api_key"]]
     params.hostnames = ["127.0.0.1"]
-    params.port = 0
+    params.port = settings["port"]
     params.n_ctx = settings["context_window"]
     # Two requests at once are no faster on a few cores: reading a prompt uses every core already,
     # and requests that follow each other in one slot find more of their prompt in its cache.

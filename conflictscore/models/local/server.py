@@ -7,6 +7,7 @@ endpoint, and nothing else of the package knows that it is local.
 
 import atexit
 import json
+import logging
 import os
 import re
 import secrets
@@ -16,13 +17,21 @@ import tempfile
 import threading
 from pathlib import Path
 from typing import IO, Any, Self
+from urllib.parse import urlsplit
 
 import httpx2
 
-from conflictscore.errors import ConfigurationError, ProviderError, install_hint
+from conflictscore.errors import (
+    ConfigurationError,
+    ConflictScoreError,
+    ProviderError,
+    install_hint,
+)
 from conflictscore.threads import usable_cores
 
 __all__ = ["CONTEXT_WINDOW", "LocalServer", "shared_server"]
+
+_log = logging.getLogger(__name__)
 
 CONTEXT_WINDOW = 8192
 """Default number of tokens of prompt and reply together."""
@@ -37,6 +46,8 @@ _LOGGED_ERROR = re.compile(r"^\S+ E (.*)$", re.MULTILINE)
 
 class LocalServer:
     """A running model server; use it as a context manager, or call `close`.
+
+    A process that dies, as one that was killed for memory, is started again at the same address.
 
     Attributes:
         base_url: Where it listens; ends in ``/v1``.
@@ -60,16 +71,15 @@ class LocalServer:
         _check_magic(file)
         self.model = file.stem
         self.api_key = secrets.token_urlsafe(32)
-        self._owner = os.getpid()
-        with tempfile.TemporaryFile() as log:
-            self._process = _spawn(log)
-            try:
-                address = self._handshake(file, context_window, log)
-                self.base_url = f"{address}/v1"
-                self.context_window = min(context_window, self._trained_window())
-            except BaseException:
-                self.close()
-                raise
+        self._file, self._asked_window = file, context_window
+        self._owner, self._ended = os.getpid(), False
+        try:
+            self.base_url = f"{self._start(0)}/v1"
+            self.context_window = min(context_window, self._trained_window())
+        except BaseException:
+            self.close()
+            raise
+        threading.Thread(target=self._keep_running, name="local model", daemon=True).start()
 
     def __repr__(self) -> str:
         return f"LocalServer({self.model!r}, base_url={self.base_url!r})"
@@ -82,8 +92,8 @@ class LocalServer:
 
     @property
     def running(self) -> bool:
-        """Whether the server process is alive."""
-        return self._process.poll() is None
+        """Whether the server process is alive, or is being started again."""
+        return not self._ended
 
     def close(self) -> None:
         """Stop at once and free the model; a second call does nothing.
@@ -92,18 +102,40 @@ class LocalServer:
         """
         if os.getpid() != self._owner:
             return
+        self._ended = True
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
 
-    def _handshake(self, file: Path, context_window: int, log: IO[bytes]) -> str:
+    def _start(self, port: int) -> str:
+        with tempfile.TemporaryFile() as log:
+            self._process = _spawn(log)
+            return self._handshake(port, log)
+
+    def _keep_running(self) -> None:
+        while True:
+            self._process.wait()
+            if self._ended:
+                return
+            _log.warning("the local server for %s died and is started again", self.model)
+            try:
+                self._start(urlsplit(self.base_url).port or 0)
+            except ConflictScoreError as error:
+                self._ended = True
+                _log.error("%s", error)
+            if self._ended:  # it was closed meanwhile
+                self._process.kill()
+
+    def _handshake(self, port: int, log: IO[bytes]) -> str:
+        file = self._file
         settings = {
             "path": str(file),
             "model": self.model,
             "api_key": self.api_key,
-            "context_window": context_window,
+            "port": port,
+            "context_window": self._asked_window,
             "prompt_cache_mib": _PROMPT_CACHE_MIB,
             "threads": _confined_cores(),
         }
@@ -145,8 +177,8 @@ _shared_lock = threading.Lock()
 def shared_server(path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> LocalServer:
     """The one server of this process for a file and a window; raises what `LocalServer` raises.
 
-    It starts at the first call and stops when the interpreter exits; one that was closed, or that
-    died, is started again.
+    It starts at the first call and stops when the interpreter exits; one that was closed is
+    started again.
     """
     key = (Path(path).resolve(), context_window)
     with _shared_lock:

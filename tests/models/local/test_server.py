@@ -1,14 +1,18 @@
+import asyncio
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
@@ -146,6 +150,44 @@ def test_the_shared_server_is_one_per_file_and_settings_and_comes_back(smollm2_p
     assert second is not first
     assert second.running
     second.close()
+
+
+def test_a_server_that_is_killed_comes_back_and_one_that_is_closed_does_not(
+    smollm2_path: Path,
+) -> None:
+    with LocalServer(smollm2_path, context_window=512) as server:
+        for _ in range(2):
+            killed = server._process
+            killed.kill()
+            killed.wait()
+            _answers_again(server)
+        last = server._process
+    last.wait(30)
+    assert not server.running
+    assert server._process is last
+
+
+async def test_a_call_whose_server_is_killed_is_made_again(smollm2_path: Path) -> None:
+    model, server = open_model(f"local:{smollm2_path}"), shared_server(smollm2_path)
+    said = [HumanMessage("Count to 500: 1, 2, 3,")]
+    asking = asyncio.create_task(model.reply(said, {"max_tokens": 200}))
+    await asyncio.sleep(0.3)
+    assert not asking.done()
+    server._process.kill()
+    assert (await asking).text
+    server.close()
+
+
+def _answers_again(server: LocalServer) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        with suppress(httpx2.HTTPError):
+            headers = {"authorization": f"Bearer {server.api_key}"}
+            url = f"{server.base_url}/models"
+            if httpx2.get(url, headers=headers, trust_env=False).status_code == 200:
+                return
+        time.sleep(0.1)
+    raise AssertionError("it did not come back")
 
 
 def test_a_finished_program_ends_at_once_and_llama_cpp_says_nothing(smollm2_path: Path) -> None:

@@ -1,0 +1,293 @@
+"""Parts of the campaign about the service: hostile connections, names, requests and texts."""
+
+import asyncio
+import http.client
+import json
+import random
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from conflictscore.graph.create import run_context
+from conflictscore.middleware.service import ServiceSettings, create_app
+from conflictscore.middleware.service.http_server import Server, open_listener
+from conflictscore.models.spec import open_model
+from conflictscore.storage.cache import ContentCache
+from measurements.campaign_machine import homes, proxied
+from measurements.campaign_texts import request_of, waits
+
+__all__ = ["floods", "fuzz", "long_texts", "tricks", "with_nginx", "without_homes"]
+
+Case = str | None
+
+_HOSTILE = 120
+_LONGEST_WAIT_S = 5.0
+"""For a request that calls nothing, beside one with a megabyte of hostile text."""
+_HOST = re.compile(r"(?i)(localhost|\[::1\]|127(?:\.\d{1,3}){3})(:\d{1,5})?")
+_ODD: tuple[Any, ...] = (
+    None, True, 0, -1, 10**30, 1e308, "", "\ud800", "\x00", "<|im_end|>", "x" * 5000, [], {},
+    [[[]]], {"role": "user"}, float("nan"),
+)  # fmt: skip
+_EXPECTED = frozenset({200, 400, 404, 413, 415, 422, 429, 502, 503, 504})
+
+
+def floods(chance: random.Random, folder: Path) -> Generator[Case]:
+    """Many hostile connections; whoever asks is answered all the same."""
+    kinds: dict[str, bytes] = {
+        "silent": b"",
+        "half a head": b"GET /healthz HTTP/1.1\r\nhost: loc",
+        "a body that never comes": (
+            b"POST /v1/runs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+            b"content-length: 1000\r\n\r\n{"
+        ),
+        "replies that are never read": b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n" * 50,
+        "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+        "an endless head": b"GET / HTTP/1.1\r\nx: " + b"y" * 70_000,
+    }
+    with _upstream(chance) as upstream, _service(upstream, folder) as port:
+        while True:
+            kind = chance.choice([*kinds])
+            with ExitStack() as opened:
+                for _ in range(_HOSTILE):
+                    with suppress(OSError):
+                        connection = socket.create_connection(("127.0.0.1", port), 5)
+                        opened.enter_context(connection)
+                        connection.settimeout(1)
+                        connection.sendall(kinds[kind])
+                statuses = [_asked(port, "GET", path)[0] for path in ("/healthz", "/v1/models")]
+            yield None if statuses == [200, 200] else f"{_HOSTILE} x {kind}: {statuses}"
+
+
+def tricks(chance: random.Random, folder: Path) -> Generator[Case]:
+    """Names that only seem to be this machine's, and addresses that lead into it."""
+    with (
+        _upstream(chance) as upstream,
+        _service(upstream, folder) as port,
+        socket.create_server(("127.0.0.1", 0)) as inside,
+    ):
+        inside.setblocking(False)
+        while True:
+            host = _name(chance)
+            status = _raw_status(port, host)
+            local = _HOST.fullmatch(host) is not None
+            held = status == 200 if local and _in_range(host) else status in (400, 403)
+            yield None if held else f"Host {host!r}: {status}"
+            url = f"http://{_inside(chance)}:{inside.getsockname()[1]}/"
+            reached = _fetched(url) or _knocked_at(inside)
+            yield f"fetched {url!r}" if reached else None
+
+
+def _knocked_at(listener: socket.socket) -> bool:
+    """Whether anybody has connected to a listener that does not block."""
+    try:
+        listener.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True
+
+
+def fuzz(chance: random.Random, folder: Path) -> Generator[Case]:
+    """Requests and upstream replies of any shape; no bug, and an error in our form."""
+    document = {"text": "The lamp was lit in 1874.", "title": "Log"}
+    whole = {
+        "/v1/chat/completions": {
+            "model": "conflictscore",
+            "messages": [{"role": "user", "content": "When was the lamp lit?"}],
+            "temperature": 0.0,
+            "stream": False,
+        },
+        "/v1/runs": {"question": "When?", "history": [], "documents": [document]},
+    }
+    with _upstream(chance) as upstream, _service(upstream, folder) as port:
+        while True:
+            path = chance.choice([*whole])
+            body = json.dumps(_mutated(chance, whole[path])).encode()
+            if chance.random() < 0.2:
+                body = body[: chance.randrange(len(body))] + chance.randbytes(3)
+            status, said = _asked(port, "POST", path, body)
+            shaped = status == 200 or b'"error"' in said
+            yield None if status in _EXPECTED and shaped else f"{path} {body[:200]!r}: {status}"
+
+
+def long_texts(chance: random.Random, folder: Path) -> Generator[Case]:
+    """Long hostile texts in every field; nobody else waits long meanwhile."""
+    with _upstream(chance) as upstream, _service(upstream, folder) as port:
+        while True:
+            path, body = request_of(chance)
+            with waits(port) as took:
+                status, said = _asked(port, "POST", path, body)
+            held = status in _EXPECTED and max(took) < _LONGEST_WAIT_S
+            yield (
+                None
+                if held
+                else f"{path} {body[:150]!r}: {status}, {max(took):.1f} s, {said!r:.80}"
+            )
+
+
+def without_homes(chance: random.Random, folder: Path) -> Generator[Case]:
+    """Questions where no folder can be written."""
+    with _upstream(chance) as upstream:
+        yield from homes(chance, folder, f"http://127.0.0.1:{upstream}/v1")
+
+
+def with_nginx(chance: random.Random, folder: Path) -> Generator[Case]:
+    """Requests through the nginx that is deployed."""
+    with _upstream(chance) as upstream, _service(upstream, folder) as port:
+        yield from proxied(chance, folder, port)
+
+
+@contextmanager
+def _service(upstream: int, folder: Path) -> Iterator[int]:
+    """A service without keys on a loopback port, which it gives."""
+    url = f"http://127.0.0.1:{upstream}/v1"
+    cache = ContentCache(folder / "replies.sqlite")
+    context = run_context(open_model("scripted", base_url=url), base_url=url, cache=cache)
+    policy = ServiceSettings(mode="correct", first_answer="upstream", timeout=10)
+    listener = open_listener("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+    running: list[tuple[asyncio.AbstractEventLoop, Server]] = []
+
+    async def serve() -> None:
+        server = Server(create_app(context, policy), listener, idle=1.0, grace=1)
+        running.append((asyncio.get_running_loop(), server))
+        await server.serve()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    while not running:
+        time.sleep(0.01)
+    loop, server = running[0]
+    try:
+        yield port
+    finally:
+        loop.call_soon_threadsafe(server.stop)
+        thread.join(20)
+
+
+@contextmanager
+def _upstream(chance: random.Random) -> Iterator[int]:
+    """An upstream on a loopback port, every other reply of which is mutated."""
+    chance = random.Random(chance.random())  # noqa: S311 - a thread's own
+    whole = {
+        "id": "1", "object": "chat.completion", "created": 1, "model": "scripted",
+        "choices": [{"index": 0, "finish_reason": "stop",
+                     "message": {"role": "assistant", "content": "It was lit in 1871."}}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+    }  # fmt: skip
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = re.search(rb"(?i)content-length: *(\d+)", head)
+            await reader.readexactly(int(length[1]) if length else 0)
+            said = whole if chance.random() < 0.5 else _mutated(chance, whole)
+            body = json.dumps(said).encode()
+            writer.write(
+                b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n"
+                b"content-length: %d\r\n\r\n%b" % (len(body), body)
+            )
+            await writer.drain()
+        writer.close()
+
+    ready, loop = threading.Event(), asyncio.new_event_loop()
+    ports: list[int] = []
+
+    async def serve() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        ports.append(server.sockets[0].getsockname()[1])
+        ready.set()
+        with suppress(asyncio.CancelledError):
+            await server.serve_forever()
+
+    task = loop.create_task(serve())
+    thread = threading.Thread(target=lambda: loop.run_until_complete(task), daemon=True)
+    thread.start()
+    ready.wait()
+    try:
+        yield ports[0]
+    finally:
+        loop.call_soon_threadsafe(task.cancel)
+        thread.join(10)
+
+
+def _asked(port: int, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request(method, path, body, {"content-type": "application/json"})
+        reply = connection.getresponse()
+        return reply.status, reply.read()
+    except (OSError, http.client.HTTPException) as error:
+        return 0, repr(error).encode()
+    finally:
+        connection.close()
+
+
+def _raw_status(port: int, host: str) -> int:
+    request = f"GET /v1/models HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port), 10) as connection:
+        connection.sendall(request.encode("latin-1", "replace"))
+        return int((connection.makefile("rb").readline().split() or [b"", b"0"])[1])
+
+
+def _name(chance: random.Random) -> str:
+    """A host that is, or nearly is, this machine's."""
+    good = ["localhost", "127.0.0.1", "[::1]", "127.3.2.1", "LOCALHOST"]
+    marks = ["", "@", "/", "#", "?", "\\", ".", ",", " ", ":", "%00", ":80", ":80@", "]", "[", "_"]
+    names = [*good, "evil.test", "10.0.0.1", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433", ""]
+    parts = [chance.choice(names) + chance.choice(marks) for _ in range(chance.randrange(1, 3))]
+    return ("".join(parts) if chance.random() < 0.8 else chance.choice(good)).strip()
+
+
+def _in_range(host: str) -> bool:
+    numbers = [int(n) for n in re.findall(r"\d+", host.partition("]")[0].rsplit(":", 1)[0])]
+    return all(n <= 255 and str(n) in host for n in numbers)
+
+
+def _inside(chance: random.Random) -> str:
+    """The loopback address in one of its many forms."""
+    parts = [127, chance.randrange(256), chance.randrange(256), chance.randrange(1, 255)]
+    number = int.from_bytes(bytes(parts))
+    shapes: list[Callable[[int], str]] = [str, hex, "0{:o}".format, "0x0{:x}".format]
+    dotted = ".".join(chance.choice(shapes)(part) for part in parts)
+    mapped = f"[::ffff:{'.'.join(map(str, parts))}]"
+    forms = [dotted, dotted + ".", chance.choice(shapes)(number), mapped, "[::1]", "localhost"]
+    form = chance.choice(forms)
+    if chance.random() < 0.3:
+        form = "".join(chr(ord(c) + 0xFEE0) if c.isdigit() else c for c in form)
+    return chance.choice(["", "public.test@", "a:b@"]) + form
+
+
+def _fetched(url: str) -> bool:
+    from conflictscore.retrieval.pages.fetch import PageFetcher
+    from conflictscore.retrieval.pages.page import FetchSettings, PageError
+
+    async def fetch() -> bool:
+        async with PageFetcher(FetchSettings(timeout=2.0)) as fetcher:
+            try:
+                await fetcher.fetch(url)
+            except PageError:
+                return False
+        return True
+
+    return asyncio.run(fetch())
+
+
+def _mutated(chance: random.Random, value: Any) -> Any:
+    """The value with odd things in some of its places."""
+    if chance.random() < 0.1:
+        return chance.choice(_ODD)
+    if isinstance(value, dict):
+        changed = {name: _mutated(chance, inner) for name, inner in value.items()}
+        if chance.random() < 0.1:
+            changed[chance.choice(["n", "tools", "stop", "stream", "x", "logprobs"])] = (
+                chance.choice(_ODD)
+            )
+        return changed
+    if isinstance(value, list):
+        return [_mutated(chance, inner) for inner in value] * chance.choice([1, 1, 1, 2])
+    return value
