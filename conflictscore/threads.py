@@ -21,6 +21,7 @@ __all__ = [
     "off_loop",
     "on_event_loop",
     "on_home_loop",
+    "on_own_loop",
     "thread_callback",
     "together",
     "usable_cores",
@@ -51,7 +52,7 @@ def on_event_loop() -> bool:
 _home: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("conflictscore_home", default=None)
 
 
-async def off_loop(work: Coroutine[Any, Any, Out]) -> Out:
+async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
     """Run a coroutine that reads long texts on an event loop of its own, in a thread.
 
     The caller's loop goes on meanwhile. What belongs to that loop, such as an async client, the
@@ -79,7 +80,7 @@ async def off_loop(work: Coroutine[Any, Any, Out]) -> Out:
 
 
 async def on_home_loop(work: Callable[[], Awaitable[Out]]) -> Out:
-    """Await on the event loop that :func:`off_loop` was called from; outside of it, here."""
+    """Await on the event loop that :func:`on_own_loop` was called from; outside of it, here."""
     home = _home.get()
     if home is None or home is asyncio.get_running_loop():
         return await work()

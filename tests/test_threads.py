@@ -7,7 +7,7 @@ from langgraph.errors import GraphInterrupt
 
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
 from conflictscore.middleware.entrypoints import PassedOnError
-from conflictscore.threads import off_loop, on_home_loop, together
+from conflictscore.threads import on_home_loop, on_own_loop, together
 
 
 async def run(*errors: Exception | None) -> None:
@@ -74,7 +74,7 @@ async def test_a_coroutine_off_the_loop_awaits_at_home_and_ends_with_its_caller(
         seen.append(asyncio.get_running_loop())
         return await on_home_loop(here)
 
-    assert await off_loop(work()) == "said"
+    assert await on_own_loop(work()) == "said"
     assert seen[0] is not home
     assert seen[1] is home
 
@@ -84,7 +84,7 @@ async def test_a_coroutine_off_the_loop_awaits_at_home_and_ends_with_its_caller(
         finally:
             home.call_soon_threadsafe(ended.set)
 
-    task = asyncio.create_task(off_loop(on_home_loop(waits)))
+    task = asyncio.create_task(on_own_loop(on_home_loop(waits)))
     await asyncio.sleep(0.05)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

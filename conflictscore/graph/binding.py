@@ -25,7 +25,7 @@ from langgraph.graph.state import CompiledStateGraph
 from conflictscore.models.calls import SYNCHRONOUS
 from conflictscore.models.clients import for_purpose
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, time_left, timed
-from conflictscore.threads import deadline, off_loop, thread_callback
+from conflictscore.threads import deadline, on_own_loop, thread_callback
 
 __all__ = ["Binding", "Node", "in_callers_thread", "run_for_sync_caller", "running_with"]
 
@@ -103,7 +103,7 @@ class Binding:
             long = _is_long(state) and _is_own(context.labeler)
             with for_purpose(step=name), deadline(left, budget):
                 working = node(state, runtime)
-                update = await (off_loop(working) if long else working)
+                update = await (on_own_loop(working) if long else working)
             known = cast("RagState", {**state, **update})
             return update | {"timings": timed(known, name, time.perf_counter() - started)}
 
