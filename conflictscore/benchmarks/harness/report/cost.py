@@ -9,7 +9,7 @@ from conflictscore.reporting.figure_text import counted, money, one_line, second
 from conflictscore.reporting.plain_table import Card
 
 _SHOWN_REASONS = 5
-_CHANGES = ("corrected", "harmed")
+CHANGES = ("corrected", "harmed")
 
 
 def failure_cards(results: Iterable[QuestionResult]) -> Iterator[Card]:
@@ -39,7 +39,7 @@ def failure_cards(results: Iterable[QuestionResult]) -> Iterator[Card]:
             )
 
 
-def cost_cards(cost: Cost, *, verbose: bool, changes: tuple[str, str] = _CHANGES) -> Iterator[Card]:
+def cost_cards(cost: Cost, *, verbose: bool, changes: tuple[str, str] = CHANGES) -> Iterator[Card]:
     """Calls and tokens by model, money, time, and what a net correction cost.
 
     Args:
@@ -75,7 +75,7 @@ def cost_cards(cost: Cost, *, verbose: bool, changes: tuple[str, str] = _CHANGES
                 "no gain" if net <= 0 else "unknown" if tokens is None else f"{tokens:,.0f}",
             )
         )
-    net_name = "net corrections" if changes == _CHANGES else " less ".join(changes)
+    net_name = "net corrections" if changes == CHANGES else " less ".join(changes)
     yield Card(
         "",
         ("method", net_name, "paid for\neach", "without\na cache", "tokens for\neach"),

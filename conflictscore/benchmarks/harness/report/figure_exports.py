@@ -10,7 +10,7 @@ from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import figure_cards
 from conflictscore.errors import InputError
 from conflictscore.reporting.files import write_whole
-from conflictscore.reporting.plain_table import Card
+from conflictscore.reporting.plain_table import Card, column_name
 
 FIGURE_FORMATS = (".csv", ".tex")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -66,7 +66,7 @@ def _csv(tables: Sequence[tuple[str, Card]]) -> str:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(("run", "table", "row", "column", "value"))
     for run, card in tables:
-        names = [" ".join(column.split()) for column in card.columns]
+        names = list(map(column_name, card.columns))
         for first, *cells in card.rows:
             for name, cell in zip(names[1:], cells, strict=True):
                 writer.writerow(map(_cell, (run, card.title, first, name, cell)))
@@ -89,7 +89,7 @@ def _latex(run: str, card: Card) -> str:
             r"\begin{table}\centering",
             rf"\begin{{tabular}}{{l{'r' * (len(card.columns) - 1)}}}",
             r"\toprule",
-            row(card.columns),
+            row([column_name(column) for column in card.columns]),
             r"\midrule",
             *map(row, card.rows),
             r"\bottomrule",

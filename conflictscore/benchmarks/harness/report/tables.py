@@ -20,7 +20,7 @@ from conflictscore.benchmarks.harness.figures import (
 )
 from conflictscore.benchmarks.harness.methods.registry import method_of
 from conflictscore.benchmarks.harness.records import QuestionResult
-from conflictscore.benchmarks.harness.report.cost import cost_cards, failure_cards
+from conflictscore.benchmarks.harness.report.cost import CHANGES, cost_cards, failure_cards
 from conflictscore.benchmarks.harness.report.findings import findings
 from conflictscore.benchmarks.harness.report.pairs import pair_cards
 from conflictscore.benchmarks.paper_figures import (
@@ -36,7 +36,7 @@ from conflictscore.reporting.figure_text import (
     published,
     span,
 )
-from conflictscore.reporting.plain_table import Card, print_card
+from conflictscore.reporting.plain_table import SOFT_BREAK, Card, print_card
 
 _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...] = (
     ("retained", lambda paper: (paper.retained, paper.conflict)),
@@ -85,7 +85,7 @@ def print_figures(
         print_card(card, console)
 
 
-def told_types(told: TypeAccuracy) -> list[ConflictType]:
+def _told_types(told: TypeAccuracy) -> list[ConflictType]:
     """The types that a method told at least once, in their usual order."""
     known = {kind for row in told.confusion.values() for kind, number in row.items() if number}
     return [kind for kind in ConflictType if kind in known]
@@ -99,25 +99,39 @@ def figure_cards(
     verbose: bool = True,
 ) -> Iterator[Card]:
     """The tables of a run in order; the arguments are those of :func:`print_figures`."""
-    for measure in figures.measures:
-        yield _measure(figures, measure, paper)
-    yield from _claims(figures)
-    yield from own_tables(figures, results)
-    yield from pair_cards(figures, paper)
-    yield from _transitions(figures, paper, verbose=verbose)
-    yield from _types(figures, paper)
-    yield from _categories(figures, verbose=verbose)
-    if verbose and paper is not None:
-        for given in paper.tables:
-            title = f"In the paper: {given.title}"
-            yield Card(title, given.columns, given.rows, given.note, free_text=True)
-    yield score_card(figures)
-    yield from failure_cards(results)
-    changes = figures.change_words(figures.measures[0])
-    yield from cost_cards(figures.cost, verbose=verbose, changes=changes)
-    if sentences := findings(figures, paper):
-        title = "Limits of these figures"
-        yield Card(title, (), tuple(("-", sentence) for sentence in sentences))
+    for cards in sections(figures, paper, results, verbose=verbose).values():
+        yield from cards
+
+
+def sections(
+    figures: Figures,
+    paper: PaperFigures | None,
+    results: Sequence[QuestionResult],
+    *,
+    verbose: bool = True,
+) -> dict[str, list[Card]]:
+    """The same tables by section: terminal, page and exports show these."""
+    changes = figures.change_words(figures.measures[0]) if figures.measures else CHANGES
+    published_tables = paper.tables if paper and verbose else ()
+    limits = ()
+    if figures.measures:
+        limits = tuple(("-", sentence) for sentence in findings(figures, paper))
+    return {
+        "measures": [_measure(figures, measure, paper) for measure in figures.measures],
+        "claims": [*_claims(figures), *own_tables(figures, results)],
+        "pairs": [*pair_cards(figures, paper)],
+        "conflicts": [*_transitions(figures, paper, verbose=verbose)],
+        "types": [*_types(figures, paper)],
+        "categories": [*_categories(figures, verbose=verbose)],
+        "published": [
+            Card(f"In the paper: {one.title}", one.columns, one.rows, one.note, free_text=True)
+            for one in published_tables
+        ],
+        "scores": [_scores(figures)],
+        "failures": [*failure_cards(results)],
+        "cost": [*cost_cards(figures.cost, verbose=verbose, changes=changes)],
+        "limits": [Card("Limits of these figures", (), limits)] if limits else [],
+    }
 
 
 def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card:
@@ -249,8 +263,11 @@ def _types(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
         published_types(paper),
     )
     for told in figures.types:
-        if columns := told_types(told):
-            names = (k.replace("-", "-\n").replace("misinform", "misinform-\n") for k in columns)
+        if columns := _told_types(told):
+            names = (
+                k.replace("-", "-\n").replace("misinform", f"misinform{SOFT_BREAK}")
+                for k in columns
+            )
             yield Card(
                 f"{told.method}: the type it told, by people's type",
                 ("people's type", *names),
@@ -322,7 +339,7 @@ def _with_n(value: Proportion | Interval | None) -> str:
     return "" if value is None else f"{percent(value.value)} ({value.n:,})"
 
 
-def score_card(figures: Figures) -> Card:
+def _scores(figures: Figures) -> Card:
     """CS-C and CS-R of each method, and before and after of the answers it regenerated."""
     rows = [
         (

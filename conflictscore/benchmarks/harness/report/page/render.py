@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from conflictscore.benchmarks.harness.report.findings import findings
 from conflictscore.benchmarks.harness.report.page.cards import FlipCard, cards
 from conflictscore.benchmarks.harness.report.page.html import asset, environment
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
@@ -14,12 +13,11 @@ from conflictscore.benchmarks.harness.report.page.tables import (
     review_tables,
     settings,
 )
-from conflictscore.benchmarks.harness.report.pairs import pair_cards
 from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
-from conflictscore.benchmarks.harness.report.tables import score_card, told_types
-from conflictscore.benchmarks.paper_figures import own_tables, published_types
+from conflictscore.benchmarks.harness.report.tables import sections
 from conflictscore.errors import InputError
 from conflictscore.reporting.files import write_whole
+from conflictscore.reporting.plain_table import column_name
 
 _POLICY = (
     "default-src 'none'; style-src '{style}'; script-src '{script}'; img-src data:;"
@@ -44,15 +42,7 @@ def render_report(runs: Sequence[ReportRun]) -> str:
     if not runs:
         raise InputError("a report needs at least one run")
     made = environment()
-    made.globals |= {
-        "findings": findings,
-        "failures": failures,
-        "published_types": published_types,
-        "own_tables": own_tables,
-        "pair_cards": pair_cards,
-        "told_types": told_types,
-        "score_card": score_card,
-    }
+    made.globals |= {"failures": failures, "column_name": column_name}
     (style, style_hash), (script, script_hash) = asset("page.css"), asset("page.js")
     flips: list[FlipCard] = []
     kept: list[FlipCard] = []
@@ -64,6 +54,7 @@ def render_report(runs: Sequence[ReportRun]) -> str:
     return made.get_template("page.html.j2").render(
         runs=runs,
         judged=judged,
+        sectioned=[(run, sections(run.figures, run.paper, run.results)) for run in runs],
         study=list(all_study_cards(runs)),
         reviews=[table for run in runs for table in review_tables(run)],
         style=style,
