@@ -113,9 +113,8 @@ def sections(
     """The same tables by section: terminal, page and exports show these."""
     changes = figures.change_words(figures.measures[0]) if figures.measures else CHANGES
     published_tables = paper.tables if paper and verbose else ()
-    limits = ()
-    if figures.measures:
-        limits = tuple(("-", sentence) for sentence in findings(figures, paper))
+    limits = findings(figures, paper) if figures.measures else ()
+    rows = tuple(("-", sentence) for sentence in limits)
     return {
         "measures": [_measure(figures, measure, paper) for measure in figures.measures],
         "claims": [*_claims(figures), *own_tables(figures, results)],
@@ -130,7 +129,7 @@ def sections(
         "scores": [_scores(figures)],
         "failures": [*failure_cards(results)],
         "cost": [*cost_cards(figures.cost, verbose=verbose, changes=changes)],
-        "limits": [Card("Limits of these figures", (), limits)] if limits else [],
+        "limits": [Card("Limits of these figures", (), rows)] if rows else [],
     }
 
 
