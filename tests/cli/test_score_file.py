@@ -2,12 +2,7 @@
 
 import html
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -21,12 +16,6 @@ from conflictscore.cli.score_file import score_file
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, from_cache
 from tests.scoring_files.files import answer_row, lines, outcomes, write_lines
 from tests.world import DISAGREEING, World
-
-_COMMAND = (
-    "from conflictscore.cli import OneLineErrors\n"
-    "from conflictscore.cli.score_file import score_file\n"
-    "OneLineErrors('conflictscore', [score_file]).main()\n"
-)
 
 
 @pytest.fixture(autouse=True)
@@ -115,20 +104,6 @@ def test_a_row_that_fails_is_counted_and_scored_again_where_that_is_asked_for() 
         "failed": 0,
         "incomplete": 0,
     }
-
-
-def test_other_settings_or_another_input_are_refused_with_what_differs() -> None:
-    with OpenAIServer(World()) as server:
-        assert run(*command(server)).exit_code == 0
-        settings = run(*command(server, "--max-claims", "2"))
-        with Path("in.jsonl").open("a") as file:
-            file.write("\n")
-        changed = run(*command(server))
-
-    assert (settings.exit_code, changed.exit_code) == (2, 2)
-    assert "configuration.max_claims null there and 2 now" in last_line(settings)
-    assert "input.sha256" in last_line(changed)
-    assert "input.rows" not in last_line(changed)
 
 
 def test_how_fast_a_run_goes_may_change() -> None:
@@ -223,41 +198,6 @@ def test_a_gate_lets_nothing_pass_that_was_not_checked() -> None:
 
     assert (first.exit_code, second.exit_code) == (1, 0)
     assert last_line(first).endswith("1 of 1 row fails (--fail-over 1): row 1 (coverage 33%)")
-
-
-@pytest.mark.skipif(os.name != "posix", reason="SIGKILL is needed")
-def test_a_command_that_is_killed_goes_on_and_pays_for_no_verdict_twice(tmp_path: Path) -> None:
-    world, all_held, release = World(), threading.Barrier(7), threading.Event()
-
-    def answer(request: ChatRequest) -> Any:
-        if not release.is_set() and held(request.prompt):
-            all_held.wait(60)
-            release.wait(60)
-        return world(request)
-
-    def held(prompt: str) -> bool:
-        return '"document_snippet"' in prompt and any(f"lamp {n}" in prompt for n in (5, 6))
-
-    with OpenAIServer(answer) as server:
-        child = subprocess.Popen(
-            [sys.executable, "-c", _COMMAND, *command(server, "--concurrency", "2")],
-            stderr=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-        )
-        all_held.wait(60)  # two rows wait for three verdicts each, and those before them ended
-        child.send_signal(signal.SIGKILL)
-        assert child.wait(60) == -signal.SIGKILL
-        assert len(lines(Path("out.jsonl.run/rows.jsonl"))) == 5
-        release.set()
-        result = run(*command(server))
-        asked = Counter(request.prompt for request in server.requests)
-
-    assert result.exit_code == 0
-    assert [row["id"] for row in lines(Path("out.jsonl"))] == list(range(8))
-    assert len(asked) == 32
-    assert {prompt for prompt, count in asked.items() if count > 1} == {
-        prompt for prompt in asked if held(prompt)
-    }
 
 
 @pytest.mark.parametrize(

@@ -90,24 +90,6 @@ def test_a_file_of_answers_is_weighed_and_not_resumed_with_another_table(
     assert "configuration.trust" in other.stderr
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('[domains]\n"a.org" = "high"', "field domains.a.org: Input should be a valid number"),
-        ("weights", "it is not a TOML file"),
-    ],
-)
-def test_a_bad_table_is_one_line_and_exit_code_2(
-    docs: Path, table: Path, endpoint: list[str], text: str, said: str
-) -> None:
-    table.write_text(text, "utf-8")
-    shown = invoke("ask", "When?", "--docs", docs, *endpoint, "--trust", table)
-    assert shown.exit_code == 2
-    [line] = shown.stderr.splitlines()
-    assert str(table) in line
-    assert said in line
-
-
 def test_a_name_that_is_nothing_is_refused(docs: Path, endpoint: list[str]) -> None:
     shown = invoke("ask", "When?", "--docs", docs, *endpoint, "--trust", "tables")
     assert shown.exit_code == 2

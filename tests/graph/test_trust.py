@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_openai import ChatOpenAI
 
-from conflictscore import create_conflict_scorer, create_self_correcting_rag
+from conflictscore import create_self_correcting_rag
 from conflictscore.errors import InputError
 from conflictscore.settings import Settings
 from tests.fakes.openai_server import OpenAIServer
@@ -81,17 +81,6 @@ def test_the_scores_with_weights_stand_beside_those_without(model: ChatOpenAI) -
     assert (told["cs_c"], told["cs_r"]) == pytest.approx((1 / 3, 2 / 5))
     assert weighed["report"] == plain["report"]
     assert weighed["attempts"][0]["report"]["weighted"] == told
-
-
-def test_an_existing_answer_is_weighed_too(model: ChatOpenAI) -> None:
-    start: Any = {"answer": LAMP, "documents": DOCUMENTS}
-    scorer = create_conflict_scorer(model, cache=False, trust={"domains": {"gazette.test": 0}})
-
-    report = scorer.invoke(start)["report"]
-
-    assert (report["cs_c"], report["weighted"]["cs_c"]) == (1.0, 0.0)
-    assert report["weighted"]["cs_r"] == 1.0
-    assert report["disputed"] == [1], "it is refuted"
 
 
 def test_what_nobody_trusts_is_no_reason_to_look_again(

@@ -186,21 +186,6 @@ async def test_a_search_gives_numbered_documents_that_can_be_scored_against(
     assert scored.structured_content["scores"] == searched.structured_content["scores"]
 
 
-async def test_scores_with_weights_stand_beside_those_without(
-    tools: McpTools, upstream: OpenAIServer
-) -> None:
-    weighing = tools_of(lambda: context(upstream, trust={"domains": {"gazette.test": 0.5}}))
-    plain = await call(tools, "score", answer=ANSWER, question=QUESTION)
-    result = await call(weighing, "score", answer=ANSWER, question=QUESTION)
-    weighing.close()
-
-    weighted = result.structured_content["scores"].pop("weighted")
-    assert (weighted["by"], weighted["cs_c"]) == ("table", 0.5)
-    assert "With documents weighed by table: CS-C 0.50, CS-R 0.67." in result.content[0].text
-    assert result.structured_content["scores"] == plain.structured_content["scores"]
-    assert "weighed" not in plain.content[0].text
-
-
 @pytest.mark.parametrize("tool", ["score", "correct"])
 async def test_an_answer_that_was_not_checked_says_so_first(
     world: World, tools: McpTools, tool: str

@@ -77,16 +77,6 @@ class TestRateLimit:
         assert len(server.requests) == 2
         assert meter.usage == Usage(calls=1, input_tokens=1, output_tokens=1)
 
-    @every_way
-    async def test_one_that_does_not_end_is_the_providers_failure(self, question: Question) -> None:
-        with OpenAIServer(then(LIMITED)) as server:
-            error = await failure(question, calling(server, retries=2))
-        assert isinstance(error, ProviderError)
-        assert (error.provider, error.status, error.exit_code) == ("test-model", 429, 1)
-        assert "test-model failed with HTTP 429" in str(error)
-        assert "slow down" in str(error)
-        assert len(server.requests) == 3
-
     async def test_an_empty_account_is_for_the_user_to_fill(self) -> None:
         empty = Fault(429, message="You exceeded your quota.", code="insufficient_quota")
         with OpenAIServer(then(empty)) as server:
@@ -121,12 +111,6 @@ class TestServerFailure:
             error = await failure(question, calling(server))
             assert isinstance(error, ProviderError)
             assert str(error) == f"test-model cannot be reached at {server.base_url}"
-
-    async def test_a_server_that_says_nothing_is_given_up_on(self) -> None:
-        with OpenAIServer(then(Fault.hang(3600))) as server:
-            error = await failure(ask, calling(server, timeout=0.1))
-        assert isinstance(error, ProviderError)
-        assert "did not answer in time" in str(error)
 
     @every_way
     @pytest.mark.parametrize(

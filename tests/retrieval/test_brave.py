@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from conflictscore.errors import ConfigurationError, InputError, ProviderError, QuotaError
+from conflictscore.errors import ConfigurationError, InputError, QuotaError
 from conflictscore.retrieval.brave import BraveRetriever
 from conflictscore.retrieval.search_notes import collecting
-from tests.fakes.search_server import Reply, SearchServer, brave, brave_error, json_reply
+from tests.fakes.search_server import Reply, SearchServer, brave, brave_error
 
 KEY = "brave-key"
 
@@ -148,14 +148,3 @@ def test_the_wait_that_brave_names_is_kept() -> None:
         searching(server).invoke("sky")
     first, second = server.requests
     assert second.at - first.at >= 1
-
-
-@pytest.mark.parametrize(
-    "reply", [{"type": "news"}, {"web": {"results": []}}, {"type": "search", "web": []}]
-)
-def test_another_kind_of_reply_is_no_empty_search(reply: Any) -> None:
-    with (
-        SearchServer(brave(), always=json_reply(reply)) as server,
-        pytest.raises(ProviderError, match="form of search results"),
-    ):
-        searching(server).invoke("sky")

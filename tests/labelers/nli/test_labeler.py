@@ -308,33 +308,6 @@ def wide() -> list[Document]:
 
 
 class TestTable:
-    async def test_every_pair_of_the_table_is_judged_told_and_kept(
-        self, model: NliModel, tmp_path: Path
-    ) -> None:
-        cache = ContentCache(tmp_path / "verdicts.sqlite")
-        claims = [_CLAIM, claim("The tower is white.", 2), claim(_CLAIM.text, 3)]
-        documents = [document(_DENIAL, 1), document("The tower is white.", 2), document(_DENIAL, 3)]
-        judge, told = NliLabeler(model), list[EvidenceLabel]()
-        first = await label_table(
-            judge, claims, documents, meter=UsageMeter(), cache=cache, on_label=told.append
-        )
-        assert [[pair.label for pair in row.labels] for row in first] == [
-            [CONTRADICTS, IRRELEVANT, CONTRADICTS],
-            [IRRELEVANT, SUPPORTS, IRRELEVANT],
-            [CONTRADICTS, IRRELEVANT, CONTRADICTS],
-        ]
-        assert len(told) == 9
-        assert {pair.cached for pair in told} == {False}
-        meter = UsageMeter()
-        again = await label_table(judge, claims, documents, meter=meter, cache=cache)
-        assert meter.usage == Usage(
-            cached_calls=4, counted_calls=4
-        )  # what is alike was judged once
-        assert {pair.cached for row in again for pair in row.labels} == {True}
-        assert [[pair.label for pair in row.labels] for row in again] == [
-            [pair.label for pair in row.labels] for row in first
-        ]
-
     async def test_a_run_that_was_stopped_goes_on_where_it_was(
         self, model_folder: Path, tmp_path: Path
     ) -> None:

@@ -69,16 +69,6 @@ class TestCorrect:
         assert (change["accepted"], sides(change)[0][2]) == (True, [2])
         assert {"retrieve", "generate", "label", "correct", "justify"} <= set(run["timings"])
 
-    def test_scores_with_weights_stand_beside_those_without(self, upstream: OpenAIServer) -> None:
-        with serving(upstream, trust={"domains": {"gazette.test": 0.5}}) as served:
-            reply = served.ask()
-            short = reply.json()["conflictscore"]
-            run = served.run(reply)
-
-        assert (short["cs_c"], short["cs_r"]) == (1.0, 0.5)
-        assert short["weighted"] == run["report"]["weighted"]
-        assert short["weighted"]["cs_r"] == pytest.approx(2 / 3)
-
     def test_the_usage_is_that_of_the_whole_run(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:

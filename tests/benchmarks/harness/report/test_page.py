@@ -29,7 +29,6 @@ from tests.benchmarks.harness.report.lamps import (
     HOSTILE,
     PWN,
     choice,
-    documents,
     evidence,
     free,
     graded,
@@ -420,23 +419,6 @@ def test_the_policy_names_the_one_style_and_the_one_script() -> None:
 )
 def test_only_addresses_of_the_web_become_links(url: str, known: bool) -> None:
     assert web_address(url) == (url if known else None)
-
-
-def test_a_quotation_that_is_not_in_the_document_is_not_shown_and_said_to_be_missing() -> None:
-    claim = evidence("SC")
-    pair = claim.labels[0].model_copy(update={"snippet": "Log, vol. 1", "snippet_found": False})
-    changed = claim.model_copy(update={"labels": (pair, claim.labels[1])})
-    shown = page(run("demo", [choice("a", 1, 0, sides="SC", reconsidered=changed)]))
-    assert "The lamp was lit in 1874" in shown.all("mark")[0]
-    assert "Log, vol. 1" not in card(shown)
-    assert "What the judge quoted is not in the document" in card(shown)
-
-
-def test_long_documents_are_shown_around_the_quotation_only() -> None:
-    long = choice("a", 1, 0, sides="SCSCSCSCSC", documents=documents(10, length=200_000))
-    html = render_report([run("demo", [long])])
-    assert html.count("<mark>") == 10
-    assert len(html) < 80_000
 
 
 def test_a_report_replaces_an_earlier_one_whole_or_not_at_all(tmp_path: Path) -> None:
