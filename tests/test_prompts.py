@@ -54,26 +54,20 @@ def test_every_default_template_shows_each_of_its_fields() -> None:
         assert text == text.strip("\n"), name
 
 
-def test_a_field_that_is_not_given_is_an_error_and_never_an_empty_place() -> None:
+def test_a_field_that_is_not_given_or_not_shown_is_an_error() -> None:
     for name, known in PLACEHOLDERS.items():
         if known:
             with pytest.raises(KeyError, match=min(known)):
                 DEFAULT.render(name, **dict.fromkeys(sorted(known)[1:], "x"))
-
-
-def test_a_field_that_a_template_does_not_show_is_an_error() -> None:
     with pytest.raises(KeyError, match="answer"):
         DEFAULT.render("retry", reason="too long", answer="x")
 
 
 def test_the_folders_hold_the_templates_and_nothing_else() -> None:
     assert {file.name for file in FILES.values()} == {f"{name}.txt" for name in PLACEHOLDERS}
-
-
-def test_no_two_folders_hold_a_template_of_the_same_name() -> None:
     found = Path(conflictscore.__path__[0]).glob("**/prompts/**/*.txt")
     ours = [file.stem for file in found if file.parent.name != "paper"]
-    assert sorted(ours) == sorted(DEFAULT.names)
+    assert sorted(ours) == sorted(DEFAULT.names), "no two folders hold one of the same name"
 
 
 # The paper's
@@ -93,10 +87,6 @@ def test_the_papers_set_has_its_own_words_for_every_prompt_of_its_tables() -> No
         *("judge_truthful", "judge_informative"),  # Tables 17 and 18
     }
     assert paper.follows_the_paper
-
-
-def test_a_prompt_of_the_paper_is_given_what_ours_is_given() -> None:
-    paper = PromptSet.load("paper")
     assert {name: paper.placeholders(name) for name in PLACEHOLDERS} == dict(PLACEHOLDERS)
 
 
@@ -159,12 +149,9 @@ def test_a_users_template_takes_the_place_of_one_and_keeps_the_others(tmp_path: 
     )
 
 
-def test_two_dollar_signs_in_a_users_template_are_one_dollar(tmp_path: Path) -> None:
+def test_two_dollar_signs_of_a_template_are_one_and_those_of_a_field_stay(tmp_path: Path) -> None:
     prompts = PromptSet.load(folder=own(tmp_path, retry="$$5 says: ${reason}"))
     assert prompts.render("retry", reason="no") == "$5 says: no"
-
-
-def test_a_field_may_hold_dollar_signs_and_braces() -> None:
     assert "it cost $claim {x}" in DEFAULT.render("decompose", answer="it cost $claim {x}")
 
 
@@ -201,32 +188,28 @@ def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path: Path) -> None
         assert name in str(refused.value)
 
 
-def test_a_template_that_is_not_utf_8_is_refused_by_name(tmp_path: Path) -> None:
-    (tmp_path / "retry.txt").write_bytes("für $reason".encode("latin-1"))
-    with pytest.raises(ConfigurationError, match=r"retry\.txt: cannot be read as UTF-8"):
-        PromptSet.load(folder=tmp_path)
-
-
-def test_a_folder_in_the_place_of_a_template_is_refused_by_name(tmp_path: Path) -> None:
-    (tmp_path / "retry.txt").mkdir()
-    with pytest.raises(ConfigurationError, match=r"retry\.txt: cannot be read"):
-        PromptSet.load(folder=tmp_path)
-
-
-def test_a_prompt_folder_that_is_missing_or_a_file_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.write_text("x", "utf-8")
-    for folder in (tmp_path / "missing", file):
-        with pytest.raises(ConfigurationError, match="is not a folder") as refused:
-            PromptSet.load(folder=folder)
-        assert str(folder) in str(refused.value)
-
-
-def test_a_folder_without_templates_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "notes.md").write_text("x", "utf-8")
-    with pytest.raises(ConfigurationError, match=r"holds no NAME\.txt template") as refused:
-        PromptSet.load(folder=str(tmp_path))
-    assert str(tmp_path) in str(refused.value)
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ({"retry.txt": "für $reason".encode("latin-1")}, r"retry\.txt: cannot be read as UTF-8"),
+        ({"retry.txt/x": b""}, r"retry\.txt: cannot be read"),
+        ({"notes.md": b"x"}, r"holds no NAME\.txt template"),
+        ({"": b"x"}, "is not a folder"),
+        ({}, "is not a folder"),
+    ],
+    ids=["not UTF-8", "a folder for a template", "no template", "a file", "nothing there"],
+)
+def test_a_folder_that_cannot_be_used_is_named(
+    tmp_path: Path, content: dict[str, bytes], problem: str
+) -> None:
+    folder = tmp_path / "own"
+    for name, data in content.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    with pytest.raises(ConfigurationError, match=problem) as refused:
+        PromptSet.load(folder=folder)
+    assert str(folder) in str(refused.value)
 
 
 # The hash

@@ -13,15 +13,12 @@ from typing import Any
 
 import httpx2
 import pytest
-from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from conflictscore import create_self_correcting_rag
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld
 from tests.middleware.service.serving import until
-from tests.talking import Shelf
-from tests.world import DISAGREEING, PAPER, World, scripted_model
+from tests.world import DISAGREEING
 
 ROOT = Path(__file__).parents[2]
 QUESTION = "When was the lamp lit?"
@@ -113,22 +110,3 @@ class Outer(TypedDict, total=False):
 @dataclass
 class Person:
     name: str
-
-
-@pytest.mark.parametrize(
-    ("schema", "context"), [(dict, {"user": "me"}), (Person, Person("me")), (None, None)]
-)
-async def test_the_graph_is_a_node_of_a_graph_with_a_context_of_its_own(
-    schema: Any, context: Any
-) -> None:
-    with OpenAIServer(World()) as server:
-        inner = create_self_correcting_rag(scripted_model(server), Shelf(), cache=False, **PAPER)
-        outer = StateGraph(Outer, context_schema=schema)
-        outer.add_node("loop", inner)
-        outer.add_edge(START, "loop")
-        outer.add_edge("loop", END)
-        graph = outer.compile()
-        awaited = await graph.ainvoke({"question": QUESTION}, context=context)
-        waited = graph.invoke({"question": QUESTION}, context=context)
-
-    assert {awaited["answer"], waited["answer"]} == {"It was lit in 1874."}

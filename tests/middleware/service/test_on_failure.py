@@ -40,65 +40,41 @@ class Nothing(BaseRetriever):
         return []
 
 
-@pytest.mark.parametrize("stream", [False, True])
+DOWN = Fault(500, should_retry=False)
+
+
 @pytest.mark.parametrize("policy", POLICIES)
-class TestPolicy:
-    """``on_failure``, for each thing that can fail."""
+@pytest.mark.parametrize(
+    ("broken", "kind", "note"),
+    [
+        ({}, "search", "no documents found"),
+        ({"label": DOWN}, "judge", "no claim could be checked against"),
+        ({"decompose": DOWN}, "judge", "could not be taken apart"),
+        ({"label": Fault(401, should_retry=False)}, "judge", "a setting of this service is wrong"),
+        ({"regenerate": DOWN}, "regeneration", "the sources disagree about 1 of 1"),
+    ],
+    ids=["nothing found", "judge down", "no claims", "judge's key refused", "no second answer"],
+)
+def test_on_failure_an_answer_is_passed_through_annotated_or_refused(
+    world: ChatWorld,
+    upstream: OpenAIServer,
+    broken: dict[str, Fault],
+    kind: str,
+    note: str,
+    policy: str,
+) -> None:
+    world.broken.update(broken)
+    retriever = None if broken else Nothing()
 
-    def test_the_search_finds_nothing(
-        self, upstream: OpenAIServer, policy: str, stream: bool
-    ) -> None:
-        with serving(upstream, retriever=Nothing(), settings={"on_failure": policy}) as served:
+    with serving(upstream, retriever=retriever, settings={"on_failure": policy}) as served:
+        for count, stream in ((1.0, False), (2.0, True)):
             outcome = outcome_of(served, stream=stream)
+            assert outcome.kinds == {kind: count}
+            check(outcome, policy, "It was lit in 1871.", note)
 
-        assert outcome.kinds == {"search": 1.0}
-        check(outcome, policy, "It was lit in 1871.", "no documents found")
-
-    def test_the_judge_is_down(
-        self, world: ChatWorld, upstream: OpenAIServer, policy: str, stream: bool
-    ) -> None:
-        world.broken["label"] = Fault(500, should_retry=False)
-
-        with serving(upstream, settings={"on_failure": policy}) as served:
-            outcome = outcome_of(served, stream=stream)
-
-        assert outcome.kinds == {"judge": 1.0}
-        check(outcome, policy, "It was lit in 1871.", "no claim could be checked against")
+    if broken.get("label") is DOWN:
         assert outcome.run["report"]["coverage"] == 0.0
         assert world.handed_on == []
-
-    def test_the_judge_cannot_take_the_answer_apart(
-        self, world: ChatWorld, upstream: OpenAIServer, policy: str, stream: bool
-    ) -> None:
-        world.broken["decompose"] = Fault(500, should_retry=False)
-
-        with serving(upstream, settings={"on_failure": policy}) as served:
-            outcome = outcome_of(served, stream=stream)
-
-        assert outcome.kinds == {"judge": 1.0}
-        check(outcome, policy, "It was lit in 1871.", "could not be taken apart")
-
-    def test_the_judges_key_is_refused(
-        self, world: ChatWorld, upstream: OpenAIServer, policy: str, stream: bool
-    ) -> None:
-        world.broken["label"] = Fault(401, should_retry=False)
-
-        with serving(upstream, settings={"on_failure": policy}) as served:
-            outcome = outcome_of(served, stream=stream)
-
-        assert outcome.kinds == {"judge": 1.0}
-        check(outcome, policy, "It was lit in 1871.", "a setting of this service is wrong")
-
-    def test_there_is_no_second_answer(
-        self, world: ChatWorld, upstream: OpenAIServer, policy: str, stream: bool
-    ) -> None:
-        world.broken["regenerate"] = Fault(500, should_retry=False)
-
-        with serving(upstream, settings={"on_failure": policy}) as served:
-            outcome = outcome_of(served, stream=stream)
-
-        assert outcome.kinds == {"regeneration": 1.0}
-        check(outcome, policy, "It was lit in 1871.", "the sources disagree about 1 of 1")
 
 
 class TestPolicyAfterAWait:
