@@ -49,7 +49,18 @@ from measurements.validation_sample import (
 )
 from training.pairs import LABELS
 
-__all__ = ["KeptJudge", "Stack", "constants", "figures", "gain", "main", "stacks_of"]
+__all__ = [
+    "KeptJudge",
+    "Stack",
+    "by_claim",
+    "constants",
+    "figures",
+    "gain",
+    "main",
+    "marked",
+    "stacks_of",
+    "told_constants",
+]
 
 _RESAMPLES = 2000
 _TIMED = 40
@@ -145,7 +156,7 @@ async def _labels(labeler: Labeler, pairs: Pairs, bar: CountBar, name: str) -> N
     return np.array([LABELS.index(label) for label in given])
 
 
-def _by_claim(pairs: Pairs, given: Numbers) -> Numbers:
+def by_claim(pairs: Pairs, given: Numbers) -> Numbers:
     """For each claim: pairs right, pairs, conflict by people, by the labels, and by both."""
     rows = []
     for claim in np.unique(pairs.claims):
@@ -155,22 +166,21 @@ def _by_claim(pairs: Pairs, given: Numbers) -> Numbers:
     return np.array(rows, float)
 
 
-def figures(by_claim: Numbers) -> Numbers:
+def figures(rows: Numbers) -> Numbers:
     """Label accuracy, conflict F1 and the share of claims right, of rows of claims.
 
     Args:
-        by_claim: Pairs right, pairs, conflict by people, by the labels, and by both; of shape
-            (..., claims, 5).
+        rows: As of :func:`by_claim`, of shape (..., claims, 5).
     """
-    right, every, people, said, both = np.moveaxis(by_claim.sum(axis=-2), -1, 0)
-    claims = by_claim.shape[-2]
+    right, every, people, said, both = np.moveaxis(rows.sum(axis=-2), -1, 0)
+    claims = rows.shape[-2]
     agreed = claims - people - said + 2 * both
     return np.stack([right / every, 2 * both / np.maximum(people + said, 1), agreed / claims], -1)
 
 
 def constants(pairs: Pairs) -> dict[str, Numbers]:
     """Conflict F1 and claims right of the constant answers."""
-    rows = _by_claim(pairs, pairs.gold)
+    rows = by_claim(pairs, pairs.gold)
     answers = {"always": rows[:, 1] > 0, "never": rows[:, 1] < 0, "two documents": rows[:, 1] > 1}
     found = {}
     for name, said in answers.items():
@@ -179,13 +189,24 @@ def constants(pairs: Pairs) -> dict[str, Numbers]:
     return found
 
 
+def told_constants(known: dict[str, Numbers]) -> str:
+    """Both figures of each constant answer, in words."""
+    return ", ".join(f"{name} {f1:.3f} and {right:.3f}" for name, (f1, right) in known.items())
+
+
+def marked(value: float, known: dict[str, Numbers], place: int) -> str:
+    """A figure, with the constant answers whose figure at this place is higher."""
+    beaten = ", ".join(name for name, figures_ in known.items() if figures_[place] > value)
+    return f"{value:.3f}" + (f" (below {beaten})" if beaten else "")
+
+
 def gain(pairs: Pairs, before: Numbers, after: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """Gain in each of the figures, with the bounds of its interval by claim.
 
     Returns:
         The gains, the lower and the upper bounds, each of shape (3,).
     """
-    one, other = _by_claim(pairs, before), _by_claim(pairs, after)
+    one, other = by_claim(pairs, before), by_claim(pairs, after)
     drawn = np.random.default_rng(0).integers(len(one), size=(_RESAMPLES, len(one)))
     differences = figures(other[drawn]) - figures(one[drawn])
     low, high = np.percentile(differences, [2.5, 97.5], axis=0)
@@ -266,21 +287,19 @@ def _measured(
 
 def _print(title: str, pairs: Pairs, stacks: Sequence[Stack]) -> None:
     known = constants(pairs)
-    told = ", ".join(f"{name} {f1:.3f} and {right:.3f}" for name, (f1, right) in known.items())
     columns = (
         *("stack", "label accuracy", "conflict F1", "claims right", "asked", "seconds"),
         *("gain in accuracy", "in F1", "in claims right"),
     )
     click.echo(
         f"\n{title}: {len(pairs.gold):,} pairs of {len({*pairs.claims}):,} claims; conflict F1 and"
-        f" claims right of {told}\n\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
+        f" claims right of {told_constants(known)}\n"
     )
+    click.echo(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for stack in stacks:
-        accuracy, *of_claims = figures(_by_claim(pairs, stack.given))
+        accuracy, *of_claims = figures(by_claim(pairs, stack.given))
         cells = [f"{accuracy:.3f}"]
-        for place, value in enumerate(of_claims):
-            beaten = [name for name, one in known.items() if one[place] > value]
-            cells.append(f"{value:.3f}" + (f" (below {', '.join(beaten)})" if beaten else ""))
+        cells += [marked(value, known, place) for place, value in enumerate(of_claims)]
         cells += [f"{100 * stack.asked:.0f} %", f"{stack.seconds:.0f}"]
         gains = zip(*gain(pairs, stacks[0].given, stack.given), strict=True)
         cells += [f"{value:+.3f} [{low:+.3f}, {high:+.3f}]" for value, low, high in gains]

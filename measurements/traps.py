@@ -2,7 +2,8 @@
 
 Claims are drawn by lot from the validation sets, and the halves are told apart by the claim, so a
 choice made on one can be reported on the other. Verdicts are kept in --cache, and the same command
-resumes. Where a doubted pair is UNLABELLED, accuracy is that of the pairs with a label.
+resumes. Where a doubted pair is UNLABELLED, accuracy is that of the pairs with a label. A conflict
+F1 below that of a constant answer is marked.
 """
 
 import asyncio
@@ -24,9 +25,9 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.progress import CountBar
 from conflictscore.records import Claim, EvidenceLabel
 from conflictscore.storage.cache import ContentCache
+from measurements.embedded_stack import by_claim, constants, figures, marked, told_constants
 from measurements.kept_scores import Numbers, Pairs
 from measurements.validation_sample import by_lot, places_of, validation_claims
-from training.decision import conflict_figures
 from training.pairs import LABELS
 
 __all__ = ["main"]
@@ -89,12 +90,13 @@ def _print_half(half: int, groups: Sequence[ClaimGroup], verdicts: _Verdicts) ->
     ):
         click.echo(f"{told} | {way} | {_figures(pairs, labelled, label)} |")
         told = "| | | "
+    click.echo(f"| | {told_constants(constants(pairs))} (conflict F1, claims right) | | | | | |")
 
 
 def _figures(pairs: Pairs, labelled: Numbers, label: Numbers) -> str:
-    f1, _ = conflict_figures(pairs.gold, label, [int(claim) for claim in pairs.claims])
+    _, f1, _ = figures(by_claim(pairs, label))
     right = (label == pairs.gold)[labelled].mean()
-    return f"{right:.3f} | {labelled.mean():.3f} | {f1:.3f}"
+    return f"{right:.3f} | {labelled.mean():.3f} | {marked(f1, constants(pairs), 0)}"
 
 
 if __name__ == "__main__":

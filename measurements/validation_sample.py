@@ -15,10 +15,9 @@ from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
-from training.evaluate import validation_groups
-from training.human import label_files, labelled_pairs
+from training.groups import validation_groups
+from training.human import data_files, label_files, labelled_pairs
 from training.pairs import Pair
-from training.passages import data_files
 from training.question_pairs import measured_pairs
 from training.questions import questions_in
 

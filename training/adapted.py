@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import ZipFile
 
 import click
 import numpy as np
@@ -19,20 +20,21 @@ from onnx import TensorProto
 from conflictscore.labelers.nli.adapted import (
     BLOCK,
     DATA_FILE,
+    FOLDER,
     LEARNED,
     MPNET,
     AdaptedModel,
     aligned,
+    float_tensors,
     summed,
 )
 from conflictscore.storage.fetching import fetch_with_bar, fetched
-from training.encoder_files import open_mpnet
 from training.export import write_config
 from training.graph import Writer, onnx_graph
 from training.unpacking import unpacked
 from training.weights import MPNET_FIRST_POSITION, Weights, from_mpnet, load
 
-__all__ = ["Narrow", "main", "narrowed", "write_adapted", "write_single"]
+__all__ = ["Narrow", "checkpoint", "main", "narrowed", "write_adapted", "write_single"]
 
 _OWN = ("q", "k", "v")
 _MOST = 127
@@ -154,11 +156,17 @@ def _in_checkpoint(name: str) -> list[str]:
     return [f"encoder.layer.{layer}.{part}.weight" for part in parts]
 
 
+def checkpoint(archive: Path) -> Weights:
+    """Tensors of the file of ``MPNET``, by their own names."""
+    with ZipFile(archive) as packed:
+        return float_tensors(np.frombuffer(packed.read(f"{FOLDER}/model.safetensors"), np.uint8))
+
+
 def write_adapted(trained: Weights, archive: Path, folder: Path, *, rank: int) -> float:
     """Write the folder.
 
     Args:
-        trained: Of MPNet, with its head, which reads the mean of all tokens.
+        trained: Of MPNet, with its head.
         archive: The file of ``MPNET``, whose checkpoint training started from.
         folder: Need not exist.
         rank: Columns of the narrow matrices.
@@ -168,7 +176,7 @@ def write_adapted(trained: Weights, archive: Path, folder: Path, *, rank: int) -
         out.
     """
     narrow, left_out = dict[str, Narrow](), 0.0
-    for name, before in from_mpnet(open_mpnet(archive).tensors).items():
+    for name, before in from_mpnet(checkpoint(archive)).items():
         if before.ndim == 1 or not name.startswith("layer."):
             continue
         # Weights are kept in half precision; what equals the checkpoint in it was not trained.
@@ -191,8 +199,8 @@ def write_single(model: AdaptedModel, archive: Path, folder: Path) -> None:
         archive: What was fetched of it.
         folder: Need not exist.
     """
-    weights, pooling = unpacked(model.folder / "model.onnx")
-    tensors = open_mpnet(archive).tensors
+    weights = unpacked(model.folder / "model.onnx")
+    tensors = checkpoint(archive)
     with np.load(model.shipped / LEARNED) as learned:
         for name, parts in json.loads(str(learned["order"])).items():
             whole = summed(name, [tensors[part] for part in parts], learned)
@@ -202,7 +210,7 @@ def write_single(model: AdaptedModel, archive: Path, folder: Path) -> None:
                 else {name: whole[MPNET_FIRST_POSITION if name == "positions" else 0 :]}
             )
     folder.mkdir(parents=True, exist_ok=True)
-    onnx.save(onnx_graph(weights, pooling=pooling), folder / "model.onnx")
+    onnx.save(onnx_graph(weights), folder / "model.onnx")
     write_config(weights, folder)
     (folder / "tokenizer.json").write_bytes((model.folder / "tokenizer.json").read_bytes())
 
@@ -215,7 +223,7 @@ def write_learned(trained: Weights, narrow: Mapping[str, Narrow], folder: Path) 
     """
     folder.mkdir(parents=True, exist_ok=True)
     writer = _Packed(trained)
-    model = onnx_graph(trained, pooling="mean", writer=writer)
+    model = onnx_graph(trained, writer)
     model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
     onnx.save(model, folder / "model.onnx")
     learned: dict[str, Any] = {

@@ -3,14 +3,17 @@
 import re
 from random import Random
 
-from training.edits.edit import MONTHS
 from training.pairs import claim_key
 
 __all__ = ["apart", "coarser", "restated", "states"]
 
-_DAY_FIRST = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th)? ({'|'.join(MONTHS)}),? (\d{{4}})")
-_MONTH_FIRST = re.compile(rf"({'|'.join(MONTHS)}) (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})")
-_MONTH_YEAR = re.compile(rf"({'|'.join(MONTHS)}),? (\d{{4}})")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
+    *("October", "November", "December"),
+)
+_DAY_FIRST = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th)? ({'|'.join(_MONTHS)}),? (\d{{4}})")
+_MONTH_FIRST = re.compile(rf"({'|'.join(_MONTHS)}) (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})")
+_MONTH_YEAR = re.compile(rf"({'|'.join(_MONTHS)}),? (\d{{4}})")
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
 _LONG = re.compile(r"(?<![\d.,])(?!(?:1[5-9]|20)\d\d\b)\d{4,9}(?![\d.,])")
 _UNITS = {

@@ -29,11 +29,11 @@ def unpack(model: str | None, out: Path) -> None:
 
     try:
         folder = resolve(model)
-        found, pooling = unpacked(folder / "model.onnx")
+        found = unpacked(folder / "model.onnx")
     except (ConflictScoreError, ValueError) as error:
         raise click.BadParameter(str(error), param_hint="--model") from error
     out.mkdir(parents=True, exist_ok=True)
-    weights.save(found, out / "start.npz", pooling=pooling)
+    weights.save(found, out / "start.npz")
     (out / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
 
 
@@ -58,14 +58,13 @@ def single(out: Path) -> None:
 @main.command()
 @click.argument("trained", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--share", "shares", multiple=True, type=float, help="Of each; default: the same.")
-def mean(trained: tuple[Path, ...], file: Path, shares: tuple[float, ...]) -> None:
+def mean(trained: tuple[Path, ...], file: Path) -> None:
     """Write the mean of TRAINED weights, of runs from the same start, as FILE."""
     try:
-        found = weights.mean([weights.load(path) for path in trained], shares or None)
+        found = weights.mean([weights.load(path) for path in trained])
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="TRAINED") from error
-    weights.save(found, file, pooling=weights.pooling_of(trained[0]))
+    weights.save(found, file)
 
 
 @main.command()
@@ -79,7 +78,7 @@ def bias(trained: Path, file: Path, supports: float, contradicts: float) -> None
     if "head.bias" not in found:
         raise click.BadParameter("these weights were not trained", param_hint="TRAINED")
     found["head.bias"] += np.array([supports, contradicts, 0.0], np.float32)
-    weights.save(found, file, pooling=weights.pooling_of(trained))
+    weights.save(found, file)
 
 
 if __name__ == "__main__":

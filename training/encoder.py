@@ -15,7 +15,6 @@ from torch.nn import functional
 
 from training.distances import buckets
 from training.low_rank import merged
-from training.plan import Pooling
 from training.weights import EPSILON, HEADS, Weights, layers_of
 
 __all__ = ["Parameters", "as_weights", "frozen_names", "logits", "parameters"]
@@ -60,7 +59,6 @@ def logits(
     sides: Tensor,
     mask: Tensor,
     *,
-    pooling: Pooling,
     dropout: float = 0.0,
     otherwise: Tensor | None = None,
 ) -> Tensor:
@@ -72,7 +70,6 @@ def logits(
         sides: 0 for the marks and tokens of the document, 1 for those of the claim; same shape; not
             read by a model without ``sides``.
         mask: Whether a token is one, rather than padding; same shape, boolean.
-        pooling: What the head reads: the first token, or the mean of all.
         dropout: The share of values that are left out; 0 to measure.
         otherwise: Which rows the ``other_head`` is asked about, boolean, of shape (batch,).
 
@@ -80,12 +77,8 @@ def logits(
         Shape (batch, 3).
     """
     x = _encoded(p, ids, sides, mask, dropout)
-    if pooling == "cls":
-        pooled = x[:, 0]
-    else:
-        kept = mask[:, :, None].to(x.dtype)
-        pooled = (x * kept).sum(1) / kept.sum(1)
-    pooled = functional.dropout(pooled, dropout)
+    kept = mask[:, :, None].to(x.dtype)
+    pooled = functional.dropout((x * kept).sum(1) / kept.sum(1), dropout)
     said = _linear(p, "head", pooled)
     if otherwise is None:
         return said

@@ -13,7 +13,7 @@ from training.human import lot
 from training.pairs import Pair
 from training.sentences import content_words, coverage, silent_runs
 
-__all__ = ["general_files", "general_measured", "general_pairs", "topical_pairs"]
+__all__ = ["general_files", "general_pairs", "topical_pairs"]
 
 _TAKEN = {
     "arc": 2500,
@@ -50,7 +50,6 @@ for what they have of long passages; :func:`topical_pairs` holds most of their c
 passages that decide nothing."""
 _NOT_LEARNED = {("semiauto_wiki", "CONTRADICTS")}
 """A label of a set that does not mean what it means here: there, sentences on different things."""
-_MEASURED, _MEASURED_PAIRS = "snli.dev", 600
 _MOST_WORDS = 400
 _TOPICAL = {
     "check_covid": 700,
@@ -85,13 +84,6 @@ def general_pairs(files: Sequence[Path]) -> Iterator[Pair]:
         name = path.name.removesuffix(".jsonl.gz")
         if name in _TAKEN:
             yield from _drawn(path, name, _TAKEN[name])
-
-
-def general_measured(files: Sequence[Path]) -> Iterator[Pair]:
-    """Pairs that tell whether general inference is forgotten: a part of SNLI's development set."""
-    for path in files:
-        if path.name == f"{_MEASURED}.jsonl.gz":
-            yield from _drawn(path, _MEASURED, _MEASURED_PAIRS)
 
 
 def topical_pairs(files: Sequence[Path]) -> Iterator[Pair]:

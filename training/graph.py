@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from training.distances import buckets
-from training.plan import Pooling
 from training.weights import EPSILON, HEADS, layers_of
 
 __all__ = ["RELATIVE", "Writer", "onnx_graph"]
@@ -60,14 +59,13 @@ class Writer:
 
 
 def onnx_graph(
-    weights: Mapping[str, NDArray[Any]], *, pooling: Pooling, writer: Writer | None = None
+    weights: Mapping[str, NDArray[Any]], writer: Writer | None = None
 ) -> onnx.ModelProto:
     """Write a model with inputs ``input_ids``, ``attention_mask`` and, of BERT, ``token_type_ids``.
 
     Args:
         weights: Trained, by the names of ``training.weights``; BERT's have ``sides``, MPNet's
             ``relative``.
-        pooling: What the head reads.
         writer: Of the same weights; by default one that makes every tensor part of the model.
 
     Returns:
@@ -111,7 +109,7 @@ def onnx_graph(
         inner = w.add("Gelu", [w.linear(f"{name}.inner", x)], f"{name}/gelu")
         output = w.add("Add", [w.linear(f"{name}.output", inner), x], f"{name}/sum")
         x = w.norm(f"{name}.output_norm", output)
-    said = w.linear("head", _pooled(w, x, mask, pooling))
+    said = w.linear("head", _pooled(w, x, mask))
     w.add("Identity", [said], "logits")
     names = ["input_ids", "attention_mask", *(["token_type_ids"] if "sides" in weights else [])]
     inputs = [
@@ -162,10 +160,9 @@ def _hidden(w: Writer, mask: str) -> str:
     return w.add("Mul", [away, w.constant("far", np.array(-1e9, np.float32))], "mask/hidden")
 
 
-def _pooled(w: Writer, x: str, mask: str, pooling: Pooling) -> str:
+def _pooled(w: Writer, x: str, mask: str) -> str:
+    """Mean of all tokens but padding."""
     middle = w.constant("axis/1", np.array([1], np.int64))
-    if pooling == "cls":
-        return w.add("Gather", [x, w.constant("first", np.array(0, np.int64))], "pooled", axis=1)
     last = w.add("Unsqueeze", [mask, w.constant("axis/-1", np.array([-1], np.int64))], "mask/last")
     kept = w.add("Mul", [x, last], "kept")
     total = w.add("ReduceSum", [kept, middle], "kept/sum", keepdims=0)

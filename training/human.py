@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.errors import InputError
 from training.pairs import Label, Pair, claim_key
-from training.passages import Passage
 
 __all__ = [
     "Labelled",
+    "data_files",
     "label_files",
     "labelled_pairs",
     "lot",
     "measures_wikicontradict",
     "read_labelled",
     "split_apart",
-    "unmeasured",
 ]
 
 _LABELS: dict[str, Label] = {
@@ -36,7 +36,8 @@ _HELD_OUT = 5
 _HALVED = "wikicontradict"
 """No part of it is for training; half of its questions are learned from all the same."""
 _ALIKE = 0.8
-_OPENING_WORDS = 6
+_QUESTIONS_ONLY = "truthfulqa"
+"""A benchmark's own questions: nothing of it is read."""
 
 
 class Labelled(NamedTuple):
@@ -51,6 +52,21 @@ class Labelled(NamedTuple):
     pair: Pair
     split: str
     group: str
+
+
+def data_files(folders: list[Path]) -> list[Path]:
+    """The files of JSON lines under folders, or files given as such, in a fixed order.
+
+    Raises:
+        InputError: There is none.
+    """
+    found: list[Path] = []
+    for folder in folders:
+        found += sorted(folder.rglob("*.jsonl")) if folder.is_dir() else [folder]
+    files = [path for path in found if _QUESTIONS_ONLY not in path.parent.name]
+    if not files:
+        raise InputError("--data: there is no .jsonl file in " + ", ".join(map(str, folders)))
+    return files
 
 
 def label_files(files: list[Path]) -> list[Path]:
@@ -114,25 +130,6 @@ def split_apart(training: Iterable[Pair], validation: list[Pair]) -> Iterator[Pa
         return any(len(words & o) >= _ALIKE * len(words | o) for o in near)
 
     return (pair for pair in training if not leaks(pair.claim))
-
-
-def unmeasured(passages: list[Passage], human: list[Pair], validation: list[Pair]) -> list[Passage]:
-    """Passages without those that are measured on alone, and without what holds one of them.
-
-    HealthVer's parts share their documents, so that a document may be both learned from and
-    measured on, with other claims; such a one stays.
-    """
-    learned = {claim_key(pair.document) for pair in human}
-    openings: dict[str, list[str]] = {}
-    for text in {claim_key(pair.document) for pair in validation} - learned:
-        openings.setdefault(" ".join(text.split()[:_OPENING_WORDS]), []).append(text)
-
-    def holds_one(text: str) -> bool:
-        words = text.split()
-        places = (" ".join(words[at : at + _OPENING_WORDS]) for at in range(len(words)))
-        return any(other in text for place in places for other in openings.get(place, ()))
-
-    return [passage for passage in passages if not holds_one(claim_key(passage.text))]
 
 
 def measures_wikicontradict(group: str) -> bool:

@@ -12,7 +12,6 @@ from training.encoder import Parameters, logits
 from training.figures import SetFigures, figures, verdicts
 from training.packed import Numbers, Packed
 from training.pairs import LABELS
-from training.plan import Pooling
 
 __all__ = ["Run", "loss_of", "measure", "on", "taught_loss"]
 
@@ -22,12 +21,11 @@ Run = Callable[[Batch, float], Tensor]
 """From a batch and a share of dropout to logits of shape (windows, 3)."""
 
 
-def on(p: Parameters, *, pooling: Pooling, device: str, otherwise: Sequence[int] = ()) -> Run:
+def on(p: Parameters, *, device: str, otherwise: Sequence[int] = ()) -> Run:
     """Run a model on a device; it multiplies in bfloat16 where the device is made for that.
 
     Args:
         p: The model.
-        pooling: What its head reads.
         device: Of torch.
         otherwise: Places of the sets that its ``other_head`` is asked about.
     """
@@ -41,7 +39,7 @@ def on(p: Parameters, *, pooling: Pooling, device: str, otherwise: Sequence[int]
         with torch.autocast(device, dtype=torch.bfloat16, enabled=short):
             rows = np.isin(batch.sources, otherwise)[batch.owner] if otherwise else None
             asked = None if rows is None else torch.from_numpy(rows).to(device)
-            said = logits(p, ids, sides, mask, pooling=pooling, dropout=dropout, otherwise=asked)
+            said = logits(p, ids, sides, mask, dropout=dropout, otherwise=asked)
         return said.float()
 
     return run
@@ -52,7 +50,7 @@ def _has_short_products() -> bool:
     return bool(getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)())
 
 
-def loss_of(said: Tensor, batch: Batch, *, smoothing: float, weights: Tensor | None) -> Tensor:
+def loss_of(said: Tensor, batch: Batch, *, smoothing: float) -> Tensor:
     """Cross-entropy of the windows that answer for their documents.
 
     People labelled documents, not windows. A document that takes a side has a window that does: the
@@ -64,7 +62,6 @@ def loss_of(said: Tensor, batch: Batch, *, smoothing: float, weights: Tensor | N
         said: Shape (windows, 3).
         batch: What was run.
         smoothing: The share of each target that is spread over all labels.
-        weights: Of each label, or None.
     """
     owner = torch.from_numpy(batch.owner).to(said.device)
     gold = torch.from_numpy(batch.labels).to(said.device)
@@ -72,7 +69,7 @@ def loss_of(said: Tensor, batch: Batch, *, smoothing: float, weights: Tensor | N
     silent = gold[owner] == _IRRELEVANT
     own = p.gather(1, gold[owner, None])[:, 0]
     answers = _strongest(torch.where(silent, p[:, :_IRRELEVANT].amax(dim=1), own), owner, len(gold))
-    loss = functional.cross_entropy(said[answers], gold, weight=weights, label_smoothing=smoothing)
+    loss = functional.cross_entropy(said[answers], gold, label_smoothing=smoothing)
     if len(owner) == len(gold):
         return loss
     other = _CONTRADICTS - gold[owner].clamp(max=_CONTRADICTS)

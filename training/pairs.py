@@ -25,7 +25,6 @@ OTHERWISE = frozenset(
         "newprotocols_wiki",
         "newprotocols_wiki.dev",
         "semiauto_wiki",
-        "snli.dev",
         "snli_18k",
         "wanli_15k",
     }

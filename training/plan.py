@@ -9,9 +9,8 @@ from training.batches import balanced, batched
 from training.packed import PARTS, Numbers, Packed
 from training.pairs import LABELS
 
-__all__ = ["Epoch", "Plan", "Pooling", "Settings", "Stage"]
+__all__ = ["Epoch", "Plan", "Settings", "Stage"]
 
-Pooling = Literal["cls", "mean"]
 Stage = Literal["questions", "taught"]
 
 
@@ -37,8 +36,6 @@ class Settings:
         decay: Weight decay.
         dropout: Share of values left out.
         smoothing: Label smoothing.
-        contradiction_weight: How much more a contradiction weighs than another label.
-        pooling: What the head reads.
         windows: Windows to learn from of a document, the closest to the claim; 0 for all.
         frozen: How many of the first layers stay as they are, and the embeddings with them; 0 for
             none of either.
@@ -47,7 +44,6 @@ class Settings:
         own_head: Whether sets that label otherwise (``training.pairs.OTHERWISE``) have a head of
             their own, which is left out of what is saved.
         validated: Pairs of a set, drawn by seed, that an epoch is measured on; 0 for all.
-        patience: Epochs without a better mean macro-F1 after which it ends.
         seed: Of all that is left to chance.
     """
 
@@ -66,14 +62,11 @@ class Settings:
     decay: float = 0.01
     dropout: float = 0.1
     smoothing: float = 0.05
-    contradiction_weight: float = 1.0
-    pooling: Pooling = "mean"
     windows: int = 0
     frozen: int = 0
     rank: int = 0
     own_head: bool = False
     validated: int = 0
-    patience: int = 3
     seed: int = 0
 
 

@@ -1,30 +1,14 @@
-"""From a passage to its sentences, and which of them can stand as a claim."""
+"""From a passage to its sentences, and which of them say little of a claim."""
 
 import re
 
-__all__ = ["content_words", "coverage", "is_claim", "sentences_of", "silent_runs"]
+__all__ = ["content_words", "coverage", "sentences_of", "silent_runs"]
 
 _ABBREVIATIONS = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|al|Fig|Figs|No|Inc|Ltd|Co|Corp|approx|ca|cf|e\.g|i\.e"
     r"|U\.S|U\.K|U\.N|Gen|Col|Lt|Rev|Sen|Rep|Gov|Mt|Vol|pp|ed|eds|[A-Z])\.$"
 )
 _END = re.compile(r"(?<=[.!?…])([\"'”’)\]]*)\s+(?=[\"'“‘(\[]?[A-Z0-9])|()\s*\n\s*")
-_FIRST = re.compile(
-    r"(?:he|she|they|his|her|hers|their|it|its|this|that|these|those|there|here|such|we|our|i|my"
-    r"|you|your|and|but|or|so|then|also|both|who|which|what|when|where|why|how|if|as|because"
-    r"|although|though|while|since|another|others?|one|two|three|below|above|click|see|read|note"
-    r"|objectives?|methods?|results?|conclusions?|background|purpose|aim|introduction|findings"
-    r"|however|instead|yet|nor|to|let|please|the (?:latter|former|same|study|authors?|two))\b",
-    re.IGNORECASE,
-)
-_VERB = re.compile(
-    r"\b(?:is|are|was|were|be|been|has|have|had|can|could|may|might|will|would|do|does|did|became"
-    r"|remains?|contains?|includes?|shows?|causes?|uses?|makes?|plays?|\w+ed|\w{3,}s)\b"
-)
-_UNREADABLE = re.compile(
-    r"[|•►»©®→{}\\_^]|https?:|&#?\w+;|www\.|\.\.\.|…|\[\[|``|''|:\s*$"
-    r"|[A-Z]{2,}(?: [A-Z]{2,}){2}|\s[.,;:]\s"
-)
 _TOKEN = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
 _STOP_WORDS = """
     a an the of in on at to for from by with and or but nor as is are was were be been being has
@@ -50,18 +34,6 @@ def sentences_of(text: str) -> list[str]:
         start = mark.end()
     parts.append(" ".join(text[start:].split()))
     return [part for part in parts if part]
-
-
-def is_claim(sentence: str) -> bool:
-    """Whether a sentence can be understood, and held to be true or false, without its passage."""
-    words = sentence.split()
-    if not 6 <= len(words) <= 42 or not sentence.endswith(".") or not sentence[0].isupper():
-        return False
-    if _FIRST.match(sentence) or _UNREADABLE.search(sentence) or not _VERB.search(sentence):
-        return False
-    letters = sum(char.isalpha() for char in sentence)
-    balanced = all(sentence.count(a) == sentence.count(b) for a, b in ("()", "[]", "“”"))
-    return letters > 0.7 * len(sentence.replace(" ", "")) and balanced
 
 
 def content_words(text: str) -> frozenset[str]:

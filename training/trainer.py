@@ -29,6 +29,8 @@ __all__ = ["Trainer"]
 _MOST_NORM = 1.0
 _DECAYED = 2
 """Weights of so many dimensions decay; biases and norms do not."""
+_FIXED = {"pooling": "mean", "contradiction_weight": 1.0}
+"""What earlier versions could be told to do otherwise."""
 
 
 class Trainer:
@@ -70,7 +72,6 @@ class Trainer:
         self._validation = measured(packed, settings.validated, settings.seed)
         self.epoch = self.step = 0
         self.best = 0.0
-        self._since_best = 0
         self._p = parameters(start, device=device, seed=settings.seed)
         for name in frozen_names(self._p, settings.frozen):
             self._p[name].requires_grad_(False)
@@ -137,19 +138,13 @@ class Trainer:
 
     def _loss(self, said: Tensor, batch: Batch, taught: Numbers | None) -> Tensor:
         chosen = self._settings
-        weights = torch.tensor([1.0, chosen.contradiction_weight, 1.0], device=self._device)
-        loss = loss_of(said, batch, smoothing=chosen.smoothing, weights=weights)
+        loss = loss_of(said, batch, smoothing=chosen.smoothing)
         if taught is None:
             return loss
         return torch.lerp(loss, taught_loss(said, taught), chosen.taught_share)
 
     def _model(self) -> Run:
-        return on(
-            self._p,
-            pooling=self._settings.pooling,
-            device=self._device,
-            otherwise=self._otherwise,
-        )
+        return on(self._p, device=self._device, otherwise=self._otherwise)
 
     def _learn(self, loss: Tensor, rate: float) -> None:
         for group in self._optimizer.param_groups:
@@ -172,17 +167,11 @@ class Trainer:
                 f"  macro-F1 {one.macro_f1:.3f}  {one.confusion}"
             )
         say(f"epoch {self.epoch + 1} of {len(self._plan)}, {stage}: mean macro-F1 {mean:.4f}")
-        self._since_best += 1
         if mean > self.best:
-            self.best, self._since_best = mean, 0
-            best = self._folder / "best.npz"
-            weights.save(as_weights(self._p), best, pooling=self._settings.pooling)
+            self.best = mean
+            weights.save(as_weights(self._p), self._folder / "best.npz")
         self.epoch, self.step = self.epoch + 1, 0
-        if self._since_best >= self._settings.patience:
-            say(f"no better for {self._since_best} epochs: it ends here")
-            self.epoch = len(self._plan)
-        elif not self.finished and self._plan.stage(self.epoch) != stage:
-            self._since_best = 0
+        if not self.finished and self._plan.stage(self.epoch) != stage:
             self._optimizer = _optimizer(self._p, self._settings)
         self._save()
 
@@ -200,7 +189,6 @@ class Trainer:
             "epoch": self.epoch,
             "step": self.step,
             "best": self.best,
-            "since_best": self._since_best,
             "parameters": {name: value.detach() for name, value in self._p.items()},
             "optimizer": self._optimizer.state_dict(),
             "chance": torch.get_rng_state(),
@@ -224,17 +212,16 @@ class Trainer:
         torch.set_rng_state(state["chance"])
         if self._device == "cuda" and "cuda_chance" in state:
             torch.cuda.set_rng_state_all(state["cuda_chance"])
-        self.epoch, self.step = state["epoch"], state["step"]
-        self.best, self._since_best = state["best"], state["since_best"]
+        self.epoch, self.step, self.best = state["epoch"], state["step"], state["best"]
 
     def _differences(self, state: dict[str, Any]) -> list[str]:
         """Settings in which a checkpoint's run differs from this one.
 
         Of the weights that is names and shapes alone: a run may go on from others' values.
         """
-        here = asdict(self._settings)
+        here = asdict(self._settings) | _FIXED
         # What an earlier version could not be told it did as it is done by default.
-        there = asdict(Settings()) | state["settings"]
+        there = asdict(Settings()) | _FIXED | state["settings"]
         found = sorted(name for name, value in here.items() if there[name] != value)
         # A checkpoint of an earlier version does not say what its pairs were.
         if state.get("pairs_sha256", self._pairs_sha256) != self._pairs_sha256:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 
 from training.distances import buckets
-from training.plan import Pooling
 from training.weights import MPNET_FIRST_POSITION, Weights
 
 __all__ = ["unpacked"]
@@ -27,8 +26,8 @@ _ZERO = 128
 _LINEAR = ("attention", "attended", "inner", "output", "head")
 
 
-def unpacked(path: Path) -> tuple[Weights, Pooling]:
-    """The weights of a model that training wrote, and what its head reads.
+def unpacked(path: Path) -> Weights:
+    """The weights of a model that training wrote.
 
     Those of ``training.export`` are the rounded ones: a matrix product differs from the exported
     model's by what that rounds of its inputs. Those of ``training.adapted`` are rounded too.
@@ -54,8 +53,7 @@ def unpacked(path: Path) -> tuple[Weights, Pooling]:
     known = {"sides", "relative"} & set(found)
     if not known or not {"words", "positions", "head.weight"} <= set(found):
         raise ValueError(f"{path} is no model that training.export or training.adapted wrote")
-    pooled = {node.name: node.op_type for node in model.graph.node}.get("pooled")
-    return found, "cls" if pooled == "Gather" else "mean"
+    return found
 
 
 def _from_blocks(stored: Mapping[str, NDArray[Any]]) -> Weights:

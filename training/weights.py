@@ -2,7 +2,7 @@
 
 A file of weights is an ``.npz`` of arrays by name, and needs numpy alone to be read. The names are
 those of :func:`from_mpnet`, and with ``sides`` in place of ``relative`` of a BERT; a file that was
-trained has ``head.weight`` and ``head.bias`` too, and says in ``pooling`` what its head reads.
+trained has ``head.weight`` and ``head.bias`` too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from training.plan import Pooling
 
 __all__ = [
     "EPSILON",
@@ -23,7 +21,6 @@ __all__ = [
     "layers_of",
     "load",
     "mean",
-    "pooling_of",
     "save",
 ]
 
@@ -36,7 +33,6 @@ HEADS = 12
 """Attention heads of every layer."""
 MPNET_FIRST_POSITION = 2
 """Where an MPNet checkpoint's positions begin: after the padding token's number, 1."""
-_POOLING = "pooling"
 
 
 def from_mpnet(tensors: Mapping[str, NDArray[Any]]) -> Weights:
@@ -85,55 +81,40 @@ def layers_of(weights: Mapping[str, Any]) -> int:
     return sum(name.endswith(".attention.weight") for name in weights)
 
 
-def mean(several: Sequence[Weights], shares: Sequence[float] | None = None) -> Weights:
+def mean(several: Sequence[Weights]) -> Weights:
     """The mean of weights that came of the same start; they agree in names and shapes.
 
-    Averaged so, several short runs come out better than each (Wortsman et al., ICML 2022), and a
-    run with its start keeps more of what the start knew (Wortsman et al., CVPR 2022).
+    Averaged so, several short runs come out better than each (Wortsman et al., ICML 2022).
 
     Args:
         several: The weights, at least one.
-        shares: What each counts for, above 0; by default all the same.
 
     Raises:
-        ValueError: They have other names or shapes, or there are not as many shares.
+        ValueError: They have other names or shapes.
     """
-    if shares is not None and (len(shares) != len(several) or min(shares) <= 0):
-        raise ValueError(f"give {len(several)} shares above 0, one for each file")
     first = {name: value.shape for name, value in several[0].items()}
     if any({name: value.shape for name, value in one.items()} != first for one in several):
         raise ValueError("these are weights of different encoders")
-    return {
-        name: np.average([one[name] for one in several], axis=0, weights=shares) for name in first
-    }
+    return {name: np.mean([one[name] for one in several], axis=0) for name in first}
 
 
-def save(
-    weights: Mapping[str, NDArray[Any]], path: Path, *, pooling: Pooling | None = None
-) -> None:
-    """Write weights in half precision; a file that is there is replaced in one step.
-
-    Args:
-        weights: By name.
-        path: The file.
-        pooling: What the head reads, of weights that were trained.
-    """
-    said = {} if pooling is None else {_POOLING: np.array(pooling)}
+def save(weights: Mapping[str, NDArray[Any]], path: Path) -> None:
+    """Write weights in half precision; a file that is there is replaced in one step."""
     part = path.with_name(f"{path.name}.part")
     with part.open("wb") as file:
         halves = {name: np.asarray(value, np.float16) for name, value in weights.items()}
-        np.savez(file, allow_pickle=False, **halves, **said)
+        np.savez(file, allow_pickle=False, **halves)
     part.replace(path)
 
 
 def load(path: Path) -> Weights:
-    """Read weights, in single precision."""
-    with np.load(path) as file:
-        names = [name for name in file.files if name != _POOLING]
-        return {name: file[name].astype(np.float32) for name in names}
+    """Read weights, in single precision.
 
-
-def pooling_of(path: Path) -> Pooling:
-    """Pooling of trained weights; the mean where the file does not say."""
+    Raises:
+        ValueError: Their head reads the first token, as in files that earlier versions could write.
+    """
     with np.load(path) as file:
-        return "cls" if _POOLING in file.files and str(file[_POOLING]) == "cls" else "mean"
+        pooling = str(file["pooling"]) if "pooling" in file.files else "mean"
+        if pooling != "mean":
+            raise ValueError(f"{path}: its head reads the first token: use commit 50cf32d")
+        return {name: file[name].astype(np.float32) for name in file.files if name != "pooling"}

@@ -125,7 +125,7 @@ def test_it_says_what_the_whole_model_says(
     archive.write_bytes(content)
     assert CliRunner().invoke(carry.main, single).exit_code == 0
     tokenizer = toy_tokenizer(tmp_path, "mpnet")
-    export(trained, tmp_path / "whole", tokenizer=tokenizer, pair_tokens=96, pooling="mean")
+    export(trained, tmp_path / "whole", tokenizer=tokenizer, pair_tokens=96)
     (tmp_path / "whole" / "float" / "model.onnx").replace(tmp_path / "whole" / "model.onnx")
     whole = NliModel(tmp_path / "whole")
     pairs = whole.tokenizer.pairs([DOCUMENT.text, "yes", "no fog " * 30], CLAIM.text)

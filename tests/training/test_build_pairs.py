@@ -8,12 +8,19 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.training.test_synthetic import BELL, LAMP
 from tests.training.toy import toy_tokenizer
 from training import build_pairs
 from training.packed import PARTS, load_packed
-from training.pairs import claim_key, read_rows
+from training.pairs import Pair, Row, claim_key, read_rows, write_rows
 
+LAMP = (
+    "The Vennick lighthouse was lit in 1871 by the keeper Anna Holt. Its tower is 40 metres high."
+    " The lamp of Vennick burned whale oil for twenty years."
+)
+BELL = (
+    "The Harrow lighthouse was built in 1902 beside the harbour. The Harrow bell weighs 300 pounds"
+    " and hangs above the door. Fog reduced the number of ships in the harbour during winter."
+)
 SECRET = "The Torvik beacon was painted green in 1955 by the harbour board of the town."
 REPLY = {
     "supported": "Anna Holt was the keeper who lit the Vennick lighthouse.",
@@ -61,7 +68,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def build(data: Path, out: Path, *more: str) -> str:
-    options = ["--data", str(data), "--out", str(out), "--rounds", "2", *more]
+    options = ["--data", str(data), "--out", str(out), *more]
     options += ["--tokenizer", str(toy_tokenizer(data))]
     found = CliRunner().invoke(build_pairs.main, options)
     assert found.exit_code == 0, found.output
@@ -82,10 +89,7 @@ def test_no_claim_and_no_passage_is_both_measured_on_and_learned_from(
         "the vennick lamp was lit in 1902",
     }
     assert claims["human"] == {"the vennick lamp was lit in 1871"}
-    assert not claims["validation"] & claims["synthetic"]
     assert not any("Torvik" in text for text in documents["human"])
-    assert not any("Benchmark" in text for text in documents["synthetic"])
-    assert not any("Torvik" in text for text in documents["synthetic"])
     asked = {text for text in documents["questions"] if "Torvik" in text}
     assert asked == {SECRET}, "RAMDocs' own document, with its own claims alone"
     packed = load_packed(tmp_path / "out" / "pairs.npz")
@@ -94,23 +98,16 @@ def test_no_claim_and_no_passage_is_both_measured_on_and_learned_from(
     assert packed.pair_tokens == 256
 
 
-def test_no_claim_made_of_a_passage_comes_near_one_that_is_measured_on(
+def test_made_pairs_are_taken_over_but_for_claims_near_one_that_is_measured_on(
     data: Path, tmp_path: Path
 ) -> None:
-    burned = "The lamp of Vennick burned whale oil for twenty years."
-
-    def made(out: Path) -> set[str]:
-        build(data, out)
-        rows = read_rows(out / "pairs.jsonl.gz")
-        return {pair.claim for part, pair in rows if part == "synthetic"}
-
-    assert burned in made(tmp_path / "before")
-    near = burned.replace("twenty", "thirty")
-    docs = [{"text": "Something else.", "label": "IRRELEVANT"}]
-    lines(data / "labels" / "oil_groups.jsonl", [{"split": "dev", "claim": near, "docs": docs}])
-    after = made(tmp_path / "after")
-    assert burned not in after
-    assert after, "other claims stay"
+    far = Pair("The lamp of Vennick burned whale oil.", LAMP, "SUPPORTS", "lamps", "sentence")
+    near = far._replace(claim="The Torvik beacon is green?")
+    rows = [Row("synthetic", far), Row("synthetic", near), Row("human", far)]
+    write_rows(tmp_path / "made.jsonl.gz", rows)
+    build(data, tmp_path / "out", "--made", str(tmp_path / "made.jsonl.gz"))
+    found = read_rows(tmp_path / "out" / "pairs.jsonl.gz")
+    assert [pair for part, pair in found if part == "synthetic"] == [far]
 
 
 def test_answers_are_held_against_the_documents_of_their_question(
@@ -123,12 +120,6 @@ def test_answers_are_held_against_the_documents_of_their_question(
         if part == "questions" and pair.kind != "silenced"
     }
     assert found == {(False, "SUPPORTS"), (False, "CONTRADICTS"), (True, "IRRELEVANT")}
-
-
-def test_nothing_is_learned_from_a_set_that_is_left_out(data: Path, tmp_path: Path) -> None:
-    build(data, tmp_path / "out", "--without", "ramdocs")
-    sources = {pair.source for _, pair in read_rows(tmp_path / "out" / "pairs.jsonl.gz")}
-    assert sources == {"lamps", "lamps_groups", "conflicts"}
 
 
 def test_the_same_data_and_seed_give_the_same_bytes(data: Path, tmp_path: Path) -> None:

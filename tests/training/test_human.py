@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from training.human import labelled_pairs, read_labelled, split_apart, unmeasured
+from training.human import labelled_pairs, read_labelled, split_apart
 from training.pairs import Pair
-from training.passages import Passage
 
 
 def pair(claim: str, document: str = "A document.") -> Pair:
@@ -86,19 +85,6 @@ def test_both_claims_of_a_wikicontradict_question_are_on_one_side(tmp_path: Path
     assert training
     questions = [{one.claim.split(", ")[1] for one in side} for side in (training, validation)]
     assert not questions[0] & questions[1]
-
-
-def test_a_passage_that_is_only_measured_on_is_not_learned_from() -> None:
-    shared, own = "The lamp of the old tower was lit.", "The bell of the old tower was rung."
-    passages = [
-        Passage(shared, "one"),
-        Passage(own, "two"),
-        Passage(f"Before. {own.lower()} After.", "three"),
-        Passage("Something else stands here for all to read.", "four"),
-    ]
-    human = [pair("A claim.", shared)]
-    validation = [pair("Another.", shared), pair("A third.", own)]
-    assert [one.source for one in unmeasured(passages, human, validation)] == ["one", "four"]
 
 
 WORDS = [

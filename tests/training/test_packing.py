@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -225,19 +226,12 @@ def test_figures_count_what_people_and_the_model_say() -> None:
 def test_the_mean_of_runs_is_taken_weight_by_weight(tmp_path: Path) -> None:
     paths = [tmp_path / f"{seed}.npz" for seed in range(2)]
     for seed, path in enumerate(paths):
-        weights.save(toy_weights(seed), path, pooling="cls")
+        weights.save(toy_weights(seed), path)
     said = CliRunner().invoke(carry.main, ["mean", *map(str, paths), str(tmp_path / "mean.npz")])
     assert said.exit_code == 0, said.output
     found = weights.load(tmp_path / "mean.npz")
     expected = (toy_weights(0)["words"] + toy_weights(1)["words"]) / 2
     assert np.allclose(found["words"], expected, atol=2e-3)
-    assert weights.pooling_of(tmp_path / "mean.npz") == "cls"
-    options = ["mean", *map(str, paths), str(tmp_path / "mean.npz"), "--share", "1"]
-    few = CliRunner().invoke(carry.main, options)
-    assert "give 2 shares above 0, one for each file" in few.output
-    assert CliRunner().invoke(carry.main, [*options, "--share", "3"]).exit_code == 0
-    expected = toy_weights(0)["words"] / 4 + toy_weights(1)["words"] * 3 / 4
-    assert np.allclose(weights.load(tmp_path / "mean.npz")["words"], expected, atol=2e-3)
     weights.save(toy_weights(family="mpnet"), paths[1])
     refused = CliRunner().invoke(carry.main, ["mean", *map(str, paths), str(tmp_path / "no.npz")])
     assert refused.exit_code == 2
@@ -247,19 +241,17 @@ def test_the_mean_of_runs_is_taken_weight_by_weight(tmp_path: Path) -> None:
 def test_a_trained_model_is_made_to_take_sides_more_readily(tmp_path: Path) -> None:
     trained, more = tmp_path / "trained.npz", tmp_path / "more.npz"
     head = {"head.weight": np.ones((3, 8)), "head.bias": np.zeros(3)}
-    weights.save(toy_weights() | head, trained, pooling="cls")
+    weights.save(toy_weights() | head, trained)
     options = ["bias", str(trained), str(more), "--supports", "0.5", "--contradicts", "0.25"]
     said = CliRunner().invoke(carry.main, options)
     assert said.exit_code == 0, said.output
     assert weights.load(more)["head.bias"].tolist() == [0.5, 0.25, 0]
-    assert weights.pooling_of(more) == "cls"
     weights.save(toy_weights(), trained)
     assert "were not trained" in CliRunner().invoke(carry.main, options).output
 
 
-def test_weights_say_what_their_head_reads(tmp_path: Path) -> None:
-    weights.save(toy_weights(), tmp_path / "start.npz")
-    weights.save(toy_weights(), tmp_path / "best.npz", pooling="cls")
-    assert weights.pooling_of(tmp_path / "start.npz") == "mean"
-    assert weights.pooling_of(tmp_path / "best.npz") == "cls"
-    assert set(weights.load(tmp_path / "best.npz")) == set(toy_weights())
+def test_weights_whose_head_reads_the_first_token_are_refused(tmp_path: Path) -> None:
+    stored: dict[str, Any] = toy_weights() | {"pooling": np.array("cls")}
+    np.savez(tmp_path / "best.npz", **stored)
+    with pytest.raises(ValueError, match="reads the first token"):
+        weights.load(tmp_path / "best.npz")

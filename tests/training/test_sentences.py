@@ -1,8 +1,6 @@
-"""Sentences are found in a text, and those that can stand as a claim among them."""
+"""Sentences are found in a text, and those that say little of a claim among them."""
 
-import pytest
-
-from training.sentences import coverage, is_claim, sentences_of, silent_runs
+from training.sentences import coverage, sentences_of, silent_runs
 
 
 def test_a_text_is_cut_at_sentence_ends_and_not_after_abbreviations() -> None:
@@ -21,34 +19,6 @@ def test_nothing_of_a_text_is_lost_but_white_space() -> None:
     text = "  One lamp.  Two\tlamps?  (Three lamps!)\n\n\nNo end"
     assert "".join(sentences_of(text)).replace(" ", "") == "".join(text.split())
     assert sentences_of("") == []
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "The lamp of the old tower was lit in 1871.",
-        "Vitamin C reduces the length of common colds.",
-    ],
-)
-def test_a_plain_statement_is_a_claim(sentence: str) -> None:
-    assert is_claim(sentence)
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "It was lit in 1871 by the old keeper.",  # nobody knows what
-        "We lit the lamp of the tower in 1871.",
-        "Was the lamp of the tower lit in 1871?",
-        "The lamp of the tower",
-        "Lamp lit.",
-        "Read more about the lamp at www.lamp.org today.",
-        "| 1871 | 1902 | 1911 | 1920 | 1933 | was lit.",
-        "METHODS AND PATIENTS The lamp was lit by the keeper.",
-    ],
-)
-def test_what_cannot_be_understood_alone_is_no_claim(sentence: str) -> None:
-    assert not is_claim(sentence)
 
 
 def test_coverage_is_the_share_of_a_claims_words_that_a_text_has() -> None:

@@ -148,7 +148,6 @@ def test_a_student_learns_what_the_teacher_says(folder: Path, tmp_path: Path) ->
     )
     run = on(
         parameters(load(folder / "teacher" / "best.npz"), device="cpu", seed=0),
-        pooling="mean",
         device="cpu",
     )
     taught = packed.of_part("taught")
@@ -169,7 +168,6 @@ def test_a_student_learns_what_the_teacher_says(folder: Path, tmp_path: Path) ->
         taught_share=1.0,
         taught_rate=1e-2,
         batch_tokens=600,
-        patience=99,
     )
     student = Trainer(contrary, toy_weights(), tmp_path / "student", settings, device="cpu")
     student.run(minutes=5, save_minutes=5, say=lambda text: None)
@@ -206,7 +204,7 @@ def test_asking_goes_on_where_it_was_stopped(
         assert int(file["done"]) == 3
 
     other = tmp_path / "other.npz"
-    save(toy_weights(1, head=True, family="mpnet"), other, pooling="mean")
+    save(toy_weights(1, head=True, family="mpnet"), other)
     assert "move it away" in asked(folder, again, "--teacher", str(other))
 
     seen.clear()

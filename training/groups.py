@@ -1,0 +1,85 @@
+"""Write the pairs that are measured on as groups: a file a set, a claim a line.
+
+``conflictscore bench conflict-detection`` measures a model on them, and ``training.calibrate``
+fits its scores. Beside people's sets there are answers to RAMDocs' questions.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import click
+
+from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
+from conflictscore.errors import ConflictScoreError
+from conflictscore.records import Label
+from training.human import data_files, label_files, labelled_pairs
+from training.pairs import Pair
+from training.question_pairs import measured_pairs
+from training.questions import questions_in
+
+__all__ = ["main", "measured_on", "validation_groups", "write_groups"]
+
+
+def measured_on(data: Sequence[Path]) -> list[Pair]:
+    """The validation pairs of a data folder: people's, then RAMDocs' answers.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    files = data_files(list(data))
+    _, validation = labelled_pairs(label_files(files))
+    return [*validation, *measured_pairs(list(questions_in(files)))]
+
+
+def validation_groups(pairs: Iterable[Pair]) -> list[ClaimGroup]:
+    """Validation pairs as one group a claim and set, in order."""
+    documents: dict[tuple[str, str], list[GroupDocument]] = {}
+    for pair in pairs:
+        document = GroupDocument(text=pair.document, title=pair.title, label=Label(pair.label))
+        documents.setdefault((pair.source, pair.claim), []).append(document)
+    groups = []
+    for number, ((source, claim), found) in enumerate(documents.items()):
+        labels = {document.label for document in found}
+        groups.append(
+            ClaimGroup(
+                set=source,
+                id=str(number),
+                claim=claim,
+                documents=tuple(found),
+                has_conflict={Label.SUPPORTS, Label.CONTRADICTS} <= labels,
+            )
+        )
+    return groups
+
+
+def write_groups(groups: Iterable[ClaimGroup], folder: Path) -> None:
+    """Write a file for each set, such as ``scifact_groups.jsonl``: a line for each group."""
+    lines: dict[str, list[str]] = {}
+    for group in groups:
+        docs = [document.model_dump(mode="json") for document in group.documents]
+        said = {
+            "id": group.id,
+            "claim": group.claim,
+            "docs": docs,
+            "has_conflict": group.has_conflict,
+        }
+        lines.setdefault(group.set, []).append(json.dumps(said, ensure_ascii=False) + "\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, found in lines.items():
+        (folder / f"{name}_groups.jsonl").write_text("".join(found), "utf-8")
+
+
+@click.command(help=__doc__)
+@click.option("--data", multiple=True, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
+def main(data: tuple[Path, ...], out: Path) -> None:
+    """Write the files."""
+    try:
+        write_groups(validation_groups(measured_on(data)), out)
+    except ConflictScoreError as error:
+        raise click.ClickException(str(error)) from error
+
+
+if __name__ == "__main__":
+    main()
