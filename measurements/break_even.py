@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 METHOD_NAMES = (
-    *("regenerated-rag", "guarded-rag", "typed-rag", "revised-rag", "revised-alone", "unguarded"),
+    *("regenerated-rag", "guarded-rag", "typed-rag", "revised-rag"),
     "madam-rag",
 )
 _ROW = "{:<14}{:>9}{:>6}{:>11}{:>8}{:>8}{:>9}{:>20}"

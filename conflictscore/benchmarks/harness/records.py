@@ -93,7 +93,7 @@ class StepRecord(Record):
       could be had) and ``cited``, numbers of documents
     - no-documents, first-document, second-document, swapped-order, asked-conflict,
       agreeing-pair, asked-agreeing, balanced, super-balanced: ``answer``, ``notes``
-    - revised-rag, revised-alone, unguarded: ``answer``, ``notes``, and ``changes``
+    - revised-rag: ``answer``, ``notes``, and ``changes``
     - madam-rag: ``answer``, ``notes``, and ``rounds``, 1 to 3
     - meaning: ``same``, and where it is false the ``claim`` that the other answer does not support,
       with its ``label``

@@ -1,8 +1,7 @@
 """The methods around the loop: its own three, its controls, and other ways to look again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from conflictscore.benchmarks.harness.conflict_types import CLASSIFYING, typed_fields
@@ -16,7 +15,6 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import Reconsideration
 from conflictscore.records import (
     ClaimEvidence,
-    Disputed,
     Document,
     EvidenceLabel,
     Ground,
@@ -184,10 +182,7 @@ TYPED_RAG = BenchmarkMethod(
 )
 
 
-_DISPUTED: tuple[Disputed, ...] = ("conflict", "refuted")
-
-
-def _revising(disputed: tuple[Disputed, ...], guard: bool, asker: Asker) -> SelfCorrectionGraph:
+def _revising(asker: Asker) -> SelfCorrectionGraph:
     context = asker.context
     return build_self_correction_graph(
         replace(
@@ -196,48 +191,36 @@ def _revising(disputed: tuple[Disputed, ...], guard: bool, asker: Asker) -> Self
             settings=context.settings.replace(
                 max_rounds=max(1, context.settings.max_rounds),
                 regeneration="revise",
-                disputed=disputed,
+                disputed=("conflict", "refuted"),
                 unsettled="hedge",
-                guard=guard,
+                guard=True,
             ),
         )
     )
 
 
-async def _revise(
-    graph: Callable[[Asker], SelfCorrectionGraph], asker: Asker, asked: Asked
-) -> dict[str, Any]:
+async def _revise(asker: Asker, asked: Asked) -> dict[str, Any]:
     given = graph_input(asked.question, asked.documents)
     first = asked.answered.answer.text
-    state = await asker.run(graph, {**given, "draft_answer": first})
+    state = await asker.run(_revising, {**given, "draft_answer": first})
     return {"answer": state["draft"], "notes": state["notes"], "changes": state["changes"]}
-
-
-def _revised(
-    name: str, *, guard: bool = True, disputed: tuple[Disputed, ...] = _DISPUTED
-) -> BenchmarkMethod:
-    return BenchmarkMethod(
-        name=name,
-        ask=partial(_revise, partial(_revising, disputed, guard)),
-        answer=_its_own,
-        forms=("free-form",),
-        templates=(
-            *("decompose_places", "decompose_passage", "decompose_short"),
-            *("ask_document", "claim_question", "put_in", "put_in_correction", "weigh"),
-            *(f"ground_{ground}" for ground in Ground),
-            *("evidence_source", "evidence_source_reason"),
-        ),
-        looks_again=True,
-        own_loop=True,
-    )
 
 
 def _its_own(method: BenchmarkMethod, recorded: "Recorded") -> MethodResult | None:
     return recorded.answer_of(method.step)
 
 
-REVISED_RAG = _revised("revised-rag")
-
-REVISED_ALONE = _revised("revised-alone", disputed=(*_DISPUTED, "contradicted"))
-
-UNGUARDED = _revised("unguarded", guard=False)
+REVISED_RAG = BenchmarkMethod(
+    name="revised-rag",
+    ask=_revise,
+    answer=_its_own,
+    forms=("free-form",),
+    templates=(
+        *("decompose_places", "decompose_passage", "decompose_short"),
+        *("ask_document", "claim_question", "put_in", "put_in_correction", "weigh"),
+        *(f"ground_{ground}" for ground in Ground),
+        *("evidence_source", "evidence_source_reason"),
+    ),
+    looks_again=True,
+    own_loop=True,
+)

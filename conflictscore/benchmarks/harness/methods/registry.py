@@ -130,13 +130,6 @@ METHODS: dict[str, MethodEntry] = {
         "rag, revised in place where documents dispute it, behind a guard (ours)",
         ".loop:REVISED_RAG",
     ),
-    "revised-alone": MethodEntry(
-        "revised-rag, also where one document alone speaks to a claim, against it (ours)",
-        ".loop:REVISED_ALONE",
-    ),
-    "unguarded": MethodEntry(
-        "revised-rag without its guard: every revision stands", ".loop:UNGUARDED"
-    ),
     "madam-rag": MethodEntry(
         "a debate of readers, one a document, that one more sums up (MADAM-RAG)",
         ".debate:MADAM_RAG",
@@ -162,7 +155,7 @@ for _point in entry_points(group="conflictscore.methods"):
 COMMON_METHODS = tuple(name for name, entry in METHODS.items() if entry.common)
 """The methods that every benchmark can be run with."""
 
-OPEN_METHODS = ("revised-rag", "revised-alone", "unguarded", "madam-rag")
+OPEN_METHODS = ("revised-rag", "madam-rag")
 """Methods of questions in free form whose documents disagree."""
 
 
