@@ -10,10 +10,8 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from conflictscore import create_conflict_scorer, create_self_correcting_rag
-from conflictscore.errors import ConflictScoreError, InputError
-from conflictscore.graph.binding import running_with
-from conflictscore.graph.create import run_context
-from conflictscore.nodes.state import RagInput, RunContext
+from conflictscore.errors import ConflictScoreError
+from conflictscore.nodes.state import RagInput
 from conflictscore.records import Document
 from conflictscore.retrieval.corpus import CorpusRetriever
 from tests.fakes.openai_server import Fault, OpenAIServer
@@ -69,15 +67,6 @@ def test_a_reprint_with_another_year_is_evidence_of_its_own(model: ChatOpenAI) -
     assert state["flipped"]
 
 
-def test_an_existing_answer_is_scored_in_the_same_way(model: ChatOpenAI) -> None:
-    start: Any = {"answer": "It was lit in 1871.", "documents": QUESTION["documents"]}
-    vote = create_conflict_scorer(model, cache=False).invoke(start)
-    once = create_conflict_scorer(model, cache=False, duplicates="once").invoke(start)
-
-    assert (vote["report"]["cs_r"], once["report"]["cs_r"]) == (1 / 4, 1 / 2)
-    assert [d["duplicate_of"] for d in vote["documents"]] == [None, 1, 1, None]
-
-
 def test_retrieved_reprints_are_marked_too(model: ChatOpenAI) -> None:
     corpus = CorpusRetriever.from_documents(
         [Document(number=n, text=text, url=f"{n}.txt") for n, text in enumerate(TEXTS, start=1)]
@@ -128,40 +117,11 @@ def test_a_domain_that_says_both_is_heard_on_both_sides(model: ChatOpenAI) -> No
     assert (report["cs_c"], report["cs_r"], report["independent_documents"]) == (1.0, 1 / 2, 1)
 
 
-def test_marks_that_the_caller_brings_are_replaced(model: ChatOpenAI) -> None:
-    marked: RagInput = {
-        "question": "When?",
-        "documents": [
-            {"text": LOG, "duplicate_of": 7},
-            {"text": RELEASE, "duplicate_of": "no number"},
-        ],
-    }
-    state = create_self_correcting_rag(model, cache=False, **PAPER).invoke(marked)
-
-    assert [d["duplicate_of"] for d in state["documents"]] == [None, None]
-
-
 def test_the_attempts_say_what_was_counted(model: ChatOpenAI) -> None:
     report = answered(model, duplicates="once")["attempts"][0]["report"]
 
     assert report["duplicates"] == {"2": 1, "3": 1}
     assert report["duplicates_vote"] is False
-
-
-def test_they_vote_in_a_context_that_says_nothing_of_them(model: ChatOpenAI) -> None:
-    graph = create_conflict_scorer(model, cache=False, duplicates="once")
-    opened = run_context(model, cache=False, **PAPER)
-    own = RunContext(opened.generator, opened.decomposer, opened.labeler)
-    start: Any = {"answer": "It was lit in 1871.", "documents": QUESTION["documents"]}
-
-    with running_with(graph, own):
-        assert graph.invoke(start)["report"]["cs_r"] == 1 / 4
-
-
-def test_another_setting_is_refused(model: ChatOpenAI) -> None:
-    for create in (create_self_correcting_rag, create_conflict_scorer):
-        with pytest.raises(InputError, match="duplicates is 'twice'; give one of vote, once"):
-            create(model, cache=False, duplicates="twice")  # type: ignore[arg-type]
 
 
 async def test_a_checkpoint_from_before_documents_were_marked_goes_on(tmp_path: Path) -> None:

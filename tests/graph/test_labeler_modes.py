@@ -43,15 +43,6 @@ def test_a_batch_finds_what_single_calls_find_in_fewer_calls(
     assert together.asked == {"decompose": 1, "batch": calls}
 
 
-def test_the_claims_that_documents_say_most_of_are_judged_and_the_others_left_out_visibly() -> None:
-    world = World(decomposition=CLAIMS)
-    report = scored("json", world, max_claims=3)
-    assert world.asked == {"decompose": 1, "label": 9}
-    assert [claim["unlabelled"] for claim in report["claims"]] == [[], [], [], [1, 2, 3]]
-    assert "left out" in report["claims"][3]["labels"][0]["error"]
-    assert report["coverage"] == 0.75
-
-
 @pytest.mark.parametrize("labeler", ["per-document", "matrix"])
 def test_an_answer_is_corrected_whatever_judges_it(labeler: LabelerName) -> None:
     world = World()

@@ -84,20 +84,6 @@ def test_a_run_is_a_tree_of_spans_with_its_scores(
     assert scores == {"CS-C": final["cs_c"], "CS-R": final["cs_r"], "coverage": 1.0}
 
 
-def test_scores_with_weights_are_told_beside_those_without(
-    exported: InMemorySpanExporter, provider: TracerProvider
-) -> None:
-    state = answer([OpenTelemetryCallback(provider)], trust={"domains": {"gazette.test": 0.5}})
-
-    [root] = by_name(exported)["self_correcting_rag"]
-    told = [dict(event.attributes or {}) for event in root.events]
-    scores = {one["gen_ai.evaluation.name"]: one["gen_ai.evaluation.score.value"] for one in told}
-    weighted = state["final_report"]["weighted"]
-    assert scores["weighted CS-C"] == weighted["cs_c"] == 0.5
-    assert scores["weighted CS-R"] == weighted["cs_r"] == pytest.approx(1 / 3)
-    assert scores["CS-R"] == 0.5
-
-
 def test_a_model_call_says_what_it_was_for_and_what_it_took(
     exported: InMemorySpanExporter, provider: TracerProvider
 ) -> None:

@@ -32,7 +32,6 @@ from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.world import DISAGREEING, PAPER, World, applied, scripted_model, sides
 
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
-AGREEING = [{"text": "The lamp was lit in 1871."}, {"text": "They lit the lamp in 1871, at dusk."}]
 OPTIONS = ["It was 1871.", "It was 1874."]
 
 

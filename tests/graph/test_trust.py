@@ -27,7 +27,6 @@ DOCUMENTS = [LOG, ALMANAC, GAZETTE, DEEDS]
 """Two against one about the lamp, and one about the tower."""
 GAZETTE_KNOWS = {"domains": {"gazette.test": 3}}
 LAMP, NEW_LAMP = "The lamp was lit in 1871.", "The lamp was lit in 1874."
-TOWER = "The tower was built in 1850."
 QUESTION = "When was the lamp lit?"
 
 
@@ -81,25 +80,6 @@ def test_the_scores_with_weights_stand_beside_those_without(model: ChatOpenAI) -
     assert (told["cs_c"], told["cs_r"]) == pytest.approx((1 / 3, 2 / 5))
     assert weighed["report"] == plain["report"]
     assert weighed["attempts"][0]["report"]["weighted"] == told
-
-
-def test_what_nobody_trusts_is_no_reason_to_look_again(
-    model: ChatOpenAI, world: RevisingWorld
-) -> None:
-    state = run(model, trust={"domains": {"log.test": 0, "almanac.test": 0}})
-
-    assert state["reason"] == "no claim is disputed"
-    assert world.asked["ask_document"] == 0
-
-
-def test_the_most_at_stake_by_weight_comes_first(model: ChatOpenAI, world: RevisingWorld) -> None:
-    world.answer = f"{LAMP} {TOWER}"
-    policy = ["conflict", "contradicted"]
-    assert run(model, disputed=policy)["report"]["disputed"] == [1, 2]
-
-    trusted = run(model, disputed=policy, trust={"domains": {"deeds.test": 9}})
-
-    assert trusted["report"]["disputed"] == [2, 1]
 
 
 def test_evidence_is_shown_by_trust_and_what_has_none_is_not(

@@ -7,13 +7,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from typing_extensions import TypedDict
 
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld
@@ -100,13 +98,3 @@ def test_langgraph_dev_runs_the_shipped_graph_and_an_agent_without_allow_blockin
     assert "question" in schemas.json()["input_schema"]["properties"]
     assert (loop["checked"], agent["conflict"]["checked"]) == ("fully", "fully")
     assert agent["messages"][-1]["content"]
-
-
-class Outer(TypedDict, total=False):
-    question: str
-    answer: str
-
-
-@dataclass
-class Person:
-    name: str

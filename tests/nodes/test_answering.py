@@ -141,6 +141,3 @@ async def test_a_budget_that_ends_with_a_reason_ends_the_run_unless_passages_wer
 
 
 # The question
-
-
-TALK = [{"role": "user", "content": "Tell me of it."}, {"role": "assistant", "content": "A lamp."}]

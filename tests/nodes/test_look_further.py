@@ -70,9 +70,6 @@ async def looked(
     return await look_further(state, running(context, events)), events, model
 
 
-BOTH = "FOR: lamp diary\nAGAINST: lamp almanac"
-
-
 async def test_one_page_is_one_witness_whatever_part_of_it_is_found() -> None:
     update, _, _ = await looked(
         {

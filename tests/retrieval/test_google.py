@@ -18,12 +18,9 @@ from conflictscore.retrieval.google import GoogleRetriever
 from tests.fakes.google_search import (
     ACCESS_DENIED,
     DAILY_QUOTA,
-    INVALID_KEY,
-    NOT_JSON,
     SERVER_ERROR,
     GoogleSearchServer,
     google_error,
-    rate_limit,
     result,
 )
 from tests.fakes.search_server import DISCONNECT, Reply
@@ -211,16 +208,6 @@ def test_a_request_that_google_cannot_use_names_the_engine_id() -> None:
         pytest.raises(InputError, match=r"invalid argument.*GOOGLE_CSE_ID"),
     ):
         searching(server).invoke("sky")
-
-
-FAULTS = {
-    "invalid key": INVALID_KEY,
-    "no access": ACCESS_DENIED,
-    "rate limit": rate_limit(),
-    "daily quota": DAILY_QUOTA,
-    "server error": SERVER_ERROR,
-    "not JSON": NOT_JSON,
-}
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,6 @@ def those(holds: Callable[[Case], object]) -> pytest.MarkDecorator:
 
 every_web_search = those(lambda case: True)
 where_statuses_are_told = those(lambda case: case.has_statuses)
-where_the_reply_is_read_here = those(lambda case: case.speaks_json)
 # One code reads the replies of all searches but those of Google's own client: two show it.
 by_each_reader_of_statuses = those(lambda case: case.search.provider in ("google", "serper"))
 by_the_reader_that_they_share = those(lambda case: case.search.provider in ("serper", "tavily"))

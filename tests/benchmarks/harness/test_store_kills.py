@@ -2,27 +2,18 @@
 
 import multiprocessing
 import os
-import random
 import signal
 import sys
-import time
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conflictscore.benchmarks.harness.manifest import Manifest
-from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.store import RunStore
 from tests.benchmarks.harness.run_folders import QUESTIONS, contents, manifest, opened, record
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="SIGKILL is needed")
-
-_KILLS = 8
-_MANY = tuple(Question(id=f"q{number}", question="Where?") for number in range(100))
-_TEXT = "x" * 500_000
-"""Long enough that a line is written in many pages, and a kill falls between them."""
 
 
 @pytest.fixture(scope="module")
@@ -30,53 +21,6 @@ def spawning() -> Any:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
     return context
-
-
-def _append(folder: Path, sender: Connection) -> None:
-    with RunStore.open(folder, manifest(), _MANY) as store:
-        sender.send(len(store.notes))
-        begun = {name for name, _, _ in store.done}
-        for question in _MANY:
-            if question.id not in begun:
-                store.append(record(question.id, text=_TEXT))
-                sender.send(question.id)
-
-
-def test_kills_while_records_are_added_lose_none_and_add_none_twice(
-    tmp_path: Path, spawning: Any
-) -> None:
-    rng = random.Random(7)
-    added: list[str] = []
-    for _ in range(_KILLS):
-        receiver, sender = spawning.Pipe(duplex=False)
-        process = spawning.Process(target=_append, args=(tmp_path, sender), daemon=True)
-        process.start()
-        sender.close()
-        receiver.recv()
-        added += [receiver.recv() for _ in range(rng.randint(0, 2))]
-        time.sleep(rng.uniform(0, 0.004))  # any instant of encoding and writing
-        process.kill()
-        process.join(60)
-        assert process.exitcode == -signal.SIGKILL
-        try:
-            while True:
-                added.append(receiver.recv())
-        except EOFError:
-            pass
-        found = [line.question for line in RunStore.read(tmp_path).records()]
-        # a record may be there whose writer died before it could say so
-        assert found[: len(added)] == added
-        assert len(found) - len(added) <= 1
-        added = found
-
-    with RunStore.open(tmp_path, manifest(), _MANY) as store:
-        assert (
-            [line.question for line in store.records()]
-            == added
-            == [question.id for question in _MANY[: len(added)]]
-        )
-        assert all(line.value == {"text": _TEXT} for line in store.records())
-    assert added, "every kill came before the first record"
 
 
 def _begin_and_die(folder: Path, steps: int) -> None:

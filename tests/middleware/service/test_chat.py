@@ -22,9 +22,6 @@ from tests.middleware.service.serving import (
 )
 from tests.world import DISAGREEING, sides
 
-WHY = "Say why the answer changed"
-
-
 TOOL: Any = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}
 
 

@@ -227,17 +227,6 @@ def test_k_goes_to_a_retriever_that_takes_it_and_cuts_what_another_one_finds() -
         PageReadingRetriever(retriever=found).invoke("?", k=0)
 
 
-async def test_awaited_it_does_the_same(web: WebServer) -> None:
-    with collecting() as notes:
-        found = await reading(result(web.url()), result(web.url("/gone"))).ainvoke("?", k=2)
-    plain = Plain(documents=[Document(page_content=f"{n}") for n in range(20)])
-    assert len(await reading(retriever=plain).ainvoke("?", k=3)) == 3
-    assert [document.metadata["text_from"] for document in found] == ["page", "snippet"]
-    assert notes == [
-        "1 of 2 pages could not be read, so their snippets were used (1: answered with status 404)"
-    ]
-
-
 async def test_it_can_be_invoked_synchronously_inside_a_running_loop(web: WebServer) -> None:
     with collecting() as notes:
         found = reading(result(web.url()), result(web.url("/gone"))).invoke("?")
