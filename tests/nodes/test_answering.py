@@ -138,6 +138,3 @@ async def test_a_budget_that_ends_with_a_reason_ends_the_run_unless_passages_wer
     in_place = setting(generator=Says(SPENT), prompts=PROMPTS, regeneration="revise")
     update = await justify(changed_state(CHANGED), running(in_place))
     assert update["notes"][-1] == f"the change has no justification: {SPENT}"
-
-
-# The question
