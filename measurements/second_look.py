@@ -1,11 +1,13 @@
-"""Corrections and harms of the second look, on first answers drawn by lot.
+"""Corrections and harms of the second look.
 
-The first answer is what one document says, drawn by lot, so that it is as often wrong as the
-documents are: in a sentence of ours, or, where a model reads, in its own words. The loop then runs
-as for a user, with ``draft_answer``. right: first answers that
-give a right answer and no wrong one; corrected: wrong ones that became right; harmed: right ones
-that became wrong; hedged: those that name both, of wrong and of right first answers; named: answers
-that give the right one, alone or beside a wrong one that is told as disputed.
+--first lot: the first answer is what one document says, drawn by lot, so that it is as often wrong
+as the documents are: in a sentence of ours, or, where a model reads, in its own words. --first
+natural: the model answers with all documents in view; a scripted one says what most of them say.
+The loop then runs as for a user. right: first answers that give the right answer and no wrong one;
+corrected: wrong ones that became right; harmed: right ones that do not give the right one any more;
+hedged: those that name both, of wrong and of right first answers; named: answers that give the
+right one, alone or beside a wrong one. Where people found both answers right and at odds (all of
+WikiContradict, ties of NatConfQA) only an answer that gives both is right, as its authors judge it.
 
 Sets: ramdocs, natconfqa and wikicontradict, which people labelled; minority: twenty made cases of
 the lighthouse's kind (``minority_cases``); conflicts: the questions of CONFLICTS on outdated facts
@@ -21,6 +23,7 @@ import asyncio
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple
 
 import click
@@ -55,7 +58,7 @@ __all__ = ["Looked", "first_by_lot", "main", "minority", "second_looks"]
 
 _COLUMNS = (
     *("n", "right", "disputed", "corrected", "harmed", "p", "hedged", "of wrong", "of right"),
-    *("named", "calls", "tokens"),
+    *("named", "calls", "tokens", "seconds"),
 )
 
 
@@ -66,10 +69,11 @@ class Looked(NamedTuple):
         before: Whether the first answer was right.
         after: Whether the answer that stands is right.
         named: Whether it gives the right answer.
-        told_wrong: Whether it gives a wrong answer, or two that are at odds.
+        told_wrong: Whether it gives a wrong answer.
         disputed: Whether the loop found a dispute.
         decided: By what it was decided, or ``hedge``, ``keep``; empty without a second look.
         usage: Calls and tokens.
+        seconds: How long it took; little where replies were kept.
         text: The question, both answers, and why.
     """
 
@@ -80,6 +84,7 @@ class Looked(NamedTuple):
     disputed: bool
     decided: str
     usage: Usage
+    seconds: float
     text: str
 
 
@@ -196,6 +201,9 @@ def scripted_readers(asking: Sequence[LabelledQuestion]) -> ScriptedModel:
             return f"Claims:\n- {answer}"
         if name == "weigh":
             return _weighed(asked, fields)
+        if name == "free_form_rag":
+            told = [str(d["metadata"]["gives"]) for d in asked.question.documents]
+            return stated(asked, max(filter(None, told), key=told.count))
         return "The documents say so."
 
     return ScriptedModel(prompts=prompts, reply=reply)
@@ -222,17 +230,17 @@ def second_looks(
     *,
     model: str | None,
     labeler: Any,
-    seed: int,
+    seed: int | None,
     cache: ContentCache | None = None,
     **settings: Any,
 ) -> Iterator[Looked]:
-    """Run the loop on first answers drawn by lot.
+    """Run the loop on first answers.
 
     Args:
         labelled: The questions.
         model: What reads, takes apart and weighs; None for the scripted one.
         labeler: What labels.
-        seed: Of the draw.
+        seed: Of first answers drawn by lot; None where the model gives its own.
         cache: Where replies and labels are kept.
         **settings: Of the loop.
     """
@@ -249,27 +257,33 @@ def second_looks(
     )
     for asked in labelled:
         asking.append(asked)
-        question, first = asked.question, first_by_lot(asked, seed, reader)
-        state = graph.invoke(
-            {
-                "question": question.question,
-                "documents": list(question.documents),
-                "draft_answer": first,
-            }
-        )
+        question = asked.question
+        ask: dict[str, Any] = {
+            "question": question.question,
+            "documents": list(question.documents),
+        }
+        if seed is not None:
+            ask["draft_answer"] = first_by_lot(asked, seed, reader)
+        began = monotonic()
+        state = graph.invoke(ask)
+        first = state["first_answer"]
         before, after = (
             exact_match(text, asked.right, asked.wrong) for text in (first, state["answer"])
+        )
+        named_before, named = (
+            not one.missing if asked.rivals else bool(one.given) for one in (before, after)
         )
         looks = [look for change in state.get("changes", []) for look in change.get("looks", [])]
         decided = looks[-1]["decided_by"] or looks[-1]["decision"] if looks else ""
         yield Looked(
-            before=bool(before.given) and not before.wrong,
-            after=bool(after.given) and not after.wrong,
-            named=bool(after.given),
-            told_wrong=bool(after.wrong) or (asked.rivals and len(after.given) > 1),
+            before=named_before and not before.wrong,
+            after=named and not after.wrong,
+            named=named,
+            told_wrong=bool(after.wrong),
             disputed=bool(state["attempts"][0]["report"]["disputed"]),
             decided=decided,
             usage=Usage.model_validate(state["usage"]),
+            seconds=monotonic() - began,
             text=f"{question.question}\n  right: {asked.right}\n  first: {first}\n  stands:"
             f" {state['answer']}\n  why: {[look['why'] for look in looks]}",
         )
@@ -280,8 +294,9 @@ def second_looks(
 @click.option("--readers", default="scripted", show_default=True)
 @click.option("--labels", default="people", show_default=True, help="people, nli or nli-mpnet.")
 @click.option("--spoiled", default=0.0, show_default=True, help="Share of people's labels.")
-@click.option("--questions", default=100, show_default=True, help="Of each set, drawn by seed.")
+@click.option("--first", type=click.Choice(["lot", "natural"]), default="lot", show_default=True)
 @click.option("--half", type=click.Choice(["first", "second"]), help="[default: all]")
+@click.option("--questions", default=300, show_default=True, help="The most of that half.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--passage-tokens", default=192, show_default=True)
 @click.option("--unsettled", type=click.Choice(["hedge", "keep"]), default="hedge")
@@ -292,8 +307,9 @@ def main(
     readers: str,
     labels: str,
     spoiled: float,
-    questions: int,
+    first: str,
     half: str | None,
+    questions: int,
     seed: int,
     passage_tokens: int,
     unsettled: str,
@@ -311,10 +327,11 @@ def main(
         try:
             readers_of = {**SETS, "conflicts": conflicts}
             known = minority() if name == "minority" else readers_of[name](Path(file))
-            chosen = drawn(known, questions, seed)
+            chosen = drawn(known, len(known), seed)
             if half is not None:
                 middle = len(chosen) // 2
                 chosen = chosen[:middle] if half == "first" else chosen[middle:]
+            chosen = chosen[:questions]
             cut = shortened(as_benchmark(name, chosen, ()), passage_tokens).questions
             labelled = [o._replace(question=q) for o, q in zip(chosen, cut, strict=True)]
             labeler: Any = PeopleLabeler(labelled, Spoiler(rate=spoiled, seed=seed))
@@ -326,7 +343,7 @@ def main(
                 labelled,
                 model=model,
                 labeler=labeler,
-                seed=seed,
+                seed=seed if first == "lot" else None,
                 cache=cache,
                 unsettled=unsettled,
             ):
@@ -360,6 +377,7 @@ def _counted(name: str, done: Sequence[Looked]) -> str:
         sum(one.named for one in done),
         f"{(usage.calls + usage.cached_calls) / n:.1f}",
         f"{(usage.input_tokens + usage.output_tokens) / n:.0f}",
+        f"{sum(one.seconds for one in done) / n:.1f}",
     )
 
 
