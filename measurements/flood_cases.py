@@ -7,15 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import click
-
 from conflictscore.benchmarks.conflict_detection.groups import statement
-from conflictscore.errors import ProviderError
-from conflictscore.models.spec import open_model
-from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Document, Label
-from conflictscore.storage.cache import ContentCache
 
 __all__ = [
     "CLEAN",
@@ -27,10 +20,8 @@ __all__ = [
     "changed_words",
     "copies_of",
     "look_alikes",
-    "paraphrased",
     "read_cases",
     "read_questions",
-    "to_paraphrase",
 ]
 
 _LONGEST = 3000
@@ -45,12 +36,6 @@ _CYRILLIC = str.maketrans(
     "aceopxyijsABCEHKMOPTX",
     "\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455"
     "\u0410\u0412\u0421\u0415\u041d\u041a\u041c\u041e\u0420\u0422\u0425",
-)
-_STYLES = (
-    "as a news report",
-    "as an encyclopedia would say it",
-    "as a blog post",
-    "in a different order",
 )
 OPPOSITE = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
 
@@ -172,40 +157,3 @@ def copies_of(case: Case, vocabulary: Sequence[str]) -> dict[str, list[str]]:
         "a word in six changed": [changed_words(text, vocabulary, rng) for _ in many],
         "look-alike letters": [look_alikes(text, rng) for _ in many],
     }
-
-
-def to_paraphrase(cases: Sequence[Case]) -> list[Case]:
-    """Those with a short document, RAMDocs and others in turn."""
-    short = [case for case in cases if 30 <= len(case.texts[-1].split()) <= 110]
-    by_set = [[c for c in short if c.source == name] for name in ("ramdocs", "wikicontradict")]
-    return [case for turn in zip(*by_set, strict=False) for case in turn]
-
-
-async def paraphrased(cases: Sequence[Case], model: str) -> dict[Case, list[str]]:
-    """Four of each case's last document; what the model made before comes from its cache."""
-    judge, prompts = open_model(model, cache=ContentCache.default()), PromptSet.load()
-    made: dict[Case, list[str]] = {}
-    for case in cases:
-        texts = []
-        for style in _STYLES:
-            prompt = (
-                f"Write this text again in other words, {style}. Keep every fact, name and number."
-                f" Reply with the new text only.\n\n{material(case.texts[-1])}"
-            )
-            try:
-                texts.append(
-                    await judge.ask(
-                        prompt, _read, prompts=prompts, meter=UsageMeter(), max_tokens=400
-                    )
-                )
-            except ProviderError as error:
-                click.echo(f"a paraphrase was left out: {error}", err=True)
-        made[case] = texts
-        click.echo(f"paraphrased {len(made)} of {len(cases)}", err=True)
-    return made
-
-
-def _read(reply: str) -> str:
-    if not reply.strip():
-        raise ValueError("it is empty")
-    return reply.strip()

@@ -1,50 +1,165 @@
 """Effect of one document in many copies, with and without each defence.
 
 Every question has documents that people labelled, on both sides. One document of the smaller side
-is the attacker's, and is copied: as it is, with a word in six changed, with Cyrillic letters in the
-place of Latin ones, and paraphrased by a language model. The copies keep their document's label.
-Three things are compared with the same question before the copies: whether the attacker's side
-wins the documents' vote, whether a correction away from it is lost, and CS-R. What is in dispute
-never changes: one document is enough, and none of the defences takes a voice away.
-
-What comes of each question is kept in ``--out`` the moment it is known, so that the same command
-resumes where it was stopped. A change to how near-copies are told asks for another file.
+is the attacker's, and is copied: as it is, with a word in six changed, and with Cyrillic letters in
+the place of Latin ones. The copies keep their document's label. Three things are compared with the
+same question before the copies: whether the attacker's side wins the documents' vote, whether a
+correction away from it is lost, and CS-R. What is in dispute never changes: one document is enough,
+and none of the defences takes a voice away.
 """
 
-import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from rich.console import Console
 
 from conflictscore.benchmarks.harness.statistics import mean_interval, proportion
 from conflictscore.errors import ConflictScoreError
-from conflictscore.labelers.nli.labeler import NliLabeler
+from conflictscore.metric import conflictscore_ratio
+from conflictscore.nodes.second_look.vote import outcome as voted
+from conflictscore.nodes.second_look.vote import tallied
 from conflictscore.progress import CountBar
-from conflictscore.storage.record_file import RecordFile
+from conflictscore.records import Claim, ClaimEvidence, Document, Duplicates, EvidenceLabel, Label
+from conflictscore.retrieval.domains import voices
+from conflictscore.retrieval.duplicates import mark_duplicates
 from measurements.flood_cases import (
     CLEAN,
+    COPIES,
+    OPPOSITE,
     SETS,
     Case,
+    Question,
     copies_of,
-    paraphrased,
     read_cases,
     read_questions,
-    to_paraphrase,
-)
-from measurements.flood_outcomes import (
-    DEFENCES,
-    CleanQuestion,
-    FloodedCase,
-    KeptResults,
-    Outcome,
-    without_copies,
-    work_out,
 )
 
-__all__ = ["main"]
+__all__ = ["main", "outcome"]
+
+DEFENCES: dict[str, tuple[Duplicates, bool]] = {
+    "none": ("vote", False),
+    "words": ("once", False),
+    "domain, copies at one": ("domain", True),
+    "domain, copies at many": ("domain", False),
+}
+"""By name: what counts once, and whether all copies are at one domain."""
+
+
+class Outcome(NamedTuple):
+    """Decision on a case.
+
+    Attributes:
+        given_up: Whether the documents' vote replaces the claim by its opposite.
+        corrected: Whether it replaces the opposite by the claim.
+        cs_r: CS-R of the claim, in [0, 1].
+    """
+
+    given_up: bool
+    corrected: bool
+    cs_r: float
+
+
+def outcome(
+    sides: Sequence[Label], documents: Sequence[Document], duplicates: Duplicates
+) -> Outcome:
+    """Decide a case by its voices.
+
+    Args:
+        sides: What each document says.
+        documents: With their near-duplicates marked.
+        duplicates: What documents that are not independent count.
+    """
+    once: Mapping[int, int] = {}
+    if duplicates != "vote":
+        near = {d.number: d.duplicate_of for d in documents if d.duplicate_of}
+        once = voices(documents) if duplicates == "domain" else near
+
+    def evidence(swapped: Mapping[Label, Label]) -> ClaimEvidence:
+        labels = (
+            EvidenceLabel(claim=1, document=one.number, label=swapped.get(side, side))
+            for one, side in zip(documents, sides, strict=True)
+        )
+        return ClaimEvidence(claim=Claim(number=1, text="claim"), labels=tuple(labels))
+
+    claim, opposite = evidence({}), evidence(OPPOSITE)
+
+    def replaced(one: ClaimEvidence, other: ClaimEvidence) -> bool:
+        candidates = tallied((one, other), ((), other.supports), once)
+        return voted(candidates).kind == "replace"
+
+    return Outcome(
+        given_up=replaced(claim, opposite),
+        corrected=replaced(opposite, claim),
+        cs_r=conflictscore_ratio([claim], once) or 0.0,
+    )
+
+
+_Flooded = tuple[str, int, Outcome, Outcome]
+"""A defence, how many copies, and the outcome with one and with all of them."""
+
+
+def _flooded(case: Case, copies: Sequence[str]) -> Iterator[_Flooded]:
+    """For each defence and number of copies the outcome before, with one copy, and after."""
+    sides = (*case.sides, *[Label.CONTRADICTS] * len(copies))
+    one = len(case.texts)
+    for name, (duplicates, one_domain) in DEFENCES.items():
+        documents = mark_duplicates(_documents(case, copies, one_domain=one_domain))
+        before = outcome(case.sides, documents[:one], duplicates)
+        for count in COPIES:
+            if (end := one + count - 1) <= len(documents):
+                yield name, count, before, outcome(sides[:end], documents[:end], duplicates)
+
+
+def _documents(case: Case, copies: Sequence[str], *, one_domain: bool) -> tuple[Document, ...]:
+    """The case's documents, each at a domain of its own, and the copies."""
+    last = len(case.texts)
+    return tuple(
+        Document(
+            number=number,
+            text=text,
+            url=f"https://source{last if one_domain and number > last else number}.com/{number}",
+        )
+        for number, text in enumerate((*case.texts, *copies), start=1)
+    )
+
+
+class _Clean(NamedTuple):
+    """Effect of a defence on the documents of a question that nobody copied.
+
+    Attributes:
+        folded: For every two documents whether they are one voice.
+        opposed: For those of them whose sides people know whether these are opposite.
+        otherwise: Whether another thing is decided; None where sides are not known.
+    """
+
+    folded: list[bool]
+    opposed: list[bool]
+    otherwise: bool | None
+
+
+def _without_copies(question: Question, duplicates: Duplicates) -> _Clean:
+    documents, sides = question
+    marked = mark_duplicates(documents)
+    once = {d.number: d.duplicate_of for d in marked if d.duplicate_of}
+    if duplicates == "domain":
+        once = voices(marked)
+    pairs = [
+        (once.get(a.number, a.number) == once.get(b.number, b.number), side, other)
+        for (a, side), (b, other) in combinations(zip(marked, sides, strict=True), 2)
+    ]
+    known = [side for side in sides if side]
+    otherwise = None
+    if len(known) == len(marked):
+        otherwise = outcome(known, marked, "vote")[:2] != outcome(known, marked, duplicates)[:2]
+    return _Clean(
+        folded=[together for together, _, _ in pairs],
+        opposed=[OPPOSITE.get(a) is b for together, a, b in pairs if together and a and b],
+        otherwise=otherwise,
+    )
 
 
 def _table(title: str, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> None:
@@ -61,13 +176,17 @@ def _percent(hits: Sequence[bool]) -> str:
     return f"{value:.0f} ({share.count}/{share.n}) {low:.0f}–{high:.0f}"
 
 
-def _report_floods(floods: Mapping[str, Sequence[FloodedCase]]) -> None:
+def _mean_within_bounds(values: Sequence[float]) -> str:
+    mean = mean_interval(values)
+    return " < ".join(f"{one:.3f}" for one in (mean.low, mean.value, mean.high) if one is not None)
+
+
+def _report_floods(floods: Mapping[str, Sequence[_Flooded]]) -> None:
     """Print what every kind of flood turned, by defence."""
     for kind, flooded in floods.items():
         outcomes: dict[tuple[int, str], list[tuple[Outcome, Outcome]]] = defaultdict(list)
-        for case in flooded:
-            for defence, count, before, after in case.outcomes:
-                outcomes[count, defence].append((before, after))
+        for defence, count, before, after in flooded:
+            outcomes[count, defence].append((before, after))
         shown: dict[str, Callable[[list[tuple[Outcome, Outcome]]], str]] = {
             "the vote gives the claim up": lambda pairs: _percent(
                 [after.given_up for before, after in pairs if not before.given_up]
@@ -88,47 +207,22 @@ def _report_floods(floods: Mapping[str, Sequence[FloodedCase]]) -> None:
             _table(f"{kind}: {what}", list(DEFENCES), rows)
 
 
-def _mean_within_bounds(values: Sequence[float]) -> str:
-    mean = mean_interval(values)
-    return " < ".join(f"{one:.3f}" for one in (mean.low, mean.value, mean.high) if one is not None)
-
-
-def _report_clean(name: str, questions: Sequence[CleanQuestion]) -> None:
+def _report_clean(name: str, questions: Sequence[Question]) -> None:
     """Print which documents that nobody copied each defence folds, and what that decides."""
-    rows = {
-        defence.partition(",")[0]: [
-            _percent([one for question in questions for one in question.folded[defence]]),
-            _percent([one for question in questions for one in question.opposed[defence]]),
-            _percent(
-                [
-                    otherwise
-                    for question in questions
-                    if (otherwise := question.otherwise[defence]) is not None
-                ]
-            ),
+    rows = {}
+    for defence in list(DEFENCES)[1:3]:
+        seen = [_without_copies(question, DEFENCES[defence][0]) for question in questions]
+        rows[defence.partition(",")[0]] = [
+            _percent([one for each in seen for one in each.folded]),
+            _percent([one for each in seen for one in each.opposed]),
+            _percent([each.otherwise for each in seen if each.otherwise is not None]),
         ]
-        for defence in list(DEFENCES)[1:3]
-    }
     columns = ["pairs folded", "of them on opposite sides", "questions decided otherwise"]
     _table(f"clean documents of {name}, {len(questions)} questions", columns, rows)
 
 
-def _report_labels(floods: Mapping[str, Sequence[FloodedCase]]) -> None:
-    """Print how often the bundled NLI model gives a copy its document's label."""
-    rows = {
-        kind: [_percent([one for c in flooded if c.contradicts for one in c.copies_contradict])]
-        for kind, flooded in floods.items()
-    }
-    _table("the copies of a document that contradicts, by nli", ["contradict too"], rows)
-    denials = [case.denial_contradicts for case in next(iter(floods.values()))]
-    click.echo(f"\na source that denies every claim contradicts it, by nli: {_percent(denials)}")
-
-
 @click.command(help=__doc__)
 @click.option("--data", type=click.Path(path_type=Path), required=True, help="The data's folder.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="Where results are kept."
-)
 @click.option(
     "--limit",
     default=40,
@@ -136,85 +230,29 @@ def _report_labels(floods: Mapping[str, Sequence[FloodedCase]]) -> None:
     type=click.IntRange(0),
     help="Questions of each set to flood; 0 for all.",
 )
-@click.option(
-    "--paraphrases",
-    default=0,
-    show_default=True,
-    type=click.IntRange(0),
-    help="Flood with four paraphrases each of so many documents instead.",
-)
-@click.option("--model", default="local", show_default=True, help="Model that paraphrases them.")
-@click.option(
-    "--clean",
-    "sets",
-    multiple=True,
-    type=click.Choice(list(CLEAN)),
-    default=list(CLEAN),
-    help="Whose documents to look at that nobody copied; give it several times. Default: all.",
-)
-def main(
-    data: Path, out: Path, limit: int, paraphrases: int, model: str, sets: tuple[str, ...]
-) -> None:
+def main(data: Path, limit: int) -> None:
     """See the module."""
     first = limit or None
-    cases = [
-        case for name, path in SETS.items() for case in [*read_cases(name, data / path)][:first]
-    ]
-    if not cases:
-        raise click.ClickException(f"{data}: no question has documents on both sides")
-    clean: dict[str, list[CleanQuestion]] = {}
-    flooded: dict[str, list[FloodedCase]] = {}
     try:
-        with RecordFile(out) as file:
-            kept, labeler = KeptResults(file), NliLabeler.open()
-            floods = _floods(cases, paraphrases, model)
-            read = {
-                name: [*read_questions(name, data / CLEAN[name], first)]
-                for name in (() if paraphrases else sets)
-            }
-            total = sum(map(len, read.values())) + sum(map(len, floods.values()))
-            done = 0
-            with CountBar(Console(stderr=True), "working out", "questions") as bar:
-                for kind, of_kind in floods.items():
-                    flooded[kind] = []
-                    for case, copies in of_kind:
-                        flooded[kind].append(work_out(case, copies, labeler, kept))
-                        bar.show(done := done + 1, total)
-                for name, questions in read.items():
-                    clean[name] = []
-                    for question in questions:
-                        clean[name].append(without_copies(question, kept))
-                        bar.show(done := done + 1, total)
+        cases = [
+            case for name, path in SETS.items() for case in [*read_cases(name, data / path)][:first]
+        ]
+        clean = {name: [*read_questions(name, data / CLEAN[name], first)] for name in CLEAN}
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
-    except KeyboardInterrupt:
-        raise click.ClickException(f"stopped; the same command goes on from {out}") from None
+    if not cases:
+        raise click.ClickException(f"{data}: no question has documents on both sides")
     click.echo(f"{len(cases)} questions: {Counter(case.source for case in cases)}")
-    _report(clean, flooded)
-
-
-def _floods(
-    cases: Sequence[Case], paraphrases: int, model: str
-) -> dict[str, list[tuple[Case, list[str]]]]:
-    """The copies of each case, by kind."""
-    if paraphrases:
-        made = asyncio.run(paraphrased(to_paraphrase(cases)[:paraphrases], model))
-        return {"paraphrases": [*made.items()]}
-    vocabulary = [word for case in cases for word in case.texts[-1].split()]
-    copied = {case: copies_of(case, vocabulary) for case in cases}
-    return {
-        kind: [(case, kinds[kind]) for case, kinds in copied.items()] for kind in copied[cases[0]]
-    }
-
-
-def _report(
-    clean: Mapping[str, Sequence[CleanQuestion]], floods: Mapping[str, Sequence[FloodedCase]]
-) -> None:
-    """Print every table."""
     for name, questions in clean.items():
         _report_clean(name, questions)
+    vocabulary = [word for case in cases for word in case.texts[-1].split()]
+    floods: dict[str, list[_Flooded]] = defaultdict(list)
+    with CountBar(Console(stderr=True), "flooding", "questions") as bar:
+        for done, case in enumerate(cases, start=1):
+            for kind, copies in copies_of(case, vocabulary).items():
+                floods[kind] += _flooded(case, copies)
+            bar.show(done, len(cases))
     _report_floods(floods)
-    _report_labels(floods)
 
 
 if __name__ == "__main__":

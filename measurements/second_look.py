@@ -39,6 +39,7 @@ from conflictscore.labelers.nli.by_claim import open_nli_by_claim
 from conflictscore.models import LanguageModel, UsageMeter, open_model
 from conflictscore.nodes.second_look.readers import Reader, ask_documents
 from conflictscore.nodes.second_look.statements import same_answer
+from conflictscore.nodes.state import RagInput
 from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Usage
 from conflictscore.retrieval.documents import as_documents
@@ -202,8 +203,8 @@ def scripted_readers(asking: Sequence[LabelledQuestion]) -> ScriptedModel:
         if name == "weigh":
             return _weighed(asked, fields)
         if name == "free_form_rag":
-            told = [str(d["metadata"]["gives"]) for d in asked.question.documents]
-            return stated(asked, max(filter(None, told), key=told.count))
+            given = [str(d["metadata"]["gives"]) for d in asked.question.documents]
+            return stated(asked, max(filter(None, given), key=given.count))
         return "The documents say so."
 
     return ScriptedModel(prompts=prompts, reply=reply)
@@ -258,7 +259,7 @@ def second_looks(
     for asked in labelled:
         asking.append(asked)
         question = asked.question
-        ask: dict[str, Any] = {
+        ask: RagInput = {
             "question": question.question,
             "documents": list(question.documents),
         }

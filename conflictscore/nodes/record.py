@@ -83,11 +83,14 @@ def _spoken(state: RagState, update: Mapping[str, Any], runtime: RunRuntime) -> 
 
 
 def _held_against_one(state: RagState, last: Attempt, runtime: RunRuntime) -> bool:
-    """Whether no disagreement could be seen, since one document and its copies are all there is.
+    """Whether no disagreement was seen, and one document and its copies are all there is.
 
     The paper's loop, which has no least coverage, does not ask.
     """
-    if runtime.context.settings.min_coverage is None or not (last.report and last.report.claims):
+    report = last.report
+    if runtime.context.settings.min_coverage is None or not (report and report.claims):
+        return False
+    if report.conflicting:  # copies that were altered disagree
         return False
     return sum(document.duplicate_of is None for document in documents_of(state)) == 1
 

@@ -2,20 +2,15 @@
 
 import json
 import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from conflictscore.records import Document, Label
 from conflictscore.retrieval.duplicates import mark_duplicates
 from measurements.flood_cases import CLEAN, changed_words, look_alikes, read_cases, read_questions
-from measurements.flood_outcomes import outcome
-from measurements.floods import main
+from measurements.floods import main, outcome
 
 TEXT = " ".join(f"word{n}" for n in range(60))
 FOR, AGAINST = Label.SUPPORTS, Label.CONTRADICTS
@@ -36,10 +31,10 @@ def test_one_word_in_six_is_changed_and_look_alikes_are_read_as_the_same_text() 
     assert changed.split().count("other") == 10
     assert alike != TEXT
     marked = mark_duplicates(flood([changed, alike]))
-    assert [d.duplicate_of for d in marked] == [None, None, None, None, 3]
+    assert [d.duplicate_of for d in marked] == [None, None, None, 3, 3]
 
 
-def test_copies_win_no_vote_against_two_but_undo_a_correction_unless_they_count_once() -> None:
+def test_changed_copies_undo_a_correction_only_where_each_counts() -> None:
     rng = random.Random(0)
     copies = [changed_words(TEXT, [f"x{n}" for n in range(99)], rng) for _ in range(4)]
     documents, sides = mark_duplicates(flood(copies)), [FOR, FOR, *[AGAINST] * 5]
@@ -48,8 +43,8 @@ def test_copies_win_no_vote_against_two_but_undo_a_correction_unless_they_count_
     outcomes = {one: outcome(sides, documents, one) for one in ("vote", "once", "domain")}
 
     assert (alone.given_up, alone.corrected, alone.cs_r) == (False, True, 1 / 3)
-    assert outcomes["vote"] == outcomes["once"] == (False, False, 5 / 7)
-    assert outcomes["domain"] == alone
+    assert outcomes["vote"] == (False, False, 5 / 7)
+    assert outcomes["once"] == outcomes["domain"] == alone
 
 
 def test_a_question_is_flooded_from_its_smaller_side(tmp_path: Path) -> None:
@@ -80,81 +75,25 @@ def test_ramdocs_questions_need_a_misinforming_document(
     assert [case.texts for case in read_cases("ramdocs", path)] == ([("r", "w")] if wrong else [])
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    """Two questions of each set whose documents say different years, at some length."""
-
-    def told(year: int, by: str) -> str:
-        said = f"The lamp of the lighthouse was lit in {year}, as the {by} keeper's log has it"
-        return f"{said}; the ships in the harbour saw it through the fog for the first time."
-
-    folder = tmp_path / "data"
-    for name in ("ramdocs", "labels", "conflicts"):
-        (folder / name).mkdir(parents=True)
+def test_the_tables_count_every_question_and_kind_of_copy(tmp_path: Path) -> None:
     for name, path in CLEAN.items():
-        lines = []
-        for number in (1, 2):
-            documents = [
-                {"text": told(1870 + number, name), "type": "correct", "answer": "1871"},
-                {"text": told(1870 - number, name), "type": "misinfo", "answer": "1874"},
-            ]
-            labels = [{"label": side, "url": "https://a.org"} for side in (FOR, AGAINST)]
-            docs = [one | other for one, other in zip(documents, labels, strict=True)]
-            claim = f"The lamp was lit in {1870 + number}."
-            record = {"id": f"q{number}", "question": "When?", "claim": claim, "docs": docs}
-            lines.append(record | ({"documents": documents} if "ramdocs" in path else {}))
-        (folder / path).write_text("\n".join(map(json.dumps, lines)))
-    return folder
+        said = "The lamp of the lighthouse was lit in {}, as the log has it; ships saw it far out."
+        documents = [
+            {"text": said.format(1871), "type": "correct", "answer": "1871"},
+            {"text": f"No, it was in 1874. {name}", "type": "misinfo", "answer": "1874"},
+        ]
+        docs = [
+            one | {"label": side, "url": ""}
+            for one, side in zip(documents, (FOR, AGAINST), strict=True)
+        ]
+        record = {"id": "q", "question": "When?", "claim": "It was lit in 1871.", "docs": docs}
+        record |= {"documents": documents} if name == "ramdocs" else {}
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(json.dumps(record))
 
+    ran = CliRunner().invoke(main, ["--data", str(tmp_path), "--limit", "0"])
 
-def flooded(data: Path, out: Path, *more: str) -> Result:
-    command = ["--data", str(data), "--out", str(out), "--limit", "0", *more]
-    return CliRunner().invoke(main, command)
-
-
-def test_every_result_is_kept_and_the_same_command_goes_on_where_it_was_killed(
-    data: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "results.jsonl"
-    first = flooded(data, out)
-    whole = out.read_bytes().splitlines(keepends=True)
-    assert first.exit_code == 0, first.output
-    assert "the same: the vote gives the claim up" in first.stdout
-    assert f"working out: {len(whole)} of {len(whole)} questions" in first.stderr
-
-    out.write_bytes(b"".join(whole[:5]) + whole[5][:30])
-    again = flooded(data, out)
-
-    assert again.stdout == first.stdout
-    assert out.read_bytes().splitlines(keepends=True) == whole
-
-
-def test_ctrl_c_loses_nothing(data: Path, tmp_path: Path) -> None:
-    out = tmp_path / "results.jsonl"
-    command = [sys.executable, "-m", "measurements.floods", "--data", str(data)]
-    command += ["--out", str(out)]
-    with subprocess.Popen(command, text=True, stderr=subprocess.PIPE) as process:
-        while process.poll() is None and not (out.exists() and out.stat().st_size):
-            time.sleep(0.002)
-        process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
-
-    assert process.returncode == 1
-    assert told.splitlines()[-1] == f"Error: stopped; the same command goes on from {out}"
-    kept = out.read_bytes().splitlines(keepends=True)
-    assert kept
-    assert flooded(data, out).exit_code == 0
-    after = out.read_bytes().splitlines(keepends=True)
-    assert after[: len(kept)] == kept
-    assert len(after) > len(kept)
-
-
-def test_a_file_that_is_not_a_floods_is_left_alone(data: Path, tmp_path: Path) -> None:
-    out = tmp_path / "rows.jsonl"
-    out.write_text('{"id": 1}\n')
-
-    refused = flooded(data, out)
-
-    assert refused.exit_code == 1
-    assert refused.stderr.endswith("row 1: no flood's result; give another --out\n")
-    assert out.read_text() == '{"id": 1}\n'
+    assert ran.exit_code == 0, ran.output
+    told = ran.stdout.partition("the same: the vote gives the claim up")[2].splitlines()
+    assert told[4].startswith("| 2 copies | 100 (3/3)")
+    assert told[4].count("| 0 (0/3)") == 3

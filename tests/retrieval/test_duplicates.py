@@ -69,17 +69,6 @@ def test_numbers_are_not_taken_for_letters() -> None:
     assert marks("Chapter II", "Chapter 11", "CHAPTER II") == [None, None, 1]
 
 
-RETOLD = (
-    "Vennick Point Light is the lighthouse that marks the eastern entrance to the Sallow Sound on"
-    " the Marrowshire coast. Built for the Pell Harbour Board to mark the Combs, a reef that"
-    " claimed eleven ships within ten years, its tower of local grey granite with a single red band"
-    " stands 31 metres high on a cliff of similar height. As the date stone over the door records,"
-    " the light was shown for the first time in 1871. In 1936 it changed from oil to electricity,"
-    " and in 1988 the last keeper departed. Every fifteen seconds it flashes white twice, visible"
-    " for nineteen nautical miles."
-)
-
-
 def test_seven_documents_about_the_same_thing_are_no_copies_of_each_other() -> None:
     texts = [path.read_text() for path in sorted(LIGHTHOUSE.iterdir())]
     assert marks(*texts) == [None] * 7
@@ -93,11 +82,18 @@ def test_pages_that_share_no_more_than_a_notice_are_no_copies() -> None:
     assert marks(one + notice, other + notice) == [None, None]
 
 
-@pytest.mark.parametrize(("more", "is_copy"), [(10, True), (11, False)])
-def test_copies_share_80_percent_of_their_shingles(more: int, is_copy: bool) -> None:
-    """42 words have 40 shingles; each further word adds one that only the second text has."""
+@pytest.mark.parametrize(("more", "is_copy"), [(40, True), (60, False)])
+def test_a_copy_with_another_end_shares_most_of_its_shingles(more: int, is_copy: bool) -> None:
+    """162 words have 160 shingles; each further word adds one that only the second text has."""
     added = [f"new{n}" for n in range(more)]
-    assert marks(words(42), words(42, *added)) == [None, 1 if is_copy else None]
+    assert marks(words(162), words(162, *added)) == [None, 1 if is_copy else None]
+
+
+@pytest.mark.parametrize("every", [6, 7, 8])
+def test_a_copy_with_words_changed_all_over_it_is_a_copy(every: int) -> None:
+    told = RELEASE.split()
+    changed = [WORDS[n] if n % every == 0 else word for n, word in enumerate(told)]
+    assert marks(RELEASE, " ".join(changed)) == [None, 1]
 
 
 @pytest.mark.parametrize(("count", "is_copy"), [(20, False), (21, True)])
@@ -125,15 +121,15 @@ def test_a_script_without_spaces_between_words_is_compared_by_its_characters(lan
 
 
 def test_a_copy_of_a_copy_that_is_unlike_the_original_is_an_original() -> None:
-    """Each has 4 words in place of its predecessor's first 4: 36 of 44 shingles in common."""
-    first, second, third = (" ".join(WORDS[n : n + 42]) for n in (0, 4, 8))
+    """Each goes on for 18 words in place of its predecessor's first 18."""
+    first, second, third = (" ".join(WORDS[n : n + 82]) for n in (0, 18, 36))
     assert marks(first, second) == [None, 1]
     assert marks(second, third) == [None, 1]
     assert marks(first, second, third) == [None, 1, None]
 
 
 def test_a_copy_names_the_document_that_it_is_most_like_and_the_earlier_on_a_tie() -> None:
-    one, other, *copies = (" ".join(WORDS[n : n + 42]) for n in (0, 6, 2, 3, 4))
+    one, other, *copies = (" ".join(WORDS[n : n + 82]) for n in (0, 24, 10, 12, 14))
     assert marks(one, other) == [None, None]
     for copy, original in zip(copies, (1, 1, 2), strict=True):
         assert marks(one, copy) == marks(other, copy) == [None, 1]

@@ -243,7 +243,7 @@ def _denial(claim: ClaimEvidence) -> ClaimEvidence:
 
 
 def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
-    """The documents to ask, each text once: those of the other side.
+    """The documents to ask, those of the other side; of copies with one label, the first.
 
     Where the embedded labeler labels, which misses sides that documents take, all that share a word
     with question and claim, those with most of their words first; but not those of which it is sure
@@ -259,10 +259,13 @@ def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
         sure = {n for n, p in likely.items() if p.get(Label.IRRELEVANT, 0.0) >= _SURELY_SILENT}
         against |= {*claim.supports, *(n for n, share in known.items() if share and n not in sure)}
     silent = {number for number, weight in looking.weights.items() if not weight}
-    first: dict[int, Document] = {}
+    label_of = {pair.document: pair.label for pair in claim.labels}
+    first: dict[tuple[int, Label | None], Document] = {}
     for document in looking.documents:
         if document.number in against - silent:
-            first.setdefault(document.duplicate_of or document.number, document)
+            group = document.duplicate_of or document.number
+            # a forged copy differs from its original in the one word that matters
+            first.setdefault((group, label_of.get(document.number)), document)
     sides = {*claim.supports, *claim.contradicts}
     ranked = sorted(first.values(), key=lambda d: (d.number not in sides, -known.get(d.number, 0)))
     return sorted(ranked[:_MOST_ASKED], key=lambda document: document.number)
