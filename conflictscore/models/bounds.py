@@ -6,24 +6,34 @@ from typing import Any
 import httpx2
 import openai
 
-from conflictscore.errors import ConfigurationError, ProviderError
+from conflictscore.errors import ProviderError
 
-__all__ = ["MOST_REPLY_BYTES", "bounded_clients", "too_long"]
+__all__ = ["bounded_clients", "check_length"]
 
-MOST_REPLY_BYTES = 32 << 20
+_MOST_BYTES = 32 << 20
 """Of a whole reply, frames of a stream included: over 100,000 tokens even one by one."""
 
 
-def bounded_clients(
-    most_bytes: int, *, proxied: bool = True
-) -> tuple[httpx2.Client, httpx2.AsyncClient]:
-    """HTTP clients that raise ProviderError at a reply longer than ``most_bytes``, at least 1.
+def check_length(size: int, provider: str) -> None:
+    """Refuse a reply of more than 32 MiB.
+
+    Raises:
+        ProviderError: It is longer.
+    """
+    if size > _MOST_BYTES:
+        raise ProviderError(
+            f"{provider} sent a reply of more than {_MOST_BYTES:,} bytes, which was not read to its"
+            " end",
+            provider=provider,
+        )
+
+
+def bounded_clients(*, proxied: bool = True) -> tuple[httpx2.Client, httpx2.AsyncClient]:
+    """HTTP clients that raise ProviderError at a reply that is too long.
 
     They ask for uncompressed replies and refuse a compressed one, since a few bytes of it could
     stand for any number. ``proxied`` lets them use the environment's proxies.
     """
-    if most_bytes < 1:
-        raise ConfigurationError(f"most_bytes is {most_bytes}; give at least 1")
 
     def bound(response: httpx2.Response) -> None:
         coding = response.headers.get("content-encoding", "identity")
@@ -33,7 +43,7 @@ def bounded_clients(
                 f"{host} compressed its reply ({coding[:20]}) although it was asked not to",
                 provider=host,
             )
-        response.stream = _BoundedStream(response, most_bytes)
+        response.stream = _BoundedStream(response)
 
     async def abound(response: httpx2.Response) -> None:
         bound(response)
@@ -50,21 +60,20 @@ def bounded_clients(
 
 
 class _BoundedStream(httpx2.SyncByteStream, httpx2.AsyncByteStream):
-    def __init__(self, response: httpx2.Response, most_bytes: int) -> None:
+    def __init__(self, response: httpx2.Response) -> None:
         self._stream: Any = response.stream
-        self._host, self._most, self._read = response.request.url.host, most_bytes, 0
+        self._host, self._read = response.request.url.host, 0
         said = response.headers.get("content-length", "")
-        self._add(int(said) if said.isdecimal() else 0)
-        self._read = 0
+        check_length(int(said) if said.isdecimal() else 0, self._host)
 
     def __iter__(self) -> Iterator[bytes]:
         for piece in self._stream:
-            self._add(len(piece))
+            self._add(piece)
             yield piece
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for piece in self._stream:
-            self._add(len(piece))
+            self._add(piece)
             yield piece
 
     def close(self) -> None:
@@ -73,15 +82,6 @@ class _BoundedStream(httpx2.SyncByteStream, httpx2.AsyncByteStream):
     async def aclose(self) -> None:
         await self._stream.aclose()
 
-    def _add(self, size: int) -> None:
-        self._read += size
-        if self._read > self._most:
-            raise too_long(self._host, self._most)
-
-
-def too_long(provider: str, most_bytes: int) -> ProviderError:
-    """The error for a reply that is longer than it may be."""
-    return ProviderError(
-        f"{provider} sent a reply of more than {most_bytes:,} bytes, which was not read to its end",
-        provider=provider,
-    )
+    def _add(self, piece: bytes) -> None:
+        self._read += len(piece)
+        check_length(self._read, self._host)

@@ -22,7 +22,7 @@ from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
 
-from conflictscore.models.bounds import MOST_REPLY_BYTES, too_long
+from conflictscore.models.bounds import check_length
 from conflictscore.models.provider_errors import error_in_completion
 from conflictscore.models.usage import known_tokens, tokens_of
 from conflictscore.records import encodable
@@ -61,9 +61,6 @@ class EndpointChat(ChatOpenAI):
     What an endpoint says in ``usage`` is read as :func:`known_tokens` reads it. A reply that a
     server took for reasoning is in the message's ``additional_kwargs["reasoning_content"]``.
     """
-
-    most_reply_bytes: int = MOST_REPLY_BYTES
-    """Fields of a reply that its clients read."""
 
     def _create_chat_result(
         self, response: dict[str, Any] | openai.BaseModel, generation_info: Any = None
@@ -125,9 +122,7 @@ def clean_reply(reply: Any) -> Any:
         return {name: clean_reply(part) for name, part in reply.items()}
     if not isinstance(reply, AIMessage):
         return encodable(reply)
-    if len(reply.text) > MOST_REPLY_BYTES:  # its client is none of ours
-        model = str(reply.response_metadata.get("model_name") or "the model")
-        raise too_long(model, MOST_REPLY_BYTES)
+    check_length(len(reply.text), str(reply.response_metadata.get("model_name") or "the model"))
     given = {"content": reply.content, "tool_calls": reply.tool_calls}
     clean = encodable(given) | {"usage_metadata": tokens_of(reply)}
     same = clean == given | {"usage_metadata": reply.usage_metadata}

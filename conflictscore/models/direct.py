@@ -35,7 +35,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
 from typing_extensions import TypeIs
 
-from conflictscore.models.bounds import MOST_REPLY_BYTES, too_long
+from conflictscore.models.bounds import check_length
 from conflictscore.models.calls import single_flight
 from conflictscore.models.clients import EndpointChat, completes
 from conflictscore.models.usage import UsageMeter, cost_of
@@ -104,9 +104,6 @@ class DirectPath:
     def __init__(self, chat: ChatOpenAI, proxy: str | None) -> None:
         """Take the chat model, and the address of an HTTP proxy."""
         self._chat, self._proxy = chat, proxy
-        self._most_bytes = MOST_REPLY_BYTES
-        if isinstance(chat, EndpointChat):
-            self._most_bytes = chat.most_reply_bytes
         self._requests: dict[str, _Request] = {}
 
     def meters(self, config: RunnableConfig) -> list[UsageMeter] | None:
@@ -204,8 +201,7 @@ class DirectPath:
                 said = bytearray()
                 async for part in response.content.iter_any():
                     said += part
-                    if len(said) > self._most_bytes:
-                        raise too_long(self._chat.model_name, self._most_bytes)
+                    check_length(len(said), self._chat.model_name)
                 return response.status, [*response.headers.items()], bytes(said)
         except TimeoutError:
             raise openai.APITimeoutError(request.composed) from None

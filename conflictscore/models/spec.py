@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.models import LOCAL_ENDPOINT
-from conflictscore.models.bounds import MOST_REPLY_BYTES, bounded_clients
+from conflictscore.models.bounds import bounded_clients
 from conflictscore.models.clients import EndpointChat
 from conflictscore.models.failures import Retries
 from conflictscore.models.language_model import LanguageModel
@@ -64,7 +64,6 @@ def open_model(
     context_window: int | None = None,
     cache: ContentCache | None = None,
     max_calls: int | None = None,
-    most_reply_bytes: int = MOST_REPLY_BYTES,
     reasoning_effort: ReasoningEffort | None = None,
 ) -> LanguageModel:
     """Open a model by its spec.
@@ -86,7 +85,6 @@ def open_model(
         cache: Where replies are kept.
         max_calls: The most calls in flight at an endpoint; by default 16, and always 1 for the
             embedded model.
-        most_reply_bytes: The most bytes of a reply, streamed or not; a longer one fails the call.
         reasoning_effort: How much it reasons, unless it is known to have no such setting, as the
             embedded model. None leaves it to the provider.
 
@@ -94,7 +92,7 @@ def open_model(
         ConfigurationError: The spec names no model, or its key or runtime is missing.
     """
     name, options = split_spec(spec)
-    given = _Given(context_window, cache, max_calls, most_reply_bytes, reasoning_effort)
+    given = _Given(context_window, cache, max_calls, reasoning_effort)
     model = _open(name, base_url, given)
     return with_options(model, options) if options else model
 
@@ -105,7 +103,6 @@ class _Given(NamedTuple):
     context_window: int | None
     cache: ContentCache | None
     max_calls: int | None
-    most_reply_bytes: int
     reasoning_effort: ReasoningEffort | None
 
 
@@ -236,7 +233,7 @@ def _open_openai(name: str, base_url: str | None, given: _Given) -> LanguageMode
         raise ConfigurationError(
             "base_url (or OPENAI_BASE_URL) is not an http(s) address; write http://HOST:PORT/v1"
         )
-    client, async_client = bounded_clients(given.most_reply_bytes)
+    client, async_client = bounded_clients()
     chat = EndpointChat(
         model=name,
         api_key=SecretStr(key or "none"),
@@ -246,7 +243,6 @@ def _open_openai(name: str, base_url: str | None, given: _Given) -> LanguageMode
         # clients of its own: those that LangChain shares outlive the event loop they are bound to
         http_client=client,
         http_async_client=async_client,
-        most_reply_bytes=given.most_reply_bytes,
         stream_usage=True,
         use_responses_api=False,
         profile=known_profile(name) or None,
@@ -284,14 +280,13 @@ def _open_local(name: str, given: _Given) -> LanguageModel:
     window = given.context_window or local.CONTEXT_WINDOW
     server = local.shared_server(path, context_window=window)
     # a proxy from the environment must not see calls to this very process
-    client, async_client = bounded_clients(given.most_reply_bytes, proxied=False)
+    client, async_client = bounded_clients(proxied=False)
     chat = EndpointChat(
         model=server.model,
         api_key=SecretStr(server.api_key),
         base_url=server.base_url,
         http_client=client,
         http_async_client=async_client,
-        most_reply_bytes=given.most_reply_bytes,
         timeout=_LOCAL_TIMEOUT_S,
         temperature=0.0,
         max_retries=1,

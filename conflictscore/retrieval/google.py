@@ -92,7 +92,7 @@ class GoogleRetriever(JsonSearchRetriever):
         said = f"{status}: {self.shown(reason)}"
         if status in (403, 429) and _DAILY.search(reason):
             return self.used_up(said, status)
-        if status == 429 or (status == 403 and _RATE.search(reason)):
+        if status == 403 and _RATE.search(reason):
             error = self.failed(f"Google asks for fewer searches ({said})", status)
             return Fault(error, True, retry_after)
         if status == 400 and _INVALID_KEY.search(reason):

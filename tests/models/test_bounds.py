@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
-from conflictscore.errors import ConfigurationError, ProviderError
-from conflictscore.models import bounds, open_model
+from conflictscore.errors import ProviderError
+from conflictscore.models import open_model
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -20,6 +20,11 @@ PROMPTS = PromptSet.load()
 BOUND = 50_000
 TOO_LONG = "sent a reply of more than 50,000 bytes, which was not read to its end"
 _HEAD = {"id": "c", "object": "chat.completion", "created": 0, "model": "m"}
+
+
+@pytest.fixture(autouse=True)
+def _a_low_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conflictscore.models.bounds._MOST_BYTES", BOUND)
 
 
 def chunk(text: str) -> bytes:
@@ -39,7 +44,7 @@ async def test_a_flood_is_not_read_to_its_end_nor_asked_for_again(streamed: bool
         begin, piece = chunk("It "), chunk("was " * 8000)
     kind = "text/event-stream" if streamed else "application/json"
     with flooding(begin, piece, content_type=kind) as flood:
-        model = open_model("m", base_url=f"{flood.url}/v1", most_reply_bytes=BOUND)
+        model = open_model("m", base_url=f"{flood.url}/v1")
         streaming = {"streaming": streamed, "disable_streaming": not streamed}
         model = replace(model, chat=model.chat.model_copy(update=streaming))
         with pytest.raises(ProviderError, match=TOO_LONG):
@@ -50,7 +55,7 @@ async def test_a_flood_is_not_read_to_its_end_nor_asked_for_again(streamed: bool
 
 async def test_a_reply_within_the_bound_is_read_and_one_that_says_it_is_longer_is_not() -> None:
     with OpenAIServer(then("In 1871.", Reply("x" * BOUND))) as server:
-        model = open_model("m", base_url=server.base_url, most_reply_bytes=BOUND)
+        model = open_model("m", base_url=server.base_url)
         assert await ask(model) == "In 1871."
         with pytest.raises(ProviderError, match=TOO_LONG):
             await ask(model)
@@ -59,18 +64,12 @@ async def test_a_reply_within_the_bound_is_read_and_one_that_says_it_is_longer_i
 
 async def test_a_reply_that_is_packed_unasked_is_not_unpacked() -> None:
     with flooding(b"", gzip.compress(b" " * 10**6), coding="gzip") as flood:
-        model = open_model("m", base_url=f"{flood.url}/v1", most_reply_bytes=BOUND)
+        model = open_model("m", base_url=f"{flood.url}/v1")
         with pytest.raises(ProviderError, match=r"compressed its reply \(gzip\)"):
             await ask(model)
     assert flood.requests == 1
 
 
-async def test_what_another_client_read_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conflictscore.models.clients.MOST_REPLY_BYTES", BOUND)
+async def test_what_another_client_read_is_refused_too() -> None:
     with pytest.raises(ProviderError, match=TOO_LONG):
         await ask(from_chat_model(FakeListChatModel(responses=["x" * (BOUND + 1)])))
-
-
-def test_a_bound_of_nothing_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="most_bytes is 0"):
-        bounds.bounded_clients(0)

@@ -75,9 +75,12 @@ async def received(upstream: Upstream, *, stream: bool) -> bytes:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_flood_of_the_upstream_is_cut_off(stream: bool) -> None:
+async def test_a_flood_of_the_upstream_is_cut_off(
+    stream: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conflictscore.models.bounds._MOST_BYTES", 50_000)
     with flooding(b"data: {", b" " * 65_536) as flood:
-        model = open_model("m", base_url=f"{flood.url}/v1", most_reply_bytes=50_000)
+        model = open_model("m", base_url=f"{flood.url}/v1")
         with pytest.raises(RefusedError, match="more than 50,000 bytes") as refused:
             await received(Upstream(model, timeout=30), stream=stream)
     assert (refused.value.status, flood.requests) == (502, 1)
