@@ -1,5 +1,7 @@
 """The MCP server, as the protocol's own client meets it."""
 
+from __future__ import annotations
+
 import asyncio
 import re
 import socket
@@ -8,7 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import httpx2
 import pytest
@@ -18,7 +20,6 @@ from fastapi import FastAPI
 from conflictscore.cli import main
 from conflictscore.errors import ConfigurationError
 from conflictscore.graph.create import run_context
-from conflictscore.middleware.mcp_server import McpTools, http_app
 from conflictscore.middleware.service import ServiceSettings
 from conflictscore.middleware.service.admission import Access
 from conflictscore.middleware.service.kept_runs import KeptRuns
@@ -26,6 +27,9 @@ from conflictscore.nodes.state import RunContext
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.middleware.service.serving import QUESTION, Listed, listening
 from tests.world import DISAGREEING, PAPER, World
+
+if TYPE_CHECKING:  # it imports the protocol's library, which only these tests need
+    from conflictscore.middleware.mcp_server import McpTools
 
 KEY, OTHER = "key-number-one-0123456789", "key-number-two-0123456789"
 ANSWER = "It was lit in 1871."
@@ -57,6 +61,8 @@ def context(upstream: OpenAIServer, **more: Any) -> RunContext:
 
 
 def tools_of(open_context: Callable[[], RunContext], *, search: bool = True) -> McpTools:
+    from conflictscore.middleware.mcp_server import McpTools
+
     runs = KeptRuns(most=10, most_bytes=1 << 20)
     return McpTools(open_context, Listed() if search else None, runs)
 
@@ -66,6 +72,12 @@ def client_of(server: Any, **options: Any) -> Any:
     from mcp import Client
 
     return Client(server, **options)
+
+
+def served_over_http(tools: McpTools, access: Access) -> FastAPI:
+    from conflictscore.middleware.mcp_server import http_app
+
+    return cast("FastAPI", http_app(tools, access))
 
 
 async def call(tools: McpTools, name: str, **arguments: Any) -> Any:
@@ -114,6 +126,8 @@ async def test_a_run_that_cannot_be_kept_costs_nobody_an_answer_and_is_in_the_lo
     upstream: OpenAIServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "runs.sqlite"
+    from conflictscore.middleware.mcp_server import McpTools
+
     tools = McpTools(
         lambda: context(upstream),
         Listed(),
@@ -277,8 +291,8 @@ class TestHttp:
     def address(self, tools: McpTools, tmp_path: Path) -> Iterator[str]:
         keys = tmp_path / "keys"
         keys.write_text(f"one {KEY}\ntwo {OTHER}\n")
-        app = http_app(tools, Access(ServiceSettings(key_file=keys)))
-        with listening(cast("FastAPI", app)) as (address, _, _):
+        app = served_over_http(tools, Access(ServiceSettings(key_file=keys)))
+        with listening(app) as (address, _, _):
             yield f"{address}/mcp"
 
     async def test_a_key_sees_its_own_runs(self, address: str) -> None:
@@ -306,8 +320,8 @@ class TestHttp:
         assert (reply.status_code, reply.headers["www-authenticate"]) == (401, "Bearer")
 
     async def test_without_keys_only_this_machine_is_answered(self, tools: McpTools) -> None:
-        app = http_app(tools, Access(ServiceSettings()))
-        with listening(cast("FastAPI", app)) as (address, _, _):
+        app = served_over_http(tools, Access(ServiceSettings()))
+        with listening(app) as (address, _, _):
             async with client_of(f"{address}/mcp") as client:
                 tools_there = await client.list_tools()
             async with httpx2.AsyncClient(trust_env=False) as plain:
@@ -337,8 +351,8 @@ def test_slow_large_and_idle_requests_over_http_end(
     tools: McpTools, sent: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("conflictscore.middleware.service.admission._UPLOAD_SECONDS", 0.3)
-    app = http_app(tools, Access(ServiceSettings()))
-    with listening(cast("FastAPI", app)) as (address, _, _):
+    app = served_over_http(tools, Access(ServiceSettings()))
+    with listening(app) as (address, _, _):
         host, _, port = address.removeprefix("http://").partition(":")
         with socket.create_connection((host, int(port)), timeout=20) as connection:
             connection.sendall(sent)

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.records import Usage
 from tests.benchmarks.harness.report.lamps import HOSTILE, choice, free, graded, run
 
-RUNS = [
-    run("run one", [choice("a", 1, 0), choice("b", 0, 1, refused=True), choice("c", 0, None)]),
-    run("run two", [free("a", ("It was 1871.", False), ("It was 1874.", None))]),
-]
+
+@cache
+def runs() -> list[Any]:
+    return [
+        run("run one", [choice("a", 1, 0), choice("b", 0, 1, refused=True), choice("c", 0, None)]),
+        run("run two", [free("a", ("It was 1871.", False), ("It was 1874.", None))]),
+    ]
 
 
 def as_csv(out: Path) -> list[dict[str, str]]:
@@ -37,7 +41,7 @@ def row(rows: list[Any], of: str, name: str, method: str) -> Any:
 
 def test_there_is_a_row_for_each_question_and_method_of_each_run(tmp_path: Path) -> None:
     out = tmp_path / "answers.jsonl"
-    assert export_table(RUNS, out) == 3 * 6 + 2
+    assert export_table(runs(), out) == 3 * 6 + 2
     rows = as_lines(out)
     assert len({(r["run"], r["id"], r["method"]) for r in rows}) == 20
 
@@ -59,7 +63,7 @@ def test_there_is_a_row_for_each_question_and_method_of_each_run(tmp_path: Path)
 
 def test_what_is_not_known_stays_unknown(tmp_path: Path) -> None:
     out = tmp_path / "answers.jsonl"
-    export_table(RUNS, out)
+    export_table(runs(), out)
     failed = row(as_lines(out), "run one", "c", "regenerated-rag")
     assert failed["error"] == "the model did not answer (503)"
     assert [failed[name] for name in ("answer", "accuracy", "flipped", "kind", "cs_c")] == [
@@ -76,7 +80,7 @@ def test_all_formats_hold_the_same(tmp_path: Path) -> None:
     from pyarrow import parquet
 
     for suffix in (".csv", ".parquet", ".jsonl"):
-        export_table(RUNS, tmp_path / f"answers{suffix}")
+        export_table(runs(), tmp_path / f"answers{suffix}")
     lines = as_lines(tmp_path / "answers.jsonl")
     table = parquet.read_table(tmp_path / "answers.parquet")
     assert table.to_pylist() == lines
@@ -152,7 +156,7 @@ def test_hostile_texts_are_written(tmp_path: Path, suffix: str) -> None:
 
 def test_another_ending_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"answers\.xlsx: .*\.csv, \.parquet, \.jsonl"):
-        export_table(RUNS, tmp_path / "answers.xlsx")
+        export_table(runs(), tmp_path / "answers.xlsx")
 
 
 def test_without_pyarrow_the_extra_is_named(
@@ -160,10 +164,10 @@ def test_without_pyarrow_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ConfigurationError, match=re.escape(install_hint("bench"))):
-        export_table(RUNS, tmp_path / "answers.parquet")
+        export_table(runs(), tmp_path / "answers.parquet")
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     out = tmp_path / "absent" / "answers.csv"
     with pytest.raises(InputError, match=r"absent/answers\.csv: cannot be written"):
-        export_table(RUNS, out)
+        export_table(runs(), out)

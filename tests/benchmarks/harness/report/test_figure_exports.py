@@ -3,7 +3,9 @@
 import csv
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,12 +13,15 @@ from conflictscore.benchmarks.harness.report.figure_exports import export_figure
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.report.lamps import HOSTILE, choice, run
 
-RUNS = [run("run_one", [choice("a", 1, 0), choice("b", 0, 1), choice("c", 0, None)])]
+
+@cache
+def runs() -> list[Any]:
+    return [run("run_one", [choice("a", 1, 0), choice("b", 0, 1), choice("c", 0, None)])]
 
 
 def test_a_cell_of_a_table_is_a_row_of_the_csv(tmp_path: Path) -> None:
     out = tmp_path / "figures.csv"
-    count = export_figures(RUNS, out)
+    count = export_figures(runs(), out)
     with out.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len({row["table"] for row in rows}) <= count
@@ -39,7 +44,7 @@ def test_hostile_names_are_neither_formulas_nor_commands(tmp_path: Path, suffix:
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX on this machine")
 def test_latex_takes_the_tables(tmp_path: Path) -> None:
-    export_figures(RUNS, tmp_path / "figures.tex")
+    export_figures(runs(), tmp_path / "figures.tex")
     document = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\\input{figures}"
     (tmp_path / "main.tex").write_text(document + "\\end{document}")
     made = subprocess.run(
@@ -50,7 +55,7 @@ def test_latex_takes_the_tables(tmp_path: Path) -> None:
 
 def test_tables_are_whole_in_latex(tmp_path: Path) -> None:
     out = tmp_path / "figures.tex"
-    count = export_figures(RUNS, out)
+    count = export_figures(runs(), out)
     text = out.read_text()
     assert text.count(r"\begin{table}") == text.count(r"\end{table}") == count
     assert r"run\_one: Accuracy" in text
@@ -61,4 +66,4 @@ def test_tables_are_whole_in_latex(tmp_path: Path) -> None:
 
 def test_another_ending_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"\.csv or \.tex"):
-        export_figures(RUNS, tmp_path / "figures.pdf")
+        export_figures(runs(), tmp_path / "figures.pdf")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -21,11 +22,14 @@ from tests.benchmarks.harness.report.lamps import (
     run,
 )
 
-RUNS = [
-    run("small model", [choice("a", 1, 0, sides="SCI"), choice("b", 0, 0)]),
-    run("large model", [choice("a", 0, 1, refused=True)]),
-    run("free form", [free("f", ("1871", True), ("1874", False))]),
-]
+
+@cache
+def runs() -> list[Any]:
+    return [
+        run("small model", [choice("a", 1, 0, sides="SCI"), choice("b", 0, 0)]),
+        run("large model", [choice("a", 0, 1, refused=True)]),
+        run("free form", [free("f", ("1871", True), ("1874", False))]),
+    ]
 
 
 def exported(folder: Path) -> list[dict[str, Any]]:
@@ -45,7 +49,7 @@ def saved(folder: Path, content: object) -> Path:
 
 
 def test_there_is_a_task_for_each_flip_with_what_a_reviewer_needs(tmp_path: Path) -> None:
-    assert export_tasks(RUNS, tmp_path / "made" / "new") == 3
+    assert export_tasks(runs(), tmp_path / "made" / "new") == 3
     tasks = exported(tmp_path / "made" / "new")
     assert [(task["run"], task["question_id"]) for task in tasks] == [
         ("small model", "a"),
@@ -75,7 +79,7 @@ def test_where_only_typed_rag_looked_again_its_reason_is_shown(tmp_path: Path) -
 def test_the_configuration_shows_fields_that_tasks_have_and_asks_three_things(
     tmp_path: Path,
 ) -> None:
-    export_tasks(RUNS, tmp_path)
+    export_tasks(runs(), tmp_path)
     text = (tmp_path / "labeling_config.xml").read_text("utf-8")
     root = ElementTree.fromstring(text)
     assert set(re.findall(r'"\$(\w+)"', text)) <= set(exported(tmp_path)[0])
@@ -90,7 +94,7 @@ def test_the_configuration_shows_fields_that_tasks_have_and_asks_three_things(
 
 def test_reviews_of_several_runs_and_reviewers_find_their_questions(tmp_path: Path) -> None:
     # as Label Studio writes it: its own id, an answer alone where there is one, a row a reviewer
-    export_tasks(RUNS, tmp_path)
+    export_tasks(runs(), tmp_path)
     small, large, free_form = exported(tmp_path)
     both = {"choices": ["Document 2", "Document 1"]}
     two = {"text": ["One.", "Two."]}
@@ -176,4 +180,4 @@ def test_a_file_that_is_not_json_is_named(tmp_path: Path, text: str) -> None:
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("", "utf-8")
     with pytest.raises(InputError, match="taken: cannot be made a folder"):
-        export_tasks(RUNS, tmp_path / "taken")
+        export_tasks(runs(), tmp_path / "taken")
