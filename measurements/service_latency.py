@@ -1,4 +1,4 @@
-"""Overhead of the service on a call of its upstream: time and CPU by mode, memory over time.
+"""Overhead of the service on a call of its upstream: time and CPU by mode.
 
 A simulated upstream in a process of its own takes 200 ms a call. The service, in processes of its
 own, searches ten documents and finds six claims in each answer, one of them with evidence on both
@@ -45,10 +45,8 @@ _COLUMNS = (
     "first byte",
     "unscored",
 )
-_MIB = 1 << 20
 _WARM_UP = 4
 """Requests before the first row: they load what a request needs."""
-_EARLY, _SOAK_CLIENTS = 1000, 8
 
 
 class _Case(NamedTuple):
@@ -78,7 +76,6 @@ _DIRECT = _Case((), 1)
 @click.option("--labeler", "labelers", multiple=True, default=["json"], show_default=True)
 @click.option("--clients", multiple=True, type=int, default=[1, 8, 32], show_default=True)
 @click.option("--seconds", default=8.0, show_default=True, help="For each row.")
-@click.option("--soak", type=int, metavar="N", help="Send N requests without delay instead.")
 def main(
     delay: float,
     documents: int,
@@ -87,10 +84,8 @@ def main(
     labelers: Sequence[str],
     clients: Sequence[int],
     seconds: float,
-    soak: int | None,
 ) -> None:
     """See the module."""
-    delay = 0.0 if soak else delay
     simulated = ["-m", "measurements.simulated_upstream"]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         _write_documents(Path(folder), documents)
@@ -101,11 +96,6 @@ def main(
         serve += [f"--base-url={upstream}", "--model=simulated"]
         serve.append(f"--max-concurrent={max(32, *clients)}")  # nobody is to be turned away
         click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-        if soak:
-            for name in names:
-                with started([*serve, *_CASES[name].options], "stderr") as service:
-                    asyncio.run(_soak(name, service, soak))
-            return
         click.echo(_ROW.format(*_COLUMNS))
         direct = upstream.removesuffix("/v1")
         row = _Row("direct", _DIRECT, "-", False, seconds, delay)
@@ -187,24 +177,6 @@ async def _counted(http: httpx2.AsyncClient, runs: float) -> _Counted:
         runs,
         await metric(http, "process_cpu_seconds_total"),
         await metric(http, "conflictscore_observed_dropped_total"),
-    )
-
-
-async def _soak(name: str, address: str, requests: int) -> None:
-    async with connected(address) as http:
-        await send(http, _EARLY, _SOAK_CLIENTS)
-        await all_finished(http, _EARLY)
-        early = await metric(http, "process_resident_memory_bytes")
-        begun = perf_counter()
-        await send(http, requests - _EARLY, _SOAK_CLIENTS)
-        seconds = perf_counter() - begun
-        await all_finished(http, requests)
-        late = await metric(http, "process_resident_memory_bytes")
-        dropped = await metric(http, "conflictscore_observed_dropped_total")
-    click.echo(
-        f"{name:<10} resident {early / _MIB:.0f} MiB after {_EARLY:,} requests,"
-        f" {late / _MIB:.0f} MiB after {requests:,} ({(requests - _EARLY) / seconds:.1f} a second;"
-        f" {dropped:.0f} unscored)"
     )
 
 
