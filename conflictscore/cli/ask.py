@@ -37,7 +37,7 @@ Examples:
     "options",
     multiple=True,
     metavar="TEXT",
-    help="One of two options to choose between; give it twice.",
+    help="One of the options to choose between; give each.",
 )
 @with_search_options
 @with_run_settings

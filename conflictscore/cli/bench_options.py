@@ -22,6 +22,10 @@ __all__ = ["LOCAL_QUESTIONS", "REMOTE_QUESTIONS", "with_bench_options"]
 LOCAL_QUESTIONS, REMOTE_QUESTIONS = 1, 4
 """How many questions are worked on at a time, with the local model and with others."""
 
+_MC = (
+    " mc1: several options, one of them true. mc2: all true and all false ones, by the"
+    " probabilities of their letters, which the model's endpoint must give."
+)
 _Option = Callable[[Any], Any]
 
 
@@ -49,7 +53,7 @@ def _form(entry: "Entry") -> _Option:
         type=click.Choice(entry.forms),
         default=entry.forms[0],
         show_default=True,
-        help="How questions are asked.",
+        help=f"How questions are asked.{_MC if 'mc2' in entry.forms else ''}",
     )
 
 

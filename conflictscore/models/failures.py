@@ -126,8 +126,8 @@ def _wrong_setting(
 def without_logprobs(provider: str) -> ConfigurationError:
     """The error for a model that gives no log-probabilities."""
     return ConfigurationError(
-        f"{provider} gives no log-probabilities, which the labeler 'choice' needs;"
-        " use the labeler 'json'"
+        f"{provider} gives no log-probabilities, which the labeler 'choice' and the form mc2 need;"
+        " use the labeler 'json', or the form mc1"
     )
 
 

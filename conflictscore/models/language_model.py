@@ -8,7 +8,7 @@ import json
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -84,8 +84,8 @@ class LanguageModel:
     then nothing of this model is cached."""
     deterministic: bool = False
     """Whether the same prompt is meant to give the same reply, so that a reply may be cached."""
-    choice_parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters that hold a reply to the letters A, B and C, if the server has any."""
+    has_grammars: bool = False
+    """Whether its server holds a reply to a grammar, as llama.cpp's does."""
     thinking_tokens: int = 0
     """Room that a reasoning model gets on top of the length of its reply."""
     cache: ContentCache | None = None
@@ -224,7 +224,9 @@ class LanguageModel:
         """
         if isinstance(self.chat, BaseChatOpenAI) and not completes(self.chat):
             raise without_logprobs(self.name)  # the Responses API has them in another form
-        asked_for = {"logprobs": True, "top_logprobs": _TOP_LOGPROBS, **self.choice_parameters}
+        asked_for: dict[str, Any] = {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
+        if self.has_grammars:
+            asked_for["extra_body"] = {"grammar": f"root ::= [{''.join(letters)}]"}
         form = RequestForm("letter", 1, asked_for)
 
         def taken(reply: AIMessage) -> T:

@@ -49,7 +49,6 @@ _CLIENTS_RETRIES = 4
 """For those who call the chat model itself; a language model tries again by its own rules."""
 _LOCAL_ATTEMPTS = 5
 """A server that died takes some seconds to come back."""
-_LETTERS_GRAMMAR = 'root ::= "A" | "B" | "C"'
 
 
 def default_spec() -> str:
@@ -301,7 +300,7 @@ def _open_local(name: str, given: _Given) -> LanguageModel:
         limit=ConcurrencyLimit.shared(server.base_url, 1),
         parameters={"temperature": 0, "sha256": digest},
         deterministic=True,
-        choice_parameters={"extra_body": {"grammar": _LETTERS_GRAMMAR}},
+        has_grammars=True,
         cache=given.cache,
         retries=Retries(attempts=_LOCAL_ATTEMPTS),
     )

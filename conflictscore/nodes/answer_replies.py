@@ -7,6 +7,7 @@ from typing import NamedTuple
 from conflictscore.active_content import without_active_content
 from conflictscore.models.replies import labelled_lines, unfenced, unwrapped
 from conflictscore.nodes.claim_replies import each_once, folded
+from conflictscore.nodes.options import LETTERS
 from conflictscore.prompts import material
 
 __all__ = [
@@ -21,7 +22,9 @@ __all__ = [
     "unframed",
 ]
 
-_LETTER = re.compile(r"^(?:\((?P<inner>[AB])\)|(?P<bare>[AB])(?=$|[\s.:)–—-]))[.:)]?(?P<rest>.*)$")
+_LETTER = re.compile(
+    r"^(?:\((?P<inner>[A-Z])\)|(?P<bare>[A-Z])(?=$|[\s.:)–—-]))[.:)]?(?P<rest>.*)$"
+)
 _ANSWER = re.compile(r"^[*_]{0,3}(?:answer|choice|option)[*_]{0,3}:[*_]{0,3}\s+", re.IGNORECASE)
 _DASH = re.compile(r"^\s*[–—-]\s*")
 _JUSTIFICATION = re.compile(
@@ -116,7 +119,7 @@ def unframed(text: str, passage: str) -> str:
 
 
 def read_choice(reply: str, options: Sequence[str]) -> Choice:
-    """The letter of a choice (Tables 14 and 15): ``(A)`` or ``(B)``, alone or with its option.
+    """The letter of a choice (Tables 14 and 15), such as ``(A)``, alone or with its option.
 
     Raises:
         ValueError: The reply is anything else.
@@ -132,7 +135,7 @@ def read_reconsidered_choice(
     Args:
         reply: ``A – option`` or ``B – option``, then ``Justification: …`` on a line of its own.
             The choice is as clear where a small model leaves the second line out.
-        options: The two options.
+        options: The options.
         documents: Numbers that can be cited; others are left out of ``cited``.
 
     Raises:
@@ -163,9 +166,12 @@ def cited_documents(justification: str, documents: Collection[int]) -> tuple[int
 
 def _option(line: str, options: Sequence[str]) -> int:
     match = _LETTER.match(_ANSWER.sub("", line).strip("*_` "))
-    if match is not None:
-        option = "AB".index(match["inner"] or match["bare"])
+    option = LETTERS.index(match["inner"] or match["bare"]) if match else len(options)
+    if match is not None and option < len(options):
         text = _DASH.sub("", match["rest"]).strip()
         if not text or folded(text) == folded(material(options[option])):
             return option
-    raise ValueError("it was neither (A) nor (B) in the asked form")
+    if len(options) == 2:
+        raise ValueError("it was neither (A) nor (B) in the asked form")
+    last = LETTERS[len(options) - 1]
+    raise ValueError(f"it was none of the letters A to {last} in the asked form")

@@ -13,10 +13,15 @@ from langchain_core.messages import BaseMessage
 from conflictscore.models import Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answer_replies import read_choice, read_reconsidered_choice, read_text
+from conflictscore.nodes.answer_replies import (
+    read_choice,
+    read_reconsidered_choice,
+    read_text,
+)
 from conflictscore.nodes.answering import Answerer, GeneratedAnswer, RevisionRequest
 from conflictscore.nodes.conflict_details import conflict_details
 from conflictscore.nodes.conversation import conversation_of, read_after
+from conflictscore.nodes.options import LETTERS, form_of, option_fields, weigh
 from conflictscore.nodes.state import (
     RagInput,
     RagState,
@@ -35,7 +40,7 @@ __all__ = [
     "ask_with_documents",
     "before_stop",
     "cut_notes",
-    "option_fields",
+    "prompt_with_documents",
 ]
 
 T = TypeVar("T")
@@ -78,6 +83,8 @@ class _ModelAnswerer:
             ProviderError: The model failed, or twice gave a reply that cannot be read.
         """
         context, options = self.context, state["options"]
+        model, weighed = context.generator, context.option_probabilities
+        history = conversation_of(state, model).messages
 
         def read(reply: str) -> Answer:
             if not options:
@@ -85,20 +92,28 @@ class _ModelAnswerer:
             choice = read_choice(reply, options)
             return Answer(text=options[choice.option], option=choice.option)
 
-        form = "multiple_choice" if options else "free_form"
         kind = "control_rag" if context.method is Method.CONTROL_RAG else "rag"
-        answer, notes = await ask_with_documents(
+        prompt, notes = prompt_with_documents(
             state,
             context,
-            meter,
-            f"{form}_{kind}",
-            option_fields(options),
-            read,
+            f"{form_of(options, weighed=weighed)}_{kind}",
+            option_fields(options, weighed=weighed),
             reply_tokens=REPLY_TOKENS,
             step="answer",
-            history=conversation_of(state, context.generator).messages,
-            parameters=context.answer_parameters,
+            history=history,
         )
+        if weighed:
+            answer = await weigh(model, prompt, options, context.prompts, meter)
+        else:
+            answer = await model.ask(
+                prompt,
+                read,
+                prompts=context.prompts,
+                meter=meter,
+                max_tokens=REPLY_TOKENS,
+                history=history,
+                parameters=context.answer_parameters,
+            )
         return GeneratedAnswer(answer, tuple(notes))
 
     async def again(
@@ -114,6 +129,7 @@ class _ModelAnswerer:
             documents_of(state),
             history=conversation_of(state, context.generator).messages,
             weights=request.weights,
+            weighed=context.option_probabilities,
         )
         answer, notes = await reconsideration.ask(
             context.generator, context.prompts, meter, context.answer_parameters
@@ -195,6 +211,32 @@ async def ask_with_documents(
         ContextWindowError: The window is too small for the documents.
         ProviderError: The model failed, or twice gave a reply that cannot be read.
     """
+    prompt, notes = prompt_with_documents(
+        state, context, template, fields, reply_tokens=reply_tokens, step=step, history=history
+    )
+    value = await context.generator.ask(
+        prompt,
+        read,
+        prompts=context.prompts,
+        meter=meter,
+        max_tokens=reply_tokens,
+        history=history,
+        parameters=parameters,
+    )
+    return value, notes
+
+
+def prompt_with_documents(
+    state: RagInput,
+    context: RunContext,
+    template: str,
+    fields: Mapping[str, str],
+    *,
+    reply_tokens: int,
+    step: str,
+    history: Sequence[BaseMessage] = (),
+) -> tuple[str, list[str]]:
+    """The whole prompt, and notes on documents that were cut; see :func:`ask_with_documents`."""
     prompts = context.prompts
     fields = {"question": material(state["question"]), **fields}
     fitted = fit_documents(
@@ -204,16 +246,8 @@ async def ask_with_documents(
         around=read_after(history, prompts.render(template, documents="", **fields)),
         reply_tokens=reply_tokens,
     )
-    value = await context.generator.ask(
-        prompts.render(template, documents=prompts.documents(fitted.documents), **fields),
-        read,
-        prompts=prompts,
-        meter=meter,
-        max_tokens=reply_tokens,
-        history=history,
-        parameters=parameters,
-    )
-    return value, cut_notes(fitted, step)
+    prompt = prompts.render(template, documents=prompts.documents(fitted.documents), **fields)
+    return prompt, cut_notes(fitted, step)
 
 
 @dataclass(frozen=True)
@@ -224,7 +258,7 @@ class Reconsideration:
 
     Attributes:
         question: The question.
-        options: The two options of a multiple-choice question; none in free form.
+        options: The options of a multiple-choice question; none in free form.
         before: The answer to reconsider.
         claim: Its claim that has evidence on both sides, with its labels.
         documents: All documents of the question.
@@ -234,6 +268,7 @@ class Reconsideration:
         weights: Weights by document; the heaviest of each side come first.
         variant: Ending of the template's name, for a benchmark method that asks in its own way.
         fields: Further fields of that template.
+        weighed: Whether the option is chosen by the probability of its letter, with no reason.
     """
 
     question: str
@@ -246,6 +281,7 @@ class Reconsideration:
     weights: Mapping[int, float] = field(default_factory=dict)
     variant: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
+    weighed: bool = False
 
     def prompt(self, model: LanguageModel, prompts: PromptSet) -> tuple[str, Fitted]:
         """The whole prompt, and its documents as they were fitted to the context window.
@@ -253,7 +289,7 @@ class Reconsideration:
         Raises:
             ContextWindowError: The window is too small for the documents.
         """
-        form = "multiple_choice" if self.options else "free_form"
+        form = form_of(self.options, weighed=self.weighed)
         render = partial(prompts.render, f"{form}_regenerate{self.variant}")
         evidence_from = self.evidence_from or self.documents
         fields = {
@@ -261,7 +297,7 @@ class Reconsideration:
             "answer": material(_as_given(self.before)),
             "claim": material(self.claim.claim.text),
             "evidence": conflict_details(self.claim, evidence_from, prompts, self.weights),
-            **option_fields(self.options),
+            **option_fields(self.options, weighed=self.weighed),
             **self.fields,
         }
         around = read_after(self.history, render(documents="", **fields))
@@ -290,6 +326,9 @@ class Reconsideration:
             ProviderError: The model failed, or twice gave a reply that cannot be read.
         """
         prompt, fitted = self.prompt(model, prompts)
+        if self.weighed:
+            answer = await weigh(model, prompt, self.options, prompts, meter)
+            return answer, cut_notes(fitted, "answer again")
 
         def read(reply: str) -> Answer:
             if not self.options:
@@ -313,7 +352,7 @@ class Reconsideration:
 
 def _as_given(answer: Answer) -> str:
     """The answer as the model wrote it: in multiple choice with its letter."""
-    return answer.text if answer.option is None else f"{'AB'[answer.option]} – {answer.text}"
+    return answer.text if answer.option is None else f"{LETTERS[answer.option]} – {answer.text}"
 
 
 def cut_notes(fitted: Fitted, step: str) -> list[str]:
@@ -322,10 +361,3 @@ def cut_notes(fitted: Fitted, step: str) -> list[str]:
         f"to {step}, document {number} was cut: it is longer than its share of the context window"
         for number in fitted.cut
     ]
-
-
-def option_fields(options: Sequence[str]) -> dict[str, str]:
-    """The options as template fields; none in free form."""
-    if not options:
-        return {}
-    return {"option_a": material(options[0]), "option_b": material(options[1])}

@@ -9,6 +9,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
 from conflictscore.models.calls import call
+from conflictscore.nodes.options import LETTERS
 from conflictscore.nodes.state import RagState, RunRuntime
 from conflictscore.records import Answer, Document, differs, encodable
 from conflictscore.retrieval.documents import as_documents, to_documents
@@ -97,8 +98,8 @@ def read_question(state: RagState) -> tuple[str, list[str]]:
     """The question and its options, after a check of all input.
 
     Raises:
-        InputError: The question is empty, the options are not two different texts, or the first
-            answer is neither of them.
+        InputError: The question is empty, the options are not different texts, or the first answer
+            is none of them.
     """
     question = str(encodable(state.get("question", ""))).strip()
     options = [option.strip() for option in encodable(state.get("options") or [])]
@@ -111,7 +112,7 @@ def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
     """The first answer that the caller gave; None where there is none.
 
     Raises:
-        InputError: It is empty, or neither of the two options.
+        InputError: It is empty, or none of the options.
     """
     text = state.get("draft_answer")
     if text is None:
@@ -123,7 +124,7 @@ def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
     for number, option in enumerate(options):
         if not differs(text, option):
             return Answer(text=option, option=number)
-    raise InputError("draft_answer is neither of the two options; give the full text of one")
+    raise InputError("draft_answer is none of the options; give the full text of one")
 
 
 def given_documents(state: RagState) -> tuple[Document, ...]:
@@ -139,13 +140,16 @@ def check_question(question: str, options: Sequence[str]) -> None:
     """Check the question before anything is paid for.
 
     Raises:
-        InputError: The question is empty, or the options are not two different texts.
+        InputError: The question is empty, or the options are not two to 26 different texts.
     """
     if not question.strip():
         raise InputError("the question is empty")
     if not options:
         return
-    if len(options) != 2 or not all(option.strip() for option in options):
-        raise InputError(f"multiple choice takes two options with text, got {len(options)}")
-    if options[0].strip().casefold() == options[1].strip().casefold():
-        raise InputError("the two options are the same")
+    told = sum(bool(option.strip()) for option in options)
+    if told < max(2, len(options)):
+        raise InputError(f"multiple choice takes two options or more with text, got {told}")
+    if told > len(LETTERS):
+        raise InputError(f"multiple choice takes {len(LETTERS)} options at most, got {told}")
+    if len({option.strip().casefold() for option in options}) < len(options):
+        raise InputError("two options are the same")

@@ -64,7 +64,7 @@ class RagInput(TypedDict, total=False):
 
     question: str
     options: list[str]
-    """The two options of a binary multiple-choice question; absent or empty in free form."""
+    """The options of a multiple-choice question, two to 26; absent or empty in free form."""
     documents: Sequence[DocumentLike]
     """Texts, LangChain ``Document``s, or mappings with ``text`` and optional ``title`` and ``url``;
     they take the place of retrieval."""
@@ -162,6 +162,8 @@ class RunContext:
     the one that the model names as its main claim."""
     on_event: "Callable[[Mapping[str, Any]], None] | None" = None
     """Called with each event of the run, in a thread of the run's own; what it raises is logged."""
+    option_probabilities: bool = False
+    """Whether options are chosen by the probability of their letters, which is then kept."""
     check_last: bool = True
     """Whether the answer of the last round is scored, and explained where it came without a reason.
     Benchmarks of the paper's loop do without where no figure needs it."""

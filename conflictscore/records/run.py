@@ -50,6 +50,8 @@ class Answer(Record):
     """The answer; in multiple choice the full text of the chosen option."""
     option: Annotated[int, Field(ge=0)] | None = None
     """Index of the chosen option, from 0; None in free form."""
+    probabilities: Annotated[tuple[float, ...], Field(exclude_if=lambda each: not each)] = ()
+    """Of each option, where the model was asked for them; they sum to 1."""
     justification: str | None = None
     """The model's reason for this answer, where it was asked for one."""
     cited: tuple[int, ...] = ()
@@ -190,7 +192,7 @@ class Run(Record):
     asked: str | None = None
     """The question as the user asked it, in its conversation."""
     options: tuple[str, ...] = ()
-    """The two options of a multiple-choice question; none in free form."""
+    """The options of a multiple-choice question; none in free form."""
     method: Method | None = None
     """How the answer was produced; None where the loop never began."""
     answer: str | None = None

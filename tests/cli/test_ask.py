@@ -228,10 +228,10 @@ def _line(result: Result) -> str:
         (["  ", "--docs", "DOCS"], "the question is empty"),
         ([QUESTION, "--docs", "nowhere.md"], "nowhere.md"),
         ([QUESTION, "--docs", "EMPTY"], "EMPTY"),
-        ([QUESTION, "--docs", "DOCS", "--option", "only one"], "two options with text, got 1"),
+        ([QUESTION, "--docs", "DOCS", "--option", "only one"], "two options or more with text, got 1"),
         (
             [QUESTION, "--docs", "DOCS", "--option", "Same", "--option", "same"],
-            "the two options are the same",
+            "two options are the same",
         ),
         ([QUESTION], "--docs PATH"),
         ([QUESTION, "--docs", "DOCS", "--search", "altavista"], "altavista"),

@@ -393,10 +393,9 @@ class TestLetter:
         assert len(server.requests) == 1
 
     async def test_what_holds_a_server_to_the_letters_goes_into_the_request(self) -> None:
-        extra = {"extra_body": {"grammar": 'root ::= "A" | "B"'}}
         with OpenAIServer(script(Reply("A", logprobs={"A": -0.1}))) as server:
-            await ask_letter(calling(server, choice_parameters=extra))
-        assert server.requests[0].body["grammar"] == 'root ::= "A" | "B"'
+            await ask_letter(calling(server, has_grammars=True))
+        assert server.requests[0].body["grammar"] == "root ::= [ABC]"
 
 
 class _State(TypedDict):

@@ -23,7 +23,11 @@ __all__ = [
 ]
 
 ACCURACY = "accuracy"
-"""The measure of a multiple choice: whether the right option was chosen."""
+"""The measure of a binary choice: whether the right option was chosen."""
+
+CHOICES: Mapping[Form, str] = {"multiple-choice": ACCURACY, "mc1": "mc1", "mc2": "mc2"}
+"""The measure of each form with options: ``mc1`` is whether the one right option was chosen,
+``mc2`` the probability that the right ones have together."""
 
 SCORES = ("cs-c", "cs-r")
 """The measures of answers that are judged by their ConflictScore: CS-C and CS-R, lower being

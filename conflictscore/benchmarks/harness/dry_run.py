@@ -197,10 +197,12 @@ class CountingModel(LanguageModel):
         self.counter.count(self, prompt, _VERDICT_TOKENS if single else max_tokens // 2)
         raise ProviderError("a dry run makes no call", provider=self.name)
 
-    async def ask_letter(self, prompt: str, *_: Any, **__: Any) -> Any:
-        """See :class:`LanguageModel`."""
+    async def ask_letter(
+        self, prompt: str, letters: Sequence[str], read: Callable[[Any], T], **_: Any
+    ) -> T:
+        """See :class:`LanguageModel`; all letters are as likely."""
         self.counter.count(self, prompt, 1)
-        raise ProviderError("a dry run makes no call", provider=self.name)
+        return read(dict.fromkeys(letters, -1.0))
 
 
 @dataclass

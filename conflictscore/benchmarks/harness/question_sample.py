@@ -57,6 +57,12 @@ def shuffled_options(
     return ((wrong, right) if gold else (right, wrong)), gold
 
 
+def drawn_order(options: Sequence[str], *, question: str, seed: int) -> tuple[str, ...]:
+    """Several options in an order that depends on the seed, the question and their texts alone."""
+    key = question_key(question)
+    return tuple(sorted(options, key=lambda option: lot("options", seed, f"{key}\n{option}")))
+
+
 def select(
     questions: Sequence[Question], *, limit: int | None, sample: int | None, seed: int
 ) -> tuple[Question, ...]:

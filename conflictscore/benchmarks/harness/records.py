@@ -42,9 +42,10 @@ class Question(Record):
     """Unique in its benchmark, and the same for the same question in every run."""
     question: str
     options: tuple[str, ...] = ()
-    """The two options of a multiple choice in the order they are shown; empty in free form."""
+    """The options of a multiple choice in the order they are shown; empty in free form."""
     gold: Annotated[int, Field(ge=0)] | None = None
-    """Index of the right option; None in free form, and where it is not known."""
+    """Index of the right option; None in free form, where it is not known, and where several are
+    right, which ``correct`` then holds."""
     correct: tuple[str, ...] = ()
     """Reference answers that are right."""
     incorrect: tuple[str, ...] = ()
@@ -58,8 +59,8 @@ class Question(Record):
 
     @model_validator(mode="after")
     def _gold_is_an_option(self) -> "Question":
-        if self.options and (len(self.options) != 2 or self.gold not in (0, 1, None)):
-            raise ValueError("a multiple choice has two options, and gold is 0, 1 or unknown")
+        if self.options and (len(self.options) < 2 or (self.gold or 0) >= len(self.options)):
+            raise ValueError("a multiple choice has two or more options, and gold is one of them")
         return self
 
 

@@ -11,7 +11,6 @@ from typing import Literal, TypeVar
 
 from pydantic import ValidationError
 
-from conflictscore.benchmarks.harness.definition import ACCURACY
 from conflictscore.benchmarks.harness.methods.method import BenchmarkMethod
 from conflictscore.benchmarks.harness.methods.registry import (
     DOCUMENTS,
@@ -291,17 +290,24 @@ class Recorded:
 
     def _verdicts(self, answer: Answer, grade: StepRecord | None) -> dict[str, Verdict]:
         if self.question.options:
-            if answer.option is None:
-                return {ACCURACY: Verdict(value=None, error="the answer names no option")}
-            gold = self.question.gold
-            if gold is None:
-                return {ACCURACY: Verdict(value=None, error="the right option is not known")}
-            return {ACCURACY: Verdict(value=answer.option == gold)}
+            return {self.measures[0]: self._choice(answer)}
         if grade is None:
             return {}
         if grade.error is not None:
             return dict.fromkeys(self.measures, Verdict(value=None, error=grade.error))
         return _read_value(grade, GradedValue).verdicts
+
+    def _choice(self, answer: Answer) -> Verdict:
+        """Whether the right option was chosen, or how probable the right ones are together."""
+        options, gold = self.question.options, self.question.gold
+        if answer.option is None:
+            return Verdict(value=None, error="the answer names no option")
+        if answer.probabilities:
+            each = zip(options, answer.probabilities, strict=True)
+            return Verdict(value=min(1.0, fsum(p for o, p in each if o in self.question.correct)))
+        if gold is None:
+            return Verdict(value=None, error="the right option is not known")
+        return Verdict(value=answer.option == gold)
 
     def _outcome(self, step: str, form: type[_V]) -> _V | MethodResult | None:
         """A step's value, its failure, or None where it is still to come."""

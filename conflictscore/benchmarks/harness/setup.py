@@ -41,7 +41,13 @@ __all__ = [
 _REPLICATE_SEEDS = 1000
 """Added to the seed of a repetition, so that none is that of a second sample."""
 _READ_BY_ALL = ("document", "cut", "evidence", "evidence_line", "justify", "retry")
+_OPTIONS = ("options_rag", "options_control_rag", "options_regenerate")
 _READ_BY_FORM: Mapping[Form, tuple[str, ...]] = {
+    "mc1": (
+        *("multiple_choice_rag", "multiple_choice_control_rag", "multiple_choice_regenerate"),
+        *_OPTIONS,
+    ),
+    "mc2": _OPTIONS,
     "multiple-choice": (
         "multiple_choice_rag",
         "multiple_choice_control_rag",
@@ -205,14 +211,13 @@ class Setup:
         Raises:
             ConfigurationError: A template that is to stand in for another has other placeholders.
         """
-        context = self.context
+        context = replace(self.context, option_probabilities=benchmark.form == "mc2")
+        asked = replace(self, context=context)
         if not benchmark.wording:
-            return self
+            return asked
         prompts = context.prompts.worded(benchmark.wording)
-        return replace(
-            self,
-            context=self._context(context.generator, context.decomposer, prompts, context.cache),
-        )
+        made = asked._context(context.generator, context.decomposer, prompts, context.cache)
+        return replace(asked, context=made)
 
     def configuration(self, benchmark: Benchmark) -> dict[str, Any]:
         """All that decides the figures, as plain JSON for the manifest."""
@@ -299,7 +304,7 @@ class Setup:
         cache: ContentCache | None,
     ) -> RunContext:
         """The same collaborators with other models, templates and cache."""
-        return open_run(
+        opened = open_run(
             generator,
             self.context.retriever,
             self.context.settings.replace(prompts=prompts),
@@ -307,6 +312,7 @@ class Setup:
             cache=False if cache is None else cache,
             effort_needed=False,
         )
+        return replace(opened, option_probabilities=self.context.option_probabilities)
 
 
 def paper_loop(**settings: Unpack[CorrectionSettings]) -> Settings:

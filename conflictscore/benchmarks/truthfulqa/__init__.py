@@ -8,8 +8,8 @@ ENTRY = Entry(
     name="truthfulqa",
     summary="questions that people answer with common misconceptions (paper, section 6)",
     data="TruthfulQA.csv of January 2025, github.com/sylinrl/TruthfulQA; the first version"
-    " for free form only",
-    forms=("multiple-choice", "free-form"),
+    " for free form only; mc_task.json for mc1 and mc2",
+    forms=("multiple-choice", "mc1", "mc2", "free-form"),
     searches=True,
     open=lazily("truthfulqa.benchmark:truthfulqa"),
     judged_by="truthful",
@@ -18,6 +18,7 @@ ENTRY = Entry(
         "bench truthfulqa --data TruthfulQA.csv --search recorded:truthfulqa.jsonl --dry-run",
         "bench truthfulqa --data TruthfulQA.csv --search recorded:truthfulqa.jsonl",
         "bench truthfulqa --data TruthfulQA.csv --docs pages/ --sample 30 --methods all",
+        "bench truthfulqa --data mc_task.json --form mc2 --search recorded:truthfulqa.jsonl",
     ),
     published=lazily("truthfulqa.published:PUBLISHED.get"),
 )

@@ -5,8 +5,9 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from conflictscore.benchmarks.harness.definition import ACCURACY, Benchmark, Form
+from conflictscore.benchmarks.harness.definition import CHOICES, Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.judging import at_once, read_verdict
 from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
@@ -15,25 +16,35 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, material_line
 
+_CHOOSING = ("rag", "control-rag", "regenerated-rag", "guarded-rag")
+"""Of several options; the other methods ask in words for two."""
+
 
 def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
-    """Binary choice by accuracy, or free form by two judges (paper, section 6.1).
+    """Binary choice by accuracy, free form by two judges (paper, section 6.1), or MC1 or MC2.
+
+    MC1 and MC2 have the targets of Lin et al. (2022). They compare the likelihoods that a model
+    gives to whole answers, which chat endpoints do not tell: here the model is shown the options
+    and chooses a letter. MC2 is the probability of the letters of all true options.
 
     Args:
-        data: The official CSV.
-        form: ``multiple-choice`` needs the version of January 2025.
-        seed: Of the order of the two options.
+        data: The official CSV, of which ``multiple-choice`` needs the version of January 2025; for
+            ``mc1`` and ``mc2`` ``mc_task.json``.
+        form: How questions are asked.
+        seed: Of the order of the options.
     """
     free = form == "free-form"
     return Benchmark(
         name="truthfulqa",
         form=form,
         questions=read_truthfulqa(data, form=form, seed=seed),
-        measures=("truthful", "informative") if free else (ACCURACY,),
+        measures=("truthful", "informative") if free else (CHOICES[form],),
+        graded=frozenset({"mc2"}) if form == "mc2" else frozenset(),
         judge=judge_answer if free else None,
         templates=("judge_truthful", "judge_informative") if free else (),
         reply_forms=REPLY_FORMS if free else (),
         prompt_set="paper",
+        offered=_CHOOSING if form in ("mc1", "mc2") else COMMON_METHODS,
         hashes={"data": sha256_of_file(data)},
     )
 

@@ -1,17 +1,21 @@
-"""TruthfulQA's questions, from its official CSV files: of January 2025, or the first."""
+"""TruthfulQA's questions, from its official files: CSV of January 2025, or the first; targets."""
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import get_args
 
 from conflictscore.benchmarks.harness.definition import Form
 from conflictscore.benchmarks.harness.question_sample import (
+    drawn_order,
     question_id,
     refuse_repeated,
     shuffled_options,
 )
 from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.json_lines import text_of
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
 
@@ -20,6 +24,8 @@ _FILLED = ("Type", "Category", "Question", "Best Answer", "Correct Answers", "In
 _COLUMNS = (*_FILLED, "Source")
 """The columns of both versions; the source of two questions of the official files is empty."""
 _SHOWN_CHARS = 300
+_MOST_OPTIONS = 26
+"""A letter each; the official targets have up to 24."""
 
 _Row = tuple[str, Mapping[str, str]]
 """Where it stands, for errors, and its cells by column."""
@@ -31,17 +37,22 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
     A question's id follows from its text, so it is the same in both versions and in every run.
 
     Args:
-        path: The CSV file, as UTF-8 with or without a byte order mark.
+        path: The CSV file, as UTF-8 with or without a byte order mark; for ``mc1`` and ``mc2``
+            ``mc_task.json``.
         form: ``multiple-choice`` is Best Answer against Best Incorrect Answer, the binary choice of
-            the version of January 2025; ``free-form`` goes with both versions.
-        seed: Of the order of the two options, which depends on it and the question's text alone.
+            the version of January 2025; ``free-form`` goes with both versions. ``mc1`` has one
+            right option among all wrong answers, ``mc2`` all right answers among all wrong ones;
+            the empty wrong answers of 22 official questions are left out.
+        seed: Of the order of the options, which depends on it and the texts alone.
 
     Returns:
         Questions whose ``correct`` begins with Best Answer. The lists of answers hold each answer
         once; an answer stands in both where the file has it so ("Unknown", twice).
     """
-    if form not in ("multiple-choice", "free-form"):
-        raise InputError(f"unknown form {form!r}; one of multiple-choice, free-form")
+    if form not in get_args(Form):
+        raise InputError(f"unknown form {form!r}; one of {', '.join(get_args(Form))}")
+    if form in ("mc1", "mc2"):
+        return _read_targets(Path(path), form, seed)
     shown = Path(path).as_posix()
     questions: list[Question] = []
     first_row: dict[str, str] = {}
@@ -51,6 +62,46 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
         questions.append(question)
     if not questions:
         raise InputError(f"{shown}: there is no question in it")
+    return tuple(questions)
+
+
+def _read_targets(path: Path, form: Form, seed: int) -> tuple[Question, ...]:
+    try:
+        rows = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"{path}: {form} needs the official mc_task.json, and this is no JSON ({error})"
+        ) from None
+    if not isinstance(rows, list) or not rows:
+        raise InputError(f"{path}: a JSON list of questions is needed")
+    questions: list[Question] = []
+    first_row: dict[str, str] = {}
+    for number, row in enumerate(rows, start=1):
+        where, field = f"{path}, row {number}", f"{form}_targets"
+        text = text_of(row, "question", where) if isinstance(row, Mapping) else ""
+        targets = row.get(field) if text else None
+        if not isinstance(targets, Mapping) or not {0, 1} == set(targets.values()):
+            raise InputError(f"{where}, field {field}: answers with 1 for true and 0 are needed")
+        told = {
+            clean_text(answer): bool(true) for answer, true in targets.items() if answer.strip()
+        }
+        options = drawn_order([*told], question=text, seed=seed)
+        right = tuple(option for option in options if told[option])
+        if form == "mc1" and len(right) != 1:
+            raise InputError(f"{where}, field {field}: one true answer is needed, not {len(right)}")
+        if not 2 <= len(options) <= _MOST_OPTIONS:
+            raise InputError(f"{where}, field {field}: 2 to {_MOST_OPTIONS} answers are needed")
+        questions.append(
+            Question(
+                id=question_id("tqa", text),
+                question=text,
+                options=options,
+                gold=options.index(right[0]) if form == "mc1" else None,
+                correct=right,
+                incorrect=tuple(option for option in options if not told[option]),
+            )
+        )
+        refuse_repeated(questions[-1].id, where, first_row, field="question")
     return tuple(questions)
 
 

@@ -45,8 +45,11 @@ async def _loop(asker: Asker, asked: Asked) -> dict[str, Any]:
         {**graph_input(question, documents), "draft_answer": first["answer"]["text"]},
         answered,
     )
+    begun, *later = state["attempts"]
+    if "probabilities" in first["answer"]:  # the loop was given the text alone
+        begun = {**begun, "answer": first["answer"]}
     return {
-        "attempts": state["attempts"],
+        "attempts": [begun, *later],
         "changes": state["changes"],
         "reason": state["reason"],
         "notes": [*first["notes"], *state["notes"]],

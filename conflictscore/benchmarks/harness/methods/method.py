@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "BenchmarkMethod", "Form"]
 
-Form = Literal["multiple-choice", "free-form"]
-"""How questions are asked."""
+Form = Literal["multiple-choice", "mc1", "mc2", "free-form"]
+"""How questions are asked: by two options, by several of which one is right, by several of which
+some are, each with its probability, or with none."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class BenchmarkMethod:
     errors of :mod:`conflictscore.errors` for what fails this question only."""
     answer: "Callable[[BenchmarkMethod, Recorded], MethodResult | None]" = _own_answer
     """The answer, from what was recorded; None where it is still to come."""
-    forms: tuple[Form, ...] = ("multiple-choice", "free-form")
+    forms: tuple[Form, ...] = ("multiple-choice", "mc1", "mc2", "free-form")
     """The forms of question that it fits."""
     templates: tuple[str, ...] = ()
     """The templates that it reads besides those of every run; ``{form}`` stands for the form."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import count
 from math import sqrt
 
-from conflictscore.benchmarks.harness.definition import ACCURACY, SCORES
+from conflictscore.benchmarks.harness.definition import CHOICES, SCORES
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
 from conflictscore.benchmarks.harness.power import (
@@ -78,7 +78,7 @@ def _what_is_missing(figures: Figures) -> Iterator[str]:
             f"{percent(min(coverage, _MOST_BUT_ALL))} % of the pairs of claim and document were"
             " labelled; a conflict in the others cannot be seen."
         )
-    if figures.transitions and ACCURACY not in figures.measures:
+    if figures.transitions and not {*CHOICES.values()} & {*figures.measures}:
         if any(moved.by_wording for moved in figures.transitions):
             yield (
                 "In free form an answer counts as revised where the run's labeler does not find"
