@@ -228,7 +228,10 @@ def _line(result: Result) -> str:
         (["  ", "--docs", "DOCS"], "the question is empty"),
         ([QUESTION, "--docs", "nowhere.md"], "nowhere.md"),
         ([QUESTION, "--docs", "EMPTY"], "EMPTY"),
-        ([QUESTION, "--docs", "DOCS", "--option", "only one"], "two options or more with text, got 1"),
+        (
+            [QUESTION, "--docs", "DOCS", "--option", "only one"],
+            "two options or more with text, got 1",
+        ),
         (
             [QUESTION, "--docs", "DOCS", "--option", "Same", "--option", "same"],
             "two options are the same",

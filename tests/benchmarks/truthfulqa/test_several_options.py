@@ -141,7 +141,7 @@ def test_the_official_targets_are_read_and_have_the_ids_of_the_csv() -> None:
     folder = REAL / "truthfulqa"
     binary = read_truthfulqa(folder / "TruthfulQA.csv", form="multiple-choice", seed=0)
     for form in ("mc1", "mc2"):
-        read = read_truthfulqa(folder / "mc_task.json", form=form, seed=0)  # type: ignore[arg-type]
+        read = read_truthfulqa(folder / "mc_task.json", form=form, seed=0)
         assert {q.id for q in read} == {q.id for q in binary}
         assert max(len(q.options) for q in read) == (13 if form == "mc1" else 24)
         assert all(set(q.correct) < set(q.options) for q in read)
