@@ -17,6 +17,7 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, list_block
 
+from conflictscore.json_answers import json_values, new_literal
 from conflictscore.scripts import terms_in
 from conflictscore.sentences import sentence_ends
 
@@ -77,12 +78,13 @@ _parser.block.ruler.at(
 
 
 class Passage(NamedTuple):
-    """A sentence, a row of a table or a block of code.
+    """A sentence, a row of a table, a block of code or a value of a JSON answer.
 
     Attributes:
         start: The offset of its first character, which is not white space.
         end: The offset after its last character.
-        kind: ``text``, ``row`` or ``code``; HTML is like code. Or ``whole``, all of the answer.
+        kind: ``text``, ``row`` or ``code``; HTML is like code. Or ``value``, of an answer that is
+            JSON; or ``whole``, all of the answer.
         cut: What is removed along with it: white space, or the lines that only it has.
     """
 
@@ -95,6 +97,8 @@ class Passage(NamedTuple):
 @lru_cache(maxsize=8)
 def passages(answer: str) -> tuple[Passage, ...]:
     """The passages of an answer, in their order; white space and marks of blocks are in none."""
+    if (values := json_values(answer)) is not None:
+        return tuple(Passage(v.start, v.end, "value", (v.start, v.end)) for v in values)
     lines = [0, *(match.end() for match in _LINE_END.finditer(answer)), len(answer)]
     found: list[Passage] = []
     in_table = False
@@ -177,8 +181,14 @@ def _words_of(answer: str, known: Sequence[Passage]) -> tuple[list[set[str]], Co
 
 
 def misfit(answer: str, passage: Passage, text: str) -> str | None:
-    """Why a text cannot take the place of a passage; None if it can. An empty text removes it."""
+    """Why a text cannot take the place of a passage; None if it can. An empty text removes it.
+
+    For a value of JSON the text is without its quotes.
+    """
     before = answer[passage.start : passage.end]
+    if passage.kind == "value":
+        fits = text and new_literal(before, text)
+        return None if fits else "it is no JSON value of the same type"
     if not text:
         rest = spliced(answer, [(*passage.cut, "")])
         if not rest.strip():

@@ -64,6 +64,8 @@ class Town(World):
             return "Claims:\n" + "\n".join(
                 f"- {one}" for one in _TOLD.findall(_last(prompt, "answer"))
             )
+        if prompt.startswith("Write the question that a statement answers"):
+            return f"When was the {_THINGS[0]} {_DEEDS[1]}?"
         reply = super().__call__(request)
         if '"document_snippet"' in prompt and isinstance(reply, str):
             document, claim = (_last(prompt, mark) for mark in ("document", "claim"))

@@ -51,7 +51,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     print(state["messages"][-1].text, state["conflict"]["flipped"])
     ```
 
-    Only answers in words are checked; tool calls, structured answers and empty ones pass through.
+    Answers in words are checked, and structured ones value by value; tool calls and empty answers
+    pass through.
     The documents are what the agent's tools have brought since the last human message: what
     LangChain retrievers inside them found, their artifacts, or their texts, which are taken apart
     where a tool has joined several. Where they brought none, the retriever is asked with that

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
@@ -18,6 +18,7 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, NoDocumentsError, UnreadableReplyError
 from conflictscore.graph.create import open_run
+from conflictscore.middleware.answer_forms import data_text, structured_with, why_not_rebuilt
 from conflictscore.middleware.approval import propose, with_run
 from conflictscore.middleware.call_watch import CallWatch
 from conflictscore.middleware.entrypoints import (
@@ -68,9 +69,10 @@ class AgentSettings:
 
 
 class _Said(NamedTuple):
-    """An answer in words, and the response that it came in."""
+    """An answer, and the response that it came in."""
 
     message: AIMessage
+    """In words; JSON for a structured answer."""
     response: ModelResponse[Any]
 
     @property
@@ -83,8 +85,11 @@ class _Said(NamedTuple):
 
     def replaced(self, message: BaseMessage, update: dict[str, Any]) -> Response:
         """The response with another last message, and an update of the agent's state."""
-        result = [*self.response.result[:-1], message]
-        return ExtendedModelResponse(ModelResponse(result=result), Command(update=update))
+        if self.response.structured_response is not None:
+            response = structured_with(self.response, message)
+        else:
+            response = ModelResponse(result=[*self.response.result[:-1], message])
+        return ExtendedModelResponse(response, Command(update=update))
 
 
 class AgentTurn:
@@ -139,6 +144,11 @@ class AgentTurn:
             return self._uncheckable()
         self._drafting = self._watch.seconds
         context = await asyncio.to_thread(lambda: self._context)
+        data = draft.structured_response
+        if data is not None:
+            context = replace(context, answer_check=partial(why_not_rebuilt, data))
+            if self._settings.approve_flips:  # only a change of words is put before a person
+                context = replace(context, settings=context.settings.replace(max_rounds=0))
         start: RagInput = {
             "question": self._asked.question,
             "documents": [document.to_json() for document in self._documents],
@@ -321,12 +331,22 @@ class AgentTurn:
 
 def _answer_in(response: ModelResponse[Any]) -> _Said | None:
     """The answer in words, where the response is one, and no tool call or structured one."""
+    if response.structured_response is not None:
+        return _structured_in(response)
     last = response.result[-1] if response.result else None
     if not isinstance(last, AIMessage) or last.tool_calls or last.invalid_tool_calls:
         return None
-    if response.structured_response is not None or not last.text.strip():
+    return _Said(last, response) if last.text.strip() else None
+
+
+def _structured_in(response: ModelResponse[Any]) -> _Said | None:
+    """A structured answer as JSON, where it is data with values."""
+    text = data_text(response.structured_response)
+    told = next((one for one in response.result if isinstance(one, AIMessage)), None)
+    if text is None or told is None:
         return None
-    return _Said(last, response)
+    update = {"content": text, "tool_calls": [], "invalid_tool_calls": []}
+    return _Said(told.model_copy(update=update), response)
 
 
 def not_looked_at(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,15 +1,29 @@
-"""Forms in which a chatbot's function returns its answer: a text, a message, or a mapping."""
+"""Forms in which a chatbot gives its answer: a text, a message, a mapping, or a pydantic model."""
 
-from collections.abc import Mapping
-from typing import Any
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
+from pydantic import BaseModel, ValidationError
 
+from conflictscore.json_answers import check_of, json_values
 from conflictscore.middleware.approval import with_run
 from conflictscore.models.replies import reply_text
 from conflictscore.records import Run
 
-__all__ = ["CheckedText", "answer_text", "in_its_form"]
+__all__ = [
+    "CheckedText",
+    "answer_text",
+    "check_of_format",
+    "data_text",
+    "in_its_form",
+    "structured_with",
+    "why_not_rebuilt",
+]
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware import ModelResponse
 
 _KEYS = (
     *("answer", "output", "output_text", "result", "response", "generation", "text", "content"),
@@ -37,7 +51,7 @@ class CheckedText(str):
 
 
 def answer_text(returned: object) -> str | None:
-    """The text of an answer; None where there is none in what a function returned."""
+    """The text of an answer, JSON for data; None where a function returned neither."""
     if isinstance(returned, str):
         return returned
     if isinstance(returned, BaseMessage):
@@ -47,20 +61,98 @@ def answer_text(returned: object) -> str | None:
             return str(returned.text)
     if isinstance(returned, Mapping):
         key = _key(returned)
-        return None if key is None else answer_text(returned[key])
+        return data_text(returned) if key is None else answer_text(returned[key])
     last = returned[-1] if isinstance(returned, list) and returned else None
-    return answer_text(last) if isinstance(last, BaseMessage | Mapping) else None
+    said = answer_text(last) if isinstance(last, BaseMessage | Mapping) else None
+    return said or data_text(returned)
+
+
+def data_text(data: object) -> str | None:
+    """An answer that is data, as JSON; None where it is not data, or has no values."""
+    try:
+        text = (
+            data.model_dump_json()
+            if isinstance(data, BaseModel)
+            else json.dumps(data, ensure_ascii=False, allow_nan=False)
+        )
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return text if json_values(text) else None
+
+
+def rebuilt(data: Any, text: str) -> Any:
+    """Data like the given, with the values of a JSON text.
+
+    Raises:
+        ValidationError: A pydantic model refuses them.
+    """
+    if isinstance(data, BaseModel):
+        return type(data).model_validate_json(text)
+    return json.loads(text)
+
+
+def why_not_rebuilt(data: object, text: str) -> str | None:
+    """Why a JSON text cannot take the place of data; None where it can."""
+    try:
+        rebuilt(data, text) if isinstance(data, BaseModel) else None
+    except ValidationError:
+        return f"it would not be a valid {type(data).__name__}"
+    return None
+
+
+def structured_with(response: "ModelResponse[Any]", message: BaseMessage) -> "ModelResponse[Any]":
+    """An agent's structured response with the JSON and the metadata of a message."""
+    from langchain.agents.middleware import ModelResponse
+
+    data, text = response.structured_response, str(message.text)
+    changed = text != data_text(data)
+    new, result = rebuilt(data, text) if changed else data, []
+    for one in response.result:
+        update: dict[str, Any] = {}
+        if isinstance(one, AIMessage):
+            update["response_metadata"] = message.response_metadata
+            if changed and one.tool_calls:
+                update["tool_calls"] = [{**c, "args": json.loads(text)} for c in one.tool_calls]
+            elif changed:
+                update |= {"content": text, "additional_kwargs": {}}
+        elif changed and isinstance(one.content, str):
+            update["content"] = one.content.replace(str(data), str(new))
+        result.append(one.model_copy(update=update))
+    return ModelResponse(result=result, structured_response=new)
+
+
+def check_of_format(response_format: object) -> Callable[[str], str | None] | None:
+    """The check of an answer for OpenAI's ``response_format``; None where it asks for no JSON."""
+    if isinstance(response_format, type) and issubclass(response_format, BaseModel):
+        return check_of(response_format.model_json_schema())
+    if not isinstance(response_format, Mapping):
+        return None
+    if response_format.get("type") == "json_object":
+        return check_of(None)
+    if response_format.get("type") != "json_schema":
+        return None
+    form = response_format.get("json_schema")
+    schema = form.get("schema") if isinstance(form, Mapping) else None
+    return check_of(schema if isinstance(schema, Mapping) else None)
 
 
 def in_its_form(run: Run, returned: object) -> Any:
     """The final answer of a run, in the form that the function returned its own.
 
     A message has the run in ``response_metadata["conflictscore"]``, a mapping under
-    ``conflictscore``, a text as its ``run``.
+    ``conflictscore``, a pydantic model as that attribute, a text as its ``run``.
     """
-    if isinstance(returned, Mapping) and (key := _key(returned)) is not None:
-        said = _replaced(returned[key], run)
-        return {**returned, key: said, "conflictscore": run.summary("reason", texts=False)}
+    summary = run.summary("reason", texts=False)
+    if isinstance(returned, Mapping):
+        key = _key(returned)
+        if key is None:
+            data = rebuilt(returned, run.answer or "") if run.flipped else returned
+            return {**data, "conflictscore": summary}
+        return {**returned, key: _replaced(returned[key], run), "conflictscore": summary}
+    if isinstance(returned, BaseModel) and not isinstance(returned, BaseMessage):
+        model = rebuilt(returned, run.answer or "") if run.flipped else returned.model_copy()
+        object.__setattr__(model, "conflictscore", summary)  # beside its fields, as no field of it
+        return model
     return CheckedText.of(run) if isinstance(returned, str) else _replaced(returned, run)
 
 

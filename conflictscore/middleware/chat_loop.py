@@ -21,6 +21,7 @@ from langchain_core.runnables.config import ensure_config, merge_configs
 
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import SelfCorrectionGraph
+from conflictscore.middleware.answer_forms import check_of_format
 from conflictscore.middleware.entrypoints import (
     HIDDEN,
     FailurePolicy,
@@ -98,7 +99,12 @@ class ChatLoop:
                 return draft
             if reason := self._out_of_reach(asked, draft):
                 return _unscored(draft, reason, question=asked.question)
-        context = replace(self.context, answer_parameters=in_words(parameters), on_event=on_event)
+        context = replace(
+            self.context,
+            answer_parameters=in_words(parameters),
+            on_event=on_event,
+            answer_check=check_of_format(parameters.get("response_format")),
+        )
         replies: list[AIMessage] = []
 
         async def ask(block: str, meter: UsageMeter) -> tuple[str, str | None]:

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Unpack, cast
 
@@ -14,10 +14,10 @@ from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
 from conflictscore.graph.keywords import CorrectionOptions, Model, explicit_kwargs
-from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
-from conflictscore.nodes.finished_run import run_of
+from conflictscore.middleware import entrypoints
+from conflictscore.middleware.entrypoints import OnEvent, listener
 from conflictscore.nodes.retrieve import given_documents
-from conflictscore.nodes.state import RagInput
+from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Run
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import in_thread, together
@@ -45,6 +45,7 @@ def correct(
     question: str | None = None,
     *,
     model: Model | None = None,
+    on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> Run:
     """Check an answer against documents, and correct it where they disagree with it.
@@ -64,6 +65,8 @@ def correct(
         model: The model that corrects and, without a ``judge``, checks: a spec such as
             ``"openai:gpt-4.1-mini"`` or a LangChain chat model. By default OpenAI's where
             ``OPENAI_API_KEY`` is set, otherwise the embedded local model.
+        on_event: Called with each event of the run, such as ``{"event": "label", …}``, in a thread
+            of its own.
         **settings: See below.
 
     Returns:
@@ -75,7 +78,8 @@ def correct(
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
     """
     start = correction_input(answer, documents, question)
-    return run_for_sync_caller(_opened(None, model, settings).run(start))
+    tell = listener(on_event)
+    return run_for_sync_caller(_opened(None, model, settings).run(start, tell))
 
 
 @explicit_kwargs(CorrectionOptions)
@@ -85,12 +89,13 @@ async def acorrect(
     question: str | None = None,
     *,
     model: Model | None = None,
+    on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> Run:
     """Async version of :func:`correct`."""
     start, loop = correction_input(answer, documents, question), asyncio.get_running_loop()
     corrector = await in_thread(lambda: _opened(loop, model, settings))
-    return await corrector.run(start)
+    return await corrector.run(start, listener(on_event))
 
 
 @explicit_kwargs(CorrectionOptions)
@@ -99,6 +104,7 @@ def correct_batch(
     *,
     model: Model | None = None,
     concurrency: int = _AT_ONCE,
+    on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> list[Run]:
     """Correct many answers; see :func:`correct`.
@@ -107,6 +113,7 @@ def correct_batch(
         rows: Mappings with ``answer``, ``documents`` and, if known, ``question``.
         model: As for :func:`correct`.
         concurrency: The most answers at once.
+        on_event: Called with each event of the runs, which has the number of its row as ``row``.
         **settings: As for :func:`correct`.
 
     Returns:
@@ -115,8 +122,8 @@ def correct_batch(
     Raises:
         InputError: A row cannot be used; names it. No model has been called then.
     """
-    starts = _starts(rows, concurrency)
-    return run_for_sync_caller(_opened(None, model, settings).run_all(starts, concurrency))
+    starts, tell = _starts(rows, concurrency), listener(on_event)
+    return run_for_sync_caller(_opened(None, model, settings).run_all(starts, concurrency, tell))
 
 
 @explicit_kwargs(CorrectionOptions)
@@ -125,12 +132,13 @@ async def acorrect_batch(
     *,
     model: Model | None = None,
     concurrency: int = _AT_ONCE,
+    on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> list[Run]:
     """Async version of :func:`correct_batch`."""
     starts, loop = _starts(rows, concurrency), asyncio.get_running_loop()
     corrector = await in_thread(lambda: _opened(loop, model, settings))
-    return await corrector.run_all(starts, concurrency)
+    return await corrector.run_all(starts, concurrency, listener(on_event))
 
 
 def correction_input(
@@ -172,25 +180,31 @@ def _starts(rows: Iterable[Mapping[str, Any]], concurrency: int) -> list[RagInpu
 
 @dataclass(frozen=True)
 class _Corrector:
-    """The loop with its models open.
+    """The collaborators of runs, open.
 
     Attributes:
         loop: The event loop that its asynchronous clients belong to; None for sync callers.
     """
 
-    graph: SelfCorrectionGraph
+    context: RunContext
     loop: asyncio.AbstractEventLoop | None
 
-    async def run(self, start: RagInput) -> Run:
-        return run_of(await self.graph.ainvoke(start))
+    async def run(self, start: RagInput, on_event: OnEvent | None) -> Run:
+        return await entrypoints.correct(replace(self.context, on_event=on_event), start)
 
-    async def run_all(self, starts: list[RagInput], concurrency: int) -> list[Run]:
+    async def run_all(
+        self, starts: list[RagInput], concurrency: int, on_event: OnEvent | None
+    ) -> list[Run]:
         places = asyncio.Semaphore(concurrency)
         runs: dict[int, Run] = {}
 
         async def one(number: int, start: RagInput) -> None:
+            def tell(event: Mapping[str, Any]) -> None:
+                if on_event is not None:
+                    on_event({**event, "row": number + 1})
+
             async with places:
-                runs[number] = await self.run(start)
+                runs[number] = await self.run(start, tell)
 
         async with together() as begin:
             for number, start in enumerate(starts):
@@ -212,8 +226,7 @@ def _opened(
         if known is not None and known.loop is loop:
             _kept_open.move_to_end(key)
             return known
-        context = run_context(model, **settings)
-        corrector = _Corrector(build_self_correction_graph(context, checkpointer=False), loop)
+        corrector = _Corrector(run_context(model, **settings), loop)
         if key is not None:
             _kept_open[key] = corrector
             while len(_kept_open) > _KEPT_OPEN:

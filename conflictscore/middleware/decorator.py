@@ -33,7 +33,12 @@ from conflictscore.errors import (
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import CorrectionOptions, explicit_kwargs, split_options
-from conflictscore.middleware.answer_forms import CheckedText, answer_text, in_its_form
+from conflictscore.middleware.answer_forms import (
+    CheckedText,
+    answer_text,
+    in_its_form,
+    why_not_rebuilt,
+)
 from conflictscore.middleware.entrypoints import (
     HIDDEN,
     OnEvent,
@@ -104,7 +109,9 @@ def self_correct(
     records, or mappings with a ``text``) take the place of retrieval. Further arguments go to the
     function as they are; ``history=``, the messages before the question, also serves the search.
     Its answer is a text, or a message or a mapping with one (under ``answer``, ``output``, …),
-    which comes back as it was, with the corrected text and the run under ``conflictscore``.
+    which comes back as it was, with the corrected text and the run under ``conflictscore``. JSON,
+    a mapping of data or a pydantic model is checked value by value: a value that is wrong is
+    replaced by one of its type, and a note names every value that is disputed.
 
     The answer is scored by the judge. Where a claim has evidence on both sides, the function is
     called again with the same documents, and with a question that holds the first answer and that
@@ -211,7 +218,10 @@ class _Decorated:
         answerer = _Function(self._name, context.prompts, at_home)
         start: Any = {"question": question, "documents": documents, "history": history}
         on_event = listener(self._on_event)
-        run = await correct(replace(context, answerer=answerer, on_event=on_event), start)
+        context = replace(
+            context, answerer=answerer, on_event=on_event, answer_check=answerer.why_unfit
+        )
+        run = await correct(context, start)
         return run, answerer.returned
 
 
@@ -224,6 +234,10 @@ class _Function:
     call: Callable[[str, Documents], Awaitable[object]]
     returned: object = None
     """The result of its first call."""
+
+    def why_unfit(self, text: str) -> str | None:
+        """Why a changed answer is not in the form of what the function returned."""
+        return why_not_rebuilt(self.returned, text)
 
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
         """Call the function; what it raises ends the run and reaches the caller unchanged."""

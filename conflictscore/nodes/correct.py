@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from conflictscore.json_answers import is_json
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import announce
 from conflictscore.nodes.decide import unexplained
@@ -23,19 +24,17 @@ __all__ = ["correct"]
 async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Have the disputed claims of the last answer looked at again, with their evidence.
 
-    Free-form answers are written in place, passage by passage. A choice between options, and every
-    answer where the run follows the paper, is written anew. Each passage that was looked at is a
-    Change, also where it is kept. If no look succeeded, the run ends with the earlier answer.
+    Free-form answers are written in place, passage by passage, and JSON value by value. A choice
+    between options, and every text where the run follows the paper, is written anew. Each passage
+    that was looked at is a Change, also where it is kept. If no look succeeded, the run ends with
+    the earlier answer.
     """
     context, attempts, meter = runtime.context, attempts_of(state), UsageMeter()
     last = attempts[-1]
     if last.report is None or not last.report.disputed:
         raise ValueError("correct was reached without a disputed claim")
-    write = (
-        write_anew
-        if context.settings.regeneration == "paper" or state["options"]
-        else write_in_place
-    )
+    anew = context.settings.regeneration == "paper" or state["options"]
+    write = write_anew if anew and not is_json(last.answer.text) else write_in_place
     written = await write(last, state, context, meter)
     update: dict[str, Any] = {
         "changes": with_changes(state, written.changes),

@@ -12,13 +12,16 @@ from math import inf
 from typing import Any, TypeVar
 
 from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyError
+from conflictscore.json_answers import is_json
 from conflictscore.markdown import passages, place_of, unclaimed
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answer_replies import copied
 from conflictscore.nodes.claim_replies import read_claims, read_placed_claims
 from conflictscore.nodes.decide import may_look_again
+from conflictscore.nodes.json_claims import claims_of_values
 from conflictscore.nodes.second_look.head_to_head import hedge_evidence, passed_over
 from conflictscore.nodes.second_look.statements import affirms, restates, telling_terms
+from conflictscore.nodes.second_look.wording import with_other_number
 from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
@@ -53,6 +56,7 @@ _SHORT = 6
 _AFFIRMS, _DENIES = ("yes", "true", "correct"), ("no", "false", "incorrect")
 _LEAST_WORDS = 3
 """Of a claim of a short answer: "False" alone is none."""
+_ENDS = " .*_"
 _BEFORE_CHARS = 600
 """How much of the answer is shown before a passage that is taken apart."""
 
@@ -119,7 +123,7 @@ async def _claims_after(
 ) -> tuple[tuple[Claim, ...], tuple[Change, ...]]:
     """The claims of an answer that was written in place, and its changes with their new claims."""
     last = attempts_of(state)[-1]
-    changed = list(changes)
+    changed, in_json = list(changes), is_json(last.answer.text)
 
     async def take_apart(number: int) -> None:
         change = changed[number]
@@ -129,8 +133,8 @@ async def _claims_after(
         try:
             if hedges:
                 update = await _claims_of_hedge(change, hedges, last, runtime, meter)
-            elif change.looks and len(words_in(change.after)) < _LEAST_WORDS:
-                # "No.", "1874": the statement that it makes is known, and has its labels
+            elif change.looks and (in_json or _is_known(change)):
+                # the statement that it makes is known, and has its labels
                 update = {"new_claims": tuple(_winners(change))}
             else:
                 texts = await _ask_for_passage(before, change.after, runtime, meter)
@@ -148,6 +152,21 @@ async def _claims_after(
                 start(partial(take_apart, number))
     before = [evidence.claim for evidence in last.report.claims] if last.report else []
     return claims_in_place(before, [c for c in changed if c.differs]), tuple(changed)
+
+
+def _is_known(change: Change) -> bool:
+    """Whether a passage says no more than what won: "No.", "1874", or the claim's own words.
+
+    Those of a document may say more than the answer to the question.
+    """
+    if len(words_in(change.after)) < _LEAST_WORDS:
+        return True
+    [winner, *more], own = [*_winners(change), ""], change.looks[0].candidates[0].statement
+    return (
+        not any(more)
+        and change.after.strip(_ENDS) == winner.strip(_ENDS)
+        and with_other_number(own, winner) == winner
+    )
 
 
 def _winners(change: Change) -> Iterator[str]:
@@ -188,6 +207,10 @@ async def _ask_for_claims(
     answer: Answer, state: RagState, runtime: RunRuntime, meter: UsageMeter
 ) -> tuple[tuple[Claim, ...], str | None]:
     """The claims of an answer, and what of it could not be taken apart, in words."""
+    if is_json(answer.text):
+        question = state.get("question", "")
+        found = await claims_of_values(answer.text, question, runtime.context, meter)
+        return _placed(found.claims), found.left_out
     render = runtime.context.prompts.render
     prompt, form = render("decompose", answer=material(answer.text)), render("decompose_places")
     ours = f"{render('decompose', answer='')}\n{form}"

@@ -10,6 +10,7 @@ from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.nodes.decide import flipped_by
 from conflictscore.nodes.feedback import send_feedback
 from conflictscore.nodes.finished_run import run_of
+from conflictscore.nodes.json_claims import disputed_values
 from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
@@ -65,6 +66,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             *state["notes"],
             *_notes(attempts, runtime.context.labeler),
             *([_ALONE] if alone else []),
+            *disputed_values(last),
         ],
     }
     return update | _spoken(state, update, runtime)

@@ -154,6 +154,9 @@ class RunContext:
     """Store of verdicts."""
     answer_parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further call parameters of the generator where it answers, such as a caller's stop words."""
+    answer_check: Callable[[str], str | None] | None = None
+    """Says why an answer is not in the form that was asked for, such as a JSON schema; no change
+    that is not in it is made. None where any text will do."""
     run_id: str | None = None
     """An id that the caller has given to the run; None for a new one."""
     reconsider: Reconsider = "worst"

@@ -1,11 +1,13 @@
 """Writing an answer in place: each disputed passage is looked at again, and all else stays."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 from conflictscore.active_content import without_active_content
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError
+from conflictscore.json_answers import new_literal, said_by, value_in
 from conflictscore.markdown import Passage, misfit, passages, spliced
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answer_replies import cited_documents, copied, of_the_task, unframed
@@ -13,8 +15,9 @@ from conflictscore.nodes.answerer import answerer_of, before_stop
 from conflictscore.nodes.answering import Written
 from conflictscore.nodes.decide import spare_time
 from conflictscore.nodes.second_look.look import Looking
-from conflictscore.nodes.second_look.propose import Correction, propose
+from conflictscore.nodes.second_look.propose import Correction, NewPassage, propose
 from conflictscore.nodes.second_look.readers import Reader
+from conflictscore.nodes.second_look.statements import telling_terms
 from conflictscore.nodes.state import RagState, RunContext, attempts_of, documents_of
 from conflictscore.prompts import material
 from conflictscore.records import (
@@ -38,6 +41,7 @@ _AROUND_CHARS = 1500
 """How much of the answer is shown before a passage that is written again."""
 _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
 _EXCERPT_CHARS = 60
+_TRUTH_VALUES = ("true", "false")
 
 
 class _Disputed(NamedTuple):
@@ -79,7 +83,11 @@ async def write_in_place(
     )
     if all(change.note for change in changes):
         return Written(tuple(changes), notes=notes if len(notes) > 1 else ())
-    text = spliced(last.answer.text, [(c.start, c.end, c.after) for c in changes])
+    spans = [(change.start, change.end, change.after) for change in changes]
+    if problem := _in_wrong_form(last.answer.text, spans, context):
+        kept = {"accepted": False, "note": problem}
+        return Written(tuple(c.model_copy(update=kept | {"after": c.before}) for c in changes))
+    text = spliced(last.answer.text, spans)
     answer = explained(Answer(text=text), changes, documents_of(state))
     return Written(tuple(changes), answer, notes)
 
@@ -142,12 +150,17 @@ async def _look(
         whole=passage.kind == "whole",
         claims=disputed.claims,
     )
+    shown, is_value = before, passage.kind == "value"
+    if is_value and before in _TRUTH_VALUES:
+        return kept.model_copy(update={"reason": "A truth value is not replaced."})
     write = partial(_written, passage, last, state, context, meter)
     looking = _looking(last, state, context, meter)
+    if is_value:  # a dispute cannot be told in a value; a note tells it
+        shown, looking = said_by(before), replace(looking, unsettled="keep")
     try:
         alone = before.strip() == answer.strip()
         proposal = await propose(
-            before, disputed.claims, disputed.others, looking, write, alone=alone
+            shown, disputed.claims, disputed.others, looking, write, alone=alone
         )
     except (ProviderError, ContextWindowError, BudgetError) as error:
         return kept.model_copy(update={"accepted": False, "note": str(error)})
@@ -155,18 +168,40 @@ async def _look(
     looked = kept.model_copy(update={"looks": proposal.looks, "reason": reason})
     text = before_stop(proposal.text, context.answer_parameters).rstrip()
     text = text.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in answer else text
-    if not differs(before, text):
+    if not differs(shown, text):
         return looked
     if _stands_elsewhere(text, disputed, answer, proposal.looks):
         # the right answer stands beside the wrong one, which then has nothing to say any more
         start, end = passage.cut
         gone = {"start": start, "end": end, "before": answer[start:end], "after": ""}
         return looked.model_copy(update=gone | {"action": RevisionAction.REMOVE})
-    if problem := misfit(answer, passage, text):
+    problem = misfit(answer, passage, text)
+    if is_value and not problem:
+        problem = _invented(shown, text, proposal)
+        text = new_literal(before, text) or before
+    problem = problem or _in_wrong_form(answer, [(passage.start, passage.end, text)], context)
+    if problem and is_value:  # checked all the same; a note says that the value is disputed
+        return looked.model_copy(update={"reason": f"{reason} It stays: {problem}."})
+    if problem:
         return looked.model_copy(update={"accepted": False, "note": problem})
     hedges = any(look.decision == "hedge" for look in proposal.looks)
     action = RevisionAction.HEDGE if hedges else RevisionAction.REPLACE
     return looked.model_copy(update={"after": text, "action": action})
+
+
+def _invented(before: str, text: str, proposal: NewPassage) -> str | None:
+    """Why a value says what no winner says; None where it does not."""
+    winners = (look.candidates[look.rival or 0].statement for look in proposal.looks)
+    known = telling_terms(before).union(*map(telling_terms, winners))
+    new = sorted(telling_terms(text) - known)
+    return f"nothing that was found says “{new[0]}”" if new else None
+
+
+def _in_wrong_form(
+    answer: str, changes: Sequence[tuple[int, int, str]], context: RunContext
+) -> str | None:
+    """Why an answer with changes is not in the form that was asked for; None where it is."""
+    return context.answer_check and context.answer_check(spliced(answer, changes))
 
 
 def _stands_elsewhere(
@@ -229,7 +264,7 @@ async def _written(
     )
 
     def read(reply: str) -> str:
-        new = unframed(reply.strip(), text)
+        new = unframed(value_in(reply.strip(), answer, passage.start), text)
         if copied(new, ours, text):
             raise ValueError(f"the new passage, “{excerpt(new)}”, is copied from the request")
         if of_the_task(new, text):

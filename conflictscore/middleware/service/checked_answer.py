@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from conflictscore.json_answers import is_json
+from conflictscore.middleware.answer_forms import check_of_format
 from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.middleware.service.answer_stream import Completion
 from conflictscore.middleware.service.completions import (
@@ -32,7 +34,7 @@ from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.conflict_details import Witness, witnesses
 from conflictscore.prompts import material
-from conflictscore.records import Document, Label, Run, RunStatus
+from conflictscore.records import Checked, Document, Label, Run, RunStatus
 
 __all__ = ["CheckedAnswer", "disagreement_note", "unchecked_note"]
 
@@ -74,6 +76,7 @@ class CheckedAnswer:
         self._on_final = on_final
         self._draft: Completion | None = None
         self._loop: LoopRun | None = None
+        self._check = check_of_format(request.body.get("response_format"))
 
     async def completion(self) -> Completion:
         """Do the work.
@@ -102,6 +105,7 @@ class CheckedAnswer:
             service.context,
             answer_parameters=request.answer_parameters(always),
             run_id=self._record.run_id,
+            answer_check=self._check,
         )
         if self._draft is None:
             read_before = json.dumps(request.body["messages"], ensure_ascii=False)
@@ -113,8 +117,9 @@ class CheckedAnswer:
             on_final=self._send_early if self._on_final else None,
         )
         failure = await loop.go()
-        if self._draft is not None and (reason := why_no_text(self._draft)):
-            return self._finished(RunStatus.PASSED_THROUGH, text_of(self._draft), reason)
+        if self._draft is not None and (reason := self._out_of_form(self._draft)):
+            text = text_of(self._draft)
+            return self._finished(RunStatus.PASSED_THROUGH, text, reason, answer=text, checked="no")
         if failure is None:
             return self._finished(*self._settled())
         stage, reason, error = failure
@@ -148,7 +153,13 @@ class CheckedAnswer:
         except RefusedError as refusal:
             self._service.failed("upstream", self._record, refusal.__cause__)
             raise
-        return draft, why_no_text(draft)
+        return draft, self._out_of_form(draft)
+
+    def _out_of_form(self, draft: Completion) -> str | None:
+        """Why an upstream's answer has no text, or not the JSON that was asked for."""
+        if (reason := why_no_text(draft)) or self._check is None or is_json(text_of(draft)):
+            return reason
+        return "the reply is not the JSON that was asked for"
 
     def _send_early(self, loop: LoopRun) -> None:
         if self._on_final is not None and loop.failure() is None:
@@ -183,7 +194,8 @@ class CheckedAnswer:
         if on_failure == "pass_through":
             return self._finished(RunStatus.PASSED_THROUGH, text, reason, answer=text)
         note = disagreement_note(self._known()) or unchecked_note(reason)
-        return self._finished(RunStatus.FAILED, f"{text}\n\n{note}", reason, answer=text)
+        told = text if is_json(text) else f"{text}\n\n{note}"
+        return self._finished(RunStatus.FAILED, told, reason, answer=text)
 
     def _settled(self) -> tuple[RunStatus, str]:
         """The run's status, and the text that goes out."""
@@ -193,7 +205,8 @@ class CheckedAnswer:
             text = text_of(self._draft)  # byte for byte
         note = disagreement_note(run)
         if note is not None and self._record.mode == "annotate":
-            return RunStatus.ANNOTATED, f"{text}\n\n{note}"
+            # JSON has no room for a note; the field conflictscore names its disputed values
+            return RunStatus.ANNOTATED, text if is_json(text) else f"{text}\n\n{note}"
         if run.flipped:
             return RunStatus.CORRECTED, text
         if note is not None:
@@ -215,7 +228,12 @@ class CheckedAnswer:
         return run.model_copy(update={"usage": run.usage + usage_of(self._draft)})
 
     def _finished(
-        self, status: RunStatus, text: str, *notes: str, answer: str | None = None
+        self,
+        status: RunStatus,
+        text: str,
+        *notes: str,
+        answer: str | None = None,
+        checked: Checked | None = None,
     ) -> Completion:
         """Close the record.
 
@@ -224,12 +242,15 @@ class CheckedAnswer:
             text: The text that goes out.
             *notes: Further notes of the run.
             answer: The run's answer, where it is not the loop's.
+            checked: Whether that was checked, where the loop's word is of another.
         """
         if ending := None if self._draft is None else ending_of(self._draft):
             notes = (*notes, self._record.ended_by(ending))
         run = self._record.ended(self._known(), status, *notes)
         if answer is not None:
             run = run.model_copy(update={"answer": answer, "first_answer": answer})
+        if checked is not None:
+            run = run.model_copy(update={"checked": checked})
         self._service.finish(self._record, run)
         return completion_of(self._record, run, text, base=self._draft)
 

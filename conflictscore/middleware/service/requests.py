@@ -40,6 +40,9 @@ _ROLES: Mapping[str, type[BaseMessage]] = {
 _TOOLS = ("tools", "functions", "web_search_options")
 """With any of these, the upstream is asked first, with the request as it is."""
 
+_FORMATS = ("text", "json_object", "json_schema")
+"""Of answers that can be checked."""
+
 Probability = Annotated[float, Field(ge=0, le=1)]
 Penalty = Annotated[float, Field(ge=-2, le=2)]
 Tokens = Annotated[int, Field(ge=1, le=10_000_000)]
@@ -305,8 +308,9 @@ def _out_of_reach(body: _Body, asked: ChatQuestion) -> str | None:
         return f"n is {body.n}, and only a single answer can be checked"
     if body.logprobs:
         return "logprobs are asked for, and a regenerated answer has none"
-    if body.response_format is not None and body.response_format.type != "text":
-        return f"response_format is {body.response_format.type}, and only text can be checked"
+    kind = body.response_format.type if body.response_format else "text"
+    if kind not in _FORMATS:
+        return f"response_format is {kind}, and only text and JSON can be checked"
     if body.modalities is not None and body.modalities != ["text"]:
         return "modalities holds more than text"
     if asked.other_content:

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.service.serving import ChatWorld, serving
 from tests.middleware.service.sockets import closed_port
@@ -34,3 +36,21 @@ def test_an_upstream_that_cannot_be_reached_is_not_ready_and_healthy() -> None:
 def test_a_refused_key_is_not_ready(world: ChatWorld) -> None:
     with OpenAIServer(world, api_key="another") as upstream, serving(upstream) as served:
         assert served.http.get("/readyz").json()["judge"] == "refuses this service's key"
+
+
+@pytest.mark.parametrize(
+    ("listed", "state"),
+    [
+        ((), "ok"),
+        (("scripted", "another"), "ok"),
+        (("scripted:latest",), "ok"),
+        (("another",), "does not list its model"),
+    ],
+)
+def test_a_model_that_the_upstream_does_not_list_is_not_ready(
+    world: ChatWorld, listed: tuple[str, ...], state: str
+) -> None:
+    with OpenAIServer(world, models=listed) as upstream, serving(upstream) as served:
+        ready = served.http.get("/readyz")
+
+    assert (ready.status_code, ready.json()["upstream"]) == (200 if state == "ok" else 503, state)

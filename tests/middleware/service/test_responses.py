@@ -165,8 +165,12 @@ def test_a_conversation_and_settings_reach_the_upstream_as_it_knows_them(
             reasoning={"effort": "low"},
         )
 
-    body = world.handed_on[-1].body
-    assert [m["content"] for m in body["messages"]] == ["Answer in JSON.", "Hello.", QUESTION]
+    body = next(
+        r.body for r in upstream.requests if r.messages[0]["content"] == given[0]["content"]
+    )
+    *before, last = [m["content"] for m in body["messages"]]
+    assert before == ["Answer in JSON.", "Hello."]
+    assert last.endswith(QUESTION)
     assert (body["max_completion_tokens"], body["temperature"]) == (77, 0.5)
     assert body["reasoning_effort"] == "low"
     year = {k: v for k, v in schema.items() if k != "type"}

@@ -1,0 +1,138 @@
+"""Claims of an answer that is JSON: a statement for each of its values, and which are disputed."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from conflictscore.json_answers import JsonValue, json_values, said_by
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.second_look.statements import numbers_in, telling_terms
+from conflictscore.nodes.state import RunContext
+from conflictscore.prompts import material_line
+from conflictscore.records import Attempt
+from conflictscore.threads import together
+
+__all__ = ["ValueClaims", "claims_of_values", "disputed_values"]
+
+_A_REQUEST = 40
+_MOST_VALUES = 400
+_VALUE_CHARS = 2000
+_TOKENS, _TOKENS_A_VALUE = 64, 60
+_STATEMENT = re.compile(r"[ \t*_-]{0,8}(\d{1,4})[.):][ \t]+(\S.*)")
+_NO_CLAIM = "none"
+
+
+class ValueClaims(NamedTuple):
+    """Statements of a JSON answer with the places of their values, and what was left out."""
+
+    claims: list[tuple[str, tuple[int, int] | None]]
+    left_out: str | None
+
+
+async def claims_of_values(
+    answer: str, question: str, context: RunContext, meter: UsageMeter
+) -> ValueClaims:
+    """Have each value of a JSON answer written as a statement, with the question in view.
+
+    Args:
+        answer: The answer; JSON.
+        question: The question; empty where there is none.
+        context: The run's.
+        meter: Counts the calls.
+
+    Raises:
+        ProviderError: The model failed, or twice gave a reply that cannot be read.
+        BudgetError: The budget is used up.
+    """
+    found = [value for value in json_values(answer) or () if _tells(answer, value)]
+    asked, statements = found[:_MOST_VALUES], dict[int, str]()
+
+    async def ask(first: int) -> None:
+        some = asked[first : first + _A_REQUEST]
+        told = [(v.pointer, said_by(answer[v.start : v.end])[:_VALUE_CHARS]) for v in some]
+        prompt = context.prompts.render(
+            "decompose_values",
+            question=material_line(question),
+            values="\n".join(
+                f"{number}. {material_line(pointer)}: {material_line(text)}"
+                for number, (pointer, text) in enumerate(told, start=1)
+            ),
+        )
+        said = await context.decomposer.ask(
+            prompt,
+            partial(_read, [text for _, text in told]),
+            prompts=context.prompts,
+            meter=meter,
+            max_tokens=_TOKENS + sum(_TOKENS_A_VALUE + len(text) // 2 for _, text in told),
+        )
+        statements.update((first + number, text) for number, text in said)
+
+    async with together() as start:
+        for first in range(0, len(asked), _A_REQUEST):
+            start(partial(ask, first))
+    claims = [(statements[n], asked[n][1:]) for n in sorted(statements)]
+    if not found and json_values(answer) == () and any(map(str.isalnum, answer)):
+        return ValueClaims([], "its values were not taken apart into claims")
+    left = len(found) - len(asked)
+    told = f"{left} of its {len(found)} values were not taken apart into claims"
+    return ValueClaims([(text, (a, b)) for text, (a, b) in claims], told if left else None)
+
+
+def disputed_values(attempt: Attempt) -> Iterator[str]:
+    """A note for each value of a JSON answer that its documents dispute."""
+    report, values = attempt.report, json_values(attempt.answer.text) or ()
+    pointers = {value.start: value.pointer for value in values}
+    for number in report.disputed if report and pointers else ():
+        evidence = report.evidence(number) if report else None
+        if evidence is None or evidence.claim.passage is None:
+            continue
+        for start, end in [evidence.claim.passage]:
+            held = next((v for v in values if v.start <= start and end <= v.end), None)
+            if held is not None:
+                sides = (
+                    f"supported by {_listed(evidence.supports)}, contradicted by"
+                    f" {_listed(evidence.contradicts)}"
+                )
+                yield f"the value at {held.pointer} is disputed: “{evidence.claim.text}” ({sides})"
+
+
+def _tells(answer: str, value: JsonValue) -> bool:
+    text = said_by(answer[value.start : value.end])
+    return any(map(str.isalnum, text)) and not text.startswith(("http://", "https://"))
+
+
+def _read(values: Sequence[str], reply: str) -> list[tuple[int, str]]:
+    """The statements of a reply, by the index of their value.
+
+    Raises:
+        ValueError: One is missing, or does not say its value.
+    """
+    found = {int(m[1]) - 1: m[2].strip() for m in map(_STATEMENT.match, reply.splitlines()) if m}
+    for index, value in enumerate(values):
+        statement = found.get(index)
+        if statement is None:
+            raise ValueError(f"there was no line {index + 1}.")
+        if statement.strip(". ").casefold() == _NO_CLAIM:
+            found.pop(index)
+        elif not _says(statement, value):
+            raise ValueError(f"line {index + 1} does not say “{value[:60]}”")
+    return [(index, text) for index, text in found.items() if index < len(values)]
+
+
+def _says(statement: str, value: str) -> bool:
+    if value in ("true", "false"):
+        return True
+    numbers, own = _plain_numbers(value), telling_terms(value)
+    enough = 2 * len(own & telling_terms(statement)) >= len(own)
+    return numbers <= _plain_numbers(statement) and (enough or not own - numbers)
+
+
+def _plain_numbers(text: str) -> set[str]:
+    return {number.replace(",", "") for number in numbers_in(text)}
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    if not numbers:
+        return "none"
+    return f"document{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"

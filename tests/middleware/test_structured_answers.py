@@ -1,0 +1,261 @@
+"""Answers that are JSON, at every entry point: corrected value by value, or named in a note."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
+from pydantic import BaseModel, field_validator
+
+from conflictscore import correct, create_self_correcting_rag
+from conflictscore.middleware import (
+    ConflictScoreMiddleware,
+    SelfCorrectingChatModel,
+    self_correct,
+)
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.middleware.agents import AgentWorld, call_tool, search
+from tests.middleware.service.serving import Listed, asking, serving
+from tests.talking import Shelf
+from tests.world import DISAGREEING, scripted_model
+
+QUESTION = "When was the lamp lit, and by whom?"
+DOCUMENTS = [*DISAGREEING, {"text": "Oil for the lamp of 1874.", "title": "Bills", "url": ""}]
+ANSWER = '{"lit": 1871,  "note": "Lit by hand."}'
+RIGHT = ANSWER.replace("1871", "1874")
+NOTE = "the value at /lit is disputed"
+_VALUE = re.compile(r"^(\d+)\. (\S+): (.*)$", re.MULTILINE)
+
+
+class JsonWorld(AgentWorld):
+    """A model whose answer is data; it knows a statement for each year in it."""
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        prompt = request.prompt
+        if "data in JSON" not in prompt:
+            return super().__call__(request)
+        asked = _VALUE.findall(prompt[prompt.rindex("Question:") :])
+        return "\n".join(
+            f"{n}. {f'It was lit in {value}.' if path.endswith('lit') else 'none'}".replace(
+                "true", "1871"
+            )
+            for n, path, value in asked
+        )
+
+    def reading(self, document: str) -> str:
+        """A document's year, in words."""
+        years = re.findall(r"\b18\d\d\b", document)
+        return f"It was lit in {years[0]}." if years else "The document does not say."
+
+
+class Lamp(BaseModel):
+    """A structured answer."""
+
+    lit: int
+    note: str = ""
+
+
+class EvenLamp(Lamp):
+    """One that takes no 1874."""
+
+    @field_validator("lit")
+    @classmethod
+    def _known(cls, year: int) -> int:
+        if year == 1874:
+            raise ValueError("no such year")
+        return year
+
+
+@pytest.fixture
+def server() -> Any:
+    with OpenAIServer(JsonWorld(answer=ANSWER, tools=())) as server:
+        yield server
+
+
+def settings(server: OpenAIServer, **more: Any) -> dict[str, Any]:
+    """A judge and its labeler, without a cache."""
+    return {"judge": scripted_model(server), "cache": False, "labeler": "json", **more}
+
+
+def _of(server: OpenAIServer) -> dict[str, Any]:
+    return {"model": scripted_model(server), "labeler": "json", "cache": False}
+
+
+@pytest.mark.parametrize("regeneration", ["revise", "paper"])
+def test_correct_replaces_a_value_and_leaves_the_rest_byte_for_byte(
+    server: OpenAIServer, regeneration: Any
+) -> None:
+    chosen = {**_of(server), "regeneration": regeneration, "guard": regeneration == "revise"}
+    run = correct(ANSWER, DOCUMENTS, QUESTION, **chosen)
+
+    assert run.answer == RIGHT
+    assert run.checked == "fully"
+    assert any(NOTE in note and "contradicted by document 1" in note for note in run.notes)
+
+
+@pytest.mark.parametrize(
+    ("answer", "becomes", "pointer"),
+    [
+        ('[{"who": null, "lit": "1871"}]', '[{"who": null, "lit": "1874"}]', "/0/lit"),
+        (
+            '```json\n{"a/b": {"lit": 1871}}\n```',
+            '```json\n{"a/b": {"lit": 1874}}\n```',
+            "/a~1b/lit",
+        ),
+        ('{"lit": true}', '{"lit": true}', "/lit"),
+        ('{"day": "1871"}', '{"day": "1871"}', None),
+    ],
+)
+def test_a_value_is_replaced_by_one_of_its_type_or_named(
+    server: OpenAIServer, answer: str, becomes: str, pointer: str | None
+) -> None:
+    run = correct(answer, DOCUMENTS, QUESTION, **_of(server))
+
+    assert (run.answer, run.flipped) == (becomes, becomes != answer)
+    named = [note for note in run.notes if "is disputed" in note]
+    assert len(named) == (pointer is not None)
+    assert all(f"the value at {pointer} is disputed" in note for note in named)
+
+
+def test_a_value_on_which_as_many_disagree_is_named_in_a_note() -> None:
+    answer = '{"lit": "1871"}'
+    world = JsonWorld(answer=answer, tools=(), broken={"weigh": "SIDE: NEITHER\nREASON: None."})
+    with OpenAIServer(world) as undecided:
+        run = correct(answer, DISAGREEING, QUESTION, **_of(undecided))
+
+    assert run.answer == answer
+    assert any(NOTE in note for note in run.notes)
+
+
+def test_a_graph_with_a_draft_in_json(server: OpenAIServer) -> None:
+    graph = create_self_correcting_rag(scripted_model(server), labeler="json", cache=False)
+    start: Any = {"question": QUESTION, "documents": DOCUMENTS, "draft_answer": ANSWER}
+
+    assert graph.invoke(start)["answer"] == RIGHT
+
+
+def test_functions_that_return_data_get_it_back_in_their_form(server: OpenAIServer) -> None:
+    @self_correct(**settings(server))
+    def in_text(question: str, documents: Any) -> str:
+        return ANSWER
+
+    @self_correct(**settings(server))
+    def in_a_mapping(question: str, documents: Any) -> dict[str, Any]:
+        return {"lit": 1871, "note": "Lit by hand."}
+
+    @self_correct(**settings(server))
+    def in_a_model(question: str, documents: Any) -> Lamp:
+        return Lamp(lit=1871)
+
+    @self_correct(**settings(server))
+    def in_a_strict_model(question: str, documents: Any) -> EvenLamp:
+        return EvenLamp(lit=1871)
+
+    text, mapping = in_text(QUESTION, DOCUMENTS), in_a_mapping(QUESTION, DOCUMENTS)
+    model, strict = in_a_model(QUESTION, DOCUMENTS), in_a_strict_model(QUESTION, DOCUMENTS)
+
+    assert (text, text.run.flipped) == (RIGHT, True)
+    assert mapping.pop("conflictscore")["flipped"] is True
+    assert mapping == {"lit": 1874, "note": "Lit by hand."}
+    assert model == Lamp(lit=1874)
+    assert model.conflictscore["checked"] == "fully"
+    assert strict == EvenLamp(lit=1871)
+    assert any(NOTE in note for note in strict.conflictscore["notes"])
+
+
+def test_a_chat_model_that_is_asked_for_json(server: OpenAIServer) -> None:
+    chat = SelfCorrectingChatModel(
+        scripted_model(server), Listed(found=DOCUMENTS), labeler="json", content_cache=False
+    )
+
+    reply = chat.bind(response_format={"type": "json_object"}).invoke(QUESTION)
+
+    assert reply.text == RIGHT
+    assert reply.response_metadata["conflictscore"]["flipped"] is True
+    first = next(r for r in server.requests if "response_format" in r.body)
+    assert first.body["response_format"] == {"type": "json_object"}
+
+
+def json_schema(**lit: Any) -> dict[str, Any]:
+    """A response format whose year is so."""
+    schema = {"type": "object", "properties": {"lit": {"type": "integer", **lit}}}
+    return {"type": "json_schema", "json_schema": {"name": "lamp", "schema": schema}}
+
+
+@pytest.mark.parametrize(
+    ("form", "mode", "said", "status"),
+    [
+        ({"type": "json_object"}, "correct", RIGHT, "corrected"),
+        (json_schema(), "correct", RIGHT, "corrected"),
+        (json_schema(enum=[1871, 1872]), "correct", ANSWER, "kept"),
+        (json_schema(), "annotate", ANSWER, "annotated"),
+    ],
+)
+def test_a_completion_in_json_stays_valid(
+    server: OpenAIServer, form: dict[str, Any], mode: Any, said: str, status: str
+) -> None:
+    settings: dict[str, Any] = {"labeler": "json", "regeneration": "revise", "guard": True}
+    with serving(
+        server, retriever=Listed(found=DOCUMENTS), settings={"mode": mode}, **settings
+    ) as served:
+        reply = served.http.post("/v1/chat/completions", json=asking(response_format=form))
+        streamed = served.http.post(
+            "/v1/chat/completions", json=asking(response_format=form, stream=True)
+        )
+
+    body = reply.json()
+    assert body["choices"][0]["message"]["content"] == said
+    assert body["conflictscore"]["status"] == status
+    assert any(NOTE in note for note in body["conflictscore"]["notes"])
+    chunks = [json.loads(line[5:]) for line in streamed.text.splitlines() if "choices" in line]
+    parts = [chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks]
+    assert "".join(parts) == said
+
+
+def test_a_reply_that_is_not_the_json_asked_for_passes_through_unchecked() -> None:
+    with (
+        OpenAIServer(JsonWorld(answer='{"lit": 18', tools=())) as server,
+        serving(server) as served,
+    ):
+        body = served.http.post(
+            "/v1/chat/completions", json=asking(response_format={"type": "json_object"})
+        ).json()
+
+    assert body["choices"][0]["message"]["content"] == '{"lit": 18'
+    assert body["conflictscore"]["checked"] == "no"
+    assert "the reply is not the JSON that was asked for" in body["conflictscore"]["notes"]
+
+
+class StructuredWorld(JsonWorld):
+    """An agent's model that ends with a structured answer, by a tool or in its content."""
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        named = [t["function"]["name"] for t in request.body.get("tools") or ()]
+        if self._step_of(request) in ("generate", "tools") and "Lamp" in named:
+            if request.messages[-1]["role"] == "user":
+                return call_tool(request, "search", query="lamp")
+            return call_tool(request, "Lamp", lit=1871, note="Lit by hand.")
+        return super().__call__(request)
+
+
+@pytest.mark.parametrize("strategy", [ToolStrategy, ProviderStrategy])
+@pytest.mark.parametrize("approve", [False, True])
+def test_an_agents_structured_response(strategy: Any, approve: bool) -> None:
+    world = StructuredWorld(answer=ANSWER) if strategy is ToolStrategy else JsonWorld(answer=ANSWER)
+    with OpenAIServer(world) as server:
+        model = scripted_model(server)
+        judged = ConflictScoreMiddleware(
+            retriever=Shelf(found=DOCUMENTS), sources=(), approve_flips=approve, **settings(server)
+        )
+        agent: Any = create_agent(
+            model, [search], middleware=[judged], response_format=strategy(Lamp)
+        )
+        state = agent.invoke({"messages": [("user", QUESTION)]})
+
+    year = 1871 if approve else 1874
+    assert state["structured_response"] == Lamp(lit=year, note="Lit by hand.")
+    assert state["conflict"]["checked"] == "fully"
+    assert any(NOTE in note for note in state["conflict"]["notes"])
+    assert f"{year}" in str(state["messages"][-1].content)
