@@ -16,7 +16,7 @@ from conflictscore.graph.create import run_context
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.state import RunContext
-from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
 from conflictscore.storage.cache import ContentCache
 
 __all__ = ["InstantJudge", "InstantModel", "instant_context"]
@@ -64,7 +64,7 @@ class InstantJudge:
         digest = hashlib.sha256(f"{claim.text}\0{document.text}".encode()).hexdigest()
         if self._log is not None:
             os.write(self._log, f"{os.getpid()} {digest}\n".encode())
-        meter.add(input_tokens=0, output_tokens=0)
+        meter.count(Usage(calls=1))
         label = _LABELS[int(digest[:8], 16) % len(_LABELS)]
         return EvidenceLabel(claim=claim.number, document=document.number, label=label)
 

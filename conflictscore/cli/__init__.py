@@ -66,13 +66,13 @@ class OneLineErrors(click.Group):
         except ConflictScoreError as error:
             _fail(self._with_options(str(error)), error.exit_code)
         except BrokenPipeError:  # head, or less, has seen enough
-            _hush()
+            _discard_stdout()
             sys.exit(1)
         except (OSError, sqlite3.Error) as error:
-            _hush()
-            _fail(_plain(error), 1)
+            _discard_stdout()
+            _fail(_system_error(error), 1)
         except (click.Abort, KeyboardInterrupt):
-            _fail(_stopped(kwargs.get("args") or sys.argv[1:]), _INTERRUPTED)
+            _fail(_interrupted_line(kwargs.get("args") or sys.argv[1:]), _INTERRUPTED)
         finally:
             gc.enable()
         sys.exit(code if isinstance(code, int) else 0)
@@ -99,7 +99,7 @@ def _leaves(group: click.Group) -> Iterator[click.Command]:
             yield command
 
 
-def _stopped(args: Sequence[str]) -> str:
+def _interrupted_line(args: Sequence[str]) -> str:
     """One line on what an interrupted command has kept."""
     command = args[0] if args else ""
     if command in _RESUMABLE:
@@ -109,7 +109,7 @@ def _stopped(args: Sequence[str]) -> str:
     return "stopped"
 
 
-def _plain(error: Exception) -> str:
+def _system_error(error: Exception) -> str:
     """The refusal of the system or of SQLite, with the file if it names one."""
     if not isinstance(error, OSError) or error.strerror is None:
         return f"{type(error).__name__}: {error}"
@@ -117,7 +117,7 @@ def _plain(error: Exception) -> str:
     return f"{named}: {error.strerror}" if named else f"cannot write or read: {error.strerror}"
 
 
-def _hush() -> None:
+def _discard_stdout() -> None:
     """Let what stdout still holds go nowhere: Python would fail on it once more as it ends."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -77,7 +77,7 @@ def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> No
         table = table.get(name, {}) if isinstance(table, Mapping) else {}
     merged = {**settings, **(table if isinstance(table, Mapping) else {})}
     options = _options(ctx.command)
-    merged = _by_set(merged) if _SET in options else merged
+    merged = _as_set_values(merged) if _SET in options else merged
     wanted = {k: v for k, v in merged.items() if k in options and not isinstance(v, Mapping)}
     if given is None:
         _refuse_redirects(path, {k: v for k, v in wanted.items() if _redirects(options[k], k, v)})
@@ -89,7 +89,7 @@ def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> No
         click.echo(f"Settings of {path}: {', '.join(wanted)}", err=True)
 
 
-def _by_set(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _as_set_values(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings, with those that have no option of their own as values of ``--set``."""
     kept = {key: value for key, value in settings.items() if key not in _SETTABLE}
     told = [f"{key}={_text(value)}" for key, value in settings.items() if key in _SETTABLE]

@@ -82,10 +82,10 @@ def record(
                 on_progress=bar,
             )
         )
-    _conclude(report, out)
+    _report_result(report, out)
 
 
-def _conclude(report: "RecordingReport", out: str) -> None:
+def _report_result(report: "RecordingReport", out: str) -> None:
     """Print the result, and raise if something went wrong."""
     done = report.wanted - report.left
     click.echo(

@@ -135,7 +135,7 @@ class DirectPath:
         if message is None:
             kept = [(name, value) for name, value in headers if name.lower() not in _DECODED]
             answer = httpx2.Response(status, headers=kept, content=body)
-            reader = self._over(_Kept(answer))
+            reader = self._over(_CannedTransport(answer))
             return await reader.ainvoke([*messages], config, **parameters)
         cost = cost_of(message)
         for meter in meters:
@@ -154,7 +154,7 @@ class DirectPath:
     async def _composed(self, parameters: Mapping[str, Any]) -> _Request:
         from aiohttp import ClientTimeout
 
-        kept = _Kept(httpx2.Response(_OK, json={"choices": []}))
+        kept = _CannedTransport(httpx2.Response(_OK, json={"choices": []}))
         await self._over(kept)._agenerate([*_SAMPLE], **parameters)
         request = kept.request
         body = json.loads(request.content)
@@ -176,7 +176,7 @@ class DirectPath:
             await in_thread(trusted) if request.url.scheme == "https" else True,
         )
 
-    def _over(self, transport: "_Kept") -> ChatOpenAI:
+    def _over(self, transport: "_CannedTransport") -> ChatOpenAI:
         client = self._chat.root_async_client.with_options(
             http_client=httpx2.AsyncClient(transport=transport), max_retries=0
         )
@@ -209,7 +209,7 @@ class DirectPath:
             raise openai.APIConnectionError(request=request.composed) from None
 
 
-class _Kept(httpx2.AsyncBaseTransport):
+class _CannedTransport(httpx2.AsyncBaseTransport):
     """Sends nothing: keeps the request, and gives an answer that is there already."""
 
     request: httpx2.Request
@@ -297,12 +297,12 @@ def _tls(*_trusted: str | None) -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-class _Held(NamedTuple):
+class _PooledSession(NamedTuple):
     session: "ClientSession"
     keeper: AsyncGenerator["ClientSession", None]
 
 
-_sessions: dict[asyncio.AbstractEventLoop, _Held] = {}
+_sessions: dict[asyncio.AbstractEventLoop, _PooledSession] = {}
 
 
 async def _session() -> "ClientSession":
@@ -313,7 +313,7 @@ async def _session() -> "ClientSession":
         for ended in [one for one in _sessions if one.is_closed()]:
             _sessions.pop(ended).session.detach()  # by a loop that did not
         keeper = _opened()
-        kept = _sessions[loop] = _Held(await anext(keeper), keeper)
+        kept = _sessions[loop] = _PooledSession(await anext(keeper), keeper)
     return kept.session
 
 

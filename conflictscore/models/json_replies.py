@@ -133,7 +133,7 @@ def json_reply(
     calls: list[Any] = [call["args"] for call in message.tool_calls]
     if legacy := message.additional_kwargs.get("function_call"):
         calls.append(legacy.get("arguments") if isinstance(legacy, Mapping) else legacy)
-    if found := form.sole(form.within([_folded(call) for call in calls])):
+    if found := form.sole(form.within([_lower_case_fields(call) for call in calls])):
         return found
     broken = [str(call["args"] or "") for call in message.invalid_tool_calls]
     if len(broken) + len(calls) > 1:
@@ -198,7 +198,7 @@ def _one_of(
     return sole
 
 
-def _folded(value: Any) -> Any:
+def _lower_case_fields(value: Any) -> Any:
     """The arguments of a call with the names of their fields in small letters."""
     if isinstance(value, str):
         return value

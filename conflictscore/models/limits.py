@@ -124,11 +124,11 @@ class ConcurrencyLimit:
                 waiter = line.popleft()
                 if line:
                     self._waiting[caller] = line
-                waiter.has_place = _told(waiter)
+                waiter.has_place = _hand_place_to(waiter)
                 self._held += waiter.has_place
 
 
-def _told(waiter: _Waiter) -> bool:
+def _hand_place_to(waiter: _Waiter) -> bool:
     """Whether it will learn that it has a place, which it then has to give back."""
 
     def settle() -> None:
@@ -146,7 +146,7 @@ def _told(waiter: _Waiter) -> bool:
 
 
 @dataclass
-class _Usual:
+class _UsualTime:
     seconds: float = 0.0
     answers: int = 0
 
@@ -166,7 +166,7 @@ class CongestionWindow:
         self._shrunk_at = self._refused_at = float("-inf")
         self._rounds = 0
         self._slowness = 1.0
-        self._usual: dict[Hashable, _Usual] = {}
+        self._usual: dict[Hashable, _UsualTime] = {}
 
     @property
     def allowed(self) -> int:
@@ -212,7 +212,7 @@ class CongestionWindow:
         self._shrunk_at = now
 
     def _is_slow(self, kind: Hashable, seconds: float) -> bool:
-        usual = self._usual.setdefault(kind, _Usual())
+        usual = self._usual.setdefault(kind, _UsualTime())
         known = usual.answers >= _LEARNING and usual.seconds > 0
         if known:
             times = min(_SLOWEST, seconds / usual.seconds)

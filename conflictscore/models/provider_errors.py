@@ -77,7 +77,7 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
         completion.model_dump(warnings=False) if hasattr(completion, "model_dump") else completion
     )
     if isinstance(body, str) and body.strip():  # a page of whatever answers there
-        said = _said_in(body)
+        said = _words_in(body)
         return openai.APIError(said.words, httpx2.Request("POST", url), body=body)
     if not isinstance(body, Mapping):
         return None
@@ -87,7 +87,7 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
     if body.get("error") or not choices:
         error = {name: body[name] for name in {*_STATUS_FIELDS, *_WORD_FIELDS} & body.keys()}
         error = error or body.get("base_resp")  # MiniMax
-    said = _said_in(error)
+    said = _words_in(error)
     if not (said.words or said.status):
         return None
     request = httpx2.Request("POST", url)
@@ -105,7 +105,7 @@ def _fault(error: BaseException) -> ProviderFault | None:
     given = next(filter(None, _bodies(error, response, status)), None)
     if status is None and given is None:
         return None
-    said = _said_in(given)
+    said = _words_in(given)
     headers = getattr(response, "headers", None)
     read: dict[str, str] = {}
     if isinstance(headers, Mapping):
@@ -136,7 +136,7 @@ def _is_status(value: object) -> bool:
 
 
 @dataclass
-class _Said:
+class _ErrorWords:
     status: int | None = None
     code: str = ""
     found: list[str] = field(default_factory=list)
@@ -146,17 +146,17 @@ class _Said:
         return "; ".join(self.found[:_MOST_WORDS])
 
 
-def _said_in(body: Any) -> _Said:
-    said = _Said()
+def _words_in(body: Any) -> _ErrorWords:
+    said = _ErrorWords()
     _walk(body, said, _DEPTH)
     return said
 
 
-def _walk(value: Any, said: _Said, depth: int) -> None:
+def _walk(value: Any, said: _ErrorWords, depth: int) -> None:
     if not depth or len(said.found) >= _MOST_WORDS:
         return
     if isinstance(value, str):
-        _take(value[:_BODY_CHARS].strip(), said, depth)
+        _add_message(value[:_BODY_CHARS].strip(), said, depth)
     elif isinstance(value, list | tuple):
         for item in value[:_MOST_WORDS]:
             _walk(item, said, depth - 1)
@@ -164,7 +164,7 @@ def _walk(value: Any, said: _Said, depth: int) -> None:
         _walk_fields(value, said, depth)
 
 
-def _take(text: str, said: _Said, depth: int) -> None:
+def _add_message(text: str, said: _ErrorWords, depth: int) -> None:
     """A message, which may be JSON or HTML of another server."""
     if text[:1] in {"{", "["}:
         with suppress(ValueError, RecursionError):
@@ -178,7 +178,7 @@ def _take(text: str, said: _Said, depth: int) -> None:
     return None
 
 
-def _walk_fields(value: Mapping[Any, Any], said: _Said, depth: int) -> None:
+def _walk_fields(value: Mapping[Any, Any], said: _ErrorWords, depth: int) -> None:
     value = {str(name).lower(): part for name, part in value.items()}
     for name in _STATUS_FIELDS:
         number = value.get(name)
@@ -192,11 +192,11 @@ def _walk_fields(value: Mapping[Any, Any], said: _Said, depth: int) -> None:
             said.code = word.lower()
     if isinstance(value.get("loc"), list | tuple) and "msg" in value:  # FastAPI
         place = ".".join(map(str, value["loc"]))
-        return _take(f"{place}: {value['msg']}", said, depth)
-    return _walk_words(value, said, depth)
+        return _add_message(f"{place}: {value['msg']}", said, depth)
+    return _walk_messages(value, said, depth)
 
 
-def _walk_words(value: Mapping[str, Any], said: _Said, depth: int) -> None:
+def _walk_messages(value: Mapping[str, Any], said: _ErrorWords, depth: int) -> None:
     before = len(said.found)
     for name in _WORD_FIELDS:
         _walk(value.get(name), said, depth - 1)

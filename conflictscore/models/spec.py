@@ -91,12 +91,12 @@ def open_model(
         ConfigurationError: The spec names no model, or its key or runtime is missing.
     """
     name, options = split_spec(spec)
-    given = _Given(context_window, cache, max_calls, reasoning_effort)
+    given = _OpenOptions(context_window, cache, max_calls, reasoning_effort)
     model = _open(name, base_url, given)
     return with_options(model, options) if options else model
 
 
-class _Given(NamedTuple):
+class _OpenOptions(NamedTuple):
     """Arguments of :func:`open_model` beside the model."""
 
     context_window: int | None
@@ -105,7 +105,7 @@ class _Given(NamedTuple):
     reasoning_effort: ReasoningEffort | None
 
 
-def _open(spec: str, base_url: str | None, given: _Given) -> LanguageModel:
+def _open(spec: str, base_url: str | None, given: _OpenOptions) -> LanguageModel:
     provider, _, name = spec.partition(":")
     if provider == "local":
         if base_url:
@@ -219,7 +219,7 @@ def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> No
         )
 
 
-def _open_openai(name: str, base_url: str | None, given: _Given) -> LanguageModel:
+def _open_openai(name: str, base_url: str | None, given: _OpenOptions) -> LanguageModel:
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
         raise ConfigurationError("OPENAI_API_KEY holds characters that no key has; set it again")
@@ -267,7 +267,7 @@ def _open_openai(name: str, base_url: str | None, given: _Given) -> LanguageMode
     )
 
 
-def _open_local(name: str, given: _Given) -> LanguageModel:
+def _open_local(name: str, given: _OpenOptions) -> LanguageModel:
     from conflictscore.models import local
 
     weights = local.resolve(name)

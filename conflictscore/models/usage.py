@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
 from conflictscore.records import Usage
@@ -103,22 +103,8 @@ class UsageMeter(BaseCallbackHandler):
     def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
         """Count a call that was answered."""
         generation = response.generations[0][0] if response.generations[0] else None
-        self.answered(generation.message if isinstance(generation, ChatGeneration) else None)
-
-    def answered(self, message: BaseMessage | None) -> None:
-        """Count a call that was answered with this message."""
+        message = generation.message if isinstance(generation, ChatGeneration) else None
         self.count(cost_of(message))
-
-    def add(self, *, input_tokens: int, output_tokens: int, cache_read_tokens: int = 0) -> None:
-        """Count a call that was answered, with its tokens."""
-        self.count(
-            Usage(
-                calls=1,
-                input_tokens=input_tokens,
-                cache_read_tokens=cache_read_tokens,
-                output_tokens=output_tokens,
-            )
-        )
 
     def count(self, usage: Usage) -> None:
         """Count what a call cost."""

@@ -81,7 +81,7 @@ def parts_of(text: str, *, blank_lines: bool) -> list[Part]:
     for split in (_tagged, _ruled, _numbered, _labelled):
         if len(parts := [part for part in split(text) if part[0]]) > 1:
             return parts
-    if blank_lines and len(paragraphs := _alone(text)) > 1:
+    if blank_lines and len(paragraphs := _standalone_paragraphs(text)) > 1:
         return [(paragraph, {}) for paragraph in paragraphs]
     tagged = [part for part in _tagged(text) if part[0]]
     read, about = tagged[0] if tagged else _read(text)
@@ -248,7 +248,7 @@ def _labelled(text: str) -> Iterator[Part]:
         yield _read(text[start:end])
 
 
-def _alone(text: str) -> list[str]:
+def _standalone_paragraphs(text: str) -> list[str]:
     """Paragraphs of which each can stand alone; none if one goes on from another."""
     paragraphs = [part.strip() for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     fit = all(one.endswith(_ENDS) and not one[0].islower() for one in paragraphs)

@@ -69,7 +69,7 @@ async def _reviews_of(request: Request, caller: Caller) -> KeptReviews:
 Reviewed = Annotated[KeptReviews, Depends(_reviews_of)]
 
 
-class _Sought(BaseModel):
+class _RunQuery(BaseModel):
     """Filter of a list, from the address."""
 
     model_config = ConfigDict(extra="forbid")
@@ -98,14 +98,14 @@ class _Sought(BaseModel):
         )
 
 
-async def _sought(request: Request) -> _Sought:
+async def _run_query(request: Request) -> _RunQuery:
     try:
-        return _Sought.model_validate({k: v for k, v in request.query_params.items() if v})
+        return _RunQuery.model_validate({k: v for k, v in request.query_params.items() if v})
     except ValidationError as error:
         raise wrong_field(error) from None
 
 
-SoughtRuns = Annotated[_Sought, Depends(_sought)]
+QueriedRuns = Annotated[_RunQuery, Depends(_run_query)]
 
 
 class _ReviewBody(BaseModel):
@@ -128,7 +128,7 @@ async def runs_page() -> Response:
 
 
 @_routes.get("/v1/runs")
-async def runs(service: Shared, caller: Caller, reviews: Reviewed, asked: SoughtRuns) -> Response:
+async def runs(service: Shared, caller: Caller, reviews: Reviewed, asked: QueriedRuns) -> Response:
     """A page of runs, newest first."""
     sought, after = asked.runs(caller, reviews), _PAGE_RUNS * (asked.page - 1)
     total, found = await read_kept(lambda: service.runs.listed(sought, _PAGE_RUNS, after))
@@ -146,7 +146,7 @@ async def runs(service: Shared, caller: Caller, reviews: Reviewed, asked: Sought
 
 @_routes.get("/v1/runs/{run_id}/reviews")
 async def reviews_of_run(
-    run_id: str, service: Shared, caller: Caller, reviews: Reviewed, asked: SoughtRuns
+    run_id: str, service: Shared, caller: Caller, reviews: Reviewed, asked: QueriedRuns
 ) -> Response:
     """A page of a run's reviews, and the verdicts that it can get."""
     run = await _run(service, caller, run_id)
@@ -208,7 +208,7 @@ async def totals(service: Shared, caller: Caller, reviews: Reviewed) -> Response
 
 @_routes.get("/v1/reviews/export")
 async def export(
-    request: Request, service: Shared, caller: Caller, reviews: Reviewed, asked: SoughtRuns
+    request: Request, service: Shared, caller: Caller, reviews: Reviewed, asked: QueriedRuns
 ) -> Response:
     """The runs of a list with their reviews, in a format of ``conflictscore export``."""
     if asked.to not in EXPORTS:

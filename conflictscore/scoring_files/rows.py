@@ -197,7 +197,7 @@ class CsvRows:
         try:
             self._documents = columns.of(self._header)[1]
         except InputError as missing:
-            raise InputError(f"{path}: {_headed(self._header, missing)}") from None
+            raise InputError(f"{path}: {_header_fault(self._header, missing)}") from None
         self.total = sum(1 for _ in records)
         with path.open("rb") as file:
             self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -215,7 +215,7 @@ class CsvRows:
                 yield Row(number, fault=fault)
                 continue
             fields: dict[str, Any] = dict(zip(self._header, cells, strict=True))
-            fields[self._documents] = _listed(fields[self._documents])
+            fields[self._documents] = _parsed_list(fields[self._documents])
             yield Row(number, fields, columns=self.columns)
 
     def _records(self) -> Iterator[list[str]]:
@@ -238,7 +238,7 @@ class CsvRows:
             csv.field_size_limit(usual)
 
 
-def _headed(header: Sequence[str], missing: InputError) -> str:
+def _header_fault(header: Sequence[str], missing: InputError) -> str:
     if not header:
         return "is empty"
     if len(header) == 1 and (found := _OTHER_SEPARATOR.search(header[0])):
@@ -246,7 +246,7 @@ def _headed(header: Sequence[str], missing: InputError) -> str:
     return f"{missing}; it has {', '.join(header):.500}"
 
 
-def _listed(cell: str) -> Any:
+def _parsed_list(cell: str) -> Any:
     """The list in a cell, as JSON, Python, NumPy or PostgreSQL write one, or one text in a list.
 
     What begins as a list of texts and cannot be read as one stays text, and is refused.

@@ -41,7 +41,7 @@ def test_calls_that_end_in_several_threads_at_once_are_all_counted() -> None:
 
     def count(_: int) -> None:
         for _ in range(500):
-            meter.add(input_tokens=2, output_tokens=1)
+            meter.count(Usage(calls=1, input_tokens=2, output_tokens=1))
             meter.cached(None)
 
     with ThreadPoolExecutor(4) as threads:

@@ -20,6 +20,7 @@ from conflictscore.records import (
     EvidenceLabel,
     Label,
     RevisionAction,
+    Usage,
 )
 from conflictscore.settings import Settings
 
@@ -118,7 +119,7 @@ class Says:
         said = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         if isinstance(said, Exception):
             raise said
-        meter.add(input_tokens=7, output_tokens=3)
+        meter.count(Usage(calls=1, input_tokens=7, output_tokens=3))
         return read(said)
 
 
@@ -159,7 +160,7 @@ class Answers:
         given = self.given.pop(0)
         if isinstance(given, Exception):
             raise given
-        meter.add(input_tokens=7, output_tokens=3)
+        meter.count(Usage(calls=1, input_tokens=7, output_tokens=3))
         return GeneratedAnswer(Answer(text=given)) if isinstance(given, str) else given
 
 
@@ -182,6 +183,6 @@ class Judge:
             raise SPENT
         if sides[document.number - 1] == "?":
             raise ProviderError("the judge was silent", provider="judge")
-        meter.add(input_tokens=7, output_tokens=3)
+        meter.count(Usage(calls=1, input_tokens=7, output_tokens=3))
         label = _LABELS[sides[document.number - 1]]
         return EvidenceLabel(claim=claim.number, document=document.number, label=label)

@@ -181,7 +181,7 @@ def recorded_result(document: Document) -> RecordedResult:
         for field, key in _TEXTS.items()
     }
     return RecordedResult(
-        rank=_taken_rank(metadata),
+        rank=_pop_rank(metadata),
         **named,
         text=encodable(document.page_content),
         metadata=metadata,
@@ -195,7 +195,7 @@ def result_document(result: RecordedResult) -> Document:
     return Document(page_content=result.text, metadata={**result.metadata, **said})
 
 
-def _taken_rank(metadata: dict[str, Scalar]) -> int | None:
+def _pop_rank(metadata: dict[str, Scalar]) -> int | None:
     rank = metadata.get("rank")
     if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 1:
         del metadata["rank"]

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.second_look.statements import numbers_in
-from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
+from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label, Usage
 
 __all__ = ["ByNumbers", "Replies", "documents_with", "likely"]
 
@@ -45,7 +45,7 @@ class Replies:
         said = self.reply(prompt)
         if isinstance(said, Exception):
             raise said
-        meter.add(input_tokens=9, output_tokens=3)
+        meter.count(Usage(calls=1, input_tokens=9, output_tokens=3))
         return read(said)
 
 
