@@ -36,8 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def endpoint(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
+def endpoint(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
     with OpenAIServer(world, api_key="sk-secret-of-the-user") as server:
         yield ["--model", "scripted", "--base-url", server.base_url]
@@ -114,9 +113,8 @@ def test_json_is_one_object_that_cites_documents_by_number(run: Run, folder: Pat
 
 
 def test_input_that_the_provider_had_in_its_prompt_cache_is_told(
-    world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    world: World, folder: Path
 ) -> None:
-    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
     with OpenAIServer(from_cache(world, 30)) as server:
         endpoint = ["--model", "scripted", "--base-url", server.base_url]
         shown = CliRunner().invoke(main, ["ask", QUESTION, "--docs", str(folder), *endpoint])
@@ -287,9 +285,7 @@ def test_a_provider_that_fails_is_one_line_and_exit_code_1(
     assert "HTTP 400" in _line(outcome)
 
 
-def test_a_file_that_is_not_utf8_is_read_with_a_note(
-    run: Run, folder: Path, tmp_path: Path
-) -> None:
+def test_a_file_that_is_not_utf8_is_read_with_a_note(run: Run, folder: Path) -> None:
     text = "Le phare a été allumé en 1871, après de longs travaux, dit le journal de la région. "
     (folder / "phare.txt").write_bytes((text * 5).encode("latin-1"))
 

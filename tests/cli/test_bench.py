@@ -39,7 +39,6 @@ NAMED = {"injection": ("instructions:{}", f"ramdocs:{SHARED}/ramdocs/ramdocs.jso
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
     questions = [
         row(
             f"When was lamp {n} lit?",
@@ -170,7 +169,7 @@ def test_a_run_that_answered_nothing_says_so_and_fails() -> None:
     assert "out of order" in result.stdout
 
 
-def test_a_search_is_needed_and_said(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_is_needed_and_said(server: OpenAIServer) -> None:
     model = ["--model", "scripted", "--base-url", server.base_url]
     result = run("bench", "truthfulqa", "--data", "TruthfulQA.csv", *model)
     assert result.exit_code == 2

@@ -66,7 +66,6 @@ def lamps(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
     program = OneLineErrors("conflictscore", commands={"bench": click.Group()})
     program.commands["bench"].add_command(conflict_detection)  # type: ignore[attr-defined]

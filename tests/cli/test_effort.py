@@ -18,7 +18,6 @@ Logged = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Logged]:
-    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
     docs, log = tmp_path / "docs", tmp_path / "runs.jsonl"
     docs.mkdir()

@@ -22,9 +22,8 @@ DOCUMENT = Document(number=1, text="The log book says that the lamp was first li
 
 @pytest.mark.timeout(400)
 def test_ask_runs_on_a_model_file_without_any_key_and_a_second_time_for_nothing(
-    smollm2_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    smollm2_path: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "log.md").write_text(DOCUMENT.text)
     (tmp_path / "almanac.md").write_text("The almanac says that the lamp was first lit in 1871.")
     files = [str(tmp_path / "log.md"), str(tmp_path / "almanac.md")]

@@ -21,7 +21,6 @@ from tests.world import DISAGREEING, World
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
     rows = [
         {"id": n, "answer": f"The lamp {n} was lit in 1871.", "documents": DISAGREEING}
         for n in range(8)

@@ -16,8 +16,7 @@ ANSWER = "It was lit in 1871."
 
 
 @pytest.fixture
-def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setenv("OPENAI_API_KEY", "key")
     with OpenAIServer(World(answer=ANSWER, broken={"weigh": "SIDE: NEITHER"})) as server:
         yield ["--model", "scripted", "--base-url", server.base_url]

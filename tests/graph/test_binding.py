@@ -51,7 +51,7 @@ def test_ctrl_c_there_ends_the_caller_and_the_work_that_it_waited_for() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run_for_sync_caller(work())
-    assert ended.wait(timeout=10)
+    assert ended.wait(timeout=60)
 
 
 def test_a_function_called_there_may_itself_wait_for_a_loop() -> None:

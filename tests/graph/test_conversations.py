@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +34,6 @@ BEFORE = [(turn["role"], turn["content"]) for turn in LAMP]
 @pytest.fixture
 def world() -> Talk:
     return Talk()
-
-
-@pytest.fixture
-def model(world: Talk) -> Iterator[ChatOpenAI]:
-    with OpenAIServer(world) as server:
-        yield scripted_model(server)
 
 
 def loop(model: ChatOpenAI, **settings: Any) -> SelfCorrectionGraph:

@@ -1,7 +1,7 @@
 """Answers of which the claims leave something out: it is asked for, and what stays out is told."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,12 +52,6 @@ def claims(*texts: str) -> str:
 @pytest.fixture
 def world() -> ForgetfulWorld:
     return ForgetfulWorld()
-
-
-@pytest.fixture
-def model(world: ForgetfulWorld) -> Iterator[ChatOpenAI]:
-    with OpenAIServer(world) as server:
-        yield scripted_model(server)
 
 
 def run(model: ChatOpenAI, **settings: Any) -> dict[str, Any]:

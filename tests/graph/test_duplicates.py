@@ -1,6 +1,5 @@
 """Near-identical documents in a run: each labelled, and counted once where that is set."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +26,6 @@ MISPRINT = RELEASE.replace("1871", "1874")
 LOG = "The keeper's log says that the lamp was lit in 1874."
 TEXTS = [*REPRINTS, LOG]
 QUESTION: RagInput = {"question": "When?", "documents": [{"text": text} for text in TEXTS]}
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def model(world: World) -> Iterator[ChatOpenAI]:
-    with OpenAIServer(world) as server:
-        yield scripted_model(server)
 
 
 def answered(model: ChatOpenAI, texts: list[str] = TEXTS, **settings: Any) -> dict[str, Any]:

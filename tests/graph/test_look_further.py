@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -62,12 +61,6 @@ class Searches(BaseRetriever):
 @pytest.fixture
 def world() -> RevisingWorld:
     return RevisingWorld(broken={"weigh": "SIDE: NEITHER"})
-
-
-@pytest.fixture
-def model(world: RevisingWorld) -> Iterator[ChatOpenAI]:
-    with OpenAIServer(world) as server:
-        yield scripted_model(server)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What each step asks of the model: with which parameters, with how much room, and once more."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -73,17 +73,6 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more_at_every_step(
     assert state["flipped"], state["notes"]
     assert not [note for note in state["notes"] if "unreadable" in note]
     assert all(world.asked[step] >= 2 for step in steps), world.asked
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def server(world: World) -> Iterator[OpenAIServer]:
-    with OpenAIServer(world) as server:
-        yield server
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -40,12 +39,6 @@ NAMED = "Sources disagree: **The lamp was lit in 1871.** (“Gazette”); "
 @pytest.fixture
 def world() -> RevisingWorld:
     return RevisingWorld()
-
-
-@pytest.fixture
-def model(world: RevisingWorld) -> Iterator[ChatOpenAI]:
-    with OpenAIServer(world) as server:
-        yield scripted_model(server)
 
 
 def run(

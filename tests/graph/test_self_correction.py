@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -28,22 +27,11 @@ from conflictscore.nodes.state import RagInput
 from conflictscore.records import Method
 from conflictscore.retrieval.google import GoogleRetriever
 from tests.fakes.google_search import GoogleSearchServer, result
-from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.world import DISAGREEING, PAPER, World, applied, scripted_model, sides
+from tests.fakes.openai_server import Fault
+from tests.world import DISAGREEING, PAPER, World, applied, sides
 
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 OPTIONS = ["It was 1871.", "It was 1874."]
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def model(world: World) -> Iterator[ChatOpenAI]:
-    with OpenAIServer(world) as server:
-        yield scripted_model(server)
 
 
 def loop(model: ChatOpenAI, **settings: Any) -> SelfCorrectionGraph:

@@ -1,6 +1,5 @@
 """Documents that are trusted to different degrees, in a whole run."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,8 @@ from langchain_openai import ChatOpenAI
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import InputError
 from conflictscore.settings import Settings
-from tests.fakes.openai_server import OpenAIServer
 from tests.revising import RevisingWorld
-from tests.world import PAPER, scripted_model
+from tests.world import PAPER
 
 LOG, ALMANAC, GAZETTE, DEEDS = (
     {"text": text, "title": title, "url": f"https://www.{title}.test/a"}
@@ -33,12 +31,6 @@ QUESTION = "When was the lamp lit?"
 @pytest.fixture
 def world() -> RevisingWorld:
     return RevisingWorld(answer=LAMP)
-
-
-@pytest.fixture
-def model(world: RevisingWorld) -> Iterator[ChatOpenAI]:
-    with OpenAIServer(world) as server:
-        yield scripted_model(server)
 
 
 def run(model: ChatOpenAI, documents: Any = DOCUMENTS, **settings: Any) -> dict[str, Any]:

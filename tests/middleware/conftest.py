@@ -9,7 +9,12 @@ from langchain_openai import ChatOpenAI
 
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld, Invoke
-from tests.world import scripted_model
+from tests.world import World, scripted_model
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
 
 
 @pytest.fixture

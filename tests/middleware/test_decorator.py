@@ -28,11 +28,6 @@ DOCUMENTS = tuple(Document.model_validate({**d, "number": 7}) for d in DISAGREEI
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
 def judge(world: World) -> Iterator[ChatOpenAI]:
     with OpenAIServer(world) as server:
         yield scripted_model(server)
@@ -286,7 +281,7 @@ def test_a_judge_is_opened_once_however_many_call_at_first(
         answer = decorate(lambda question, documents: "It was lit in 1874.")
 
         def first_call(_: int) -> str:
-            everybody_calls.wait(timeout=10)
+            everybody_calls.wait(timeout=60)
             return str(answer(QUESTION, DISAGREEING))
 
         assert set(pool.map(first_call, range(4))) == {"It was lit in 1874."}

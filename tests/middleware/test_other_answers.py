@@ -40,11 +40,6 @@ COST = {"usage", "run_id"}
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
 def model(world: World) -> Iterator[ChatOpenAI]:
     with OpenAIServer(world) as server:
         yield scripted_model(server)

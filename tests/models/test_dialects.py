@@ -81,7 +81,7 @@ def claude(url: str) -> BaseChatModel:
     from langchain_anthropic import ChatAnthropic
 
     return ChatAnthropic(
-        model_name="claude", base_url=url, api_key=KEY, max_retries=0, timeout=9, stop=None
+        model_name="claude", base_url=url, api_key=KEY, max_retries=0, timeout=60, stop=None
     )
 
 

@@ -87,7 +87,7 @@ async def test_every_judge_sends_what_langchain_would_send_to_the_byte(
     assert wire["direct"][0][1]["openai-organization"] == "org-of-ours"
 
 
-async def test_what_a_user_set_on_the_client_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_a_user_set_on_the_client_is_sent() -> None:
     wire = {}
     for way in WAYS:
         with OpenAIServer(World()) as server:

@@ -279,7 +279,7 @@ def test_a_server_that_does_not_answer_is_given_up(case: Case) -> None:
     ):
         case.searching(server, timeout=0.3).invoke("sky")
     assert time.monotonic() - started < 20  # the client libraries' own limit is a minute
-    assert len(server.requests) == 1
+    assert len(server.requests) <= 1  # a busy machine may not even send it in that time
 
 
 @every_web_search
@@ -719,7 +719,7 @@ def test_a_reply_that_does_not_come_to_an_end_is_given_up(case: Case) -> None:
     ):
         case.searching(server, timeout=0.3).invoke("sky")
     assert time.monotonic() - started < 10  # the whole drip takes 20 s
-    assert len(server.requests) == 1
+    assert len(server.requests) <= 1  # a busy machine may not even send it in that time
 
 
 @by_the_reader_that_they_share

@@ -159,7 +159,7 @@ async def test_a_cancelled_page_ends_its_process_and_lets_the_next_one_in(
     assert all(isinstance(result, asyncio.CancelledError) for result in results)
     for thread in threading.enumerate():
         if thread.name == "conflictscore call":
-            thread.join(5)
+            thread.join(60)
             assert not thread.is_alive()
     assert all(process.poll() is not None for process in started)
     assert (await extractor.extract(html("It is blue."))).text == "It is blue."

@@ -277,10 +277,10 @@ def listening(
         yield address, loop, app
     finally:
         loop.call_soon_threadsafe(server.stop)
-        thread.join(20)
+        thread.join(60)
 
 
-def until(found: Callable[[], Any], seconds: float = 20.0) -> Any:
+def until(found: Callable[[], Any], seconds: float = 60.0) -> Any:
     """What this comes to once it is true."""
     ends = time.monotonic() + seconds
     while not (value := found()):

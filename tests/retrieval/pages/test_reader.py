@@ -305,7 +305,7 @@ def test_nothing_is_left_behind(web: WebServer, caplog: pytest.LogCaptureFixture
         gc.collect()
     ours = [t for t in set(threading.enumerate()) - before if "process_request" not in t.name]
     for thread in ours:
-        thread.join(5)
+        thread.join(60)
     assert [thread.name for thread in ours if thread.is_alive()] == []
     assert caplog.records == []
 
