@@ -49,6 +49,8 @@ class Entry(NamedTuple):
     examples: tuple[str, ...] = ()
     """Commands for the end of its help, without the program's name; one is made where there are
     none."""
+    write_topics: "Callable[..., None] | None" = None
+    """Has a model name what each question is about, into a file to be used as its data."""
     published: "Callable[[str], PaperFigures | None] | None" = None
     """A paper's figures for one of its forms; None without any."""
     tables: "Callable[[Figures], Sequence[Card]] | None" = None

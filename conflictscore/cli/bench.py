@@ -105,6 +105,17 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
 
         dry_run(benchmark, folders[0], setup, prices, settings)
         return
+    if (topics := settings.get("write_topics")) is not None and entry.write_topics:
+        context = setup.context
+        entry.write_topics(
+            benchmark,
+            topics,
+            context.generator,
+            context.prompts,
+            lambda question, topic: click.echo(f"{question}\n    {topic}"),
+        )
+        click.echo(f"No report was asked for. Read {topics}, and give it as --data.", err=True)
+        return
     runs = []
     for number, folder in enumerate(folders):
         seed = settings["seed"] + number

@@ -122,6 +122,17 @@ def _questions(entry: "Entry") -> list[_Option]:
             " in that of --out; what does not change is paid for once.",
         ),
     ]
+    if entry.write_topics:
+        options.append(
+            click.option(
+                "--write-topics",
+                type=click.Path(path_type=Path, dir_okay=False),
+                metavar="FILE",
+                help="Only have --model name the main entity of each question, as the paper does,"
+                " show the names and write them with the documents into FILE. Correct them there,"
+                " and give it as --data.",
+            )
+        )
     if entry.searches:
         options += [
             click.option(

@@ -22,7 +22,10 @@ ENTRY = Entry(
     docs="docs/findings/reports.md",
     examples=(
         "bench reports --data conflicts.jsonl --sample 3",
-        "bench reports --data conflictingqa:train.csv --sample 100 --model openai:gpt-4.1",
+        "bench reports --data conflictingqa:pages.jsonl --sample 100 --model openai:gpt-4.1"
+        " --write-topics topics.jsonl",
+        "bench reports --data topics.jsonl --model openai:gpt-4.1",
     ),
+    write_topics=lazily("reports.topics:write_topics"),
     published=lazily("reports.published:PUBLISHED.get"),
 )

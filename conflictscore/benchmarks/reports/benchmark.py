@@ -1,7 +1,8 @@
 """Reports as the harness runs them: on topics whose documents disagree, judged by their score.
 
 The paper takes 100 questions of ConflictingQA and names the main entity of each; here the topic is
-the question, or the claim, itself, so that no model stands between the data and the report.
+the question itself, or the claim where there is none; ``--write-topics`` has a model name entities,
+into a file that can be read and corrected before a report is paid for.
 
 Sets that fit are on matters with several sides: ConflictingQA as it is published (the paper's
 own), Perspectrum, the opinions among CONFLICTS, and HealthVer, Climate-FEVER and NatConfQA, where
@@ -53,13 +54,14 @@ class Topic(Record):
 def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
     """Read the topics of one file, in its order.
 
-    The question is the topic where a row has one, and otherwise the claim. Topics with the same
-    documents count once, such as the two claims that WikiContradict has a question.
+    A row's ``topic`` is the topic, otherwise its question, and its claim where it has none. Topics
+    with the same documents count once, such as the two claims that WikiContradict has a question.
 
     Args:
         source: JSON lines of groups (``id``, ``claim``, ``docs``, ``has_conflict``, and where known
-            ``question``), or of CONFLICTS (``id``, ``query``, ``docs``, ``conflict_type``); or one
-            of ConflictBench's sources as published, after its name: ``conflictingqa:FILE``.
+            ``topic`` or ``question``), or of CONFLICTS (``id``, ``query``, ``docs``,
+            ``conflict_type``); or one of ConflictBench's sources as published, after its name:
+            ``conflictingqa:FILE``.
         seed: Decides what ConflictBench's construction leaves open.
     """
     kind, path = _named(source)
@@ -95,7 +97,7 @@ def _topic(row: Any, name: str, where: str) -> Topic:
     if not isinstance(row, Mapping):
         raise InputError(f"{where}: a JSON object is needed")
     documents = documents_of(row, "docs", where)
-    field = next((field for field in ("query", "question") if field in row), "claim")
+    field = next((field for field in ("topic", "query", "question") if field in row), "claim")
     return Topic(
         set=name,
         id=_id(row, where),
@@ -140,7 +142,7 @@ def _of_conflictbench(kind: str, path: Path, seed: int) -> Sequence[Topic]:
         Topic(
             set=group.set,
             id=group.id,
-            text=group.claim,
+            text=group.question or group.claim,  # a claim is one side's answer
             documents=tuple(group.shown),
             conflict=group.has_conflict,
         )

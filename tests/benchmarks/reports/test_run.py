@@ -233,3 +233,25 @@ def test_the_words_of_a_prompt_are_overridden_by_its_own_name() -> None:
         done = bench(server, "--prompts", "own")
     assert done.exit_code == 2
     assert "report_rag.txt stands in for it here" in done.stderr
+
+
+def test_topics_are_named_and_shown_before_a_report_is_paid_for() -> None:
+    class Namer(Writers):
+        def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+            if "Name its main entity" in request.prompt:
+                return f"Lamp {re.findall(r'lamp (.) lit', request.prompt)[0]}"
+            return super().__call__(request)
+
+    rows = [{**group(n), "question": f"Was lamp {n} lit in 1871?"} for n in (1, 2)]
+    write_jsonl(Path("asked.jsonl"), rows)
+    with OpenAIServer(Namer()) as server:
+        named = bench(server, "--data", "asked.jsonl", "--write-topics", "topics.jsonl")
+        assert named.exit_code == 0, named.output
+        assert "Was lamp 2 lit in 1871?\n    Lamp 2\n" in named.output
+        assert len(server.requests) == 2
+        assert not Path("runs").exists()
+        done = bench(server, "--data", "topics.jsonl", "--methods", "rag")
+        assert done.exit_code == 0, done.output
+    asked = [request.prompt for request in server.requests[2:]]
+    assert any("on Lamp 2" in prompt for prompt in asked)
+    assert not any("Was lamp" in prompt for prompt in asked)
