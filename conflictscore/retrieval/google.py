@@ -1,20 +1,22 @@
 """Google search through the Custom Search JSON API, which ends on 2027-01-01."""
 
+import http.client
 import os
 import re
 import sys
 import warnings
-from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any, ClassVar, Self
-from urllib.parse import urlencode
 
+import httplib2
+from googleapiclient.discovery import build
+from googleapiclient.errors import HttpError
+from googleapiclient.http import HttpRequest
 from pydantic import PrivateAttr, model_validator
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.retrieval.google_results import result_hits
-from conflictscore.retrieval.json_search import JsonSearchRetriever
-from conflictscore.retrieval.web_search import OTHER_WAYS, Fault, Page
+from conflictscore.retrieval.web_search import OTHER_WAYS, Fault, Page, WebSearchRetriever
 
 __all__ = ["GoogleRetriever"]
 
@@ -27,29 +29,30 @@ _CLOSED = re.compile(r"does not have the access to Custom Search", re.IGNORECASE
 _DAILY = re.compile(r"per\s*day|dailyLimit|quotaExceeded", re.IGNORECASE)
 _INVALID_KEY = re.compile(r"api[ _]?key|keyInvalid", re.IGNORECASE)
 _RATE = re.compile(r"rateLimitExceeded", re.IGNORECASE)
-_LONGEST_QUERY = 2048
-"""Characters of an address; servers on the way may refuse a longer one."""
 
 
-class GoogleRetriever(JsonSearchRetriever):
-    """The first ``k`` results of a Google search; see the base for the rest.
+class GoogleRetriever(WebSearchRetriever):
+    """The first ``k`` results of a Google search, through Google's own client; see the base.
 
-    Deprecated: the service takes no new customers and ends on 2027-01-01.
+    Deprecated: the service takes no new customers and ends on 2027-01-01. Redirects are not
+    followed, since they would take the key along.
 
     Attributes:
         k: The number of results, 1 to 100; every ten cost one request of the daily quota.
         api_key: Google's API key; without it, the environment's GOOGLE_API_KEY.
         engine_id: The search engine's id; without it, the environment's GOOGLE_CSE_ID.
+        endpoint: The service's address, where it is not Google's own, such as a proxy's.
     """
 
     provider: ClassVar[str] = "google"
     title: ClassVar[str] = "Google"
     key_variables: ClassVar[tuple[str, ...]] = (_KEY_VARIABLE,)
-    service: ClassVar[str] = "https://customsearch.googleapis.com"
 
     engine_id: str | None = None
+    endpoint: str | None = None
 
     _engine: str = PrivateAttr()
+    _service: Any = PrivateAttr()
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -68,35 +71,35 @@ class GoogleRetriever(JsonSearchRetriever):
         """See the base; after its end, that is the likely cause of any failure."""
         return super().failed(f"{message}; {_end_note()}" if _ended() else message, status)
 
-    def request(self, query: str, number: int, size: int) -> dict[str, Any]:
-        """See the base; a question too long for an address goes in the body."""
-        asked = {"q": query, "cx": self._engine, "num": size, "start": number * size + 1}
-        request: dict[str, Any] = {
-            "method": "GET",
-            "url": self.address("/customsearch/v1"),
-            # In a header, since clients log addresses.
-            "headers": {"x-goog-api-key": self._key.get_secret_value()},
-        }
-        if len(urlencode(asked)) <= _LONGEST_QUERY:
-            return request | {"params": asked}
-        headers = {**request["headers"], "x-http-method-override": "GET"}
-        return request | {"method": "POST", "data": asked, "headers": headers}
-
-    def page(self, reply: Mapping[str, Any], number: int) -> Page:
+    def ask(self, query: str, number: int, size: int) -> Page | Fault:
         """See the base."""
-        found = result_hits(reply)
-        return Page(found, more=len(found) >= self.page_size)
+        start = number * size + 1
+        try:
+            asked = self._service.cse().list(q=query, cx=self._engine, num=size, start=start)
+            found = result_hits(asked.execute())
+            return Page(found[:size], more=len(found) >= size)
+        except HttpError as error:
+            body = error.content.decode("utf-8", "replace")
+            return self._explained(
+                error.status_code, error.reason, body, error.resp.get("retry-after")
+            )
+        except TimeoutError:
+            return self.timed_out()
+        except (OSError, http.client.HTTPException, httplib2.HttpLib2Error) as error:
+            return self.unreachable(error)
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
+            return self.wrong_form()
 
-    def refused(self, status: int, reason: str, retry_after: str | None = None) -> Fault:
-        """See the base; a wrong key is a 400 here, and a limit may be a 403."""
+    def _explained(self, status: int, reason: str, body: str, retry_after: str | None) -> Fault:
+        """Meaning of an HTTP error; limits are named in the body, a wrong key is a 400."""
         said = f"{status}: {self.shown(reason)}"
-        if status in (403, 429) and _DAILY.search(reason):
+        if status in (403, 429) and _DAILY.search(body):
             return self.used_up(said, status)
-        if status == 403 and _RATE.search(reason):
+        if status == 429 or (status == 403 and _RATE.search(body)):
             error = self.failed(f"Google asks for fewer searches ({said})", status)
             return Fault(error, True, retry_after)
-        if status == 400 and _INVALID_KEY.search(reason):
-            return super().refused(401, reason)
+        if status == 400 and _INVALID_KEY.search(reason + body):
+            return self.refused(401, reason)
         if status == 403 and _CLOSED.search(reason):
             message = (
                 "Google's Custom Search API is closed to new customers, and this project has no "
@@ -113,14 +116,31 @@ class GoogleRetriever(JsonSearchRetriever):
         if status in (400, 404):
             what = f"check {_ENGINE_VARIABLE} and the length of the question"
             return Fault(InputError(f"Google cannot use the request ({said}): {what}"))
-        return super().refused(status, reason, retry_after)
+        return self.refused(status, reason, retry_after)
 
     @model_validator(mode="after")
     def _connect(self) -> Self:
         self._engine = self._engine_id()
         if not self._engine:
             raise _missing(_ENGINE_VARIABLE)
+        self._service = build(
+            "customsearch",
+            "v1",
+            http=httplib2.Http(),  # replaced in each request; without it, credentials are sought
+            requestBuilder=self._request,
+            static_discovery=True,
+            cache_discovery=False,
+            client_options={"api_endpoint": self.endpoint},
+        )
         return self
+
+    def _request(self, _shared: Any, *args: Any, headers: dict[str, str], **kwargs: Any) -> Any:
+        # A connection of its own for each request: httplib2's are not thread-safe. The key is in
+        # a header, since the client library logs and quotes addresses.
+        connection = httplib2.Http(timeout=self.timeout)
+        connection.follow_redirects = False
+        keyed = {**headers, "x-goog-api-key": self._key.get_secret_value()}
+        return HttpRequest(connection, *args, headers=keyed, **kwargs)
 
     def _engine_id(self) -> str:
         return (self.engine_id or os.environ.get(_ENGINE_VARIABLE, "")).strip()

@@ -24,7 +24,7 @@ from conflictscore.retrieval.web_search import (
 
 __all__ = ["JsonSearchRetriever", "hits", "listed", "said", "texts"]
 
-_REASON_KEYS = ("error", "errors", "code", "message", "detail", "status", "reason")
+_REASON_KEYS = ("error", "errors", "code", "message", "detail", "status")
 
 
 class JsonSearchRetriever(WebSearchRetriever):

@@ -15,7 +15,7 @@ from conflictscore.cli import main
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.world import World
 
-HEAVY = ("langgraph", "langchain_core", "openai", "xllamacpp", "rich")
+HEAVY = ("langgraph", "langchain_core", "openai", "googleapiclient", "xllamacpp", "rich")
 
 
 def test_help_loads_nothing_heavy() -> None:

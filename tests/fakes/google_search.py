@@ -16,10 +16,12 @@ __all__ = [
     "ACCESS_DENIED",
     "DAILY_QUOTA",
     "INVALID_KEY",
+    "NOT_JSON",
     "SERVER_ERROR",
     "GoogleSearchServer",
     "google",
     "google_error",
+    "rate_limit",
     "result",
 ]
 
@@ -45,6 +47,13 @@ DAILY_QUOTA = google_error(
     "rateLimitExceeded",
 )
 SERVER_ERROR = google_error(503, "The service is currently unavailable. {quoted}")
+NOT_JSON = Reply(200, b'{"items": [{"title": "cut off', {"Content-Type": "application/json"})
+
+
+def rate_limit(**headers: str) -> Reply:
+    """A 429 for too many requests a minute."""
+    message = "Quota exceeded for metric 'Queries' and limit 'Queries per minute'. {quoted}"
+    return google_error(429, message, "rateLimitExceeded", **headers)
 
 
 def result(link: str, title: str, snippet: str, **fields: Any) -> dict[str, Any]:

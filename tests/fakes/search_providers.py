@@ -74,8 +74,18 @@ class Case:
 
     @property
     def speaks_json(self) -> bool:
-        """Whether it is a request of our own; the library ddgs keeps statuses to itself."""
+        """Whether the search is an HTTP request of our own with a JSON reply."""
         return issubclass(self.search, JsonSearchRetriever)
+
+    @property
+    def has_statuses(self) -> bool:
+        """Whether the search learns of HTTP statuses; the library ddgs keeps them to itself."""
+        return self.search is not DdgsRetriever
+
+    @property
+    def requests_of_a_lost_connection(self) -> int:
+        """httplib2 by itself asks once more on a new connection where one was lost."""
+        return 2 if self.search is GoogleRetriever else 1
 
     def found(self, number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
         """A result with the title "Title 1" and the address https://site1.example/page."""

@@ -1,4 +1,4 @@
-"""Google search against a loopback server: what goes over the wire, and what is its own."""
+"""Google search against a loopback server, through Google's own client library."""
 
 import warnings
 from datetime import date
@@ -95,6 +95,12 @@ def test_more_than_ten_results_come_in_pages() -> None:
     assert [doc.metadata["title"] for doc in found] == [f"Title {n}" for n in range(1, 26)]
     asked = [(page.parameters["start"], page.parameters["num"]) for page in server.requests]
     assert asked == [("1", "10"), ("11", "10"), ("21", "10")]
+
+
+def test_the_last_page_ends_the_search() -> None:
+    with GoogleSearchServer(PAGES[:12]) as server:
+        assert len(searching(server, k=40).invoke("sky")) == 12
+    assert len(server.requests) == 2
 
 
 def test_a_question_too_long_for_an_address_is_searched_too() -> None:
@@ -226,3 +232,10 @@ def test_missing_keys_are_named_with_where_to_get_them(
         assert word in message
     assert "2027-01-01" in message
     assert KEY not in message
+
+
+def test_settings_for_certificates_do_not_concern_a_search_by_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GOOGLE_API_USE_MTLS_ENDPOINT", "unknown to the client library")
+    assert GoogleRetriever(api_key=SecretStr(KEY), engine_id="engine").k == 10

@@ -194,7 +194,7 @@ def test_help_names_every_search_and_what_it_needs() -> None:
 
 
 def test_choosing_a_search_loads_no_search_library() -> None:
-    heavy = "{'bm25s', 'selectolax', 'tavily', 'exa_py', 'ddgs'}"
+    heavy = "{'googleapiclient', 'bm25s', 'selectolax', 'tavily', 'exa_py', 'ddgs'}"
     code = f"import sys, conflictscore.retrieval.opening; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
