@@ -119,7 +119,7 @@ def test_a_failed_step_is_marked_by_the_kind_of_its_error_alone(
     assert (failed.attributes or {})["error.type"] == "ProviderError"
 
 
-def test_the_environment_turns_it_on_for_every_door(
+def test_the_environment_turns_it_on_at_every_entry_point(
     exported: InMemorySpanExporter, provider: TracerProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CONFLICTSCORE_OTEL", "true")

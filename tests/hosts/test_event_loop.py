@@ -18,7 +18,7 @@ CONTROL = "a_file_opened_on_the_loop"
 @pytest.mark.timeout(400)
 def test_no_entry_point_blocks_the_event_loop() -> None:
     ran = subprocess.run(
-        [sys.executable, "-m", "tests.hosts.cold_doors"],
+        [sys.executable, "-m", "tests.hosts.cold_starts"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -21,15 +21,15 @@ TEXTS = [document["text"] for document in DISAGREEING]
 Events = list[Mapping[str, Any]]
 
 
-def graph_of(door: str, model: Any, on_event: Callable[[Mapping[str, Any]], None]) -> Any:
+def graph_of(entry_point: str, model: Any, on_event: Callable[[Mapping[str, Any]], None]) -> Any:
     """A graph that answers by the agent, the chat model, a decorated function, or ``correct``."""
     settings: dict[str, Any] = {**PAPER, "on_event": on_event}
-    if door == "agent":
+    if entry_point == "agent":
         return agent_of(model, **settings)
-    if door == "chat model":
+    if entry_point == "chat model":
         chat = SelfCorrectingChatModel(model, Shelf(), content_cache=False, **settings)
         answer: Any = lambda state: {"messages": [chat.invoke(state["messages"])]}  # noqa: E731
-    elif door == "correct":
+    elif entry_point == "correct":
         settings |= {"model": model, "cache": False}
         answer = lambda _: {  # noqa: E731
             "messages": [correct("In 1871.", DISAGREEING, QUESTION, **settings).answer]
@@ -47,11 +47,11 @@ def graph_of(door: str, model: Any, on_event: Callable[[Mapping[str, Any]], None
 
 
 @pytest.mark.parametrize("face", ["sync", "async"])
-@pytest.mark.parametrize("door", ["agent", "chat model", "function", "correct"])
-async def test_events_are_streamed_and_told(door: str, face: str) -> None:
+@pytest.mark.parametrize("entry_point", ["agent", "chat model", "function", "correct"])
+async def test_events_are_streamed_and_told(entry_point: str, face: str) -> None:
     told: Events = []
-    with OpenAIServer(AgentWorld(tools=("search",) if door == "agent" else ())) as server:
-        graph = graph_of(door, scripted_model(server), told.append)
+    with OpenAIServer(AgentWorld(tools=("search",) if entry_point == "agent" else ())) as server:
+        graph = graph_of(entry_point, scripted_model(server), told.append)
         start = {"messages": [("user", QUESTION)]}
         if face == "sync":
             streamed = list(graph.stream(start, stream_mode="custom"))

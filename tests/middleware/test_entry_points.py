@@ -1,4 +1,4 @@
-"""What every way into the loop has in common: the same world, the same run."""
+"""All entry points of the loop have this in common: the same world, the same run."""
 
 from typing import cast
 
@@ -7,7 +7,7 @@ import pytest
 from conflictscore.errors import NoDocumentsError, ProviderError
 from tests.fakes.openai_server import Fault
 from tests.middleware.agents import AgentWorld
-from tests.middleware.doors import DOORS, Door
+from tests.middleware.entry_points import ENTRY_POINTS, EntryPoint
 from tests.world import DISAGREEING, applied, sides
 
 FIRST, LAST = "It was lit in 1871.", "It was lit in 1874."
@@ -22,13 +22,15 @@ def world() -> AgentWorld:
     return AgentWorld(tools=(), answer=FIRST, regenerated=LAST)
 
 
-@pytest.fixture(params=DOORS, ids=[door.name for door in DOORS])
-def door(request: pytest.FixtureRequest) -> Door:
-    return cast("Door", request.param)
+@pytest.fixture(params=ENTRY_POINTS, ids=[entry_point.name for entry_point in ENTRY_POINTS])
+def entry_point(request: pytest.FixtureRequest) -> EntryPoint:
+    return cast("EntryPoint", request.param)
 
 
-def test_where_the_sources_agree_the_first_answer_stands(door: Door, world: AgentWorld) -> None:
-    got = door.answered(world, AGREEING)
+def test_where_the_sources_agree_the_first_answer_stands(
+    entry_point: EntryPoint, world: AgentWorld
+) -> None:
+    got = entry_point.answered(world, AGREEING)
 
     assert got.said == got.run["answer"] == got.run["first_answer"] == FIRST
     assert (got.run["flipped"], got.run["justification"]) == (False, None)
@@ -39,9 +41,9 @@ def test_where_the_sources_agree_the_first_answer_stands(door: Door, world: Agen
 
 
 def test_where_they_disagree_another_answer_is_given_with_a_reason(
-    door: Door, world: AgentWorld
+    entry_point: EntryPoint, world: AgentWorld
 ) -> None:
-    got = door.answered(world, DISAGREEING)
+    got = entry_point.answered(world, DISAGREEING)
 
     assert got.said == got.run["answer"] == LAST
     assert (got.run["first_answer"], got.run["flipped"]) == (FIRST, True)
@@ -56,10 +58,12 @@ def test_where_they_disagree_another_answer_is_given_with_a_reason(
     assert got.run["usage"]["calls"] == got.calls
 
 
-def test_another_answer_that_says_the_same_is_no_flip(door: Door, world: AgentWorld) -> None:
+def test_another_answer_that_says_the_same_is_no_flip(
+    entry_point: EntryPoint, world: AgentWorld
+) -> None:
     world.regenerated = "It was lit  in 1871."
 
-    got = door.answered(world, DISAGREEING)
+    got = entry_point.answered(world, DISAGREEING)
 
     assert got.said.split() == FIRST.split()
     assert (got.run["flipped"], applied(got.run)) == (False, [])
@@ -68,20 +72,20 @@ def test_another_answer_that_says_the_same_is_no_flip(door: Door, world: AgentWo
 
 
 def test_evidence_that_was_laid_out_already_asks_for_no_further_answer(
-    door: Door, world: AgentWorld
+    entry_point: EntryPoint, world: AgentWorld
 ) -> None:
-    got = door.answered(world, DISAGREEING, max_rounds=5)
+    got = entry_point.answered(world, DISAGREEING, max_rounds=5)
 
     assert got.said == LAST
     assert got.asked["regenerate"] == 1
 
 
 def test_a_judge_that_fails_leaves_the_answer_without_a_score_and_says_so(
-    door: Door, world: AgentWorld
+    entry_point: EntryPoint, world: AgentWorld
 ) -> None:
     world.broken = {"label": "I would rather not say."}
 
-    got = door.answered(world, DISAGREEING)
+    got = entry_point.answered(world, DISAGREEING)
 
     assert got.said == got.run["answer"] == FIRST
     assert (got.run["flipped"], got.run["report"]["cs_c"]) == (False, None)
@@ -91,11 +95,11 @@ def test_a_judge_that_fails_leaves_the_answer_without_a_score_and_says_so(
 
 
 def test_an_answer_that_cannot_be_taken_apart_has_no_score_and_says_so(
-    door: Door, world: AgentWorld
+    entry_point: EntryPoint, world: AgentWorld
 ) -> None:
     world.broken = {"decompose": "It makes some claims."}
 
-    got = door.answered(world, DISAGREEING)
+    got = entry_point.answered(world, DISAGREEING)
 
     assert got.said == FIRST
     assert "could not be taken apart" in got.run["report"]["error"]
@@ -103,11 +107,11 @@ def test_an_answer_that_cannot_be_taken_apart_has_no_score_and_says_so(
 
 
 def test_where_no_other_answer_can_be_had_the_first_one_stands_with_a_note(
-    door: Door, world: AgentWorld
+    entry_point: EntryPoint, world: AgentWorld
 ) -> None:
     world.instead = {"regenerate": lambda _: Fault(status=400, message="not now")}
 
-    got = door.answered(world, DISAGREEING)
+    got = entry_point.answered(world, DISAGREEING)
 
     assert got.said == got.run["answer"] == FIRST
     assert (got.run["flipped"], got.run["report"]["cs_c"]) == (False, 1.0)
@@ -115,8 +119,10 @@ def test_where_no_other_answer_can_be_had_the_first_one_stands_with_a_note(
     assert note.startswith("the earlier answer stands, because it could not be regenerated: ")
 
 
-def test_with_no_round_an_answer_is_scored_and_stands(door: Door, world: AgentWorld) -> None:
-    got = door.answered(world, DISAGREEING, max_rounds=0)
+def test_with_no_round_an_answer_is_scored_and_stands(
+    entry_point: EntryPoint, world: AgentWorld
+) -> None:
+    got = entry_point.answered(world, DISAGREEING, max_rounds=0)
 
     assert got.said == got.run["answer"] == FIRST
     assert (got.run["flipped"], got.run["report"]["cs_c"]) == (False, 1.0)
@@ -126,7 +132,7 @@ def test_with_no_round_an_answer_is_scored_and_stands(door: Door, world: AgentWo
 def test_where_the_time_is_up_an_agents_answer_passes_unscored_and_others_have_none(
     world: AgentWorld,
 ) -> None:
-    graph, agent, *_ = DOORS
+    graph, agent, *_ = ENTRY_POINTS
     late = "timed out: the run may take 1e-06 s"
     with pytest.raises(ProviderError, match=late):
         graph.answered(world, DISAGREEING, budget_seconds=1e-6)
@@ -138,10 +144,12 @@ def test_where_the_time_is_up_an_agents_answer_passes_unscored_and_others_have_n
     assert got.asked.get("label", 0) == 0
 
 
-def test_only_so_many_claims_are_labelled_as_are_allowed(door: Door, world: AgentWorld) -> None:
+def test_only_so_many_claims_are_labelled_as_are_allowed(
+    entry_point: EntryPoint, world: AgentWorld
+) -> None:
     world.decomposition = "Claims:\n- The lamp was lit in 1871.\n- The tower was built in 1840."
 
-    got = door.answered(world, DISAGREEING, max_claims=1, max_rounds=0)
+    got = entry_point.answered(world, DISAGREEING, max_claims=1, max_rounds=0)
 
     first, second = got.run["report"]["claims"]
     assert (len(first["unlabelled"]), len(second["unlabelled"])) in {(0, 3), (3, 0)}
@@ -150,14 +158,14 @@ def test_only_so_many_claims_are_labelled_as_are_allowed(door: Door, world: Agen
 
 
 def test_where_nothing_is_found_an_answer_passes_unscored_or_there_is_none(
-    door: Door, world: AgentWorld
+    entry_point: EntryPoint, world: AgentWorld
 ) -> None:
-    if not door.has_its_own_answer:
+    if not entry_point.has_its_own_answer:
         with pytest.raises(NoDocumentsError, match="no documents found for: When was the lamp"):
-            door.answered(world, [])
+            entry_point.answered(world, [])
         return
 
-    got = door.answered(world, [])
+    got = entry_point.answered(world, [])
 
     assert got.said == got.run["answer"] == got.run["first_answer"] == FIRST
     assert (got.run["flipped"], got.run["report"]) == (False, None)

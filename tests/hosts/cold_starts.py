@@ -1,7 +1,7 @@
 """Every entry point, made and called on an event loop, each first in a process of its own.
 
-``python -m tests.hosts.cold_doors`` forks one child an entry point, so that none finds a cache that
-another has filled, and prints its outcome as a line of JSON: its name, and what it raised, if
+``python -m tests.hosts.cold_starts`` forks one child an entry point, so that none finds a cache
+that another has filled, and prints its outcome as a line of JSON: its name, and what it raised, if
 anything. Every call of this package that blocks on an event loop raises BlockingError.
 """
 
@@ -46,16 +46,16 @@ _LIBRARIES = (
     *("openai.resources.chat.completions", "trio", "httpcore2", "onnxruntime", "tokenizers"),
 )
 """Imported once for all children, which takes each of them half a second otherwise."""
-DOORS: dict[str, Callable[[Path], Awaitable[None]]] = {}
+ENTRY_POINTS: dict[str, Callable[[Path], Awaitable[None]]] = {}
 
 
-def door(function: Callable[[Path], Awaitable[None]]) -> Callable[[Path], Awaitable[None]]:
+def entry_point(function: Callable[[Path], Awaitable[None]]) -> Callable[[Path], Awaitable[None]]:
     """An entry point to be tried."""
-    DOORS[function.__name__] = function
+    ENTRY_POINTS[function.__name__] = function
     return function
 
 
-@door
+@entry_point
 async def a_file_opened_on_the_loop(folder: Path) -> None:
     """No entry point: whether the watch sees one."""
     SQLiteEngine(folder / "blocking.sqlite")
@@ -93,18 +93,18 @@ async def of_the_graph(folder: Path, **settings: Any) -> None:
     assert {first["checked"], again["checked"]} == {"fully"}
 
 
-@door
+@entry_point
 async def the_graph(folder: Path) -> None:
     await of_the_graph(folder, labeler="json")
 
 
-@door
+@entry_point
 async def the_graph_with_files_of_the_user(folder: Path) -> None:
     files = await asyncio.to_thread(files_of, folder)
     await of_the_graph(folder, labeler="cascade", duplicates="domain", **files)
 
 
-@door
+@entry_point
 async def the_graph_of_a_deployment(folder: Path) -> None:
     with OpenAIServer(World()) as server:
         os.environ |= {
@@ -117,7 +117,7 @@ async def the_graph_of_a_deployment(folder: Path) -> None:
     assert state["checked"] == "fully"
 
 
-@door
+@entry_point
 async def correct(folder: Path) -> None:
     with OpenAIServer(World()) as server:
         run = await acorrect(
@@ -126,7 +126,7 @@ async def correct(folder: Path) -> None:
     assert run.checked == "fully"
 
 
-@door
+@entry_point
 async def correct_fast(folder: Path) -> None:
     with OpenAIServer(World()) as server:
         run = await acorrect(
@@ -135,7 +135,7 @@ async def correct_fast(folder: Path) -> None:
     assert run.checked != "no"
 
 
-@door
+@entry_point
 async def an_agent(folder: Path) -> None:
     with OpenAIServer(AgentWorld()) as server:
         model = scripted_model(server)
@@ -148,7 +148,7 @@ async def an_agent(folder: Path) -> None:
     )
 
 
-@door
+@entry_point
 async def a_chat_model(folder: Path) -> None:
     files = await asyncio.to_thread(files_of, folder)
     with OpenAIServer(AgentWorld(tools=())) as server:
@@ -164,7 +164,7 @@ async def a_chat_model(folder: Path) -> None:
     assert reply.response_metadata["conflictscore"]["checked"] == "fully"
 
 
-@door
+@entry_point
 async def a_chat_model_with_tools(folder: Path) -> None:
     with OpenAIServer(AgentWorld()) as server:
         chat = SelfCorrectingChatModel(scripted_model(server), Shelf(), **PAPER)
@@ -172,7 +172,7 @@ async def a_chat_model_with_tools(folder: Path) -> None:
     assert reply.tool_calls
 
 
-@door
+@entry_point
 async def a_function(folder: Path) -> None:
     files = await asyncio.to_thread(files_of, folder)
     with OpenAIServer(World()) as server:
@@ -214,12 +214,12 @@ async def of_the_service(mode: Any, folder: Path) -> None:
     assert run.status_code in (200, 202)
 
 
-@door
+@entry_point
 async def the_service(folder: Path) -> None:
     await of_the_service("correct", folder)
 
 
-@door
+@entry_point
 async def the_service_observing(folder: Path) -> None:
     await of_the_service("observe", folder)
 
@@ -232,7 +232,7 @@ def tried(name: str, folder: Path) -> str | None:
         watch.functions["threading.Lock.acquire"].deactivate()
         watch.functions["threading.Lock.acquire_lock"].deactivate()
         try:
-            asyncio.run(DOORS[name](folder))  # type: ignore[arg-type]
+            asyncio.run(ENTRY_POINTS[name](folder))  # type: ignore[arg-type]
         except BaseException:  # noqa: BLE001 - the test shows it
             return traceback.format_exc()
     return None
@@ -242,7 +242,7 @@ def main() -> None:
     """Try every entry point."""
     for library in _LIBRARIES:
         importlib.import_module(library)
-    for name in DOORS:
+    for name in ENTRY_POINTS:
         child = os.fork()
         if child == 0:
             with tempfile.TemporaryDirectory() as folder:

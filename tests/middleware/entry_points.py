@@ -26,7 +26,7 @@ from tests.revising import RevisingAgentWorld
 from tests.talking import Shelf
 from tests.world import PAPER, scripted_model
 
-__all__ = ["DOORS", "Answered", "Door"]
+__all__ = ["ENTRY_POINTS", "Answered", "EntryPoint"]
 
 QUESTION = "When was the lamp lit?"
 
@@ -58,7 +58,7 @@ Ask = Callable[[AgentWorld, OpenAIServer, Sources, dict[str, Any]], tuple[str, M
 
 
 @dataclass(frozen=True)
-class Door:
+class EntryPoint:
     """A way into the loop."""
 
     name: str
@@ -227,27 +227,27 @@ def _service(
         return response.json()["choices"][0]["message"]["content"], served.run(response)
 
 
-DOORS = [
-    Door("graph", _graph),
-    Door("agent", _agent(asynchronous=False), has_its_own_answer=True),
-    Door("agent, asynchronous", _agent(asynchronous=True), has_its_own_answer=True),
-    Door(
+ENTRY_POINTS = [
+    EntryPoint("graph", _graph),
+    EntryPoint("agent", _agent(asynchronous=False), has_its_own_answer=True),
+    EntryPoint("agent, asynchronous", _agent(asynchronous=True), has_its_own_answer=True),
+    EntryPoint(
         "chat model", _chat_model(lambda chat, asked: chat.invoke(asked)), has_its_own_answer=True
     ),
-    Door(
+    EntryPoint(
         "chat model, asynchronous",
         _chat_model(lambda chat, asked: asyncio.run(chat.ainvoke(asked))),
         has_its_own_answer=True,
     ),
-    Door("chat model, streamed", _chat_model(_streamed), has_its_own_answer=True),
-    Door(
+    EntryPoint("chat model, streamed", _chat_model(_streamed), has_its_own_answer=True),
+    EntryPoint(
         "chat model, streamed asynchronously",
         _chat_model(_streamed_asynchronously),
         has_its_own_answer=True,
     ),
-    Door("function", _function(asynchronous=False)),
-    Door("coroutine function", _function(asynchronous=True)),
-    Door("generator function", _function(asynchronous=False, in_pieces=True)),
-    Door("async generator function", _function(asynchronous=True, in_pieces=True)),
-    Door("service", _service, has_its_own_answer=True),
+    EntryPoint("function", _function(asynchronous=False)),
+    EntryPoint("coroutine function", _function(asynchronous=True)),
+    EntryPoint("generator function", _function(asynchronous=False, in_pieces=True)),
+    EntryPoint("async generator function", _function(asynchronous=True, in_pieces=True)),
+    EntryPoint("service", _service, has_its_own_answer=True),
 ]

@@ -10,7 +10,7 @@ import pytest
 
 from conflictscore.middleware import SelfCorrectingChatModel, self_correct
 from tests.fakes.openai_server import OpenAIServer
-from tests.middleware.doors import DOORS, Door
+from tests.middleware.entry_points import ENTRY_POINTS, EntryPoint
 from tests.middleware.service.serving import serving
 from tests.revising import DOCUMENTS, LONG, RevisingAgentWorld
 from tests.talking import Shelf
@@ -118,24 +118,24 @@ SCENARIOS = {
 }
 
 
-AT_EVERY_DOOR = (
+AT_EVERY_ENTRY_POINT = (
     *("long Markdown", "a failing judge", "a draft that tools back"),
     *("a further search that finds nothing new", "only some claims labelled"),
 )
-"""What depends on how a door is built. The other scenarios go through one door each, in turns."""
+"""Scenarios that depend on the entry point's own code. The others go through one each, in turns."""
 
 
-def door_and_scenario() -> Iterator[Any]:
-    doors = [door for door in DOORS if door.name in NAMES]
-    turns = cycle(doors)
+def entry_point_and_scenario() -> Iterator[Any]:
+    entry_points = [entry_point for entry_point in ENTRY_POINTS if entry_point.name in NAMES]
+    turns = cycle(entry_points)
     for name, scenario in SCENARIOS.items():
-        for door in doors if name in AT_EVERY_DOOR else [next(turns)]:
-            yield pytest.param(door, scenario, id=f"{door.name}-{name}")
+        for entry_point in entry_points if name in AT_EVERY_ENTRY_POINT else [next(turns)]:
+            yield pytest.param(entry_point, scenario, id=f"{entry_point.name}-{name}")
 
 
-@pytest.mark.parametrize(("door", "scenario"), [*door_and_scenario()])
+@pytest.mark.parametrize(("entry_point", "scenario"), [*entry_point_and_scenario()])
 def test_what_is_disputed_changes_and_all_else_stays(
-    door: Door, scenario: Scenario, caplog: pytest.LogCaptureFixture
+    entry_point: EntryPoint, scenario: Scenario, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = RevisingAgentWorld(
         tools=(),
@@ -145,7 +145,7 @@ def test_what_is_disputed_changes_and_all_else_stays(
     )
     world.read = scenario.read or world.read
     with caplog.at_level(logging.WARNING):
-        got = door.answered(
+        got = entry_point.answered(
             world,
             list(scenario.documents),
             by_tools=scenario.by_tools,
