@@ -18,7 +18,12 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, NoDocumentsError, UnreadableReplyError
 from conflictscore.graph.create import open_run
-from conflictscore.middleware.answer_forms import data_text, structured_with, why_not_rebuilt
+from conflictscore.middleware.answer_forms import (
+    data_text,
+    spoken,
+    structured_with,
+    why_not_rebuilt,
+)
 from conflictscore.middleware.approval import propose, with_run
 from conflictscore.middleware.call_watch import CallWatch
 from conflictscore.middleware.entrypoints import (
@@ -33,7 +38,7 @@ from conflictscore.middleware.entrypoints import (
 )
 from conflictscore.middleware.messages import asked_in
 from conflictscore.models.failures import clear_error
-from conflictscore.models.replies import abnormal_ending, reply_text, was_cut
+from conflictscore.models.replies import abnormal_ending, was_cut
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import Reconsideration, cut_notes
 from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
@@ -77,11 +82,8 @@ class _Said(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Without the model's reasoning; all of it where that was not closed."""
-        try:
-            return reply_text(self.message)
-        except ValueError:
-            return str(self.message.text)
+        """Without the model's reasoning."""
+        return spoken(self.message)
 
     def replaced(self, message: BaseMessage, update: dict[str, Any]) -> Response:
         """The response with another last message, and an update of the agent's state."""

@@ -18,6 +18,7 @@ __all__ = [
     "check_of_format",
     "data_text",
     "in_its_form",
+    "spoken",
     "structured_with",
     "why_not_rebuilt",
 ]
@@ -55,16 +56,21 @@ def answer_text(returned: object) -> str | None:
     if isinstance(returned, str):
         return returned
     if isinstance(returned, BaseMessage):
-        try:
-            return reply_text(returned)  # without the model's reasoning
-        except ValueError:  # cut while it reasons: checked is what the function's user would read
-            return str(returned.text)
+        return spoken(returned)
     if isinstance(returned, Mapping):
         key = _key(returned)
         return data_text(returned) if key is None else answer_text(returned[key])
     last = returned[-1] if isinstance(returned, list) and returned else None
     said = answer_text(last) if isinstance(last, BaseMessage | Mapping) else None
     return said or data_text(returned)
+
+
+def spoken(message: BaseMessage) -> str:
+    """Text of a message without the model's reasoning; all of it where that was not closed."""
+    try:
+        return reply_text(message)
+    except ValueError:  # cut while it reasons: checked is what a user would read
+        return str(message.text)
 
 
 def data_text(data: object) -> str | None:

@@ -200,15 +200,7 @@ def _model_name(message: AIMessage) -> str:
 def _formed(
     form: AIMessage, answer: AIMessage, *, usage: UsageMetadata | None, name: str | None
 ) -> AIMessage:
-    """An answer's form, with what is known of the answer.
-
-    Args:
-        form: The form, as a model wrote it.
-        answer: The answer in words.
-        usage: The tokens of all calls, those for the answer too.
-        name: What the model is called in the metadata, where the tokens are those of several
-            models and no price of one model is theirs; None for its own name.
-    """
+    """An answer's form, with what is known of the answer."""
     metadata = {
         **form.response_metadata,
         "conflictscore": answer.response_metadata.get("conflictscore"),

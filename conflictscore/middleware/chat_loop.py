@@ -21,7 +21,7 @@ from langchain_core.runnables.config import ensure_config, merge_configs
 
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import SelfCorrectionGraph
-from conflictscore.middleware.answer_forms import check_of_format
+from conflictscore.middleware.answer_forms import check_of_format, spoken
 from conflictscore.middleware.entrypoints import (
     HIDDEN,
     FailurePolicy,
@@ -31,7 +31,7 @@ from conflictscore.middleware.entrypoints import (
 )
 from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.own_answer import with_block, with_own_answer
-from conflictscore.models.replies import abnormal_ending, reply_text
+from conflictscore.models.replies import abnormal_ending
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.retrieve import given_documents
@@ -110,7 +110,7 @@ class ChatLoop:
         async def ask(block: str, meter: UsageMeter) -> tuple[str, str | None]:
             reply = await self._own(_attached(messages, block), parameters, meter)
             replies.append(reply)
-            return _text(reply), abnormal_ending(reply)
+            return spoken(reply), abnormal_ending(reply)
 
         if draft is None:
             context = with_own_answer(context, ask, _read(messages), parameters)
@@ -169,14 +169,6 @@ def _read(messages: Sequence[BaseMessage]) -> str:
     return "\n".join(f"{message.type}: {message.text}" for message in messages)
 
 
-def _text(reply: AIMessage) -> str:
-    """Text of a reply without the model's reasoning; all of it where that was not closed."""
-    try:
-        return reply_text(reply)
-    except ValueError:
-        return str(reply.text)
-
-
 def _listed(documents: Any) -> Any:
     return [documents] if isinstance(documents, str) else documents or ()
 
@@ -187,14 +179,7 @@ def in_words(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name: str) -> AIMessage:
-    """The message with the last answer of a run.
-
-    Args:
-        run: The run.
-        draft: The message with the first answer; its other fields are kept as long as they hold.
-        before: The tokens of the draft, where the run does not count them.
-        name: The model's name in the metadata: the tokens are not those of one call of the model.
-    """
+    """The message with the last answer of a run."""
     metadata = {"model_name": name, "conflictscore": run.summary("asked")}
     usage = _usage(run.usage)
     update: dict[str, Any] = {

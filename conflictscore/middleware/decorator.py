@@ -253,11 +253,7 @@ class _Function:
     async def again(
         self, state: RagState, request: RevisionRequest, meter: UsageMeter
     ) -> GeneratedAnswer:
-        """Call it once more with a question that holds the evidence.
-
-        Raises:
-            ProviderError: It failed; the first answer stands.
-        """
+        """Call it once more with a question that holds the evidence."""
         prompt = reconsider_prompt(state, request, self.prompts)
         return GeneratedAnswer(Answer(text=await self._asked(prompt, state)))
 
@@ -270,11 +266,7 @@ class _Function:
         *,
         max_tokens: int,
     ) -> T:
-        """Call it with the request in place of the question.
-
-        Raises:
-            ProviderError: It failed, or what it returned cannot be read.
-        """
+        """Call it with the request in place of the question."""
         said = await self._asked(prompt, state)
         try:
             return read(said)

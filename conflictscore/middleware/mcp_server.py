@@ -299,11 +299,7 @@ class McpTools:
         caller: KeyHolder,
         session: ServerSession,
     ) -> Run:
-        """Run a graph to its end, and keep the run; an answer that could not be checked says so.
-
-        Raises:
-            RefusedError: It failed before there was an answer.
-        """
+        """Run a graph to its end, and keep the run; an answer that could not be checked says so."""
         created, started = int(time.time()), time.perf_counter()
         async with reported_progress(session, len(start.get("documents", ()))) as report:
             loop = LoopRun(graph, start, context, on_event=report)

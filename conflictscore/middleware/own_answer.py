@@ -1,21 +1,20 @@
 """The chatbot's own first answer: the user's messages as they are, with documents in one block."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 from conflictscore.middleware.entrypoints import PassedOnError
 from conflictscore.models import fit_documents
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answerer import answerer_of, cut_notes
-from conflictscore.nodes.answering import Answerer, GeneratedAnswer, RevisionRequest
+from conflictscore.nodes.answerer import ModelAnswerer, cut_notes
+from conflictscore.nodes.answering import GeneratedAnswer
 from conflictscore.nodes.state import RagState, RunContext, documents_of
 from conflictscore.records import Answer
 from conflictscore.threads import on_home_loop
 
 __all__ = ["OwnAnswer", "with_block", "with_own_answer"]
 
-T = TypeVar("T")
 Content = str | Sequence[Any] | None
 """The content of a chat message: a text, or parts."""
 Ask = Callable[[str, UsageMeter], Awaitable[tuple[str, str | None]]]
@@ -28,28 +27,22 @@ _MOST_ANSWER_TOKENS = 4096
 
 
 @dataclass(frozen=True)
-class OwnAnswer:
+class OwnAnswer(ModelAnswerer):
     """Answers by the model's reply to the user's own messages.
 
     Nothing tells the model how to answer or how long to be. The documents that the loop has found
     stand before the text of the last message, in the same message. Corrections are requested as
     usual.
 
-    Args:
+    Attributes:
         ask: Sends the messages.
         read_before: All that the messages say, for counting tokens.
         limit: The caller's limit of tokens, if any.
-        context: The run's context.
     """
 
     ask: Ask
     read_before: str
     limit: int | None
-    context: RunContext
-    _usual: Answerer = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_usual", answerer_of(replace(self.context, answerer=None)))
 
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
         """Ask with the documents.
@@ -78,24 +71,6 @@ class OwnAnswer:
             notes.append(f"the answer may not be whole: it ended by “{ending}”")
         return GeneratedAnswer(Answer(text=text), tuple(notes))
 
-    async def again(
-        self, state: RagState, request: RevisionRequest, meter: UsageMeter
-    ) -> GeneratedAnswer:
-        """Have the answer written anew by the loop's own request."""
-        return await self._usual.again(state, request, meter)
-
-    async def reply(
-        self,
-        state: RagState,
-        prompt: str,
-        read: Callable[[str], T],
-        meter: UsageMeter,
-        *,
-        max_tokens: int,
-    ) -> T:
-        """Reply to a request of the loop."""
-        return await self._usual.reply(state, prompt, read, meter, max_tokens=max_tokens)
-
 
 def with_own_answer(
     context: RunContext,
@@ -106,7 +81,7 @@ def with_own_answer(
     """The context of a run whose first answer is the model's own; see :class:`OwnAnswer`."""
     limits = [parameters.get(name) for name in ("max_completion_tokens", "max_tokens")]
     limit = next((limit for limit in limits if isinstance(limit, int)), None)
-    return replace(context, answerer=OwnAnswer(ask, read_before, limit, context))
+    return replace(context, answerer=OwnAnswer(context, ask, read_before, limit))
 
 
 def with_block(content: Content, block: str) -> str | list[Any]:

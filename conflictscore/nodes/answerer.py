@@ -34,6 +34,7 @@ from conflictscore.records import Answer, ClaimEvidence, Document, Method
 
 __all__ = [
     "REPLY_TOKENS",
+    "ModelAnswerer",
     "Reconsideration",
     "announce",
     "answerer_of",
@@ -54,7 +55,7 @@ which they would cut."""
 
 def answerer_of(context: RunContext) -> Answerer:
     """The answerer of a run: that of its context, or else its language model."""
-    return context.answerer or _ModelAnswerer(context)
+    return context.answerer or ModelAnswerer(context)
 
 
 def announce(runtime: RunRuntime, number: int, answer: Answer, *, guarded: bool = False) -> None:
@@ -72,7 +73,9 @@ def announce(runtime: RunRuntime, number: int, answer: Answer, *, guarded: bool 
 
 
 @dataclass(frozen=True)
-class _ModelAnswerer:
+class ModelAnswerer:
+    """The generator as answerer."""
+
     context: RunContext
 
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:

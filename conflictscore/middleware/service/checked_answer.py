@@ -235,15 +235,7 @@ class CheckedAnswer:
         answer: str | None = None,
         checked: Checked | None = None,
     ) -> Completion:
-        """Close the record.
-
-        Args:
-            status: The run's status.
-            text: The text that goes out.
-            *notes: Further notes of the run.
-            answer: The run's answer, where it is not the loop's.
-            checked: Whether that was checked, where the loop's word is of another.
-        """
+        """Close the record."""
         if ending := None if self._draft is None else ending_of(self._draft):
             notes = (*notes, self._record.ended_by(ending))
         run = self._record.ended(self._known(), status, *notes)

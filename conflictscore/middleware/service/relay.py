@@ -219,12 +219,7 @@ class Relay:
 
 
 def _held_back(held: bytes, line: bytes) -> tuple[bytes, bytes]:
-    """The event that may be the last, and what can be sent before it.
-
-    Args:
-        held: The event held back so far; empty before the first.
-        line: The next line of the stream.
-    """
+    """The event that may be the last, and what can be sent before it."""
     if line.startswith(b"data:"):
         return line, held
     return (held + line, b"") if held else (b"", line)

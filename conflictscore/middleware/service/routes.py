@@ -170,22 +170,14 @@ def _naming(record: RequestRecord) -> Iterator[None]:
 def _checking(
     service: Service, asked: ChatRequest, record: RequestRecord
 ) -> "tuple[asyncio.Task[Completion], asyncio.Future[Completion]]":
-    """Start the work on a checked answer.
-
-    Returns:
-        The work, and a future that has the completion as soon as its text is final.
-    """
+    """Start the work on a checked answer."""
     early: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
     answer = CheckedAnswer(service, asked, record, early.set_result)
     return asyncio.create_task(answer.completion()), early
 
 
 async def _unless_gone(request: Request, work: "Coroutine[Any, Any, T] | asyncio.Task[T]") -> T:
-    """The result of the work, which is cancelled if the client disconnects.
-
-    Raises:
-        RefusedError: The client disconnected; nobody will read this.
-    """
+    """The result of the work, which is cancelled if the client disconnects."""
 
     async def gone() -> None:
         while (await request.receive())["type"] != "http.disconnect":
