@@ -123,7 +123,7 @@ def _checked(last: Attempt, runtime: RunRuntime, state: RagState, *, alone: bool
     else:
         scored = report is not None and report.error is None
         checked = "partly" if scored and coverage and coverage >= (least or 0) else "no"
-        why = f"{coverage or 0:.0%} of its pairs of claim and document have a label"
+        why = f"{coverage or 0:.0%} of its pairs of claim and document have a label (see its notes)"
     if why and least is not None:
         how = "only in part" if checked == "partly" else "not"
         # each row of a file says it in its notes, and a million warnings would help nobody
