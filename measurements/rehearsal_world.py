@@ -98,14 +98,14 @@ class Script:
         elif template.endswith("regenerate"):
             rate = self._world.harmed if right else self._world.corrected
             right = right is not self._draw(f"changed {right}", question, rate)
-        answer = (question.correct if right else question.incorrect)[0]
         if not question.options:
-            return answer
+            return (question.correct if right else question.incorrect)[0]
         gold = question.gold or 0
-        letter = "AB"[gold if right else 1 - gold]
+        chosen = gold if right else 1 - gold
         if template.endswith("regenerate"):
-            return f"({letter}) – {answer}\nJustification: So say most (Doc 1)."
-        return f"({letter})"
+            said = f"({'AB'[chosen]}) – {question.options[chosen]}"
+            return f"{said}\nJustification: So say most (Doc 1)."
+        return f"({'AB'[chosen]})"
 
     def _verdict(self, template: str, question: Question, answer: str) -> str:
         if template == "judge_informative":

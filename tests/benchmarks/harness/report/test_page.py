@@ -5,12 +5,12 @@ import json
 import re
 import sys
 from base64 import b64encode
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import escape
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.records import Question
@@ -21,7 +21,7 @@ from conflictscore.benchmarks.harness.report.page.report_run import (
     FlipAnnotation,
     Review,
 )
-from conflictscore.benchmarks.wikicontradict.judge import MEASURES as RATED
+from conflictscore.benchmarks.harness.report.tables import sections
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.markup import web_address
 from conflictscore.records import Document
@@ -178,48 +178,28 @@ def test_a_flip_by_typed_rag_has_a_card_of_its_own_with_the_type_that_was_told()
     assert len(found.all("article")) == 1
 
 
-def test_types_stand_with_their_confusions_and_the_published_accuracies() -> None:
-    results = [graded("a", 0.5, 1.0), graded("b", 0.5, 1.0, told=ConflictType.MISINFORMATION)]
-    manifest = {"benchmark": "conflicts"}
-    rows = page(run("demo", results, manifest=manifest)).all("tr")
-    assert any(row.startswith("typed-rag 50.0 9.5 to 90.5 1 2 0") for row in rows), rows
-    assert "outdated 1 1" in rows
-    assert "People's type Outdated Misinformation" in rows
-    assert "outdated 2" in rows, "pipeline told misinformation twice"
-    html = render_report([run("demo", results, manifest=manifest)])
-    assert "GPT-4o 59.2 %" in html
-    assert "The paper</th>" not in html, "it has no figure by this measure"
-    assert '<section id="types">' in html
-    assert '<section id="types">' not in render_report([run("demo", [choice("a", 1, 0)])])
-
-
-def test_every_measure_stands_by_category_with_its_counts() -> None:
-    before, after = ("It was 1871.", False), ("It was 1874.", True)
-    results = [
-        free("a", before, after, category="outdated"),
-        free("b", after, before, category="no conflict"),
+def test_every_table_of_the_terminal_stands_on_the_page() -> None:
+    told = ConflictType.MISINFORMATION
+    in_free_form = [
+        free("a", ("It was 1871.", False), ("It was 1874.", True), category="outdated"),
+        free("b", ("It was 1874.", True), ("It was 1871.", False), category="no conflict"),
     ]
-    found = page(run("demo", results))
-    rows = [row for row in found.all("tr") if row.startswith("rag ") and row.endswith(" (1)")]
-    assert rows == ["rag 100.0 (1) 0.0 (1)", "rag 100.0 (1) 100.0 (1)"], "truthful, informative"
-    assert 'id="categories"' not in render_report([run("demo", results[:1])])
-
-
-def test_three_ratings_stand_by_method_and_template() -> None:
-    made = run("demo", [choice("a", 1, 0)])
-    methods = tuple(
-        method.model_copy(
-            update={"measures": dict.fromkeys(RATED, next(iter(method.measures.values())))}
-        )
-        for method in made.figures.methods
-    )
-    figures = made.figures.model_copy(update={"measures": RATED, "methods": methods})
-    changes = {"paired": (), "controls": (), "transitions": (), "categories": ()}
-    rated = replace(made, figures=figures.model_copy(update=changes), results=())
-    rows = page(rated).all("tr")
-    assert "Method Template Correct Partially correct Incorrect n" in rows
-    assert any(row.startswith("rag 4 ") for row in rows), rows
-    assert "Partially correct</th>" not in render_report([made])
+    for made in (
+        run("choice", [choice("a", 1, 0), choice("b", 0, 1, refused=True), choice("c", 0, 0)]),
+        run("free", in_free_form),
+        run("graded", [graded("a", 0.5, 1.0), graded("b", 0.5, 1.0, told=told)]),
+    ):
+        html, rows = render_report([made]), page(made).all("tr")
+        tables = sections(made.figures, made.paper, made.results)
+        folded = {"measures", "failures", "limits", "published"}
+        if len(made.figures.categories) < 2:
+            folded.add("categories")
+        for card in (card for name in tables.keys() - folded for card in tables[name]):
+            assert str(escape(card.title)) in html
+            for row in card.rows:
+                assert " ".join(" ".join(row).split()) in rows
+        assert ('<section id="types">' in html) is bool(made.figures.types)
+        assert ('id="categories"' in html) is (len(made.figures.categories) > 1)
 
 
 def test_where_nothing_flipped_the_kept_conflicts_are_what_there_is_to_see() -> None:
@@ -296,11 +276,8 @@ def test_every_setting_is_there_and_those_that_differ_are_marked() -> None:
     assert f"hashes.questions {'0f' * 32} {'0f' * 32}" in rows
 
 
-def test_scores_are_shown_before_and_after_and_a_share_with_its_interval_drawn() -> None:
-    results = [choice("a", 1, 0), choice("b", 0, 1, refused=True), choice("c", 0, 0)]
-    found = page(run("demo", results))
-    (before,) = [row for row in found.all("tr") if row.startswith("regenerated-rag CS-C ")]
-    assert before == "regenerated-rag CS-C 0.00 3 1.00 0.00 3"
+def test_a_share_has_its_interval_drawn() -> None:
+    found = page(run("demo", [choice("a", 1, 0), choice("b", 0, 1), choice("c", 0, 0)]))
     dots = [attrs["cx"] for tag, attrs, _ in found.elements if tag == "circle"]
     assert dots[0] == "66.67%"
 
