@@ -38,6 +38,8 @@ _MODERATION = re.compile(
     r"(?i)moderat|flagged|content.{0,3}(?:policy|filter|management)|safety|guardrail|inappropriate"
     r"|DataInspection"
 )
+_LOADING = re.compile(r"(?i)\bloading\b")
+"""llama.cpp answers with a 503 until it has loaded its model."""
 _ABOUT_KEY = re.compile(
     r"(?i)\b(?:api.?)?keys?\b|credential|authenticat|authoriz|permission|account"
 )
@@ -175,7 +177,8 @@ def transient_error(error: Exception) -> TransientError | None:
     if status == _NOT_IMPLEMENTED or (status == _SERVER and _ABOUT_FORM.search(fault.words)):
         return None
     again, after = headers.get("x-should-retry") != "false", _asked_wait(headers)
-    if status in {_TOO_MANY_REQUESTS, _OVERLOADED} or (status == _UNAVAILABLE and after):
+    for_now = status == _UNAVAILABLE and (after or _LOADING.search(fault.words))
+    if status in {_TOO_MANY_REQUESTS, _OVERLOADED} or for_now:
         return TransientError("refused", again, after)
     if status in {_REQUEST_TIMEOUT, _CONFLICT} or status >= _SERVER:
         return TransientError("failed", again, after)
