@@ -1,31 +1,36 @@
-"""Speed, waiting times and memory of the service while half of its connections are hostile.
+"""Waiting times of the service's honest callers beside hostile ones.
 
 A simulated upstream answers at once. Honest clients, who have a key, ask one request after the
-other, first alone and then beside as many hostile connections, which have none: a quarter each say
-nothing, stop in the middle of a head, stop in the middle of a body, and ask for the chat page 200
-times and read none. Whatever the service closes is opened again at once.
+other. In every round they are alone, then beside hostile connections, which have none, and then
+beside callers with hostile texts; both of these are another process. A quarter each of the hostile
+connections say nothing, stop in the middle of a head, stop in the middle of a body, and ask for the
+chat page 200 times and read none; whatever the service closes is opened again at once. Told are the
+medians over the rounds, and the medians of the ratios to the same round's callers alone.
+
+With ``--longest`` it sends requests of the largest size instead, one after the other, and tells the
+longest wait of who asks for ``/healthz`` meanwhile.
 """
 
 import asyncio
 import contextlib
-import itertools
 import json
+import multiprocessing
 import os
 import random
 import select
 import socket
 import time
+from multiprocessing.synchronize import Event
 from urllib.parse import urlsplit
 
 import click
 import numpy as np
 
 from measurements.campaign_texts import request_of
-from measurements.service_load import connected, metric, send, started
+from measurements.service_load import connected, send, started
 
 __all__ = ["main"]
 
-_ROW = "{:<22} {:>8} {:>9} {:>8} {:>8} {:>14} {:>8}"
 _HEAD = (
     b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
 )
@@ -70,29 +75,107 @@ def _longest() -> dict[str, tuple[str, dict[str, object]]]:
 
 @click.command(help=__doc__)
 @click.option("--longest", is_flag=True, help="Send requests of the largest size.")
-@click.option("--clients", default=250, show_default=True, help="Honest connections.")
-@click.option("--hostile", default=250, show_default=True, help="Hostile connections.")
+@click.option("--clients", default=20, show_default=True, help="Honest connections.")
+@click.option("--hostile", default=100, show_default=True, help="Hostile connections.")
 @click.option("--texts", default=4, show_default=True, help="Callers with hostile texts.")
-@click.option("--requests", default=1500, show_default=True, help="Of the honest, in all.")
+@click.option("--requests", default=200, show_default=True, help="Of the honest, in a phase.")
+@click.option("--rounds", default=5, show_default=True)
 @click.option("--mode", default="observe", show_default=True, help="The service's own option.")
-def main(longest: bool, clients: int, hostile: int, texts: int, requests: int, mode: str) -> None:
+def main(
+    longest: bool, clients: int, hostile: int, texts: int, requests: int, rounds: int, mode: str
+) -> None:
     """See the module."""
     simulated = ["-m", "measurements.simulated_upstream", "--delay=0"]
+    serve = ["-m", "conflictscore", "serve", "--port=0", "--docs=examples/lighthouse", "--no-cache"]
     with started(simulated, "stdout") as upstream:
-        serve = ["-m", "conflictscore", "serve", "--port=0", "--docs=examples/lighthouse"]
-        serve += [f"--base-url={upstream}", "--model=simulated", "--no-cache", f"--mode={mode}"]
-        serve += [f"--max-concurrent={clients}"]
+        serve += [f"--base-url={upstream}", "--model=simulated"]
         if longest:
-            with started([*serve[:-2], "--mode=correct", "--timeout=60"], "stderr") as service:
+            with started([*serve, "--mode=correct", "--timeout=60"], "stderr") as service:
                 asyncio.run(_stalls(service))
             return
-        click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-        columns = ("requests/s", "p50 s", "p99 s", "resident MiB", "opened")
-        click.echo(_ROW.format("", "clients", *columns))
+        serve += [f"--mode={mode}", f"--max-concurrent={2 * clients}"]
         os.environ["CONFLICTSCORE_SERVE_KEYS"] = f"honest {_KEY},other {_OTHER}"
-        for sockets, senders in ((0, 0), (hostile, 0), (0, texts)):
-            with started(serve, "stderr") as service:
-                asyncio.run(_measure(service, clients, (sockets, senders), requests))
+        with started(serve, "stderr") as service:
+            phases = {
+                "alone": (0, 0),
+                f"{hostile} sockets": (hostile, 0),
+                f"{texts} texts": (0, texts),
+            }
+            asyncio.run(_honest(service, clients, clients * 5))
+            found = []
+            for number in range(rounds):
+                found.append(
+                    [_phase(service, enemies, clients, requests) for enemies in phases.values()]
+                )
+                click.echo(f"round {number + 1}, load {os.getloadavg()[0]:.0f}", err=True)
+    figures = np.array(found)  # round, phase, percentile
+    click.echo(f"{'':<14}{'p50 s':>8}{'x alone':>9}{'p99 s':>8}{'x alone':>9}")
+    ratios = figures / figures[:, :1]
+    for place, name in enumerate(phases):
+        seconds, times = np.median(figures[:, place], 0), np.median(ratios[:, place], 0)
+        columns = (f"{s:>8.2f}{t:>9.1f}" for s, t in zip(seconds, times, strict=True))
+        click.echo(f"{name:<14}{''.join(columns)}")
+
+
+def _phase(
+    address: str, enemies: tuple[int, int], clients: int, requests: int
+) -> tuple[float, float]:
+    """The median and the 99th percentile of honest requests, in seconds."""
+    spawn = multiprocessing.get_context("spawn")
+    began = spawn.Event()
+    other = spawn.Process(target=_attack, args=(address, *enemies, began))
+    other.start()
+    try:
+        began.wait()
+        time.sleep(2)
+        times = asyncio.run(_honest(address, clients, requests))
+    finally:
+        other.kill()
+        other.join()
+    return float(np.percentile(times, 50)), float(np.percentile(times, 99))
+
+
+async def _honest(address: str, clients: int, requests: int) -> list[float]:
+    async with connected(address) as http:
+        http.headers["authorization"] = f"Bearer {_KEY}"
+        return [took.whole for took in await send(http, requests, clients)]
+
+
+def _attack(address: str, sockets: int, texts: int, began: Event) -> None:
+    """Be hostile until this process is killed."""
+
+    async def all_at_once() -> None:
+        enemies = [_enemy(address, _SAID[n % len(_SAID)]) for n in range(sockets)]
+        enemies += [_sender(address, random.Random(n)) for n in range(texts)]  # noqa: S311
+        began.set()
+        await asyncio.gather(*enemies)
+
+    asyncio.run(all_at_once())
+
+
+async def _enemy(address: str, said: bytes) -> None:
+    loop, place = asyncio.get_running_loop(), urlsplit(address)
+    while True:
+        with socket.socket() as connection, contextlib.suppress(OSError):
+            connection.setblocking(False)
+            await loop.sock_connect(connection, (place.hostname, place.port))
+            with contextlib.suppress(BlockingIOError):
+                connection.send(said)
+            told = select.poll()
+            told.register(connection, select.POLLRDHUP)  # whether it was closed
+            while not told.poll(0):  # noqa: ASYNC110 - it is polled
+                await asyncio.sleep(0.2)
+        await asyncio.sleep(0.01)
+
+
+async def _sender(address: str, chance: random.Random) -> None:
+    async with connected(address) as http:
+        http.headers["authorization"] = f"Bearer {_OTHER}"
+        while True:
+            path, body = request_of(chance)
+            json_body = {"content-type": "application/json"}
+            with contextlib.suppress(Exception):  # it is not the one that is measured
+                await http.post(path, content=body, headers=json_body)
 
 
 async def _stalls(address: str) -> None:
@@ -119,61 +202,6 @@ async def _stalls(address: str) -> None:
             await asyncio.sleep(0.3)
             click.echo(f"{name:<34}{status:>8}{took:>9.1f}{max(waited):>16.3f}")
     asking.cancel()
-
-
-async def _measure(address: str, clients: int, enemies: tuple[int, int], requests: int) -> None:
-    opened = itertools.count()
-    place = urlsplit(address)
-
-    async def enemy(said: bytes) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            next(opened)
-            with socket.socket() as connection, contextlib.suppress(OSError):
-                connection.setblocking(False)
-                await loop.sock_connect(connection, (place.hostname, place.port))
-                with contextlib.suppress(BlockingIOError):
-                    connection.send(said)
-                told = select.poll()
-                told.register(connection, select.POLLRDHUP)  # whether it was closed
-                while not told.poll(0):  # noqa: ASYNC110 - it is polled
-                    await asyncio.sleep(0.2)
-            await asyncio.sleep(0.01)
-
-    async def sender(chance: random.Random) -> None:
-        async with connected(address) as http:
-            http.headers["authorization"] = f"Bearer {_OTHER}"
-            while True:
-                path, body = request_of(chance)
-                next(opened)
-                json_body = {"content-type": "application/json"}
-                with contextlib.suppress(Exception):  # it is not the one that is measured
-                    await http.post(path, content=body, headers=json_body)
-
-    hostile, texts = enemies
-    tasks = [asyncio.create_task(enemy(_SAID[n % len(_SAID)])) for n in range(hostile)]
-    tasks += [asyncio.create_task(sender(random.Random(n))) for n in range(texts)]  # noqa: S311
-    async with connected(address) as http:
-        http.headers["authorization"] = f"Bearer {_KEY}"
-        await send(http, clients, clients)
-        began = time.perf_counter()
-        times = [took.whole for took in await send(http, requests, clients)]
-        seconds = time.perf_counter() - began
-        resident = await metric(http, "process_resident_memory_bytes")
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    click.echo(
-        _ROW.format(
-            f"{hostile} sockets, {texts} texts",
-            clients,
-            f"{requests / seconds:.1f}",
-            f"{np.percentile(times, 50):.2f}",
-            f"{np.percentile(times, 99):.2f}",
-            f"{resident / (1 << 20):.0f}",
-            next(opened),
-        )
-    )
 
 
 if __name__ == "__main__":
