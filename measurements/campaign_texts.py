@@ -3,14 +3,19 @@
 import http.client
 import io
 import json
+import multiprocessing
 import random
 import re
+import resource
+import sys
 import threading
 import time
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
+from multiprocessing.connection import Connection
 from typing import Any
 
 from conflictscore.errors import InputError
@@ -215,7 +220,8 @@ def bombs(chance: random.Random) -> Generator[str | None]:
     box.read(b"<p>The first one loads the libraries.", ".html", "first.html")
     try:
         while True:
-            ending, data = _bomb(chance)
+            _, (ending, made) = chance.choice([*_bombs(chance.randrange(1_000, 300_000)).items()])
+            data = made()
             began = time.monotonic()
             with suppress(UnusableFileError, InputError):
                 box.read(data, ending, f"bomb{ending}")
@@ -227,35 +233,72 @@ def bombs(chance: random.Random) -> Generator[str | None]:
         box.close()
 
 
-def _bomb(chance: random.Random) -> tuple[str, bytes]:
-    n = chance.randrange(1_000, 300_000)
+_WORD = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">'
+
+
+def _bombs(n: int) -> dict[str, tuple[str, Callable[[], bytes]]]:
+    """Files by what makes them dear, each with its ending; ``n`` is their size."""
     entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 12))
-    inner = {
-        "entities": f'<!DOCTYPE x [<!ENTITY e0 "x">{entities}]><a>&e11;</a>',
-        "deep": "<w:tbl><w:tr><w:tc>" * n,
-        "long": "<w:p>" + "x" * (100 * n),
-        "attributes": "<a " + " ".join(f'b{i}="1"' for i in range(n)) + "/>",
-        "no XML": "PK" * n,
+    word = {
+        "entities": lambda: f'<!DOCTYPE x [<!ENTITY e0 "x">{entities}]><a>&e11;</a>',
+        "deep": lambda: _WORD + "<w:tbl><w:tr><w:tc>" * n,
+        "long": lambda: f"{_WORD}<w:body><w:p><w:r><w:t>{'x' * (100 * n)}",
+        "paragraphs": lambda: f"{_WORD}<w:body>{'<w:p/>' * (10 * n)}</w:body></w:document>",
+        "attributes": lambda: "<a " + " ".join(f'b{i}="1"' for i in range(n)) + "/>",
+        "no XML": lambda: "PK" * n,
     }
     page = {
-        "attributes": f"<p {' '.join(f'b{i}=1' for i in range(n))}>x",
-        "deep": chance.choice(("<div>", "<b>", "<x-y>", "<ul><li>", "<font a=1>", "<q>")) * n,
-        "options": "<select>" + "<option>x</option>" * n,
-        "closing": "<b>" * 900 + "<p>x</p>" * n,
-        "comments": chance.choice(("<!--", "<![CDATA[", "<script>", "<a '", "</")) * n,
+        "attributes": lambda: f"<p {' '.join(f'b{i}=1' for i in range(n))}>x",
+        **{f"deep {tag}": partial(str.__mul__, tag, n) for tag in
+           ("<div>", "<b>", "<x-y>", "<ul><li>", "<font a=1>", "<q>")},
+        "options": lambda: "<select>" + "<option>x</option>" * n,
+        "paragraphs": lambda: "<p>x</p>" * n,
+        "closing": lambda: "<b>" * 900 + "<p>x</p>" * n,
+        **{f"open {mark}": partial(str.__mul__, mark, n) for mark in
+           ("<!--", "<![CDATA[", "<script>", "<a '", "</")},
+    }  # fmt: skip
+    lines = {
+        "deep": lambda: b"[" * (20 * n),
+        "many": lambda: b'{"text": "x"}\n' * n,
+        "long": lambda: b'{"text": "' + b"x" * (50 * n) + b'"}',
+        "number": lambda: b'{"text": "x", "n": ' + b"9" * n + b"}",
+        "nested": lambda: b'{"a": ' * n,
     }
-    streams = [b" " * (3000 * n), b"q " * n, b"BT (x) Tj ET " * n]
-    lines = [b"[" * (20 * n), b'{"text": "x"}\n' * n, b'{"text": "' + b"x" * (50 * n) + b'"}']
-    lines += [b'{"text": "x", "n": ' + b"9" * n + b"}", b'{"a": ' * n]
-    match chance.randrange(4):
-        case 0:
-            return ".docx", _zipped(chance.choice([*inner.values()]).encode())
-        case 1:
-            return ".html", chance.choice([*page.values()]).encode()
-        case 2:
-            return ".pdf", _pdf(chance.choice(streams), chance.randrange(1, 4))
-        case _:
-            return ".jsonl", chance.choice(lines)
+    streams = {"blank": b" " * 3000, "states": b"q ", "texts": b"BT (x) Tj ET "}
+    return {
+        **{f"docx {kind}": (".docx", lambda made=made: _zipped(made().encode()))
+           for kind, made in word.items()},
+        **{f"html {kind}": (".html", lambda made=made: made().encode())
+           for kind, made in page.items()},
+        **{f"pdf {kind}, packed {times} x": (".pdf", partial(_pdf, stream, n, times))
+           for kind, stream in streams.items() for times in (1, 3)},
+        **{f"jsonl {kind}": (".jsonl", made) for kind, made in lines.items()},
+    }  # fmt: skip
+
+
+def _read_bomb(ending: str, made: Callable[[], bytes], pipe: Connection) -> None:
+    data = made()
+    box, outcome, began = ReaderBox(), "read", time.monotonic()
+    try:
+        box.read(data, ending, f"bomb{ending}")
+    except (UnusableFileError, InputError) as error:
+        outcome = str(error)
+    took = time.monotonic() - began
+    box.close()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = used.ru_utime + used.ru_stime
+    pipe.send((len(data) / 1000, took, cpu, used.ru_maxrss / 1024, outcome))
+
+
+def worst_documents(n: int) -> Iterator[tuple[str, tuple[float, float, float, float, str]]]:
+    """Each bomb read in a box by its usual limits: KB, seconds, CPU seconds, MB and the outcome."""
+    forked = multiprocessing.get_context("fork")
+    for name, (ending, made) in _bombs(n).items():
+        ours, theirs = forked.Pipe()
+        reading = forked.Process(target=_read_bomb, args=(ending, made, theirs))
+        reading.start()
+        yield name, ours.recv()
+        reading.join()
 
 
 def _zipped(document: bytes) -> bytes:
@@ -266,7 +309,8 @@ def _zipped(document: bytes) -> bytes:
     return data.getvalue()
 
 
-def _pdf(stream: bytes, times: int) -> bytes:
+def _pdf(stream: bytes, n: int, times: int) -> bytes:
+    stream *= n
     for _ in range(times):
         stream = zlib.compress(stream)
     return (
@@ -277,7 +321,14 @@ def _pdf(stream: bytes, times: int) -> bytes:
     )
 
 
-if __name__ == "__main__":  # how many steered corrections stand
+if __name__ == "__main__":  # how many steered corrections stand, or with a size: documents
+    for bomb, (size, took, cpu, memory, outcome) in (
+        worst_documents(int(sys.argv[1])) if sys.argv[1:] else ()
+    ):
+        told = f"{size:>9,.0f} KB {took:>6.1f} s {cpu:>6.1f} s CPU {memory:>6.0f} MB"
+        print(f"{bomb:<26}{told}  {outcome:.70}")
+    if sys.argv[1:]:
+        sys.exit()
     for steered_kind in STEERED:
         found = Steered()
         cases = steered(random.Random(0), steered_kind, found)  # noqa: S311 - no secret

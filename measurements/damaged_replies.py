@@ -2,7 +2,9 @@
 
 Good replies (a verdict on a pair, a batch of verdicts, a list of claims) are damaged in the ways
 that models and servers are known for, in each way alone and in every two together. A reply that has
-lost nothing is to be read as the good one; one that was cut is to be refused.
+lost nothing is to be read as the good one; one that was cut is to be refused. Then an answer is
+scored by a model all of whose replies of one kind are damaged, in each way alone; told are the
+calls beyond those of the good run.
 
     python -m measurements.damaged_replies
 """
@@ -15,13 +17,18 @@ from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatResult
 
+from conflictscore.graph.create import create_conflict_scorer
 from conflictscore.labelers.batch import MODES, VERDICTS, Batch, read_reply
 from conflictscore.labelers.label_words import ANSWER_ALIASES, label_of
 from conflictscore.models.json_replies import json_reply
 from conflictscore.models.replies import abnormal_ending, reply_text
 from conflictscore.nodes.claim_replies import read_claims
+from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document
+from measurements.scripted_model import NotedPrompts, ScriptedModel
+from tests.batches import batch_of, batch_reply
 
 __all__ = ["DAMAGES", "FATAL", "GOOD", "Outcome", "applied", "outcome_of", "outcomes"]
 
@@ -323,8 +330,54 @@ def outcomes() -> Iterator[Damaged]:
             yield Damaged(kind, names, fatal, outcome_of(kind, reply), reply)
 
 
+class _Damaging(ScriptedModel):
+    """Damages its replies to the prompts of one step."""
+
+    step: str
+    damage: Damage
+    asked: list[str]
+
+    def _generate(self, messages: Any, *more: Any, **named: Any) -> ChatResult:
+        self.asked.append(self.step)  # a list, which copies of the model share
+        result = super()._generate(messages, *more, **named)
+        name, _ = self.prompts.made(messages[0].text)
+        if name.startswith(self.step):
+            for one in result.generations:
+                one.message = self.damage(one.message)  # type: ignore[arg-type]
+        return result
+
+
+_STEPS: Mapping[Kind, tuple[str, str]] = {
+    "verdict": ("label_json", "json"),
+    "batch": ("label_per_document", "per-document"),
+    "claims": ("decompose", "json"),
+}
+
+
+def calls_with(kind: Kind, damage: Damage) -> int:
+    """Calls that scoring an answer takes where all replies of a kind have a damage."""
+    step, labeler = _STEPS[kind]
+    prompts = NotedPrompts(PromptSet.load())
+
+    def reply(name: str, fields: Mapping[str, Any]) -> str:
+        if name.startswith("decompose"):
+            return GOOD["claims"]
+        if name == "label_json":
+            return json.dumps({**_VERDICT, "claim": fields["claim"], "document_snippet": ""})
+        asked = batch_of(prompts.render(name, **fields))
+        return batch_reply([asked.verdict(*pair, lambda *_: "SUPPORTS") for pair in asked.pairs])
+
+    model = _Damaging(prompts=prompts, reply=reply, step=step, damage=damage, asked=[])
+    scorer = create_conflict_scorer(
+        model, labeler=labeler, prompts=prompts, cache=False, context_window=32_000
+    )
+    texts = [f"{document.text} It is number {document.number}." for document in _DOCUMENTS * 3]
+    scorer.invoke({"answer": ANSWER, "documents": [f"{n}. {t}" for n, t in enumerate(texts)]})
+    return len(model.asked)
+
+
 def main() -> None:
-    """Print the shares, and every reply without a loss that was not read rightly."""
+    """Print the shares, every reply without a loss that was not read rightly."""
     found = [*outcomes()]
     for kind in DAMAGES:
         for several in (1, 2):
@@ -337,6 +390,13 @@ def main() -> None:
     for one in found:
         if one.outcome == "wrong" or (not one.fatal and one.outcome != "right"):
             print(f"  {one.outcome}: {one.kind}: {' + '.join(one.names)}")
+    for kind, harmless in DAMAGES.items():
+        good = calls_with(kind, lambda message: message)
+        for what, damages in (("nothing lost", harmless), ("something lost", FATAL)):
+            extra = {name: calls_with(kind, damage) - good for name, damage in damages.items()}
+            none = sum(not calls for calls in extra.values())
+            told = ", ".join(f"{name} {calls:+}" for name, calls in extra.items() if calls)
+            print(f"{kind:8} {what:14}: {good} calls, no more in {none} of {len(extra)}; {told}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """CPU a kilobyte of every function that takes a text, for the worst of many hostile texts.
 
 The functions are those that ``tests/test_linear_text.py`` finds. Each is tried with all of that
-test's texts of 1 KB, and with the two worst of them at the greater lengths. A linear function has
-about the same figure in every column. A function is not tried at a length that would take it more
-than ten seconds of CPU by the length before. The slowest at their greatest length are printed.
+test's texts of 1 KB, and with the worst of them at the greater lengths. A linear function has about
+the same figure in every column. A function is not tried at a length that would take it more than
+three seconds of CPU by the length before. The slowest at their greatest length are printed.
 """
 
 import logging
@@ -25,10 +25,7 @@ __all__ = ["costs", "functions", "main"]
 Function = Callable[[str], object]
 
 _SIZES = (1_000, 10_000, 100_000, 1_000_000)
-_MOST_S = 10.0
-_WORST = 2
-_SHORT_S = 0.003
-"""What takes less is timed several times."""
+_MOST_S = 3.0
 
 
 def functions() -> Iterator[tuple[str, Function]]:
@@ -42,19 +39,15 @@ def functions() -> Iterator[tuple[str, Function]]:
 
 
 def _seconds(function: Function, text: str) -> float:
-    best = float("inf")
-    for _ in range(3):
-        began = time.thread_time()
-        with suppress(Exception, SystemExit):
-            function(text)
-        best = min(best, time.thread_time() - began)
-        if best > _SHORT_S:
-            break
-    return best
+    began = time.thread_time()
+    with suppress(Exception, SystemExit):
+        function(text)
+    return time.thread_time() - began
 
 
 def costs(function: Function, sizes: tuple[int, ...]) -> list[tuple[float, str]]:
     """Microseconds for a kilobyte at each size, and the piece that the worst text repeats."""
+    _seconds(function, "The first call loads libraries.")
     pieces, found = [*UNITS], list[tuple[float, str]]()
     for size in sizes:
         if found and found[-1][0] * size / 1e9 > _MOST_S:
@@ -63,9 +56,8 @@ def costs(function: Function, sizes: tuple[int, ...]) -> list[tuple[float, str]]
         for piece in pieces:
             text = piece * (size // len(piece)) + "x"
             rows.append((_seconds(function, text) * 1e9 / len(text), piece))
-        rows.sort(reverse=True)
-        pieces = [piece for _, piece in rows[:_WORST]]
-        found.append(rows[0])
+        found.append(max(rows))
+        pieces = [found[-1][1]]
     return found
 
 
