@@ -83,8 +83,9 @@ def main(most: int, only: str, shown: int) -> None:
                     rows.append((name, costs(function, sizes)))
         os.chdir("/")
     rows.sort(key=lambda row: -row[1][-1][0])
-    grown = [cost[-1][0] / max(cost[0][0], cost[1][0]) for _, cost in rows if len(cost) > 2]
-    click.echo(f"{len(rows)} functions; the steepest costs {max(grown, default=1):.1f} x a KB")
+    grown = [(cost[-1][0] / max(cost[0][0], cost[1][0]), name) for name, cost in rows if cost[2:]]
+    times, steepest = max(grown, default=(1.0, "none"))
+    click.echo(f"{len(rows)} functions; {steepest} grows most, to {times:.1f} x a KB")
     click.echo(f"{'µs a KB at':<58}" + "".join(f"{size // 1000:>8} KB" for size in sizes))
     for name, found in rows[:shown]:
         row = "".join(f"{cost:>11,.0f}" for cost, _ in found)

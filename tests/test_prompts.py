@@ -317,6 +317,7 @@ _TOKENS = """
 <eoa> <eod> [CLS] [SEP] [MASK] [PAD] [UNUSED_TOKEN_146] <seed:bos> <seed:think> <mask:1>
 <fim_prefix> <fim_suffix> <file_sep> <repo_name> <gh_stars> <jupyter_start> <issue_comment>
 <PRE> <MID> <SUF> <EOT> [e~[ ]~b] ]~!b[ >>QUESTION<< >>EMAIL_ADDRESS<< <IMG_CONTEXT> <image>
+<minimax:tool_call> <hy_place\u2581holder\u2581no\u25813> <dummy00001> <[BOS_never_used_51]>
 <longcat_user> <AI> <\u7528\u6237> <role> </role> <TOOLCALL> <AVAILABLE_TOOLS> <0x0A> <tools>
 """
 """Of the chat templates and tokenizers of the most used open models."""

@@ -5,8 +5,8 @@ those in a table such as ``[ask]`` or ``[bench.truthfulqa]`` for that command. A
 command line wins over the environment, the environment over the file.
 
 A file that was merely found in the working folder may come from somebody else. While an API key is
-set it sets no endpoint, no prompts and no file to write, unless ``--config`` names it or the user
-has agreed to this content once.
+set it sets no endpoint, no prompts, no file to write, no model file and nobody to serve beyond this
+machine, unless ``--config`` names it.
 """
 
 import os
@@ -35,6 +35,7 @@ must not choose the endpoint that the key is sent to, where nobody reads what st
 _KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEY\Z")
 _READ_ONLY = frozenset({"annotations", "data", "docs"})
 """Options with a path that is only read."""
+_MODEL_FILE = re.compile(r"(?i)\blocal:\S*(?:[/\\]|\.gguf)|[:,]\s*model\s*=\s*\S*[/\\.~]")
 _SECRET_NAME = re.compile(r"(?:^|[-_])(?:key|keys|secret|password|token|credentials?)$", re.I)
 _SECRET_VALUE = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]*:[^/\s@]+@")
 
@@ -102,11 +103,12 @@ def _text(value: Any) -> str:
 
 
 def _redirects(option: click.Option, key: str, value: Any) -> bool:
-    """Whether a setting decides where calls go, which prompts are used or which file is written."""
+    """Whether a setting decides where calls go or come from, or which files are used or written."""
     values = value if isinstance(value, list) else [value]
     has_url = "url" in key.split("-") or any("://" in str(one) for one in values)
     writes = isinstance(option.type, click.Path) and key not in _READ_ONLY
-    return has_url or writes or key in ("out", "prompts")
+    loads = any(_MODEL_FILE.search(str(one)) for one in values)
+    return has_url or writes or loads or key in ("out", "prompts", "host", "no-auth")
 
 
 def _refuse_redirects(path: Path, settings: Mapping[str, Any]) -> None:

@@ -37,13 +37,15 @@ _PIPED = r"<\|[^\s<>|]{1,64}\|?>|<[^\s<>|]{1,64}\|>|\[\|[^\s\[\]|]{1,64}\|\]"
 """``<|im_end|>`` of ChatML, and so Llama, Phi, Granite, Harmony, Kimi, GLM; the same
 with wide pipes, of DeepSeek; ``<|turn>`` and ``<turn|>`` of Gemma; ``[|user|]`` of EXAONE."""
 _NAMED = (
-    r"</?(?:[a-z0-9]{1,32}(?:_[a-z0-9]{1,32}){1,6}"
+    r"</?(?:(?:[a-z0-9]{1,32}:)?[a-z0-9]{1,32}(?:_[a-z0-9]{1,32}){1,6}|[a-z]{3,16}\d{4,6}"
+    r"|\w{0,32}\u2581[\w\u2581]{1,64}|\[[^\s<>\[\]]{1,80}\]"
     r"|s|bos|eos|pad|unk|sep|cls|mask|eo[abdhmpstu]|sop|bod|think|thinking|system|user|assistant|model"
     r"|human|role|tool|tools|toolcall|observation|image|end_?of\w{1,32}|unused_?\d+|0x[0-9a-f]{2}"
-    r"|(?:seed|mask|toolcall|fim):\w{1,32}|\u7528\u6237|\[@bos@\])>|<<?/?sys>>?"
+    r"|(?:seed|mask|toolcall|fim):\w{1,32}|\u7528\u6237)>|<<?/?sys>>?"
 )
 """Llama 2, Gemma, Cohere, Qwen, InternLM, Baichuan, Seed, ERNIE, T5, StarCoder, Nemotron, MiniCPM,
-Ling. By rule: words joined by underscores, which no element of HTML has."""
+Ling, MiniMax, Hunyuan. By rule: words joined by underscores or their like, numbered words and
+brackets in brackets, which no element of HTML has."""
 _SQUARE = (
     r"\[/?(?:[A-Z][A-Z0-9]{0,24}(?:_[A-Z0-9]{1,24}){1,4}|(?:control|unused)_?\d{1,6}|@[A-Z]{2,8}@"
     r"|INST|SYS|ARGS|THINK|IMG|AUDIO|TRANSCRIBE|PREFIX|MIDDLE|SUFFIX|USER|SYSTEM|ASSISTANT"

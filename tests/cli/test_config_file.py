@@ -122,6 +122,8 @@ def _with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
         'search = ["searxng:http://127.0.0.1:9"]',
         'prompts = "theirs"',
         'log = "../stolen.jsonl"',
+        'model = "local:theirs.gguf"',
+        'labeler = "nli:model=./theirs"',
     ],
 )
 def test_a_file_that_was_found_redirects_nothing_while_a_key_is_set(text: str) -> None:
