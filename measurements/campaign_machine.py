@@ -181,12 +181,13 @@ def killed_model(chance: random.Random, folder: Path) -> Generator[str | None]:
         return
     model = open_model(f"local:{path}", context_window=1024)
     server = shared_server(path, context_window=1024)
-    graph = create_self_correcting_rag(model, labeler="nli", cache=False)
+    graph = create_self_correcting_rag(model, labeler="nli", cache=False, max_rounds=0)
     lamp = "The lamp was lit in 1874."
     start: RagInput = {"question": "When was the lamp lit?", "documents": [lamp]}
+    start["draft_answer"] = "In 1874. The tower is old."  # to be split and checked, a call or two
     try:
         while True:
-            kill = threading.Timer(chance.uniform(0, 2), server._process.kill)
+            kill = threading.Timer(chance.uniform(0, 1), server._process.kill)
             kill.start()
             told = []
             for _ in range(2):
