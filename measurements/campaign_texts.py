@@ -247,7 +247,7 @@ def _bombs(n: int) -> dict[str, tuple[str, Callable[[], bytes]]]:
         "attributes": lambda: "<a " + " ".join(f'b{i}="1"' for i in range(n)) + "/>",
         "no XML": lambda: "PK" * n,
     }
-    page = {
+    page: dict[str, Callable[[], str]] = {
         "attributes": lambda: f"<p {' '.join(f'b{i}=1' for i in range(n))}>x",
         **{f"deep {tag}": partial(str.__mul__, tag, n) for tag in
            ("<div>", "<b>", "<x-y>", "<ul><li>", "<font a=1>", "<q>")},
@@ -266,9 +266,9 @@ def _bombs(n: int) -> dict[str, tuple[str, Callable[[], bytes]]]:
     }
     streams = {"blank": b" " * 3000, "states": b"q ", "texts": b"BT (x) Tj ET "}
     return {
-        **{f"docx {kind}": (".docx", lambda made=made: _zipped(made().encode()))
+        **{f"docx {kind}": (".docx", partial(_zipped, made))
            for kind, made in word.items()},
-        **{f"html {kind}": (".html", lambda made=made: made().encode())
+        **{f"html {kind}": (".html", partial(_encoded, made))
            for kind, made in page.items()},
         **{f"pdf {kind}, packed {times} x": (".pdf", partial(_pdf, stream, n, times))
            for kind, stream in streams.items() for times in (1, 3)},
@@ -301,11 +301,15 @@ def worst_documents(n: int) -> Iterator[tuple[str, tuple[float, float, float, fl
         reading.join()
 
 
-def _zipped(document: bytes) -> bytes:
+def _encoded(made: Callable[[], str]) -> bytes:
+    return made().encode()
+
+
+def _zipped(made: Callable[[], str]) -> bytes:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("[Content_Types].xml", "<Types/>")
-        packed.writestr("word/document.xml", document)
+        packed.writestr("word/document.xml", made())
     return data.getvalue()
 
 
