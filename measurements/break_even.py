@@ -4,8 +4,7 @@ Questions whose documents people labelled are run with those labels in place of 
 are and spoiled: evenly at several rates, and by the confusion tables of ``nli`` and ``choice``.
 Labels cost nothing, and every reply is kept in the folder of --out: a first answer is paid for
 once, a run that was stopped goes on, and more questions, rates or methods pay for what is new. A
-rule is chosen on one half of the questions and reported on the other (--half); with --denied, first
-answers claim what all documents deny.
+rule is chosen on one half of the questions and reported on the other (--half).
 """
 
 import random
@@ -22,7 +21,7 @@ from conflictscore.benchmarks.harness.question_sample import shortened
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.bench_progress import BenchProgress
 from conflictscore.benchmarks.harness.statistics import mcnemar, mean_interval
-from conflictscore.benchmarks.ramdocs.benchmark import exact_match, normalised
+from conflictscore.benchmarks.ramdocs.benchmark import exact_match
 from conflictscore.benchmarks.running import run_benchmark
 from conflictscore.errors import ConflictScoreError
 from conflictscore.graph.keywords import Model
@@ -42,9 +41,7 @@ __all__ = [
     "Moved",
     "break_even",
     "chart",
-    "denied",
     "drawn",
-    "few_documents",
     "main",
     "moved",
     "studied",
@@ -66,8 +63,7 @@ class Moved(NamedTuple):
         harmed: Right answers after which the right one is not named any more.
         difference: Mean of what changed with its 95 % interval, in percent of the questions; a
             hedge of a right answer counts as a loss.
-        p_value: Of corrected against harmed, two-sided, by the exact McNemar test; says nothing
-            where a question counts more than once.
+        p_value: Of corrected against harmed, two-sided, by the exact McNemar test.
         hedged: Right answers after which a wrong one is named beside the right one.
     """
 
@@ -93,49 +89,12 @@ class Condition(NamedTuple):
     accuracy: float | None
     methods: dict[str, Moved]
 
-    @property
-    def even(self) -> bool:
-        """Whether labels were spoiled at a rate, and not by a confusion table."""
-        return self.name not in TABLES
-
 
 def drawn(labelled: Sequence[LabelledQuestion], count: int, seed: int) -> list[LabelledQuestion]:
     """So many questions by seed; a larger number draws the same ones, and more."""
     order = list(labelled)
     random.Random(seed).shuffle(order)  # noqa: S311 - a draw, not a secret
     return order[:count]
-
-
-def few_documents(labelled: Iterable[LabelledQuestion], most: int) -> list[LabelledQuestion]:
-    """The questions with at most so many documents: later ones that take no side are left out.
-
-    A question of which more documents take a side is left out as a whole.
-    """
-    made = []
-    for one in labelled:
-        documents = one.question.documents
-        silent = [d for d in documents if not d["metadata"]["gives"]]
-        spare = most - (len(documents) - len(silent))
-        if spare >= 0:
-            kept = tuple(d for d in documents if d["metadata"]["gives"] or d in silent[:spare])
-            made.append(one._replace(question=one.question.model_copy(update={"documents": kept})))
-    return made
-
-
-def denied(labelled: Iterable[LabelledQuestion]) -> list[LabelledQuestion]:
-    """The questions without the documents that give a wrong answer, which a model may give still.
-
-    Those without a wrong answer, with two that are at odds, or with no other document are left out.
-    """
-    made = []
-    for one in labelled:
-        documents = one.question.documents
-        right = [normalised(answer) for answer in ("", *one.right)]
-        kept = tuple(d for d in documents if normalised(d["metadata"]["gives"]) in right)
-        if not one.rivals and one.wrong and any(d["metadata"]["gives"] for d in kept):
-            question = one.question.model_copy(update={"documents": kept})
-            made.append(one._replace(question=question, denied=one.wrong[:1]))
-    return made
 
 
 def studied(
@@ -293,12 +252,7 @@ def _condition(
 @click.option(
     "--half", type=click.Choice(["first", "second"]), help="Of the questions drawn.  [default: all]"
 )
-@click.option("--denied", "unbacked", is_flag=True, help="Leave out what backs wrong answers.")
-@click.option(
-    "--draws", default=1, show_default=True, help="How often labels are spoiled; counts add up."
-)
 @click.option("--at-once", default=1, show_default=True, help="Questions run side by side.")
-@click.option("--documents", default=None, type=int, help="The most of a question.  [default: all]")
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 def main(
     data: tuple[str, ...],
@@ -310,10 +264,7 @@ def main(
     methods: str,
     passage_tokens: int,
     half: str | None,
-    unbacked: bool,
-    draws: int,
     at_once: int,
-    documents: int | None,
     out: Path,
 ) -> None:
     """See the module."""
@@ -330,30 +281,23 @@ def main(
             raise click.UsageError(f"--data {one}: give NAME=FILE, NAME one of {', '.join(SETS)}")
         conditions = sets.setdefault(name, [])
         try:
-            known = SETS[name](Path(file))
-            known = known if documents is None else few_documents(known, documents)
-            labelled = drawn(denied(known) if unbacked else known, questions, seed)
+            labelled = drawn(SETS[name](Path(file)), questions, seed)
             if half is not None:
                 middle = len(labelled) // 2
                 labelled = labelled[:middle] if half == "first" else labelled[middle:]
-            kind = (name, "denied" if unbacked else "", half or "", str(len(labelled)))
-            shown = "-".join(filter(None, kind))
+            shown = "-".join(filter(None, (name, half, str(len(labelled)))))
             for spoiler in spoilers:
-                results = [
-                    result
-                    for draw in range(draws)
-                    for result in studied(
-                        shown,
-                        labelled,
-                        spoiler._replace(seed=seed + draw),
-                        out,
-                        methods=named,
-                        model=model,
-                        passage_tokens=passage_tokens,
-                        at_once=at_once,
-                        console=Console(stderr=True, highlight=False),
-                    )
-                ]
+                results = studied(
+                    shown,
+                    labelled,
+                    spoiler._replace(seed=seed),
+                    out,
+                    methods=named,
+                    model=model,
+                    passage_tokens=passage_tokens,
+                    at_once=at_once,
+                    console=Console(stderr=True, highlight=False),
+                )
                 conditions.append(_condition(spoiler, results, labelled, named))
         except ConflictScoreError as error:
             raise click.ClickException(str(error)) from error

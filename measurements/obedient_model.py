@@ -1,7 +1,7 @@
 """A model that does what the evidence says: how far labels alone can carry a second look.
 
 Its first answers name every right answer of a question's documents and, by a draw, half of the
-wrong ones and of those that all documents deny, a sentence each. Asked for a whole new answer, it
+wrong ones, a sentence each. Asked for a whole new answer, it
 follows the side with more documents; asked about one document, it gives that document's answer; and
 it finds no ground to prefer a side. So whatever goes wrong then is due to the labels, the documents
 or the method.
@@ -86,7 +86,7 @@ def _summed(opinions: str, known: Iterable[str]) -> str:
 def first_answer(asked: LabelledQuestion, shown: str | None = None) -> str:
     """First answer; drawn from the documents in the text, where it shows some."""
     documents = [d for d in asked.question.documents if shown is None or d["text"] in shown]
-    given = dict.fromkeys([*(d["metadata"]["gives"] for d in documents), *asked.denied])
+    given = dict.fromkeys(d["metadata"]["gives"] for d in documents)
     told = [
         answer
         for answer in given

@@ -43,14 +43,12 @@ class LabelledQuestion(NamedTuple):
         right: Answers that are right, for one entity or another.
         wrong: Answers that are right for none.
         rivals: Whether two right answers are at odds; otherwise each is right for another entity.
-        denied: Wrong answers that a first answer may name though no document gives them.
     """
 
     question: Question
     right: tuple[str, ...]
     wrong: tuple[str, ...]
     rivals: bool
-    denied: tuple[str, ...] = ()
 
     def stated(self, text: str) -> tuple[str, ...]:
         """The known answers that stand in a text."""

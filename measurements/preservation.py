@@ -14,7 +14,7 @@ for what is new.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import cycle, pairwise
@@ -26,22 +26,17 @@ import click
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ConflictScoreError
-from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.labelers.protocol import Labeler
 from conflictscore.markdown import passages
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
-    Change,
     Claim,
     Document,
     EvidenceLabel,
     Label,
-    RevisionAction,
     Usage,
 )
 from conflictscore.settings import Settings
-from conflictscore.storage.cache import ContentCache
 from measurements.long_answers import CITED, DENIED, HEDGED, LongAnswer, long_answers
 from measurements.scripted_model import NotedPrompts, ScriptedModel
 
@@ -55,12 +50,6 @@ __all__ = [
 
 _QUESTION = "What is known about these matters?"
 _OUTCOMES = ("right", "hedged", "kept", "harmed")
-_ACTIONS = {
-    RevisionAction.REPLACE: "replaced",
-    RevisionAction.HEDGE: "hedged",
-}
-_OF_A_MODEL = ("replaced", "hedged", "kept")
-_BULLET = re.compile(r"(?:^|(?<=\n))- $")
 
 
 Behaviour = Callable[[LongAnswer, str], str]
@@ -144,19 +133,16 @@ def _told(text: str) -> list[str]:
 
 
 class _Labels:
-    """People's labels; of what they did not see, another labeler's, or irrelevant."""
+    """People's labels; what they did not see is irrelevant."""
 
     name, identity = "people", None
 
-    def __init__(self, answer: LongAnswer, otherwise: Labeler | None) -> None:
-        self._answer, self._otherwise = answer, otherwise
+    def __init__(self, answer: LongAnswer) -> None:
+        self._answer = answer
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         # what is shown of a document may be cut
         label = self._answer.label(claim.text, self._answer.documents[document.number - 1])
-        new = label is None and claim.text not in self._answer.text
-        if new and self._otherwise is not None:
-            return await self._otherwise.label(claim, document, meter)
         given = label or Label.IRRELEVANT
         return EvidenceLabel(claim=claim.number, document=document.number, label=given)
 
@@ -167,46 +153,28 @@ class Tally:
 
     Attributes:
         kept: Of each answer, the share of its undisputed text that is there byte for byte, in its
-            order, in [0, 1]; of a real model's, without the white space and bullets beside what is
-            disputed, which go with a passage that is removed.
+            order, in [0, 1].
         outcomes: What became of the disputed sentences: ``right`` (refuted, and denied now),
-            ``hedged``, ``kept``, or ``harmed``: anything else. Of a real model ``replaced``,
-            ``hedged``, ``kept`` or ``removed``.
+            ``hedged``, ``kept``, or ``harmed``: anything else.
         lengths: Of each answer, its length after / before.
-        refuted: The same of those that no document supports.
         usage: Calls and tokens of all.
-        changes: What a real model wrote in place of something.
-        refused: How many of its changes the guard refused, by why.
     """
 
     kept: list[float] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
-    refuted: Counter[str] = field(default_factory=Counter)
     lengths: list[float] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
-    changes: list[Change] = field(default_factory=list)
-    refused: Counter[str] = field(default_factory=Counter)
 
-    def add(
-        self,
-        answer: LongAnswer,
-        after: str,
-        usage: Usage,
-        revisions: Sequence[Change] | None = None,
-    ) -> None:
+    def add(self, answer: LongAnswer, after: str, usage: Usage) -> None:
         """Count one answer.
 
         Args:
             answer: As it was.
             after: As it is now.
             usage: What that took.
-            revisions: Those of a real model, which tell what it did; None of a scripted one, whose
-                words do.
         """
         place, found = 0, list[tuple[int, int] | None]()
         stretches = answer.undisputed
-        if revisions is not None:  # a passage that is removed takes what only set it apart along
-            stretches = [_BULLET.sub("", stretch).strip() for stretch in stretches]
         for number, stretch in enumerate(stretches, start=1):
             last = number == len(stretches) and after.endswith(stretch)
             at = len(after) - len(stretch) if last else after.find(stretch, place)
@@ -217,16 +185,7 @@ class Tally:
         self.kept.append(there / whole if whole else 1.0)
         for sentence, (one, other) in zip(answer.disputed, pairwise(found), strict=True):
             between = after[one[1] : other[0]] if one and other else after
-            outcome = (
-                _outcome(answer, sentence, between)
-                if revisions is None
-                else _outcome_by(revisions, sentence)
-            )
-            self.outcomes[outcome] += 1
-            self.refuted[outcome] += answer.refuted(sentence)
-        made = [one for one in revisions or () if one.differs]
-        self.changes += [one for one in made if one.accepted]
-        self.refused.update(str(one.note).partition(" (")[0] for one in made if not one.accepted)
+            self.outcomes[_outcome(answer, sentence, between)] += 1
         self.lengths.append(len(after) / len(answer.text))
         self.usage += usage
 
@@ -245,38 +204,25 @@ def _outcome(answer: LongAnswer, sentence: str, now: str) -> str:
     return "right" if DENIED + sentence.rstrip(".") in now and outvoted else "harmed"
 
 
-def _outcome_by(revisions: Iterable[Change], sentence: str) -> str:
-    by = (r for r in revisions if r.applied and sentence in r.before)
-    return next((_ACTIONS[one.action] for one in by), "kept")
-
-
 def revised(
-    answers: Sequence[LongAnswer],
-    *,
-    behaviours: Iterator[Behaviour],
-    model: str | None = None,
-    cache: ContentCache | None = None,
-    **settings: Any,
+    answers: Sequence[LongAnswer], *, behaviours: Iterator[Behaviour], **settings: Any
 ) -> Tally:
     """Revise answers, and count what came of it.
 
     Args:
         answers: What is revised.
         behaviours: How a scripted model behaves, an answer each.
-        model: A real one in its place.
-        cache: Where its replies are kept.
         **settings: Of the loop.
     """
-    tally, otherwise = Tally(), NliLabeler.open() if model else None
-    for number, answer in enumerate(answers, start=1):
+    tally = Tally()
+    for answer in answers:
         scripted = _scripted(answer, next(behaviours))
         graph = create_self_correcting_rag(
-            model or scripted,
-            judge=scripted if model else None,
-            labeler=_Labels(answer, otherwise),
+            scripted,
+            labeler=_Labels(answer),
             prompts=scripted.prompts,
-            cache=cache or False,
-            context_window=None if model else 128_000,
+            cache=False,
+            context_window=128_000,
             **{"disputed": ("conflict", "refuted", "contradicted"), **settings},
         )
         state = graph.invoke(
@@ -286,11 +232,7 @@ def revised(
                 "draft_answer": answer.text,
             }
         )
-        revisions = None
-        if model:
-            revisions = [Change.model_validate(one) for one in state["changes"]]
-            click.echo(f"{number} of {len(answers)} answers: {state['reason']}", err=True)
-        tally.add(answer, state["answer"], Usage.model_validate(state["usage"]), revisions)
+        tally.add(answer, state["answer"], Usage.model_validate(state["usage"]))
     return tally
 
 
@@ -298,75 +240,39 @@ def revised(
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--answers", default=200, show_default=True)
 @click.option("--seed", default=0, show_default=True)
-@click.option("--model", default=None, help="A real model, such as local, that revises in place.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where its replies are kept.")
-def main(
-    files: tuple[Path, ...],
-    answers: int,
-    seed: int,
-    model: str | None,
-    out: Path | None,
-) -> None:
+def main(files: tuple[Path, ...], answers: int, seed: int) -> None:
     """See the module."""
     in_place: dict[str, Any] = {"regeneration": "revise", "guard": True}
-    if out is not None and model is None:
-        raise click.UsageError("--out: give --model too; a scripted model's replies cost nothing")
     try:
         made = long_answers(files, answers, seed)
-        if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
-            in_place["cache"] = ContentCache(out / "replies.sqlite")
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
+    default = {**in_place, "disputed": Settings().disputed}
+    unguarded = {**in_place, "guard": False}
     ways: dict[str, Callable[[], Tally]] = {
         "obeys": partial(revised, made, behaviours=cycle([obey]), **in_place),
-        "default": partial(
-            revised,
-            made,
-            behaviours=cycle([obey]),
-            disputed=Settings().disputed,
-            **in_place,
-        ),
+        "default": partial(revised, made, behaviours=cycle([obey]), **default),
         "misbehaves": partial(revised, made, behaviours=misbehaviours(), **in_place),
-        "unguarded": partial(
-            revised, made, behaviours=misbehaviours(), **{**in_place, "guard": False}
-        ),
+        "unguarded": partial(revised, made, behaviours=misbehaviours(), **unguarded),
         "whole": partial(revised, made, behaviours=cycle([obey]), regeneration="paper"),
     }
-    if model is not None:
-        real = partial(revised, made, behaviours=cycle([obey]), model=model)
-        ways = {
-            "in place": partial(real, **in_place),
-            "unguarded": partial(real, **{**in_place, "guard": False}),
-        }
     wrong = sum(len(answer.disputed) for answer in made)
     click.echo(f"{len(made)} answers with {wrong} disputed sentences")
-    kinds = _OUTCOMES if model is None else _OF_A_MODEL
-    click.echo(_row("", "kept", "all kept", *kinds, "length", "calls", "tokens"))
+    click.echo(_row("", "kept", "all kept", *_OUTCOMES, "length", "calls", "tokens"))
     for name, way in ways.items():
         tally = way()
-        outcomes = [tally.outcomes[kind] for kind in kinds]
-        spent, cost = tally.usage, ["-", "-"]  # what a kept reply had cost is not known
-        if out is None:
-            tokens = spent.input_tokens + spent.output_tokens
-            cost = [f"{spent.calls / len(made):.1f}", f"{tokens / len(made):,.0f}"]
+        spent = tally.usage
         click.echo(
             _row(
                 name,
                 f"{100 * fmean(tally.kept):.1f} %",
                 f"{tally.kept.count(1.0)}",
-                *outcomes,
+                *(tally.outcomes[kind] for kind in _OUTCOMES),
                 f"{fmean(tally.lengths):.2f}",
-                *cost,
+                f"{spent.calls / len(made):.1f}",
+                f"{(spent.input_tokens + spent.output_tokens) / len(made):,.0f}",
             )
         )
-        if model is not None:
-            of_them = (f"{kind} {tally.refuted[kind]}" for kind in kinds)
-            click.echo(f"of them, supported by no document: {', '.join(of_them)}")
-        for one in tally.changes:
-            click.echo(f"\n{one.action}: {one.before!r}\n     -> {one.after!r}")
-        for why, count in tally.refused.most_common():
-            click.echo(f"\n{count} refused: {why}")
 
 
 if __name__ == "__main__":

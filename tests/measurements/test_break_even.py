@@ -17,9 +17,7 @@ from measurements.break_even import (
     Condition,
     Moved,
     chart,
-    denied,
     drawn,
-    few_documents,
     label_accuracy,
     moved,
     studied,
@@ -112,15 +110,6 @@ def test_a_claim_of_natconfqa_is_as_true_as_more_of_its_passages_say(tmp_path: P
     assert [true.label("It is false that lamp 1 burns.", one) for one in gives] == [C, C, S, N]
 
 
-def test_fewer_documents_cost_those_that_take_no_side(labelled: list[LabelledQuestion]) -> None:
-    [first, *_] = few_documents(labelled, 3)
-    assert [d["metadata"]["gives"] for d in first.question.documents] == [
-        *(str(RIGHT), str(RIGHT)),
-        str(WRONG),
-    ]
-    assert few_documents(labelled, 2) == []
-
-
 def test_a_rate_spoils_its_share_of_labels_and_what_a_lower_one_spoiled_too() -> None:
     def spoiled(rate: float) -> set[int]:
         spoiler = Spoiler(rate=rate)
@@ -186,23 +175,13 @@ def test_a_model_that_follows_the_evidence_is_right_with_peoples_labels(
     assert guarded.n == 3
 
 
-def test_without_what_backs_a_wrong_answer_a_first_answer_says_what_all_documents_deny(
-    labelled: list[LabelledQuestion], tmp_path: Path
-) -> None:
-    known = denied(labelled)
-    assert [d["metadata"]["gives"] for d in known[0].question.documents] == [
-        *[str(RIGHT)] * 2,
-        "",
-    ]
-    assert known[0].denied == (str(WRONG),)
-    assert denied([labelled[0]._replace(wrong=()), labelled[0]._replace(rivals=True)]) == []
-
+def test_the_command_reports_one_half(tmp_path: Path) -> None:
     data = tmp_path / "ramdocs.jsonl"
     data.write_text("\n".join(json.dumps(lamp(n)) for n in range(3)), "utf-8")
     args = ["--data", f"ramdocs={data}", "--model", "obedient", "--out", str(tmp_path / "out")]
-    args += ["--half", "second", "--denied", "--draws", "2", "--rates", "0", "--tables", ""]
+    args += ["--half", "second", "--rates", "0", "--tables", ""]
     told = CliRunner().invoke(break_even.main, [*args, "--methods", "revised-rag"]).output
-    assert re.search(r"revised +0 +4 +4 +0 ", told), "two of three questions, twice"
+    assert re.search(r"revised +0 +2 ", told), "two of three questions"
 
 
 def its(corrected: int, harmed: int) -> dict[str, Moved]:

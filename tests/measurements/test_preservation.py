@@ -13,7 +13,6 @@ from conflictscore.records import Label, Usage
 from measurements import preservation
 from measurements.long_answers import DENIED, LongAnswer, long_answers
 from measurements.preservation import Tally, revised
-from tests.fakes.openai_server import ChatRequest, OpenAIServer
 
 IN_PLACE: dict[str, Any] = {"regeneration": "revise", "guard": True}
 
@@ -107,37 +106,3 @@ def test_the_command_prints_a_line_for_each_way_and_names_files_that_do_not_do(
     few.write_text(group(1, "SUPPORTS"), "utf-8")
     refused = CliRunner().invoke(preservation.main, [str(few)])
     assert "too few disputed claims" in refused.output
-
-
-def test_a_real_models_changes_are_printed_and_its_replies_are_kept(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A server in the real model's place reads off every document that the harbour is closed."""
-    asked: list[str] = []
-
-    def reply(request: ChatRequest) -> str:
-        [message] = request.messages
-        asked.append(message["content"])
-        if "Write the question" in asked[-1]:
-            return "Was the harbour opened?"
-        return "The harbour was never opened to any ship."
-
-    command = [str(file), "--answers", "4", "--model", "openai:any", "--out", str(tmp_path)]
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    with OpenAIServer(reply) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        shown = CliRunner().invoke(preservation.main, command)
-        calls = len(asked)
-        again = CliRunner().invoke(preservation.main, command)
-
-    assert shown.exit_code == 0, shown.output
-    assert calls
-    assert "4 of 4 answers" in shown.stderr
-    assert len(asked) == calls, "what is kept is not asked again"
-    assert again.stdout.splitlines()[3:] == shown.stdout.splitlines()[3:]
-
-
-def test_an_out_folder_without_a_model_is_refused(file: Path) -> None:
-    refused = CliRunner().invoke(preservation.main, [str(file), "--out", "x"])
-    assert refused.exit_code == 2
-    assert "give --model too" in refused.output
