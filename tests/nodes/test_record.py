@@ -124,23 +124,24 @@ async def test_an_answer_without_text_ends_a_run_without_anything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("copies_of", "least", "checked"),
+    ("copies_of", "report", "least", "checked"),
     [
-        ([None], 0.5, "partly"),
-        ([None, 1], 0.5, "partly"),
-        ([None, None], 0.5, "fully"),
-        ([None], None, "fully"),  # the paper's loop does not ask
+        ([None], AGREED, 0.5, "partly"),
+        ([None, 1], AGREED, 0.5, "partly"),
+        ([None, 1], CONFLICT, 0.5, "fully"),  # a copy that was altered disagrees
+        ([None, None], AGREED, 0.5, "fully"),
+        ([None], AGREED, None, "fully"),  # the paper's loop does not ask
     ],
 )
 async def test_an_answer_that_was_held_against_one_document_alone_says_so(
-    copies_of: list[int | None], least: float | None, checked: str
+    copies_of: list[int | None], report: Any, least: float | None, checked: str
 ) -> None:
     documents = [
         Document(number=number, text="It was lit.", duplicate_of=original).to_json()
         for number, original in enumerate(copies_of, 1)
     ]
 
-    state = await recorded(attempt(AGREED), min_coverage=least, documents=documents)
+    state = await recorded(attempt(report), min_coverage=least, documents=documents)
 
     assert state["checked"] == checked
     assert ("one document alone" in str(state["notes"])) == (checked == "partly")

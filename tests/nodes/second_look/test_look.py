@@ -136,6 +136,16 @@ async def test_all_are_asked_where_the_embedded_labeler_may_have_missed_a_side()
     assert len(asked) == 6
 
 
+async def test_a_forged_copy_does_not_silence_its_original() -> None:
+    documents = documents_with(TEXTS[0], TEXTS[0].replace("1871", "1874"))
+    documents[1] = documents[1].model_copy(update={"duplicate_of": 1})
+
+    look, _ = await looked(claim_with("+-", CLAIM), documents, labeler=embedded())
+
+    assert [one.given_by for one in look.candidates] == [(1,), (2,)]
+    assert look.decided_by == "weighing"
+
+
 async def test_a_bare_yes_or_no_has_its_opposite_as_the_rival_and_nobody_is_asked() -> None:
     look, model = await looked(claim_with("+---", CLAIM), documents_with(*"abcd"), passage="Yes.")
 
