@@ -137,13 +137,13 @@ def _by_name(named: Mapping[str, float], where: str, *, domains: bool) -> dict[s
         if not host or not _NAME.fullmatch(host) or name not in (host, _unicode(host)):
             raise InputError(f"{where}.{given}: it is no {'domain' if domains else 'host'}")
         if domains and (registered := registrable_domain(f"https://{name}")) != host:
-            raise InputError(
-                f"{where}.{given}: it is a host of {registered}; give it under hosts, or the domain"
-            )
+            raise InputError(f"{where}.{given}: it is a host of {registered}; list it under hosts")
         if domains and registrable_domain(f"https://a.{name}") == f"a.{host}":
-            raise InputError(f"{where}.{given}: domains are registered under it, and it is none")
+            raise InputError(
+                f"{where}.{given}: domains are registered under it, so it is not one itself"
+            )
         if host in made:
-            raise InputError(f"{where}.{given}: it has a weight already, in other letters")
+            raise InputError(f"{where}.{given}: it has a weight already, in a different spelling")
         made[host] = weight
     return made
 
@@ -153,7 +153,7 @@ def _by_kind(named: Mapping[str, float], where: str) -> dict[str, float]:
     for given, weight in named.items():
         kind = given.strip().casefold().removeprefix(".")
         if not kind or kind in made:
-            why = "it has a weight already, in other letters" if kind else "it is empty"
+            why = "it has a weight already, in a different spelling" if kind else "it is empty"
             raise InputError(f"{where}.{given}: {why}")
         made[kind] = weight
     return made

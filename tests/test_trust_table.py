@@ -66,7 +66,7 @@ def test_host_goes_before_domain_before_type_before_default() -> None:
             "[domains]\na.org = 1",
             "field domains.a: a table and not a weight; quote a name with dots",
         ),
-        ('[domains]\n"b.a.org" = 1', "field domains.b.a.org: it is a host of a.org; give it under"),
+        ('[domains]\n"b.a.org" = 1', "field domains.b.a.org: it is a host of a.org; list it under"),
         ('[domains]\n"co.uk" = 1', "field domains.co.uk: domains are registered under it"),
         ('[domains]\n"a.org" = 1\n"A.org" = 2', "field domains.A.org: it has a weight already"),
         ('[hosts]\n"https://a.org" = 1', "field hosts.https://a.org: it is no host"),

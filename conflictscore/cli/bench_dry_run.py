@@ -48,8 +48,8 @@ def dry_run(
         tokens = whole if settings["read_pages"] else _SNIPPET_TOKENS
         assumed = AssumedDocuments(count=settings["top_k"], tokens=tokens)
         click.echo(
-            f"Note: {settings['top_k']} documents a question are assumed, of {tokens} tokens: to"
-            " search for them may cost money",
+            f"Note: {settings['top_k']} documents of {tokens} tokens are assumed per question;"
+            " searching for them may cost money",
             err=True,
         )
     _print_note(setup.context.labeler)
@@ -134,7 +134,7 @@ def _print_note(labeler: Labeler) -> None:
                 err=True,
             )
         case NliLabeler() | NliByClaim():
-            click.echo("Note: labels are made on this machine, by no call", err=True)
+            click.echo("Note: labels are computed on this machine, without a call", err=True)
 
 
 def _print(expected: Estimate, settings: Mapping[str, Any]) -> None:

@@ -326,6 +326,6 @@ def _deliver(summary: "Summary", verdict: _Verdict | None, out: Path, *, as_json
         raise ConflictScoreError(verdict.line)
     if summary.failed:
         raise ConflictScoreError(
-            f"{out}: {summary.failed:,} of {summary.rows:,} rows failed; each says why in"
+            f"{out}: {summary.failed:,} of {summary.rows:,} rows failed; the reason is in"
             " conflictscore.error, and --retry-failed scores them again"
         )

@@ -222,7 +222,7 @@ def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """An object with its names in small letters.
 
     Raises:
-        ValueError: A name stands twice, with different values.
+        ValueError: A name occurs twice, with different values.
     """
     known: dict[str, Any] = {}
     for name, value in pairs:

@@ -34,6 +34,6 @@ def require_whole_prompt(reply: Any, messages: Sequence[BaseMessage], model: str
         raise ProviderError(
             f"{model} read {read:,} of about {sent:,} tokens of the prompt: its server cut the"
             " rest; give it a longer context (num_ctx in Ollama, the context length in LM Studio,"
-            f" -c in llama.cpp), or tell this program of it by --context-window {read}",
+            f" -c in llama.cpp), or tell this program about it with --context-window {read}",
             provider=model,
         )

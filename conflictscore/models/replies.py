@@ -253,7 +253,7 @@ def labelled_lines(reply: str, names: Collection[str]) -> dict[str, str]:
         name, colon, value = (tag["name"], ":", tag["value"]) if tag else bare.partition(":")
         name, value = name.strip(_AROUND_LINE).lower(), value.strip(_AROUND_LINE)
         if colon and name in names and found.setdefault(name, value) != value:
-            raise ValueError(f'the line "{name.upper()}:" stands twice, with different values')
+            raise ValueError(f'the line "{name.upper()}:" occurs twice, with different values')
     return found
 
 

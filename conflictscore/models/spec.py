@@ -222,7 +222,9 @@ def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> No
 def _open_openai(name: str, base_url: str | None, given: _OpenOptions) -> LanguageModel:
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise ConfigurationError("OPENAI_API_KEY holds characters that no key has; set it again")
+        raise ConfigurationError(
+            "OPENAI_API_KEY holds characters that a key cannot have; set it again"
+        )
     if not key and not base_url:
         raise ConfigurationError(
             f"openai:{name} needs a key: set OPENAI_API_KEY, or use the model local"

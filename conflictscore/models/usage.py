@@ -59,7 +59,9 @@ def _count(value: object) -> int | None:
 
 @cache
 def _warn_once(model: str) -> None:
-    _log.warning("%s reports tokens that are no whole numbers from 0; they count as unknown", model)
+    _log.warning(
+        "%s reports token counts that are not whole numbers from 0; they count as unknown", model
+    )
 
 
 def tokens_of(message: AIMessage) -> dict[str, Any] | None:

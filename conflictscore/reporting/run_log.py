@@ -86,7 +86,7 @@ def read_runs(path: Path) -> list[LoggedRun]:
     except DATABASE_FAILURES as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     if not entries:
-        raise InputError(f"{path}: no run is in it; give a file of --log or --runs-file")
+        raise InputError(f"{path}: it holds no run; give a file written by --log or --runs-file")
     return [logged_run(entry, where) for where, entry in entries]
 
 

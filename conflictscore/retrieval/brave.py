@@ -63,7 +63,9 @@ class BraveRetriever(JsonSearchRetriever):
         said = f"{status}: {self.shown(reason)}"
         if _NOT_IN_PLAN.search(reason):
             return Fault(
-                ConfigurationError(f"the plan of this Brave key has no web search ({said})")
+                ConfigurationError(
+                    f"the plan of this Brave key does not include web search ({said})"
+                )
             )
         if status == 422:
             limit = "a question has at most 400 characters and 50 words"

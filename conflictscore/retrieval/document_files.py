@@ -106,7 +106,7 @@ def files_of(given: str | Path, notes: list[str]) -> Iterator[Path]:
     if path.is_dir():
         yield from _walk(path, notes)
     elif path.suffix.lower() not in ENDINGS:
-        raise InputError(f"{_shown(path)}: not one of the endings that are read, {_ENDINGS}")
+        raise InputError(f"{_shown(path)}: its ending is not supported; supported are {_ENDINGS}")
     else:
         yield path
 

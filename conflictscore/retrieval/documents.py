@@ -133,7 +133,7 @@ def _decoded(value: Any, where: str) -> Any:
     try:
         return value.decode()
     except UnicodeDecodeError:
-        raise InputError(f"{where}: bytes that are no UTF-8, and no text") from None
+        raise InputError(f"{where}: bytes that are not UTF-8") from None
 
 
 def _is_null(value: object) -> bool:

@@ -80,7 +80,7 @@ def open_source(path: Path, columns: Columns | None = None) -> Source:
     }
     kind = kinds.get(path.suffix)
     if kind is None:
-        raise InputError(f"{path}: ends in none of {', '.join(kinds)}")
+        raise InputError(f"{path}: its ending is not supported; supported are {', '.join(kinds)}")
     return kind(path, columns or Columns())
 
 
@@ -278,7 +278,7 @@ def _compared(manifest: _Manifest) -> Mapping[str, Any]:
 
 def _check_out(source: Source, out: Path) -> None:
     if out.suffix not in (".jsonl", ".parquet"):
-        raise InputError(f"{out}: ends neither in .jsonl nor in .parquet")
+        raise InputError(f"{out}: must end in .jsonl or .parquet")
     if out.suffix == ".parquet" and not isinstance(source, ParquetRows):
         raise InputError(f"--out {out}: only a Parquet input has a Parquet output; give .jsonl")
 

@@ -58,9 +58,7 @@ class ParquetRows:
         except InputError as missing:
             raise InputError(f"{path}: {missing}; it has {', '.join(self.schema.names)}") from None
         if ADDED in self.schema.names:
-            raise InputError(
-                f"{path}: has a column {ADDED} already; score the file that it was made from"
-            )
+            raise InputError(f"{path}: already has a column {ADDED}; score the original file")
 
     def rows(self, wanted: Callable[[int], bool]) -> Iterator[Row]:
         """Yield the wanted rows, in order; row groups without any are not read."""

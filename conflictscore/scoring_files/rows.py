@@ -319,7 +319,7 @@ def task_of(row: Row) -> Task:
     if row.fault is not None:
         raise InputError(row.fault)
     if ADDED in row.fields:
-        raise InputError(f"has a field {ADDED} already: score the file that it was made from")
+        raise InputError(f"already has a field {ADDED}: score the original file")
     answer, listed = row.columns.of([n for n, value in row.fields.items() if value is not None])
     documents = row.fields[listed]
     if not isinstance(documents, list):
@@ -349,7 +349,7 @@ def _text(value: Any, where: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise InputError(f"{where}: holds half a character (a lone surrogate)") from None
+        raise InputError(f"{where}: holds half of a surrogate pair") from None
     return value
 
 

@@ -200,7 +200,7 @@ def _column_names(frame: Any) -> Collection[Any]:
         named, Mapping
     ):  # a dataset of several splits has columns for each
         kind = type(frame).__name__
-        raise InputError(f"{kind} is not a frame with columns; of a dataset, give one split")
+        raise InputError(f"{kind} is not a frame with columns; give one split of a dataset")
     return list(named)
 
 

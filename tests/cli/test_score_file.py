@@ -91,7 +91,7 @@ def test_a_row_that_fails_is_counted_and_scored_again_where_that_is_asked_for() 
     assert first.exit_code == 1
     assert "row 4 failed: the answer could not be taken apart into claims" in first.stderr
     assert last_line(first) == (
-        "conflictscore: out.jsonl: 1 of 8 rows failed; each says why in conflictscore.error, and"
+        "conflictscore: out.jsonl: 1 of 8 rows failed; the reason is in conflictscore.error, and"
         " --retry-failed scores them again"
     )
     assert (second.exit_code, second.stderr) == (0, "")
@@ -130,7 +130,10 @@ def test_a_dry_run_reads_the_input_and_calls_nobody() -> None:
     ("args", "line"),
     [
         (["none.jsonl", "--out", "o.jsonl"], "none.jsonl: cannot be read (No such file"),
-        (["in.txt", "--out", "o.jsonl"], "in.txt: ends in none of .jsonl, .csv, .parquet"),
+        (
+            ["in.txt", "--out", "o.jsonl"],
+            "in.txt: its ending is not supported; supported are .jsonl, .csv, .parquet",
+        ),
         (["in.jsonl", "--out", "o.jsonl", "--columns", "reply"], "--columns reply: write answer="),
         (["in.jsonl", "--out", "no/o.csv", "--model", "openai:x"], "openai:x needs a key"),
         (["in.jsonl", "--out", "o.jsonl", "--summary", "s.md"], "--min-coverage and --summary go"),

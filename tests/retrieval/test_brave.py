@@ -116,7 +116,9 @@ def test_a_wrong_key_is_a_422_here() -> None:
 def test_a_key_of_another_plan_is_a_matter_of_configuration(fault: Reply) -> None:
     with (
         SearchServer(brave(), always=fault) as server,
-        pytest.raises(ConfigurationError, match="plan of this Brave key has no web search"),
+        pytest.raises(
+            ConfigurationError, match="plan of this Brave key does not include web search"
+        ),
     ):
         searching(server).invoke("sky")
 

@@ -303,7 +303,7 @@ def test_a_link_to_nowhere_and_a_pipe_are_left_out_of_a_folder() -> None:
         ("gone.txt", "gone.txt: there is no such file"),
         ("a\x00b.txt", "cannot be read"),
         ("x" * 300, "xxx: cannot be read"),
-        ("picture.png", "picture.png: not one of the endings that are read, .txt, .md"),
+        ("picture.png", "picture.png: its ending is not supported; supported are .txt, .md"),
         ("", "path .* is empty"),
     ],
 )

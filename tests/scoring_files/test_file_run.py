@@ -221,7 +221,7 @@ def test_a_file_of_ones_own_is_never_written_to(source: Path, out: Path) -> None
     assert "exists, but not as the output of a run" in one_line(score, source, out)
     assert "is the input" in one_line(score, source, source)
     assert (out.read_text(), source.read_bytes()) == ("mine\n", before)
-    assert "ends neither in .jsonl nor" in one_line(score, source, out.with_suffix(".csv"))
+    assert "must end in .jsonl or" in one_line(score, source, out.with_suffix(".csv"))
 
 
 def test_a_damaged_journal_or_one_of_another_version_is_refused(source: Path, out: Path) -> None:

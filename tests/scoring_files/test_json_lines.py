@@ -91,7 +91,7 @@ def test_documents_are_texts_or_objects_of_which_text_title_and_url_are_taken() 
         ({"answer": None}, "has no field answer"),
         ({"answer": ""}, "field answer: empty"),
         ({"answer": 3}, "field answer: a number, and not a text"),
-        ({"answer": "\ud83d"}, "field answer: holds half a character (a lone surrogate)"),
+        ({"answer": "\ud83d"}, "field answer: holds half of a surrogate pair"),
         ({"documents": None}, "has no field documents"),
         ({"documents": []}, "field documents: empty"),
         ({"documents": "One."}, "field documents: a text, and not a list"),
@@ -102,7 +102,7 @@ def test_documents_are_texts_or_objects_of_which_text_title_and_url_are_taken() 
         ({"documents": [{"text": True}]}, "document 1, field text: bool, not a text"),
         ({"documents": [{"text": "One.", "url": True}]}, "document 1, field url: bool"),
         ({"documents": [None, {"text": None}]}, "document 1, field text: it is null"),
-        ({"conflictscore": {}}, "has a field conflictscore already"),
+        ({"conflictscore": {}}, "already has a field conflictscore"),
     ],
 )
 def test_what_cannot_be_scored_is_named_by_its_field(fields: dict[str, Any], reason: str) -> None:

@@ -155,7 +155,7 @@ def test_only_a_parquet_input_has_a_parquet_output(tmp_path: Path) -> None:
         ({"documents": [["x"]]}, "has no field answer"),
         (
             {"answer": ["x"], "documents": [["x"]], "conflictscore": [1]},
-            "has a column conflictscore already",
+            "already has a column conflictscore",
         ),
     ],
 )

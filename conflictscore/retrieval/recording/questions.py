@@ -40,7 +40,9 @@ def read_questions(path: str | Path) -> tuple[str, ...]:
     shown = file.as_posix()
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
-        raise InputError(f"{shown}: not one of the endings that are read, {', '.join(_READERS)}")
+        raise InputError(
+            f"{shown}: its ending is not supported; supported are {', '.join(_READERS)}"
+        )
     questions = tuple(reader(_text_of(file, shown), shown))
     if not questions:
         raise InputError(f"{shown}: there is no question in it")
@@ -108,7 +110,7 @@ def _read_jsonl(text: str, shown: str) -> Iterator[str]:
         value = fields.get(name)
         question = clean_text(value) if isinstance(value, str) else ""
         if not question:
-            raise InputError(f"{where}, field {name}: it must be a text that is not empty")
+            raise InputError(f"{where}, field {name}: it must be a non-empty text")
         yield question
         searches = fields.get("searches")
         for search in searches if isinstance(searches, list) else ():

@@ -90,7 +90,7 @@ def test_a_file_of_served_runs_is_read_as_a_log_is(log: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("", "no run is in it"),
+        ("", "it holds no run"),
         ('{"question": "q"}', ", line 1: not a run of conflictscore"),
         ('{"run_id": "r", "attempts": [{"round": "x"}]}', ", line 1, field attempts.0.round: "),
         (
