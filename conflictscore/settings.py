@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 from conflictscore.choices import Disputed, Duplicates, Regeneration
 from conflictscore.errors import InputError
 from conflictscore.labelers.registry import LabelerName, check_labeler
-from conflictscore.threads import off_loop
 
 if TYPE_CHECKING:  # the command line's help needs the names, and no library of a model
     from conflictscore.labelers.protocol import Labeler, LabelerFactory
@@ -152,11 +151,13 @@ def _yes_or_no(value: Any) -> bool:
 
 def _prompts(value: Any) -> "PromptSet":
     from conflictscore.prompts import PromptSet
+    from conflictscore.threads import off_loop  # loads asyncio, which help must not
 
     return off_loop(PromptSet.open)(value)
 
 
 def _trust(value: Any) -> "TrustTable | None":
+    from conflictscore.threads import off_loop
     from conflictscore.trust import TrustTable
 
     return value if value is None else off_loop(TrustTable.open)(value)
