@@ -100,7 +100,8 @@ def rebuilt(data: Any, text: str) -> Any:
 def why_not_rebuilt(data: object, text: str) -> str | None:
     """Why a JSON text cannot take the place of data; None where it can."""
     try:
-        rebuilt(data, text) if isinstance(data, BaseModel) else None
+        if isinstance(data, BaseModel) and not isinstance(data, BaseMessage):
+            rebuilt(data, text)
     except ValidationError:
         return f"it would not be a valid {type(data).__name__}"
     return None

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
+from langchain_core.messages import AIMessage
 from pydantic import BaseModel, field_validator
 
 from conflictscore import correct, create_self_correcting_rag
@@ -163,6 +164,20 @@ def test_functions_that_return_data_get_it_back_in_their_form(server: OpenAIServ
     assert model.conflictscore["checked"] == "fully"
     assert strict == EvenLamp(lit=1871)
     assert any(NOTE in note for note in strict.conflictscore["notes"])
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [AIMessage, lambda text: {"answer": text}, lambda text: {"messages": [AIMessage(text)]}],
+)
+def test_messages_and_mappings_with_a_text_are_corrected_in_place(
+    server: OpenAIServer, returned: Any
+) -> None:
+    said = "It was lit in 1871."
+    came = self_correct(**settings(server))(lambda question, documents: returned(said))
+
+    assert "It was lit in 1874." in str(came(QUESTION, DOCUMENTS))
+    assert came.run(QUESTION, DOCUMENTS)["flipped"] is True
 
 
 def test_a_chat_model_that_is_asked_for_json(server: OpenAIServer) -> None:
