@@ -26,13 +26,14 @@ from langchain_core.utils.function_calling import convert_to_openai_function
 from langchain_core.utils.json import parse_json_markdown
 
 from conflictscore import create_self_correcting_rag
-from conflictscore.benchmarks.harness.definition import ACCURACY, Benchmark, Form
+from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.question_sample import with_documents
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.registry import BENCHMARKS, Entry, open_benchmark
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError, install_hint
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.options import LETTERS
 from conflictscore.nodes.state import RagInput
 from conflictscore.prompts import PromptSet
 from conflictscore.retrieval.opening import open_retrieval
@@ -52,7 +53,7 @@ except ModuleNotFoundError:
 __all__ = ["TASKS", "InspectChatModel", "self_correcting_rag", "verdicts"]
 
 RUN = "conflictscore"
-"""Where a sample's store holds the answers, the reason, both sides of the evidence and the CS."""
+"""The key of a sample's store."""
 _KEPT = ("first_answer", "answer", "justification", "flip", "report", "final_report", "notes")
 _PASSED_ON = frozenset({"max_tokens", "logprobs", "top_logprobs", "response_schema"})
 """Call parameters that mean the same to Inspect."""
@@ -96,8 +97,9 @@ class InspectChatModel(BaseChatModel):
         except LimitExceededError as cause:
             raise _LimitReachedError(cause) from None
         if output.empty:
-            reason = f"{self.model} gave no reply: {output.error}"
-            raise ProviderError(reason, provider=str(self.model))
+            raise ProviderError(
+                f"{self.model} gave no reply: {output.error}", provider=str(self.model)
+            )
         return ChatResult(generations=[ChatGeneration(message=_reply(output))])
 
     def with_structured_output(
@@ -113,16 +115,14 @@ class InspectChatModel(BaseChatModel):
 
         def read(message: AIMessage) -> Any:
             parsed, error = None, None
-            try:
-                # models that cannot be held to a schema often fence their JSON
+            try:  # models that cannot be held to a schema often fence their JSON
                 parsed = parse_json_markdown(message.text, parser=json.loads)
             except ValueError as fault:
+                if not include_raw:
+                    raise
                 error = fault
-            if include_raw:
-                return {"raw": message, "parsed": parsed, "parsing_error": error}
-            if error is not None:
-                raise error
-            return parsed
+            whole = {"raw": message, "parsed": parsed, "parsing_error": error}
+            return whole if include_raw else parsed
 
         return self.bind(response_schema=form, **kwargs) | RunnableLambda(read)
 
@@ -151,13 +151,11 @@ def _reply(output: models.ModelOutput) -> AIMessage:
 
 
 def _chat(role: str | None = None) -> InspectChatModel:
-    """The model of the evaluation at work, or of one of its roles."""
     return InspectChatModel(model=models.get_model(role=role))
 
 
 def _window(chat: InspectChatModel) -> int | None:
-    known = models.get_model_info(chat.model)
-    return known.context_length if known else None
+    return getattr(models.get_model_info(chat.model), "context_length", None)
 
 
 @solver
@@ -166,10 +164,9 @@ def self_correcting_rag(
 ) -> Solver:
     """Answer by the paper's loop; both answers and the evidence are kept in the sample's store.
 
-    A sample's ``choices`` are the two options of a multiple choice, and the ``documents`` of its
-    metadata, if it has any, are answered from in place of the retriever's. ``--model-role judge=…``
-    decomposes and labels. The settings are those of
-    :func:`~conflictscore.create_self_correcting_rag`; the context window (tokens of prompt and
+    ``choices`` are the options of a multiple choice, and ``documents`` of the metadata take the
+    place of the retriever's. ``--model-role judge=…`` decomposes and labels. The settings are those
+    of :func:`~conflictscore.create_self_correcting_rag`; the context window (tokens of prompt and
     reply) is by default what Inspect knows of the model.
     """
 
@@ -225,7 +222,8 @@ def verdicts(benchmark: Benchmark) -> Scorer:
 
 async def _verdicts(benchmark: Benchmark, question: Question, text: str) -> Mapping[str, Verdict]:
     if question.options:
-        return {ACCURACY: Verdict(value=question.options.index(text) == question.gold)}
+        right = question.options.index(text) == question.gold
+        return {benchmark.measures[0]: Verdict(value=right)}
     if benchmark.judge is None:
         return {}
     chat = _chat("answer_judge")
@@ -251,20 +249,18 @@ def _task(
     missing: Literal["fail", "skip"] = "fail",
     labeler: Literal["json", "choice"] = "json",
 ) -> Task:
-    benchmark, _ = open_benchmark(entry.name, data, form=form, seed=seed).selected(
-        sample=sample, seed=seed
-    )
-    retriever = None
-    if entry.searches:
-        files = [docs] if isinstance(docs, str) else docs or ()
-        retriever = open_retrieval(search, docs=files, top_k=top_k)
+    if form == "mc2":
+        raise ConfigurationError("mc2 takes probabilities of options: use conflictscore bench")
+    whole = open_benchmark(entry.name, data, form=form, seed=seed)
+    benchmark, _ = whole.selected(sample=sample, seed=seed)
+    files = [docs] if isinstance(docs, str) else docs or ()
+    retriever = open_retrieval(search, docs=files, top_k=top_k) if entry.searches else None
     questions, _ = with_documents(benchmark.questions, retriever, missing)
     prompts = PromptSet.open(None, base=benchmark.prompt_set).worded(benchmark.wording)
-    loop: dict[str, Any] = {"labeler": labeler, "prompts": prompts}
     return Task(
         name=benchmark.name,
         dataset=MemoryDataset([_sample(question) for question in questions]),
-        solver=self_correcting_rag(retriever, **loop),
+        solver=self_correcting_rag(retriever, labeler=labeler, prompts=prompts),
         scorer=verdicts(benchmark),
         metadata={"hashes": dict(benchmark.hashes), "notes": list(benchmark.notes)},
     )
@@ -275,7 +271,7 @@ def _sample(question: Question) -> Sample:
         id=question.id,
         input=question.question,
         choices=list(question.options) or None,
-        target=list(question.correct) if question.gold is None else "AB"[question.gold],
+        target=list(question.correct) if question.gold is None else LETTERS[question.gold],
         metadata={"category": question.category, "documents": list(question.documents)},
     )
 

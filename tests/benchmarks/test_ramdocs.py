@@ -1,6 +1,5 @@
 """RAMDocs as a binary multiple choice."""
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -38,8 +37,8 @@ def line(
 PLAIN = line("c:Poet", "c:poet.", "m:Clerk", "n:unknown", gold=["Poet"], wrong=["Clerk"])
 
 
-def read(file: Path, *lines: Mapping[str, Any], one_entity: bool = False) -> RamDocs:
-    return read_ramdocs(write_jsonl(file, lines), seed=0, one_entity=one_entity)
+def read(file: Path, *lines: Mapping[str, Any]) -> RamDocs:
+    return read_ramdocs(write_jsonl(file, lines), seed=0)
 
 
 def wrong_option(read: RamDocs) -> str:
@@ -85,7 +84,6 @@ def test_what_makes_no_choice_is_left_out_and_counted_by_reason(file: Path) -> N
     made = read(
         file,
         PLAIN,
-        line("c:Poet", "c:Nurse", gold=["Poet", "Nurse"], wrong=["Cook"], question="1?"),
         line("c:Poet", "m:POET", gold=["Poet"], wrong=["poet."], question="2?"),
         line("c:Poet", gold=["Poet"], wrong=[], question="3?"),
         line("c:Poet", "m:Nurse", gold=["Poet", "Nurse"], wrong=["nurse"], question="4?"),
@@ -93,17 +91,16 @@ def test_what_makes_no_choice_is_left_out_and_counted_by_reason(file: Path) -> N
     )
     assert len(made.questions) == 1
     assert made.left_out == {
-        "its correct documents give several answers": 1,
         "there is no wrong answer": 3,
         "no document gives a correct answer": 1,
     }
 
 
-def test_a_name_of_several_entities_can_be_had_with_the_documents_of_one(file: Path) -> None:
+def test_a_name_of_several_entities_has_the_documents_of_one(file: Path) -> None:
     several = line(
         "c:Nurse", "c:Poet", "m:Cook", "c:poet", "n:unknown", gold=["Nurse", "Poet"], wrong=["Cook"]
     )
-    [question] = read(file, several, one_entity=True).questions
+    [question] = read(file, several).questions
     assert question.correct == ("Poet",)
     assert [d["text"][:6] for d in question.documents] == ["Text 2", "Text 3", "Text 4", "Text 5"]
     assert question.category == "1 marked as misinforming, one of several entities"
@@ -151,19 +148,8 @@ def test_a_file_without_a_choice_is_refused(file: Path) -> None:
 
 
 @needs_real_data
-def test_of_the_published_lines_36_make_a_choice_and_143_with_one_entity() -> None:
-    path = REAL / "ramdocs" / "ramdocs.jsonl"
-    strict, wide = (read_ramdocs(path, seed=0, one_entity=one) for one in (False, True))
-    assert (len(strict.questions), len(wide.questions)) == (36, 143)
-    assert strict.left_out == {
-        "there is no wrong answer": 26,
-        "no document gives a correct answer": 1,
-        "its correct documents give several answers": 189,
-    }
-    assert Counter(q.category for q in strict.questions) == {
-        "1 marked as misinforming": 24,
-        "0 marked as misinforming": 8,
-        "2 marked as misinforming": 4,
-    }
-    by_id = {question.id: question for question in wide.questions}
-    assert all(by_id[question.id] == question for question in strict.questions)
+def test_of_the_published_lines_143_make_a_choice_36_of_them_with_one_answer() -> None:
+    read = read_ramdocs(REAL / "ramdocs" / "ramdocs.jsonl", seed=0)
+    several = sum(", one of several entities" in q.category for q in read.questions)
+    assert (len(read.questions), several) == (143, 107)
+    assert sum(read.left_out.values()) == 252 - 143

@@ -167,7 +167,7 @@ def _variants(question: Question, instruction: str, seed: int) -> Iterator[Quest
 
 
 def _of_ramdocs(path: Path, seed: int) -> list[Question]:
-    return list(read_ramdocs(path, seed=seed, one_entity=True).questions)
+    return list(read_ramdocs(path, seed=seed).questions)
 
 
 def _of_natconfqa(path: Path, seed: int) -> list[Question]:

@@ -8,9 +8,8 @@ made of them, say which entity they are about. What exact match cannot see: a wr
 mentioned only to be denied counts as given, and a date or number that is written in another way
 counts as missing.
 
-Of the multiple choice only the questions are taken whose correct documents agree on one answer, and
-of these only those that come with a wrong answer. Those are few (36 of the 252 lines that this was
-tried on); the others can be had with the documents of one entity.
+The multiple choice takes the questions that come with a wrong answer, with the documents of one
+entity where the correct ones give several answers (107 of the 143 that this was tried on).
 """
 
 import re
@@ -200,7 +199,6 @@ def _listed(entities: Sequence[str]) -> str:
 
 
 _TYPES = {kind: kind for kind in ("correct", "misinfo", "noise")}
-_DISAGREE = "its correct documents give several answers"
 _NO_CORRECT = "no document gives a correct answer"
 _NO_WRONG = "there is no wrong answer"
 
@@ -233,7 +231,7 @@ def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
             offered=ENTRY.methods,
             hashes=hashes,
         )
-    read = read_ramdocs(data, seed=seed, one_entity=True)
+    read = read_ramdocs(data, seed=seed)
     return Benchmark(
         name="ramdocs",
         form=form,
@@ -245,7 +243,7 @@ def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
     )
 
 
-def read_ramdocs(path: str | Path, *, seed: int, one_entity: bool = False) -> RamDocs:
+def read_ramdocs(path: str | Path, *, seed: int) -> RamDocs:
     """Read the published JSON lines, in file order.
 
     An option is a whole statement, such as 'The answer to "What sport is Ryan Davis associated
@@ -257,19 +255,19 @@ def read_ramdocs(path: str | Path, *, seed: int, one_entity: bool = False) -> Ra
     they are. The category is the number of documents that are marked as misinforming with the wrong
     option. It can be 0: some wrong answers stand only in documents that the set calls correct.
 
+    Where the correct documents give several answers, the right option is the one that most of them
+    give, on a tie the first, and those with another answer are left out.
+
     Args:
         path: A file with ``question``, ``documents`` (``text``, ``type``, ``answer``),
             ``gold_answers`` and ``wrong_answers`` a line.
         seed: Of the order of the two options, which depends on it and the question's text alone.
-        one_entity: Also take the questions whose correct documents give several answers: the right
-            option is the one that most of them give, on a tie the first, and the correct documents
-            with another answer are left out, so that those which stay agree.
     """
     questions: list[Question] = []
     left_out: Counter[str] = Counter()
     first_row: dict[str, str] = {}
     for where, record in read_json_lines(Path(path)):
-        made = _choice(record, where, seed, one_entity)
+        made = _choice(record, where, seed)
         if isinstance(made, str):
             left_out[made] += 1
             continue
@@ -280,7 +278,7 @@ def read_ramdocs(path: str | Path, *, seed: int, one_entity: bool = False) -> Ra
     return RamDocs(tuple(questions), dict(left_out))
 
 
-def _choice(record: Any, where: str, seed: int, one_entity: bool) -> Question | str:
+def _choice(record: Any, where: str, seed: int) -> Question | str:
     """The question, or why it is left out."""
     text = text_of(record, "question", where)
     documents = _documents(record, where)
@@ -288,8 +286,6 @@ def _choice(record: Any, where: str, seed: int, one_entity: bool) -> Question | 
     right = Counter(folded(answer) for kind, answer, _ in documents if kind == "correct")
     if not right:
         return _NO_CORRECT
-    if len(right) > 1 and not one_entity:
-        return _DISAGREE
     [(gold_form, _)] = right.most_common(1)
     answer = next(a for kind, a, _ in documents if kind == "correct" and folded(a) == gold_form)
     never = {*right, *map(folded, golds)}

@@ -102,3 +102,16 @@ def test_a_file_without_topics_is_refused(file: Path) -> None:
 def test_the_real_sets_read_with_so_many_conflicts(name: str, conflicts: int) -> None:
     topics = read_topics(str(REAL / f"{name}.jsonl"))
     assert sum(topic.conflict for topic in topics) == conflicts
+
+
+def test_the_topic_of_a_source_of_conflictbench_is_its_question(tmp_path: Path) -> None:
+    page = {
+        "search_query": "is coffee healthy",
+        "search_type": "yes_statement",
+        "search_engine_input": "coffee is healthy",
+        "title": "A page",
+    }
+    rows = [{**page, "text_window": f"Of {side}.", "stance": side} for side in ("yes", "no")]
+    path = write_jsonl(tmp_path / "pages.jsonl", rows)
+    [topic] = read_topics(f"conflictingqa:{path}")
+    assert (topic.text, topic.conflict) == ("is coffee healthy", True)
