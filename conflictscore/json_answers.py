@@ -90,7 +90,7 @@ def said_by(literal: str) -> str:
 
 
 def value_in(reply: str, answer: str, start: int) -> str:
-    """What a reply says for the value that begins at an offset of an answer.
+    """The words of a reply for the value that begins at an offset of an answer.
 
     A reply that is JSON itself, as of a function that returns nothing else, says it at the value's
     pointer.

@@ -1,7 +1,7 @@
 """Forms in which a chatbot gives its answer: a text, a message, a mapping, or a pydantic model."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -18,6 +18,7 @@ __all__ = [
     "check_of_format",
     "data_text",
     "in_its_form",
+    "no_text",
     "spoken",
     "structured_with",
     "why_not_rebuilt",
@@ -63,6 +64,14 @@ def answer_text(returned: object) -> str | None:
     last = returned[-1] if isinstance(returned, list) and returned else None
     said = answer_text(last) if isinstance(last, BaseMessage | Mapping) else None
     return said or data_text(returned)
+
+
+def no_text(name: str, returned: object) -> str:
+    """Why an answer cannot be read: the function by its name, and what it returned."""
+    problem = f"{name} returned {type(returned).__name__}, not text"
+    if isinstance(returned, Iterator | AsyncIterator):
+        problem += "; a function that passes pieces on must be a generator function, with yield"
+    return problem
 
 
 def spoken(message: BaseMessage) -> str:

@@ -37,6 +37,7 @@ from conflictscore.middleware.answer_forms import (
     CheckedText,
     answer_text,
     in_its_form,
+    no_text,
     why_not_rebuilt,
 )
 from conflictscore.middleware.entrypoints import (
@@ -116,28 +117,24 @@ def self_correct(
     The answer is scored by the judge. Where a claim has evidence on both sides, the function is
     called again with the same documents, and with a question that holds the first answer and that
     evidence (template ``reconsider``). What the function raises then leaves the first answer, with
-    a note. The judge
-    says why an answer changed. Inside a LangGraph graph, the words of a model that the function
-    calls are not streamed, since its answer may be replaced.
+    a note. The judge says why an answer changed. Inside a LangGraph graph, the words of a model
+    that the function calls are not streamed, since its answer may be replaced.
 
     A coroutine function stays one, and its ``run`` is awaited as well. A generator function that
     yields pieces of its answer stays one too, asynchronous or not: its pieces are held back until
-    the answer stands, which is then yielded in one piece; an answer that may be replaced is never
-    streamed. Methods are decorated like functions.
+    the answer stands, which is then yielded in one piece. Methods are decorated like functions.
 
     Args:
         function: Nothing: the parentheses of ``@self_correct()`` are needed, and hold settings.
         retriever: Any LangChain retriever; not needed where every call brings documents.
         on_event: Called with each event of a run, in a thread of its own. Inside a LangGraph graph,
             ``stream_mode="custom"`` has the same events.
-        **settings: See below. The judge, which also gives the reasons, is opened at the first
-            call.
+        **settings: See below. The judge, which also gives the reasons, opens at the first call.
 
     Raises:
         ConfigurationError: What is decorated does not take a question and documents. From a call:
             a model, key or template is missing or wrong, or there is nothing to answer from.
-        InputError: A setting is out of range. From a call: the question or a document is empty, or
-            the function returned something other than text.
+        InputError: A setting is out of range; the question, a document or the answer has no text.
         NoDocumentsError: From a call: the retriever found nothing.
     """
     if function is not None:
@@ -247,7 +244,7 @@ class _Function:
             raise PassedOnError(error) from error
         text = answer_text(self.returned)
         if text is None:
-            raise InputError(self._no_text(self.returned))
+            raise InputError(no_text(self.name, self.returned))
         return GeneratedAnswer(Answer(text=text))
 
     async def again(
@@ -283,14 +280,8 @@ class _Function:
             raise ProviderError(problem, provider=self.name) from error
         text = answer_text(answer)
         if text is None:
-            raise ProviderError(self._no_text(answer), provider=self.name)
+            raise ProviderError(no_text(self.name, answer), provider=self.name)
         return text
-
-    def _no_text(self, answer: object) -> str:
-        given = f"{self.name} returned {type(answer).__name__}, not text"
-        if isinstance(answer, Iterator | AsyncIterator):
-            given += "; a function that passes pieces on must be a generator function, with yield"
-        return given
 
 
 class _Synchronous(_Decorated):

@@ -12,14 +12,14 @@ from langchain_openai import AzureChatOpenAI, ChatOpenAI
 from conflictscore.models.capabilities import RequestStyle
 from conflictscore.models.clients import EndpointChat, completes, response_format, with_max_tokens
 
-__all__ = ["ChatRequest", "RequestForm"]
+__all__ = ["PreparedRequest", "RequestForm"]
 
 _OPENAI_CLIENTS = (ChatOpenAI, AzureChatOpenAI, EndpointChat)
 """Classes that ask as OpenAI does; a subclass, such as DeepSeek's, has a way of its own."""
 _LENGTHS = ("max_tokens", "max_completion_tokens")
 
 
-class ChatRequest(NamedTuple):
+class PreparedRequest(NamedTuple):
     """A request but for its messages.
 
     Attributes:
@@ -61,23 +61,27 @@ class RequestForm:
         length = "max_completion_tokens" if isinstance(chat, ChatOpenAI) else "max_tokens"
         return given | {length, *self.parameters}
 
-    def prepared(self, chat: BaseChatModel, style: RequestStyle, spare_tokens: int) -> ChatRequest:
+    def prepared(
+        self, chat: BaseChatModel, style: RequestStyle, spare_tokens: int
+    ) -> PreparedRequest:
         """The request in a style; ``spare_tokens`` is room for reasoning beside ``max_tokens``."""
         known = {k: v for k, v in self.parameters.items() if k not in style.dropped}
         known = {"max_tokens": self.max_tokens + spare_tokens} | known
         if not self.schema:
             writer, known = with_max_tokens(chat, known)
-            return ChatRequest(writer, _with_length(known, style.length))
+            return PreparedRequest(writer, _with_length(known, style.length))
         return self._json(chat, style, known)
 
-    def _json(self, chat: BaseChatModel, style: RequestStyle, known: dict[str, Any]) -> ChatRequest:
+    def _json(
+        self, chat: BaseChatModel, style: RequestStyle, known: dict[str, Any]
+    ) -> PreparedRequest:
         if isinstance(chat, _OPENAI_CLIENTS) and type(chat) in _OPENAI_CLIENTS and completes(chat):
             # not by with_structured_output, whose chain costs twice the processor time of a call
             strict = response_format(self.schema)
             body = dict(chat.extra_body or {})
             if style.json_form == "json_schema":
                 known["extra_body"] = {**body, "response_format": strict}
-                return ChatRequest(chat, _with_length(known, style.length))
+                return PreparedRequest(chat, _with_length(known, style.length))
             if style.json_form == "json_object":
                 known["extra_body"] = {**body, "response_format": {"type": "json_object"}}
             elif style.json_form == "tool":
@@ -85,7 +89,7 @@ class RequestForm:
                 known["tools"] = [{"type": "function", "function": function}]
                 choice = {"type": "function", "function": {"name": function["name"]}}
                 known["tool_choice"] = choice
-            return ChatRequest(chat, _with_length(known, style.length), self.schema)
+            return PreparedRequest(chat, _with_length(known, style.length), self.schema)
         if style.json_form == "json_schema":
             strictly = {"strict": True} if type(chat) in _OPENAI_CLIENTS else {}
             try:
@@ -93,9 +97,9 @@ class RequestForm:
             except (NotImplementedError, ValueError):  # it has no such way
                 pass
             else:
-                return ChatRequest(writer, {})
+                return PreparedRequest(writer, {})
         writer, known = with_max_tokens(chat, known)
-        return ChatRequest(writer, known, self.schema)
+        return PreparedRequest(writer, known, self.schema)
 
     @property
     def _object(self) -> dict[str, Any]:

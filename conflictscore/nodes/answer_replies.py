@@ -7,7 +7,7 @@ from typing import NamedTuple
 from conflictscore.active_content import without_active_content
 from conflictscore.models.replies import labelled_lines, unfenced, unwrapped
 from conflictscore.nodes.claim_replies import each_once, folded
-from conflictscore.nodes.options import LETTERS
+from conflictscore.nodes.letters import LETTERS
 from conflictscore.prompts import material
 
 __all__ = [

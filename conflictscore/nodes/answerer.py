@@ -21,7 +21,7 @@ from conflictscore.nodes.answer_replies import (
 from conflictscore.nodes.answering import Answerer, GeneratedAnswer, RevisionRequest
 from conflictscore.nodes.conflict_details import conflict_details
 from conflictscore.nodes.conversation import conversation_of, read_after
-from conflictscore.nodes.options import LETTERS, form_of, option_fields, weigh
+from conflictscore.nodes.letters import LETTERS, form_of, option_fields, weigh
 from conflictscore.nodes.state import (
     RagInput,
     RagState,

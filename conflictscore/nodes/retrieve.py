@@ -9,7 +9,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
 from conflictscore.models.calls import call
-from conflictscore.nodes.options import LETTERS
+from conflictscore.nodes.letters import LETTERS
 from conflictscore.nodes.state import RagState, RunRuntime
 from conflictscore.records import Answer, Document, differs, encodable
 from conflictscore.retrieval.documents import as_documents, to_documents

@@ -48,7 +48,7 @@ Penalty = Annotated[float, Field(ge=-2, le=2)]
 Tokens = Annotated[int, Field(ge=1, le=10_000_000)]
 Word = Annotated[str, Field(max_length=64)]
 Name = Annotated[str, Field(max_length=512)]
-Documents = Annotated[list[str | dict[str, Any]], Field(max_length=1000)]
+RequestDocuments = Annotated[list[str | dict[str, Any]], Field(max_length=1000)]
 Tools = Annotated[list[dict[str, Any]], Field(max_length=256)]
 
 
@@ -151,7 +151,7 @@ class _Body(_Fields):
     service_tier: Word | None = None
     store: bool | None = None
     metadata: Annotated[dict[Word, Name], Field(max_length=16)] | None = None
-    documents: Documents | None = None
+    documents: RequestDocuments | None = None
     """Ours: what to check the answer against, in place of a search."""
 
 
@@ -159,7 +159,7 @@ class _CorrectBody(_Fields):
     """An answer for ``POST /v1/correct``."""
 
     answer: str
-    documents: Documents = []
+    documents: RequestDocuments = []
     question: str | None = None
 
 
@@ -169,7 +169,7 @@ class _RunBody(_Fields):
     question: str
     history: list[Any] = []
     options: list[str] = []
-    documents: Documents = []
+    documents: RequestDocuments = []
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """Of the calls that answer."""
 
