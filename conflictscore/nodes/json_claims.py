@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from conflictscore.json_answers import JsonValue, json_values, said_by
+from conflictscore.markdown import passages
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.second_look.statements import numbers_in, telling_terms
 from conflictscore.nodes.state import RunContext
@@ -13,7 +14,7 @@ from conflictscore.prompts import material_line
 from conflictscore.records import Attempt
 from conflictscore.threads import together
 
-__all__ = ["ValueClaims", "claims_of_values", "disputed_values"]
+__all__ = ["ValueClaims", "claims_of_values", "disputed_values", "is_prose"]
 
 _A_REQUEST = 40
 _MOST_VALUES = 400
@@ -74,27 +75,33 @@ async def claims_of_values(
     claims = [(statements[n], asked[n][1:]) for n in sorted(statements)]
     if not found and json_values(answer) == () and any(map(str.isalnum, answer)):
         return ValueClaims([], "its values were not taken apart into claims")
-    left = len(found) - len(asked)
-    told = f"{left} of its {len(found)} values were not taken apart into claims"
-    return ValueClaims([(text, (a, b)) for text, (a, b) in claims], told if left else None)
+    why = []
+    if left := len(found) - len(asked):
+        why.append(f"{left} of its {len(found)} values were not taken apart into claims")
+    if prose := sum(is_prose(answer[value.start : value.end]) for value in asked):
+        why.append(f"{prose} of its values are texts of several sentences, each checked as one")
+    return ValueClaims([(text, (a, b)) for text, (a, b) in claims], "; ".join(why) or None)
+
+
+def is_prose(literal: str) -> bool:
+    """Whether a value is a text of several sentences: too much for one claim to take its place."""
+    return literal.startswith('"') and len(passages(said_by(literal))) > 1
 
 
 def disputed_values(attempt: Attempt) -> Iterator[str]:
     """A note for each value of a JSON answer that its documents dispute."""
-    report, values = attempt.report, json_values(attempt.answer.text) or ()
-    pointers = {value.start: value.pointer for value in values}
-    for number in report.disputed if report and pointers else ():
-        evidence = report.evidence(number) if report else None
-        if evidence is None or evidence.claim.passage is None:
-            continue
-        for start, end in [evidence.claim.passage]:
-            held = next((v for v in values if v.start <= start and end <= v.end), None)
-            if held is not None:
-                sides = (
-                    f"supported by {_listed(evidence.supports)}, contradicted by"
-                    f" {_listed(evidence.contradicts)}"
-                )
-                yield f"the value at {held.pointer} is disputed: “{evidence.claim.text}” ({sides})"
+    report, values = attempt.report, json_values(attempt.answer.text)
+    if report is None or not values:
+        return
+    for evidence in map(report.evidence, report.disputed):
+        start, end = evidence.claim.passage or (0, len(attempt.answer.text))
+        held = next((v for v in values if v.start <= start and end <= v.end), None)
+        if held is not None:
+            sides = (
+                f"supported by {_listed(evidence.supports)}, contradicted by"
+                f" {_listed(evidence.contradicts)}"
+            )
+            yield f"the value at {held.pointer} is disputed: “{evidence.claim.text}” ({sides})"
 
 
 def _tells(answer: str, value: JsonValue) -> bool:

@@ -14,6 +14,7 @@ from conflictscore.nodes.answer_replies import cited_documents, copied, of_the_t
 from conflictscore.nodes.answerer import answerer_of, before_stop
 from conflictscore.nodes.answering import Written
 from conflictscore.nodes.decide import spare_time
+from conflictscore.nodes.json_claims import is_prose
 from conflictscore.nodes.second_look.look import Looking
 from conflictscore.nodes.second_look.propose import Correction, NewPassage, propose
 from conflictscore.nodes.second_look.readers import Reader
@@ -151,8 +152,9 @@ async def _look(
         claims=disputed.claims,
     )
     shown, is_value = before, passage.kind == "value"
-    if is_value and before in _TRUTH_VALUES:
-        return kept.model_copy(update={"reason": "A truth value is not replaced."})
+    if is_value and (before in _TRUTH_VALUES or is_prose(before)):
+        why = "A truth value, or a value of several sentences, is not replaced."
+        return kept.model_copy(update={"reason": why})
     write = partial(_written, passage, last, state, context, meter)
     looking = _looking(last, state, context, meter)
     if is_value:  # a dispute cannot be told in a value; a note tells it

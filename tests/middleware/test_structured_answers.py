@@ -130,6 +130,16 @@ def test_a_value_on_which_as_many_disagree_is_named_in_a_note() -> None:
     assert any(NOTE in note for note in run.notes)
 
 
+def test_a_value_of_several_sentences_is_named_and_never_replaced(server: OpenAIServer) -> None:
+    answer = '{"lit": "It was lit in 1871. It is tall, and white."}'
+
+    run = correct(answer, DOCUMENTS, QUESTION, **_of(server))
+
+    assert (run.answer, run.checked) == (answer, "partly")
+    assert any(NOTE in note for note in run.notes)
+    assert any("several sentences" in note for note in run.notes)
+
+
 def test_a_graph_with_a_draft_in_json(server: OpenAIServer) -> None:
     graph = create_self_correcting_rag(scripted_model(server), labeler="json", cache=False)
     start: Any = {"question": QUESTION, "documents": DOCUMENTS, "draft_answer": ANSWER}
