@@ -62,19 +62,19 @@ def dry_run(
         recorded=recorded,
         retry_failed=settings["retry_failed"],
     )
-    _print(expected, settings)
     if settings["as_json"]:
+        click.echo(json.dumps(expected.to_json(), indent=2))
         return
+    console = Console(highlight=False, markup=False, emoji=False)
+    print_estimate(expected, console)
     if (seeds := settings["seeds"]) > 1:
         click.echo(
             f"For one run; {seeds} take at most {seeds} times as much, and less if answers are"
             " the same: labels and documents are shared."
         )
-    begun = None
-    if recorded:
-        begun = read_run(folder, prices).figures
+    begun = read_run(folder, prices).figures if recorded else None
     if card := power_card(len(benchmark.questions), benchmark, begun):
-        print_card(card, Console(highlight=False, markup=False, emoji=False))
+        print_card(card, console)
 
 
 def power_card(questions: int, benchmark: Benchmark, begun: Figures | None) -> Card | None:
@@ -137,13 +137,6 @@ def _print_note(labeler: Labeler) -> None:
             click.echo("Note: labels are computed on this machine, without a call", err=True)
 
 
-def _print(expected: Estimate, settings: Mapping[str, Any]) -> None:
-    if settings["as_json"]:
-        click.echo(json.dumps(expected.to_json(), indent=2))
-    else:
-        print_estimate(expected, Console(highlight=False, markup=False, emoji=False))
-
-
 def print_estimate(estimate: Estimate, console: Console) -> None:
     """Print calls, tokens and cost by step and model, each expected figure above its bounds."""
     if not estimate.questions:
@@ -153,12 +146,7 @@ def print_estimate(estimate: Estimate, console: Console) -> None:
     table = plain_table("step", "calls", "tokens in", "tokens out", "dollars", free_text=True)
     for levels in zip(estimate.low, estimate.expected, estimate.high, strict=True):
         low, expected, high = (
-            [
-                _short(one.calls),
-                _short(one.input_tokens),
-                _short(one.output_tokens),
-                _cost(one.cost),
-            ]
+            [*map(_short, (one.calls, one.input_tokens, one.output_tokens)), money(one.cost)]
             for one in levels
         )
         cells = [
@@ -174,10 +162,6 @@ def print_estimate(estimate: Estimate, console: Console) -> None:
     rate = percent(estimate.conflict_rate)
     console.print(Text(f"Expected: {rate} % of first answers have evidence on both sides."))
     console.print(Text("A reply that a cache holds is counted as a call."))
-
-
-def _cost(dollars: float | None) -> str:
-    return "unknown" if dollars is None else money(dollars)
 
 
 def _short(number: float) -> str:
