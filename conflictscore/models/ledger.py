@@ -24,15 +24,15 @@ _STEPS: ContextVar[tuple[dict[str, Usage], ...]] = ContextVar("conflictscore_ste
 class Ledger:
     """Adds up what every call to the attached models costs, and refuses calls beyond the budget.
 
-    A call is refused before it is made, by :class:`~conflictscore.errors.BudgetError`, once what
-    was spent has reached a limit. What a call costs is known when it is answered, so a run goes
-    beyond its budget of tokens or dollars by at most the calls that are in flight then. A budget of
-    calls is never gone beyond: it counts them as they are sent, those that then fail too.
+    A call is refused before it is made, by :class:`~conflictscore.errors.BudgetError`, once usage
+    has reached a limit. The cost of a call is known when it is answered, so a run exceeds its
+    budget of tokens or dollars by at most the calls in flight. A budget of calls is never exceeded:
+    calls count as they are sent, even if they fail.
 
-    A budget of tokens or dollars needs to know what calls cost. A model that reports no tokens is
-    refused from its next call on, and a model without a price before its first; both are a
-    :class:`~conflictscore.errors.ConfigurationError`. What calls that fail cost is not counted,
-    since nobody says.
+    A model that reports no tokens is refused from its next call on under a budget of tokens or
+    dollars, and a model without a price before its first; both are a
+    :class:`~conflictscore.errors.ConfigurationError`. The cost of failed calls is not counted,
+    since no provider reports it.
     """
 
     def __init__(

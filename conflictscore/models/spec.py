@@ -72,20 +72,19 @@ def open_model(
             OpenAI-compatible endpoint; ``anthropic:NAME``, ``ollama:NAME`` and the like for the
             other providers of LangChain's ``init_chat_model`` (extra ``langchain``, and the
             provider's package); ``local`` for the embedded model, ``local:NAME`` for one of
-            ``conflictscore model list``, ``local:/path/to/any.gguf`` for a file of one's own. The
-            embedded model is fetched on first use. Options may follow a question mark, for a model
-            that is not what its name says: ``temperature=none`` or a number, ``json=`` one of
-            ``json_schema``, ``json_object``, ``tool`` and ``prompt``, ``length=max_tokens`` or
+            ``conflictscore model list``, ``local:/path/to/any.gguf`` for your own file. The
+            embedded model is fetched on first use. Options after a question mark override what is
+            known of the model: ``temperature=none`` or a number, ``json=`` one of ``json_schema``,
+            ``json_object``, ``tool`` and ``prompt``, ``length=max_tokens`` or
             ``max_completion_tokens``, and ``reasoning=yes`` or ``no``.
-        base_url: An OpenAI-compatible endpoint, which ends in ``/v1`` as a rule. Its key, if it
-            needs one, is ``OPENAI_API_KEY``.
-        context_window: Tokens of prompt and reply together; by default what is known of the model,
-            or 8192.
-        cache: Where replies are kept.
+        base_url: An OpenAI-compatible endpoint, usually ending in ``/v1``; its key is
+            ``OPENAI_API_KEY``.
+        context_window: Tokens of prompt and reply together; by default the model's own, or 8192.
+        cache: Stores replies.
         max_calls: The most calls in flight at an endpoint; by default 16, and always 1 for the
             embedded model.
-        reasoning_effort: How much it reasons, unless it is known to have no such setting, as the
-            embedded model. None leaves it to the provider.
+        reasoning_effort: Ignored for models known to have no such setting. None leaves it to the
+            provider.
 
     Raises:
         ConfigurationError: The spec names no model, or its key or runtime is missing.

@@ -14,11 +14,9 @@ _NOT_IN_PLAN = re.compile("SUBSCRIPTION_NOT_FOUND|OPTION_NOT_IN_PLAN")
 
 
 class BraveRetriever(JsonSearchRetriever):
-    """The first ``k`` results of a Brave search; see the base for the rest.
+    """The first ``k`` results of a Brave search, 1 to 100; every twenty cost one request.
 
-    Attributes:
-        k: The number of results, 1 to 100; every twenty cost one request.
-        api_key: Brave's key; without it, the environment's BRAVE_API_KEY or BRAVE_SEARCH_API_KEY.
+    The key is ``api_key``, or the environment's BRAVE_API_KEY or BRAVE_SEARCH_API_KEY.
     """
 
     provider: ClassVar[str] = "brave"

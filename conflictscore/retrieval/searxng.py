@@ -15,14 +15,10 @@ _VARIABLE = "SEARXNG_URL"
 
 
 class SearxngRetriever(JsonSearchRetriever):
-    """The first ``k`` results of a SearXNG server; see the base for the rest.
+    """The first ``k`` results of a SearXNG server, 1 to 100.
 
-    The server's settings must list ``json`` under ``search.formats``. It decides how many results
-    a page holds.
-
-    Attributes:
-        k: The number of results, 1 to 100.
-        endpoint: The server's address; without it, the environment's SEARXNG_URL.
+    The server's settings must list ``json`` under ``search.formats``. It decides how many results a
+    page holds. Its address is ``endpoint``, or the environment's SEARXNG_URL.
     """
 
     provider: ClassVar[str] = "searxng"

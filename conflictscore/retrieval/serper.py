@@ -10,11 +10,9 @@ __all__ = ["SerperRetriever"]
 
 
 class SerperRetriever(JsonSearchRetriever):
-    """The first ``k`` results of a Google search by serper.dev; see the base for the rest.
+    """The first ``k`` results of a Google search by serper.dev, 1 to 100; every ten cost a credit.
 
-    Attributes:
-        k: The number of results, 1 to 100; every ten cost one credit.
-        api_key: Serper's key; without it, the environment's SERPER_API_KEY.
+    The key is ``api_key``, or the environment's SERPER_API_KEY.
     """
 
     provider: ClassVar[str] = "serper"

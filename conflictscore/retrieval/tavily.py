@@ -10,15 +10,11 @@ __all__ = ["TavilyRetriever"]
 
 
 class TavilyRetriever(JsonSearchRetriever):
-    """The first ``k`` results of a Tavily search; see the base for the rest.
+    """The first ``k`` results of a Tavily search, 1 to 20, by one request.
 
-    A document holds up to three passages of the page, as they stand there, with ``[...]`` between
-    them. That takes an advanced search, which costs two credits; a basic one would give a summary
-    in other words. No answer is asked for.
-
-    Attributes:
-        k: The number of results, 1 to 20; they come by one request.
-        api_key: Tavily's key; without it, the environment's TAVILY_API_KEY.
+    A document holds up to three passages of the page, verbatim, with ``[...]`` between them. That
+    takes an advanced search, which costs two credits; a basic one would paraphrase. No answer is
+    asked for. The key is ``api_key``, or the environment's TAVILY_API_KEY.
     """
 
     provider: ClassVar[str] = "tavily"
