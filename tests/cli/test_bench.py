@@ -211,10 +211,14 @@ def test_what_an_entry_names_is_what_its_benchmark_offers(name: str) -> None:
     if not file.is_file():
         pytest.skip(f"needs ../shared/data/{FILES[name]}")
     for form in entry.forms:
-        named = [source.format(file) for source in NAMED.get(name, ("{}",))]
+        data = file.with_name("mc_task.json") if form in ("mc1", "mc2") else file
+        named = [source.format(data) for source in NAMED.get(name, ("{}",))]
         opened = open_benchmark(name, named, form=form)
         fitting = [method for method in entry.methods if form in method_of(method).forms]
-        assert fitting == list(opened.offered)
+        if form in ("mc1", "mc2"):  # methods whose prompts are for two options are left out
+            assert set(opened.offered) < set(fitting)
+        else:
+            assert fitting == list(opened.offered)
         assert opened.name == name
         assert bool(opened.templates) is (bool(entry.judged_by) and form == "free-form")
 
