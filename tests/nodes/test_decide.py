@@ -1,5 +1,6 @@
 """Where the loop goes and why, which attempt changed the answer, and what a state holds."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from conflictscore.nodes.decide import decide, flipped_by, may_look_again, spare_time, to_look_for
 from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.state import RagState, claims_of
-from conflictscore.records import Answer, Attempt, FurtherSearch, Method
+from conflictscore.records import Answer, Attempt, ClaimEvidence, FurtherSearch, Method
 from tests.nodes.steps import attempt, claim_with, revision, running, scored, setting
 
 LAMP = claim_with("+-", "The lamp was lit in 1871.")
@@ -145,6 +146,20 @@ def test_which_claims_are_looked_for(settings: dict[str, Any], claims: list[int]
     disputed = {1, 2} if policy == ALL else {1}
     first = [evidence.claim.number for evidence in found][: len(disputed)]
     assert not claims or {*first} == disputed, "the disputed ones come first"
+
+
+@pytest.mark.parametrize(
+    ("at_hand", "claim", "looks"),
+    [(9, LAMP, True), (2, LAMP, False), (None, LAMP, False), (9, claim_with("+--"), False)],
+    ids=["a tie", "a tie, all documents known", "a search that costs", "no tie"],
+)
+def test_a_tie_is_looked_for_further_if_more_documents_are_at_hand(
+    at_hand: int | None, claim: ClaimEvidence, looks: bool
+) -> None:
+    folder: Any = SimpleNamespace(at_hand=at_hand)
+    state = state_of(attempt(scored(claim)), documents=[{}, {}], options=())
+    settings = setting(retriever=folder, regeneration="revise", look_further="off")
+    assert to_look_for(state, settings) == ((claim,) if looks else ())
 
 
 def test_an_answer_without_scores_is_not_looked_further_for() -> None:
