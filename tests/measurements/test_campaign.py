@@ -13,6 +13,7 @@ import pytest
 from measurements.campaign import PARTS, campaign
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such limits")
 def test_nothing_breaks_in_a_moment_of_each_part(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL")

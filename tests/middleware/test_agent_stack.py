@@ -257,6 +257,30 @@ def test_nothing_of_others_is_swallowed_where_passages_are_asked_about_side_by_s
         assert state["__interrupt__"][0].value == "go on?"
 
 
+class AskingModel(ChatOpenAI):
+    """Asks a person before a document is read for the second look."""
+
+    def _generate(self, messages: list[Any], *more: Any, **named: Any) -> Any:
+        if messages[-1].text.startswith("Answer a question from the one document"):
+            interrupt("may it be read?")
+        return super()._generate(messages, *more, **named)
+
+
+def test_an_interrupt_inside_the_second_look_is_not_swallowed() -> None:
+    with OpenAIServer(RevisingAgentWorld()) as server:
+        model = AskingModel(
+            model="scripted",
+            base_url=server.base_url,
+            api_key=SecretStr("key"),
+            use_responses_api=False,
+        )
+        ours = ConflictScoreMiddleware(cache=False)
+        agent = create_agent(model, [search], middleware=[ours], checkpointer=InMemorySaver())
+        state = agent.invoke(QUESTION, THREAD)
+
+    assert state["__interrupt__"][0].value == "may it be read?"
+
+
 class Asking(Library):
     """Asks a person before it searches."""
 
