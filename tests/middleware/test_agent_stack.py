@@ -275,7 +275,8 @@ def test_an_interrupt_inside_the_second_look_is_not_swallowed() -> None:
             use_responses_api=False,
         )
         ours = ConflictScoreMiddleware(cache=False)
-        agent = create_agent(model, [search], middleware=[ours], checkpointer=InMemorySaver())
+        saver = InMemorySaver()
+        agent: Any = create_agent(model, [search], middleware=[ours], checkpointer=saver)
         state = agent.invoke(QUESTION, THREAD)
 
     assert state["__interrupt__"][0].value == "may it be read?"
