@@ -22,7 +22,10 @@ def test_the_list_says_what_each_model_is_and_how_to_get_it(
 
 
 @pytest.mark.parametrize("name", ["smollm2-135m-instruct", "local:smollm2-135m-instruct"])
-def test_a_model_that_is_there_is_not_fetched_again(smollm2_path: Path, name: str) -> None:
+def test_a_model_that_is_there_is_not_fetched_again(
+    smollm2_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(smollm2_path.parents[1]))
     fetched = CliRunner().invoke(main, ["model", "fetch", name])
 
     assert fetched.exit_code == 0
