@@ -211,19 +211,21 @@ class Says:
 
 
 @pytest.mark.parametrize(
-    ("judged", "text", "stage"),
+    ("judged", "of", "text", "stage"),
     [
-        (Label.SUPPORTS, "It was lit in 1874.", "nli"),
-        (Label.SUPPORTS, "It was lit in 1871.", "judge"),
-        (Label.SUPPORTS, "It was lit.", "judge"),
-        (Label.IRRELEVANT, "It was lit in 1874.", "judge"),
+        (Label.SUPPORTS, "It was lit in 1871.", "It was lit in 1874.", "nli"),
+        (Label.SUPPORTS, "Born on 12 May 1932.", "Born on 14 May 1932.", "nli"),
+        (Label.SUPPORTS, "The town has 5,200 people.", "A town of 4,900 people.", "nli"),
+        (Label.SUPPORTS, "It was lit in 1871.", "It was lit in 1871.", "judge"),
+        (Label.SUPPORTS, "It was lit in 1871.", "It was lit.", "judge"),
+        (Label.IRRELEVANT, "It was lit in 1871.", "It was lit in 1874.", "judge"),
     ],
 )
-async def test_a_judge_is_not_believed_to_find_support_in_another_year(
-    judged: Label, text: str, stage: str
+async def test_a_judge_is_not_believed_to_find_support_in_another_year_day_or_number(
+    judged: Label, of: str, text: str, stage: str
 ) -> None:
     cascade = Cascade(Says("nli", Label.CONTRADICTS, 0.5), Says("judge", judged, 1.0))
-    pair = (claim("It was lit in 1871."), document(text))
+    pair = (claim(of), document(text))
     alone = await cascade.label(*pair, UsageMeter())
     [row] = await label_table(cascade, [pair[0]], [pair[1]], meter=UsageMeter())
     assert alone.stage == row.labels[0].stage == stage
