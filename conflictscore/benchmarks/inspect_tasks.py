@@ -5,7 +5,7 @@ inspect eval conflictscore/truthfulqa -T data=TruthfulQA.csv -T search=recorded:
     --model openai/gpt-4.1-mini --temperature 0
 ```
 
-Every call goes through Inspect, so its logs, limits, cache, retries and accounting hold.
+Every call goes through Inspect: its logs, limits, cache, retries and accounting hold.
 """
 
 import inspect
@@ -97,9 +97,8 @@ class InspectChatModel(BaseChatModel):
         except LimitExceededError as cause:
             raise _LimitReachedError(cause) from None
         if output.empty:
-            raise ProviderError(
-                f"{self.model} gave no reply: {output.error}", provider=str(self.model)
-            )
+            name = str(self.model)
+            raise ProviderError(f"{name} gave no reply: {output.error}", provider=name)
         return ChatResult(generations=[ChatGeneration(message=_reply(output))])
 
     def with_structured_output(
@@ -232,8 +231,7 @@ async def _verdicts(benchmark: Benchmark, question: Question, text: str) -> Mapp
     return await benchmark.judge(question, text, model=model, prompts=prompts, meter=UsageMeter())
 
 
-def _plain(text: str) -> str:
-    """One line in which nothing is Markdown, HTML, a link or a picture."""
+def _plain(text: str) -> str:  # nothing is Markdown, HTML, a link or a picture
     return re.sub(r"[\\`*_\[\]<>&!|~#]", r"\\\g<0>", " ".join(text.split()))
 
 
@@ -293,7 +291,6 @@ def _task_of(entry: Entry) -> Callable[..., Task]:
 TASKS: Mapping[str, Callable[..., Task]] = {
     name: _task_of(entry) for name, entry in BENCHMARKS.items() if not entry.several
 }
-"""By name, one for each benchmark that is run from one file."""
 
 
 def __getattr__(name: str) -> Callable[..., Task]:

@@ -111,6 +111,8 @@ class SetFigures(Record):
     usage: Usage
     seconds: float
 
+    """Time spent on all groups; with several at a time, more than what passed."""
+
     @property
     def constants(self) -> dict[str, Detection]:
         """The figures of answers that need no judge, by name."""
@@ -122,8 +124,6 @@ class SetFigures(Record):
         """Constant answers with a higher F1."""
         own = self.detection.f1.value or 0.0
         return tuple(name for name, one in self.constants.items() if (one.f1.value or 0.0) > own)
-
-    """Time spent on all groups; with several at a time, more than what passed."""
 
 
 class DetectionFigures(Record):
@@ -278,23 +278,13 @@ def _scored(judged: Sequence[Judged]) -> list[tuple[float, bool]]:
 
 
 def _f1_interval(tp: int, fn: int, fp: int, tn: int) -> Interval:
-    """F1 of the positive answer, with its 95 % percentile bootstrap interval by group.
-
-    None where nothing is positive, neither in truth nor by the answers. There are no bounds where
-    every resample gives the same, since that tells nothing of how far off the figure is.
-    """
+    """F1 of the positive answer, with its 95 % percentile bootstrap interval by group."""
     kinds = np.diag([1, 1, 1, 1])
     return _interval(kinds, np.array([tp, fn, fp, tn]), _f1)
 
 
 def _folded(groups: Sequence[Sequence[int]]) -> tuple[_Numbers, _Numbers]:
-    """The kinds of groups by what is in their cells, in one order, and how many are of each.
-
-    A group without a single pair that counts is none.
-
-    Args:
-        groups: For each group the number of its pairs in each of :data:`_PAIR_CELLS`.
-    """
+    """The kinds of groups by their pairs in each of ``_PAIR_CELLS``, and how many are of each."""
     cells = np.array(groups, dtype=np.int64).reshape(-1, len(_PAIR_CELLS))
     kinds, counts = np.unique(cells[cells.sum(axis=1) > 0], axis=0, return_counts=True)
     return kinds, counts
@@ -317,7 +307,7 @@ def _interval(
         ]
     )
     low, high = map(float, np.nanpercentile(drawn, [2.5, 97.5]))
-    if low == high:
+    if low == high:  # equal resamples tell nothing of how far off the figure is
         return Interval(value=value, n=n)
     return Interval(value=value, low=low, high=high, n=n)
 
