@@ -43,7 +43,10 @@ def test_a_server_that_fails_may_not_the_next_time(status: int) -> None:
 
 @pytest.mark.parametrize(
     "fault",
-    [Fault(429), Fault(429, code="rate_limit_exceeded"), Fault(529), Fault(503, retry_after="2")],
+    [
+        *(Fault(429), Fault(429, code="rate_limit_exceeded"), Fault(529)),
+        *(Fault(503, retry_after="2"), Fault(503, message="Loading model")),
+    ],
     ids=lambda fault: f"{fault.status} {fault.code}",
 )
 def test_too_many_calls_are_told_from_a_failure(fault: Fault) -> None:

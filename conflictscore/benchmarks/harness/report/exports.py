@@ -56,6 +56,7 @@ _AFTER_MEASURES: dict[str, str] = {
 }
 _OF_REVIEWERS = dict.fromkeys(("reviewers", "verdicts", "comments"), "strings")
 """In the same order; only where somebody reviewed any of the runs."""
+_UNSEEN = " \u00a0\u00ad\u200b\u200e\u200f\u2060\u3000\ufeff"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """Some spreadsheets take full-width signs for formulas too."""
 
@@ -224,9 +225,12 @@ def _csv(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> bytes
 def _cell(value: Any) -> Any:
     if isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
-        return f"'{value}"
-    return value
+    return f"'{value}" if isinstance(value, str) and is_formula(value) else value
+
+
+def is_formula(text: str) -> bool:
+    """Whether a spreadsheet could take a cell for a formula, also behind what is not seen."""
+    return text.startswith(_FORMULA_STARTS) or text.lstrip(_UNSEEN).startswith(_FORMULA_STARTS)
 
 
 def _json_lines(_: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> bytes:

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from conflictscore.benchmarks.harness.report.exports import is_formula
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import figure_cards
@@ -13,7 +14,6 @@ from conflictscore.reporting.files import write_whole
 from conflictscore.reporting.plain_table import Card, column_name
 
 FIGURE_FORMATS = (".csv", ".tex")
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -76,7 +76,7 @@ def _csv(tables: Sequence[tuple[str, Card]]) -> str:
 def _cell(text: str) -> str:
     """The text, which no spreadsheet takes for a formula; a signed number stays one."""
     number = text.lstrip("+-").replace(".", "", 1).isdigit()
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) and not number else text
+    return f"'{text}" if is_formula(text) and not number else text
 
 
 def _latex(run: str, card: Card) -> str:

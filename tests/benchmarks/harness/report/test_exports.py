@@ -129,7 +129,7 @@ def test_a_grade_is_a_number_and_a_method_stands_with_its_step_and_the_type_that
     assert str(table.schema.field("recall").type) == "double"
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0d"])
+@pytest.mark.parametrize("start", [*"=+-@\t\r\n\uff1d\uff0d", "\u200b="])
 def test_no_spreadsheet_takes_a_text_for_a_formula(tmp_path: Path, start: str) -> None:
     text = f'{start}HYPERLINK("http://evil.test";"click, here")'
     out = tmp_path / "answers.csv"
