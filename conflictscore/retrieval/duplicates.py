@@ -18,6 +18,7 @@ Unicode's own list (UTS #39, confusables). Texts so changed are compared and nev
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
 
@@ -32,6 +33,9 @@ __all__ = ["mark_duplicates"]
 _ALIKE, _EDITED = 0.8, 0.2
 _IN_EACH_PART = 0.1
 """Share of the shingles of each part of an edited copy that its original has."""
+_AMONG_COPIES, _MOST_COMPARED = 0.05, 16
+"""Jaccard index that an edited copy has with those of the same original before it. Otherwise a text
+made of pieces of two reports would make one witness of them."""
 _PARTS, _LEAST_OF_PART = 4, 15
 """Parts of a text, and the fewest shingles of one."""
 _FEWEST = 20
@@ -72,6 +76,7 @@ class _Originals:
     def __init__(self) -> None:
         self._index = RMinHashLSH(_EDITED, _SLOTS, _BANDS)
         self._shingles: dict[int, dict[str, None]] = {}
+        self._copies: defaultdict[int, list[dict[str, None]]] = defaultdict(list)
         self._by_text: dict[str, int] = {}
 
     def match(self, document: Document) -> int:
@@ -88,12 +93,31 @@ class _Originals:
         sketch = RMinHash(_SLOTS, _SEED)
         sketch.update(shingles)
         proposed: list[int] = self._index.query(sketch)
-        likeness = {n: _likeness(shingles, self._shingles[n]) for n in proposed}
+        likeness = {n: self._likeness(shingles, n) for n in proposed}
         if best := max(likeness.values(), default=0.0):
-            return min(original for original in likeness if likeness[original] == best)
+            first = min(original for original in likeness if likeness[original] == best)
+            self._copies[first].append(shingles)
+            return first
         self._index.insert(number, sketch)
         self._shingles[number] = shingles
         return number
+
+    def _likeness(self, shingles: dict[str, None], original: int) -> float:
+        """The Jaccard index of a text and an original; 0 where it is no copy of it."""
+        one = self._shingles[original]
+        index = _jaccard(shingles, one)
+        if index >= _ALIKE:
+            return index
+        edited = (
+            index >= _EDITED
+            and _is_all_over(shingles, one)
+            and _is_all_over(one, shingles)
+            and all(
+                _jaccard(shingles, copy) >= _AMONG_COPIES
+                for copy in self._copies[original][:_MOST_COMPARED]
+            )
+        )
+        return index if edited else 0.0
 
 
 def _shingles(text: str) -> dict[str, None]:
@@ -102,12 +126,9 @@ def _shingles(text: str) -> dict[str, None]:
     return dict.fromkeys(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
 
 
-def _likeness(one: dict[str, None], other: dict[str, None]) -> float:
-    """The Jaccard index of two texts; 0 where neither is a copy of the other."""
+def _jaccard(one: dict[str, None], other: dict[str, None]) -> float:
     shared = len(one.keys() & other)
-    index = shared / (len(one) + len(other) - shared)
-    edited = index >= _EDITED and _is_all_over(one, other) and _is_all_over(other, one)
-    return index if index >= _ALIKE or edited else 0.0
+    return shared / (len(one) + len(other) - shared)
 
 
 def _is_all_over(one: dict[str, None], other: dict[str, None]) -> bool:

@@ -128,6 +128,13 @@ def test_a_copy_of_a_copy_that_is_unlike_the_original_is_an_original() -> None:
     assert marks(first, second, third) == [None, 1, None]
 
 
+def test_a_patchwork_of_two_reports_does_not_make_one_witness_of_them() -> None:
+    one, other = ([f"{of}{n}" for n in range(120)] for of in "ab")
+    pieces = [piece for n in range(0, 120, 12) for piece in (one[n : n + 8], other[n : n + 8])]
+    patchwork = " ".join(word for piece in pieces for word in piece)
+    assert marks(patchwork, " ".join(one), " ".join(other)) == [None, 1, None]
+
+
 def test_a_copy_names_the_document_that_it_is_most_like_and_the_earlier_on_a_tie() -> None:
     one, other, *copies = (" ".join(WORDS[n : n + 82]) for n in (0, 24, 10, 12, 14))
     assert marks(one, other) == [None, None]
