@@ -60,10 +60,13 @@ async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
     """
     home = _home.get() or asyncio.get_running_loop()
     begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Out]]] = []
+    cancelled = threading.Event()
 
     async def cancellable() -> Out:
         task = asyncio.create_task(work)
         begun.append((asyncio.get_running_loop(), task))
+        if cancelled.is_set():  # before the thread had begun
+            task.cancel()
         return await task
 
     def run() -> Out:
@@ -73,6 +76,7 @@ async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
     try:
         return await in_thread(run)
     except asyncio.CancelledError:
+        cancelled.set()
         for loop, task in begun:
             with suppress(RuntimeError):  # it has ended by itself
                 loop.call_soon_threadsafe(task.cancel)
