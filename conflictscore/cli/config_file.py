@@ -35,7 +35,10 @@ must not choose the endpoint that the key is sent to, where nobody reads what st
 _KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEY\Z")
 _READ_ONLY = frozenset({"annotations", "data", "docs"})
 """Options with a path that is only read."""
-_MODEL_FILE = re.compile(r"(?i)\blocal:\S*(?:[/\\]|\.gguf)|[:,]\s*model\s*=\s*\S*[/\\.~]")
+_MODEL_FILE = re.compile(
+    r"(?i)\blocal:(?:(?!\blocal:)\S)*(?:[/\\]|\.gguf)"
+    r"|[:,]\s*+model\s*+=\s*+(?:(?![:,]\s*+model)\S)*[/\\.~]"
+)
 _SECRET_NAME = re.compile(r"(?:^|[-_])(?:key|keys|secret|password|token|credentials?)$", re.I)
 _SECRET_VALUE = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]*:[^/\s@]+@")
 
