@@ -277,9 +277,7 @@ _LISTS: dict[str, Damage] = {
             + "\n".join(f"| {n} | {line} |" for n, line in enumerate(lines, start=1))
         )
     ),
-    "HTML list": _listed(
-        lambda lines: "<ul>\n" + "\n".join(f"<li>{line}</li>" for line in lines) + "\n</ul>"
-    ),
+    "HTML list": _listed(lambda lines: "<ul>\n<li>" + "</li>\n<li>".join(lines) + "</li>\n</ul>"),
     "quotation marks": _lines(lambda n, line: line if line[:1] in {"|", "<", "{"} else f'"{line}"'),
     "parent of nested bullets": _text(
         lambda text: re.sub(_ITEM, "  - ", text).replace("  - ", "- About the gate:\n  - ", 1)
@@ -368,11 +366,10 @@ def calls_with(kind: Kind, damage: Damage) -> int:
         return batch_reply([asked.verdict(*pair, lambda *_: "SUPPORTS") for pair in asked.pairs])
 
     model = _Damaging(prompts=prompts, reply=reply, step=step, damage=damage, asked=[])
-    scorer = create_conflict_scorer(
-        model, labeler=labeler, prompts=prompts, cache=False, context_window=32_000
-    )
-    texts = [f"{document.text} It is number {document.number}." for document in _DOCUMENTS * 3]
-    scorer.invoke({"answer": ANSWER, "documents": [f"{n}. {t}" for n, t in enumerate(texts)]})
+    settings: Any = {"labeler": labeler, "prompts": prompts, "context_window": 32_000}
+    scorer = create_conflict_scorer(model, cache=False, **settings)
+    texts = [f"{n}. {document.text}" for n, document in enumerate(_DOCUMENTS * 3)]
+    scorer.invoke({"answer": ANSWER, "documents": texts})
     return len(model.asked)
 
 
