@@ -61,6 +61,8 @@ async def read(asked: LabelledQuestion, claim: str, reader: Reader) -> list[Labe
         answered = await ask_documents(question, some, reader, yes_no=yes_no)
         if answered.failed:
             return None
+    # The bare answer: words that only the claim's frame has would be taken for another answer.
+    claim = next(iter(asked.stated(claim)), claim)
     for rival in answered.rivals:
         said = rival.statement
         alike = affirms(said, question) if yes_no else same_answer(said, claim, question)
