@@ -1,4 +1,4 @@
-"""Parts of a text that do more than being read: links, images, HTML, addresses, control tokens.
+"""Links, images, HTML, addresses, telephone numbers and control tokens in a text.
 
 A client that renders Markdown fetches an image, and so sends the question to whoever wrote the
 document that put it there. So a change of an answer brings none in, and a reason has none.
@@ -19,6 +19,8 @@ _ADDRESS = (
     r"|\bwww\.\S{1,2000}"
     r"|\b[\w.+-]{1,64}@[\w-]{1,63}\.[a-z]\S{0,2000}"
     r"|\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}/\S{0,2000}"
+    r"|(?<!\w)(?:\+|00)[1-9]\d{0,2}(?:[\s().-]{0,3}\d){8,12}\b"  # a telephone number
+    r"|\b0\d{2,4}[\s/-]\s{0,2}\d{4,9}\b"
 )
 _KINDS = {
     "an image": r"!\[",
