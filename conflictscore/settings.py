@@ -34,8 +34,8 @@ __all__ = [
 Effort = Literal["fast", "standard", "thorough", "paper"]
 """Name of a preset."""
 LookFurther = Literal["off", "disputed", "unsupported"]
-"""For which claims the retriever is asked once more before an answer is corrected: for none, for
-the disputed ones, or also for those that no document speaks to."""
+"""For which claims the retriever is asked once more before an answer is corrected: for ties alone
+and only where that is free, for the disputed ones, or also for those that no document speaks to."""
 Unsettled = Literal["hedge", "keep"]
 """Treatment of a passage where the evidence settles nothing: it says that the sources disagree, or
 it stays as it is."""

@@ -73,7 +73,7 @@ async def label_table(
             label = verdict.model_copy(update={**numbers, "passage": passage})
             labels[claim.number, document.number] = label
             on_label(label)
-        if seconds_if_disputed is not None and _is_disputed(labels.values(), pairs[0][0]):
+        if seconds_if_disputed is not None and _may_be_disputed(labels.values(), pairs[0][0]):
             working.hurry()
 
     pairs = _ordered(claims, documents, max_claims=max_claims, by_worth=seconds is not None)
@@ -139,8 +139,8 @@ class _Working:
             self._limit.reschedule(min(end, self._earlier))
 
 
-def _is_disputed(labels: Iterable[EvidenceLabel], claim: Claim) -> bool:
-    """Whether a claim has evidence on both sides, or two documents against it."""
+def _may_be_disputed(labels: Iterable[EvidenceLabel], claim: Claim) -> bool:
+    """Whether a claim has evidence on both sides, or two documents against it; no weight counts."""
     sides = [one.label for one in labels if one.claim == claim.number]
     against = sides.count(Label.CONTRADICTS)
     return against > 1 or (against == 1 and Label.SUPPORTS in sides)

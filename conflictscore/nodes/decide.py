@@ -1,4 +1,4 @@
-"""decide: correct the answer again, or end the run; the only place that bounds the loop."""
+"""decide: correct the answer again, or end the run; here is what bounds the loop."""
 
 from collections.abc import Sequence, Sized
 from itertools import takewhile
@@ -77,10 +77,10 @@ def may_look_again(attempts: Sized, context: RunContext) -> bool:
 def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ...]:
     """Claims of the last answer to search further for, the disputed ones first.
 
-    Empty if the setting is off, if the answer cannot be corrected any more, or if this round has
-    searched already; no claim is searched for twice in a run. With the setting off, ties are still
-    searched for where that is free: in a folder or corpus with more documents than the first search
-    found.
+    Empty if the answer cannot be corrected any more, or if this round has
+    searched already; no claim is searched for twice in a run. With the setting off, only ties are
+    searched for, and only where that is free: in a folder or corpus with more documents than the
+    first search found.
     """
     ties_alone = context.settings.look_further == "off"
     if ties_alone and not _has_more_at_hand(state, context):
