@@ -40,7 +40,7 @@ _CALLS_IN_PLACE = 7
 
 
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Correct the answer only where a claim is disputed by evidence that was not shown before.
+    """Correct the answer while a claim is disputed; in later rounds, only by new evidence.
 
     Where the run looks further, the retriever is asked for what is in doubt before that, once in
     each round.
@@ -51,9 +51,11 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     decision: Decision = "record"
     update: dict[str, Any] = {}
     if again and left is not None and left <= correction_time(state, runtime.context):
-        again, reason = False, _no_time(left, runtime.context)
+        reason = _no_time(left, runtime.context)
         update["notes"] = [*state.get("notes", ()), f"the answer was not corrected: {reason}"]
-    if doubtful := to_look_for(state, runtime.context):
+        if unexplained(attempts):
+            decision = "justify"
+    elif doubtful := to_look_for(state, runtime.context):
         numbers = ", ".join(str(evidence.claim.number) for evidence in doubtful)
         decision, reason = "look_further", f"in doubt: {numbers}"
     elif again:

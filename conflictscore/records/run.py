@@ -155,9 +155,9 @@ class RunStatus(StrEnum):
     """Outcome of a run."""
 
     SCORED = "scored"
-    """No claim of the first answer has evidence on both sides."""
+    """No claim of the first answer is disputed."""
     PARTLY_SCORED = "partly-scored"
-    """No claim has evidence on both sides as far as there are labels; some are missing."""
+    """No claim is disputed as far as there are labels; some are missing."""
     CORRECTED = "corrected"
     """The answer was changed."""
     KEPT = "kept"
@@ -209,7 +209,7 @@ class Run(Record):
     searches: tuple[FurtherSearch, ...] = ()
     """Searches after the first one, where the run looks further."""
     attempts: tuple[Attempt, ...] = ()
-    """Every scored answer, first to last."""
+    """Every answer, first to last; one that is not checked has no report."""
     reason: str | None = None
     """Why the loop ended."""
     notes: tuple[str, ...] = ()
