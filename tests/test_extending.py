@@ -21,10 +21,9 @@ Run = Callable[..., ModuleType]
 
 
 def example(title: str) -> str:
-    """The code under this heading of the page."""
+    """All code under this heading of the page."""
     section = PAGE.read_text("utf-8").partition(f"## {title}\n")[2].partition("\n## ")[0]
-    (code,) = re.findall(r"```python\n(.*?)```", section, re.S)
-    return str(code)
+    return "\n".join(re.findall(r"```python\n(.*?)```", section, re.S))
 
 
 @pytest.fixture

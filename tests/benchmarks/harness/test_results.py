@@ -44,6 +44,8 @@ SPLIT, SUPPORTED, DISPUTED = report("+-"), report("++"), report("+--")
 
 
 def joined(question: Question, *records: StepRecord, **options: Any) -> QuestionResult:
+    if question.options:
+        options = {"measures": ("accuracy",), **options}
     (result,) = results([question], records, **{"methods": list(METHODS), **options})
     return result
 

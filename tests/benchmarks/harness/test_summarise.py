@@ -47,7 +47,7 @@ def summed(
     **options: Any,
 ) -> Figures:
     return figures(
-        results(questions, records, methods=methods),
+        results(questions, records, methods=methods, measures=measures),
         methods=methods,
         measures=measures,
         total_questions=len(questions),
