@@ -71,9 +71,9 @@ def test_a_file_of_served_runs_is_read_as_a_log_is(log: Path, tmp_path: Path) ->
         logged = run_of(json.loads(line))
         kept.begin("r", "owner")
         kept.finish("r", {"status": "annotated", "model": "m", **logged.summary(*RUN_DETAILS)})
+    kept.close()  # a run is written in a thread
 
     result = run("export", tmp_path / "runs.sqlite", log, "--to", tmp_path / "table.jsonl")
-    kept.close()
 
     assert result.exit_code == 0
     rows = [json.loads(line) for line in (tmp_path / "table.jsonl").read_text().splitlines()]
