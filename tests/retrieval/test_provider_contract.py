@@ -275,11 +275,11 @@ def test_a_server_that_does_not_answer_is_given_up(case: Case) -> None:
     started = time.monotonic()
     with (
         serving(case, always=HANG) as server,
-        pytest.raises(ProviderError, match=f"{case.search.title} did not answer within 0.3 s"),
+        pytest.raises(ProviderError, match=f"{case.search.title} did not answer within 1 s"),
     ):
-        case.searching(server, timeout=0.3).invoke("sky")
+        case.searching(server, timeout=1).invoke("sky")
     assert time.monotonic() - started < 20  # the client libraries' own limit is a minute
-    assert len(server.requests) <= 1  # a busy machine may not even send it in that time
+    assert len(server.requests) == 1
 
 
 @every_web_search
@@ -716,11 +716,11 @@ def test_a_reply_that_does_not_come_to_an_end_is_given_up(case: Case) -> None:
     started = time.monotonic()
     with (
         serving(case, always=Reply(200, b" " * 1000, JSON, drip=0.02)) as server,
-        pytest.raises(ProviderError, match=r"did not answer within 0\.3 s"),
+        pytest.raises(ProviderError, match="did not answer within 1 s"),
     ):
-        case.searching(server, timeout=0.3).invoke("sky")
+        case.searching(server, timeout=1).invoke("sky")
     assert time.monotonic() - started < 10  # the whole drip takes 20 s
-    assert len(server.requests) <= 1  # a busy machine may not even send it in that time
+    assert len(server.requests) == 1
 
 
 @by_the_reader_that_they_share
