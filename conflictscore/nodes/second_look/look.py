@@ -18,7 +18,7 @@ from conflictscore.nodes.second_look.statements import (
 )
 from conflictscore.nodes.second_look.vote import VoteOutcome, outcome, tallied
 from conflictscore.nodes.second_look.weigh import weigh
-from conflictscore.nodes.second_look.wording import with_other_number
+from conflictscore.nodes.second_look.wording import with_other_answer, with_other_number
 from conflictscore.records import (
     Candidate,
     Claim,
@@ -184,14 +184,16 @@ async def _rivals(claim: ClaimEvidence, passage: str, looking: Looking) -> _Riva
 
 
 def _worded_alike(rival: str, claim: str, question: str) -> str:
-    """A rival in the claim's words where one number tells them apart.
+    """A rival in the claim's words where one number tells them apart, or it is no sentence.
 
     A labeler that judges the two then judges the number alone, and no slip of the reader's grammar
     gets into an answer.
     """
     if same_answer(rival, claim, question):
         return claim
-    return (is_about(rival, question) and with_other_number(claim, rival)) or rival
+    if is_about(rival, question):
+        return with_other_number(claim, rival) or rival
+    return with_other_answer(claim, rival, question) or rival
 
 
 async def _answers(

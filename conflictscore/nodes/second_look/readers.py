@@ -103,7 +103,7 @@ async def ask_documents(
     for document in documents:
         if document.number not in replies:
             continue
-        reply = _first_sentence(replies[document.number])
+        reply = _answer_in(replies[document.number], question)
         if why := _useless(reply, question, document, yes_no):
             said = reply[:_MOST_CHARS]
             dropped[document.number] = DroppedReply(document=document.number, reply=said, why=why)
@@ -127,10 +127,19 @@ async def _asked(question: str, document: Document, reader: Reader) -> str:
     return await reader.ask(prompt, read_text, _REPLY_TOKENS)
 
 
-def _first_sentence(reply: str) -> str:
-    line = next(filter(None, map(str.strip, reply.splitlines())), "")
+def _answer_in(reply: str, question: str) -> str:
+    """The first sentence of a reply; the second where the first asks the question again."""
+    first, rest = _first_sentence(reply)
+    if first.endswith(_QUESTION_MARKS) and answers_nothing(first, question):
+        return _first_sentence(rest)[0] or first
+    return first
+
+
+def _first_sentence(text: str) -> tuple[str, str]:
+    """The first sentence, or line if that is shorter, and what follows it."""
+    line, _, rest = text.strip().partition("\n")
     end = next(sentence_ends(line), len(line))
-    return line[:end].strip(' *_`"“”')
+    return line[:end].strip(' *_`"“”'), f"{line[end:]}\n{rest}"
 
 
 def _useless(reply: str, question: str, document: Document, yes_no: bool) -> str | None:

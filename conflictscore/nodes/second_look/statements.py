@@ -12,6 +12,7 @@ from conflictscore.scripts import terms_in
 
 __all__ = [
     "affirms",
+    "answer_span",
     "answers_nothing",
     "asks_for_current",
     "denies",
@@ -33,6 +34,8 @@ _FUNCTION_WORDS = frozenset(
     which while who whom whose why will with would you your said says according also""".split()  # noqa: SIM905
 )
 """Of English. Words of other languages are all telling: two answers are then one less often."""
+_LEADING = frozenset("a an at by for from in on the to with".split())  # noqa: SIM905
+_WITHIN_A_NAME = frozenset("and de la of the van von".split())  # noqa: SIM905
 _NEGATIONS = frozenset(["no", "not", "never", "none", "neither", "nor", "cannot", "without"])
 _DENIAL = re.compile(
     rf"\b(?:{'|'.join(sorted(_NEGATIONS))}|false|untrue|incorrect|wrong)\b|n['\u2019]t\b",
@@ -43,6 +46,7 @@ _OF_A_QUESTION = re.compile(
 )
 """Denials of a question's form alone: "Isn't a bat a mammal?" asks whether it is one."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_WORD = re.compile(r"\w+")
 _SMALL = 20
 """Numbers up to this are often written as words, so a document need not have their digits."""
 _MOST_COMPARED = 2000
@@ -95,6 +99,28 @@ def telling_terms(text: str) -> frozenset[str]:
 
 def _outside(statement: str, question: str) -> frozenset[str]:
     return telling_terms(statement) - telling_terms(question)
+
+
+def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[int, int] | None:
+    """Where the one name or number stands that a statement gives as the answer to a question.
+
+    None where it gives none, or several: "by Ida Reeve in 1871".
+
+    Args:
+        statement: The statement.
+        question: What it answers.
+        alone: Whether the statement has to be this alone: "By Ada Lowe."
+    """
+    asked = telling_terms(question)
+    words = [*_WORD.finditer(statement[:_MOST_COMPARED])]
+    telling = [n for n, word in enumerate(words) if telling_terms(word[0]) - asked]
+    named = [n for n in telling if words[n][0][0].isupper() or words[n][0][0].isdigit()]
+    if not named:
+        return None
+    first, last = named[0], named[-1]
+    within = all(n in named or words[n][0] in _WITHIN_A_NAME for n in range(first, last + 1))
+    led = last + 1 == len(words) and all(w[0].casefold() in _LEADING for w in words[:first])
+    return (words[first].start(), words[last].end()) if within and (led or not alone) else None
 
 
 def same_answer(one: str, other: str, question: str) -> bool:

@@ -6,11 +6,11 @@ from difflib import SequenceMatcher
 from itertools import groupby
 
 from conflictscore.active_content import added_active_content
-from conflictscore.nodes.second_look.statements import numbers_in, opposite
+from conflictscore.nodes.second_look.statements import answer_span, is_about, numbers_in, opposite
 from conflictscore.prompts import material_line
 from conflictscore.records import Candidate, Document, SecondLook
 
-__all__ = ["hedged", "named", "replaced", "spliced_span", "with_other_number"]
+__all__ = ["hedged", "named", "replaced", "spliced_span", "with_other_answer", "with_other_number"]
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _MOST_TOKENS = 80
@@ -47,6 +47,18 @@ def with_other_number(claim: str, rival: str) -> str | None:
     """A claim with the number of a rival; None where it is not one number in which they differ."""
     numbers = _other_number(claim, rival)
     return numbers and _with(numbers[1], numbers[0], claim)
+
+
+def with_other_answer(claim: str, answer: str, question: str) -> str | None:
+    """A claim with an answer that is a mere name or number in the place of its own; None elsewhere.
+
+    "By Ada Lowe." beside the claim "The map was drawn by Ida Reeve" is "The map was drawn by Ada
+    Lowe": a labeler reads a full sentence better, and an answer that names both sides needs one.
+    """
+    place, span = answer_span(claim, question), answer_span(answer, question, alone=True)
+    if place is None or span is None or not is_about(claim, question):
+        return None
+    return claim[: place[0]] + answer[slice(*span)] + claim[place[1] :]
 
 
 def _with(new: str, old: str, text: str) -> str | None:

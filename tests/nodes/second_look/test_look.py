@@ -200,6 +200,16 @@ async def test_a_rival_that_differs_in_one_number_takes_the_words_of_the_claim()
     assert look.candidates[1].given_by == (4, 5)
 
 
+async def test_a_rival_that_is_no_sentence_takes_the_words_of_the_claim() -> None:
+    def short(prompt: str) -> str:
+        told = reader(prompt)
+        return "In 1874." if "1874" in told else told
+
+    look, _ = await looked(claim_with("+++--0", CLAIM), documents_with(*TEXTS), short)
+
+    assert [one.statement for one in look.candidates] == [CLAIM, CLAIM.replace("1871", "1874")]
+
+
 @pytest.mark.parametrize("script", ["LATIN", "THAI"])
 async def test_statements_compete_under_the_labeler_of_votes_if_it_reads_their_script(
     script: str,

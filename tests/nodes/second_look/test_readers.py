@@ -46,6 +46,24 @@ async def test_each_document_is_asked_alone_and_equal_answers_are_one() -> None:
         assert not any(other in prompt for other in said if other != mark)
 
 
+async def test_an_answer_that_follows_a_repeated_question_counts() -> None:
+    documents = documents_with("The log of 1874.", "The door says 1871.", "The lens.")
+    said = {
+        "log": f"{LAMP} The lighthouse first lit its lamp in 1874.",
+        "door": f"{LAMP}\nIn 1871.",
+        "lens": LAMP,
+    }
+    model = Replies(lambda prompt: next(reply for mark, reply in said.items() if mark in prompt))
+
+    rivals, dropped, _ = await asked(model, documents)
+
+    assert [(r.statement, r.given_by) for r in rivals] == [
+        ("The lighthouse first lit its lamp in 1874.", [1]),
+        ("In 1871.", [2]),
+    ]
+    assert [(d.document, d.why) for d in dropped] == [(3, "it repeats the question")]
+
+
 async def test_an_invention_a_repetition_and_a_failure_become_no_rival() -> None:
     documents = documents_with("The lens has 364 prisms.", "A tower.", "A third.", "A fourth.")
     said: dict[str, str | Exception] = {

@@ -6,7 +6,12 @@ import pytest
 
 from conflictscore.active_content import added_active_content
 from conflictscore.nodes.second_look.vote import tallied
-from conflictscore.nodes.second_look.wording import hedged, replaced, spliced_span
+from conflictscore.nodes.second_look.wording import (
+    hedged,
+    replaced,
+    spliced_span,
+    with_other_answer,
+)
 from conflictscore.records import SecondLook
 from tests.nodes.second_look.helpers import documents_with
 from tests.nodes.steps import claim_with
@@ -61,6 +66,27 @@ def test_statements_that_share_little_are_not_spliced() -> None:
         "Otto built it."
     )
     assert spliced_span("Ann built it.", "Ann built it.", "It was Otto who did.") is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "statement"),
+    [
+        ("By Ada Lowe.", "The old map was drawn by Ada Lowe."),
+        ("the Earl of Dun", "The old map was drawn by Earl of Dun."),
+        ("Ada Lowe drew it.", None),
+        ("a crew of sailors", None),
+        ("It was Ada Lowe.", None),
+        ("The map.", None),
+    ],
+)
+def test_a_mere_name_becomes_a_sentence_in_the_words_of_the_claim(
+    answer: str, statement: str | None
+) -> None:
+    claim, question = "The old map was drawn by Ida Reeve.", "By whom was the old map drawn?"
+
+    assert with_other_answer(claim, answer, question) == statement
+    two = "The old map was drawn by Ida Reeve in 1871."
+    assert with_other_answer(two, answer, question) is None, "which of the two it answers is open"
 
 
 def test_a_hedge_names_both_sides_with_their_documents_and_leads_with_the_better_witnessed() -> (
