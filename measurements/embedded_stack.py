@@ -3,10 +3,10 @@
 With --replies, a sample on which replies of the embedded language model were stored
 (measurements.judge_replies; those of the published tables: measurements/recorded), and the stacks
 that ask it. Without, all validation claims and all of RAMDocs' answers, or --claims of them by lot,
-and what NLI models say alone: of all, and of each half by lot, so that what was chosen on the first
-is reported on the second. Outputs for each window are kept in --cache, so the same command resumes.
-nli-mpnet takes part where it was fetched; --single compares its 8 bits with single precision
-(python -m training.carry single --out FOLDER).
+and what NLI models say alone: of all, of each set, and of each half by lot, so that what was chosen
+on the first is reported on the second. Outputs for each window are kept in --cache, so the same
+command resumes. nli-mpnet takes part where it was fetched; --single compares its 8 bits with single
+precision (python -m training.carry single --out FOLDER).
 
 asked, seconds: share of the pairs that the language model is asked about, and its time for them.
 Gains are beside the local default, with 95 % intervals by claim. A figure below that of a constant
@@ -266,10 +266,12 @@ def main(
                 found = _measured(stacks_of(models, None), pairs, None)
                 _print(title, pairs, found)
                 halves = [lot("halves", seed, group.claim)[0] % 2 for group, _ in pairs.places]
-                for half in sorted({*halves}):
-                    own = np.array(halves) == half
-                    of_half = [one._replace(given=one.given[own]) for one in found]
-                    _print(f"{title}, half {half + 1}", pairs.where(own), of_half)
+                parts = [(f"{title}, half {n + 1}", np.array(halves) == n) for n in (0, 1)]
+                parts += [(name, pairs.sets == name) for name in sorted({*pairs.sets})]
+                for part, own in parts:
+                    if own.any():
+                        of_part = [one._replace(given=one.given[own]) for one in found]
+                        _print(part, pairs.where(own), of_part)
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
 

@@ -66,7 +66,7 @@ def test_the_command_resumes_and_marks_what_a_constant_beats(
     command = ["--data", str(data), "--replies", str(tmp_path), "--cache", str(tmp_path / "kept")]
     alone = CliRunner().invoke(embedded_stack.main, [*command[:2], *command[4:], "--claims", "6"])
     assert alone.exit_code == 0, alone.output
-    assert alone.stdout.count("| nli(minilm), best odds, by claim |") == 3  # all, and the halves
+    assert alone.stdout.count("| nli(minilm), best odds, by claim |") == 5  # all, halves, sets
     missing = CliRunner().invoke(embedded_stack.main, command)
     assert missing.exit_code == 1
     assert "no replies of measurements.judge_replies" in missing.stderr
