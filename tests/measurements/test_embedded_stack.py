@@ -1,6 +1,6 @@
-"""Stacks of labelers on stored replies, run by the package's own classes."""
+"""Stacks of local labelers, run by the package's own classes."""
 
-import re
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +9,8 @@ from click.testing import CliRunner
 
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
 from conflictscore.records import Label
-from measurements import embedded_stack, judge_replies
-from measurements.embedded_stack import constants, gain
-from measurements.kept_scores import Pairs
-from measurements.validation_sample import places_of
-from tests.fakes.openai_server import OpenAIServer
-from tests.measurements.test_judge_replies import data  # noqa: F401 - a fixture
-from tests.world import World
+from measurements import embedded_stack
+from measurements.embedded_stack import Pairs, constants, gain
 
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
@@ -35,7 +30,7 @@ def group(number: int, *labels: int) -> ClaimGroup:
 @pytest.fixture
 def pairs() -> Pairs:
     groups = [group(n, 0, 1, n % 3) for n in range(12)] + [group(20, 0, 2), group(21, 0)]
-    return Pairs.of(places_of(groups))
+    return Pairs.of(groups)
 
 
 def test_constants_say_conflict_of_every_claim_of_none_or_of_each_with_two_documents(
@@ -56,26 +51,39 @@ def test_a_gain_is_that_of_the_same_claims_and_none_where_nothing_changed(pairs:
     assert not np.any(gain(pairs, worse, worse))
 
 
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "labels"
+    folder.mkdir()
+    rows = []
+    for number in range(8):
+        docs = [
+            {"text": f"Lamp {number} is white. Lit in 1871.", "label": "SUPPORTS"},
+            {"text": f"Lamp {number} was not lit in 1871, but in 1874.", "label": "CONTRADICTS"},
+        ]
+        claim = f"Lamp {number} was lit in 1871, as the books of harbour {number} tell."
+        rows.append({"id": str(number), "split": ("test", "train")[number > 5], "claim": claim})
+        rows[-1]["docs"] = docs[: 1 + number % 2]
+    (folder / "lamps_groups.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
 def test_the_command_resumes_and_marks_what_a_constant_beats(
-    data: Path,  # noqa: F811 - the fixture
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))  # no nli-mpnet there
-    out = tmp_path / "out"
-    command = ["--data", str(data), "--replies", str(tmp_path), "--cache", str(tmp_path / "kept")]
-    alone = CliRunner().invoke(embedded_stack.main, [*command[:2], *command[4:], "--claims", "6"])
-    assert alone.exit_code == 0, alone.output
-    assert alone.stdout.count("| nli(minilm), best odds, by claim |") == 5  # all, halves, sets
-    missing = CliRunner().invoke(embedded_stack.main, command)
-    assert missing.exit_code == 1
-    assert "no replies of measurements.judge_replies" in missing.stderr
-    with OpenAIServer(World()) as server:
-        asked = ["--data", str(data), "--model", "m", "--base-url", server.base_url]
-        assert CliRunner().invoke(judge_replies.main, [*asked, "--out", str(out)]).exit_code == 0
-    command[3] = str(out)
+    command = ["--data", str(data), "--cache", str(tmp_path / "kept")]
     tables = [CliRunner().invoke(embedded_stack.main, command) for _ in "12"]
     assert tables[0].exit_code == 0, tables[0].output
     assert tables[0].stdout == tables[1].stdout
-    assert "| choice | 1.000 |" in tables[0].stdout
-    assert re.search(r"\| cascade of nli\(minilm\) \| [01]\.", tables[0].stdout)
+    assert tables[0].stdout.count("| nli(minilm), by claim |") == 4  # all, the halves, the set
+    assert "Nine sets: 9 pairs of 6 claims" in tables[0].stdout
+
+
+def test_data_without_labels_is_refused(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "others").mkdir()
+    (data / "lamps_groups.jsonl").rename(tmp_path / "others" / "lamps_groups.jsonl")
+    command = ["--data", str(tmp_path), "--cache", str(tmp_path / "kept")]
+    refused = CliRunner().invoke(embedded_stack.main, command)
+    assert refused.exit_code == 1
+    assert "labels/" in refused.stderr
