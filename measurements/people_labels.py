@@ -27,6 +27,7 @@ from conflictscore.benchmarks.ramdocs.benchmark import (
 from conflictscore.benchmarks.wikicontradict.data import (
     read_questions as read_contradicting,
 )
+from conflictscore.errors import ConfigurationError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 
@@ -200,10 +201,20 @@ class Spoiler(NamedTuple):
     table: str | None = None
     seed: int = 0
 
-    @property
-    def name(self) -> str:
-        """For tables and folders."""
-        return self.table or f"{self.rate:g}"
+    @classmethod
+    def named(cls, name: str, seed: int) -> "Spoiler":
+        """One by the name of a table or by a rate.
+
+        Raises:
+            ConfigurationError: It is neither.
+        """
+        if name in TABLES:
+            return cls(table=name, seed=seed)
+        try:
+            return cls(rate=float(name), seed=seed)
+        except ValueError:
+            known = ", ".join(TABLES)
+            raise ConfigurationError(f"--spoiled {name}: a share, or one of {known}") from None
 
     def spoil(self, label: Label, claim: str, document: str) -> Label:
         """The label after noise, the same each time for this claim and document."""
@@ -230,9 +241,7 @@ class PeopleLabeler:
         """
         self._known = {one.question.id: one for one in labelled}
         self._spoiler = spoiler
-        self.name = f"people({spoiler.name})"
-        self.right = self.given = 0
-        """Labels that are people's own, and all."""
+        self.name = f"people({spoiler.table or spoiler.rate})"
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """See :class:`~conflictscore.labelers.protocol.Labeler`."""
@@ -240,6 +249,4 @@ class PeopleLabeler:
         gives = str(document.metadata.get("gives") or "")
         truth = asked.label(claim.text, gives) if asked else Label.IRRELEVANT
         given = self._spoiler.spoil(truth, claim.text, document.text)
-        self.given += 1
-        self.right += given is truth
         return EvidenceLabel(claim=claim.number, document=document.number, label=given)

@@ -15,13 +15,16 @@ and misinformation whose gold answer stands in a document's note (those are a mo
 
 --readers scripted: what each document says is known; the judge of two sides finds no ground in
 what people labelled, and in minority and conflicts sees which side knows better. --readers local,
-or any model: it reads, takes answers apart and weighs. --labels: people's (optionally spoiled), or
-those of a labeler such as nli. With --out, replies are kept: a run that was stopped goes on.
+or any model: it reads, takes answers apart and weighs. --labels: people's, or those of a labeler
+such as nli. --spoiled says at which label accuracy corrections outnumber harms: a share of people's
+labels that become others, or a labeler's confusion table. With --out, replies are kept: a run that
+was stopped goes on.
 """
 
 import asyncio
+import itertools
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
@@ -44,10 +47,10 @@ from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Usage
 from conflictscore.retrieval.documents import as_documents
 from conflictscore.storage.cache import ContentCache
-from measurements.break_even import drawn
 from measurements.minority_cases import minority_cases
 from measurements.people_labels import (
     SETS,
+    TABLES,
     LabelledQuestion,
     PeopleLabeler,
     Spoiler,
@@ -294,7 +297,13 @@ def second_looks(
 @click.option("--data", multiple=True, help="NAME=FILE of a set, or minority.")
 @click.option("--readers", default="scripted", show_default=True)
 @click.option("--labels", default="people", show_default=True, help="people, nli or nli-mpnet.")
-@click.option("--spoiled", default=0.0, show_default=True, help="Share of people's labels.")
+@click.option(
+    "--spoiled",
+    multiple=True,
+    default=["0"],
+    show_default=True,
+    help=f"Share of people's labels, or {' or '.join(TABLES)}; several times for several.",
+)
 @click.option("--first", type=click.Choice(["lot", "natural"]), default="lot", show_default=True)
 @click.option("--half", type=click.Choice(["first", "second"]), help="[default: all]")
 @click.option("--questions", default=300, show_default=True, help="The most of that half.")
@@ -307,7 +316,7 @@ def main(
     data: tuple[str, ...],
     readers: str,
     labels: str,
-    spoiled: float,
+    spoiled: tuple[str, ...],
     first: str,
     half: str | None,
     questions: int,
@@ -323,22 +332,27 @@ def main(
         out.mkdir(parents=True, exist_ok=True)
         cache = ContentCache(out / "replies.sqlite")
     click.echo(_row("set", *_COLUMNS))
-    for one in data:
+    readers_of: dict[str, Callable[[Path], list[LabelledQuestion]]]
+    readers_of = {**SETS, "conflicts": conflicts, "minority": lambda _: minority()}
+    for one, share in itertools.product(data, spoiled if labels == "people" else [labels]):
         name, _, file = one.partition("=")
+        if name not in readers_of:
+            raise click.UsageError(f"--data {one}: give NAME=FILE, NAME of {', '.join(readers_of)}")
+        done = []
         try:
-            readers_of = {**SETS, "conflicts": conflicts}
-            known = minority() if name == "minority" else readers_of[name](Path(file))
-            chosen = drawn(known, len(known), seed)
+            chosen = readers_of[name](Path(file))
+            random.Random(seed).shuffle(chosen)  # noqa: S311 - a draw, not a secret
             if half is not None:
                 middle = len(chosen) // 2
                 chosen = chosen[:middle] if half == "first" else chosen[middle:]
             chosen = chosen[:questions]
             cut = shortened(as_benchmark(name, chosen, ()), passage_tokens).questions
             labelled = [o._replace(question=q) for o, q in zip(chosen, cut, strict=True)]
-            labeler: Any = PeopleLabeler(labelled, Spoiler(rate=spoiled, seed=seed))
-            if labels != "people":
+            labeler: Any
+            if labels == "people":
+                labeler = PeopleLabeler(labelled, Spoiler.named(share, seed))
+            else:
                 labeler = open_nli_by_claim(None if labels == "nli" else labels)
-            done = []
             model = None if readers == "scripted" else readers
             for looked in second_looks(
                 labelled,
@@ -355,7 +369,7 @@ def main(
             raise click.ClickException(str(error)) from error
         except KeyboardInterrupt:
             click.echo("stopped; the same command goes on where --out is given", err=True)
-        click.echo(_counted(name, done))
+        click.echo(_counted(name if share == "0" else f"{name}, {share}", done))
 
 
 def _counted(name: str, done: Sequence[Looked]) -> str:
@@ -383,7 +397,7 @@ def _counted(name: str, done: Sequence[Looked]) -> str:
 
 
 def _row(name: str, *cells: object) -> str:
-    return f"{name:<12}{''.join(f'{cell:>10}' for cell in cells)}"
+    return f"{name:<20}{''.join(f'{cell:>10}' for cell in cells)}"
 
 
 if __name__ == "__main__":

@@ -62,8 +62,9 @@ def data(tmp_path: Path) -> Path:
             {"text": f"Lamp {number} was not lit in 1871, but in 1874.", "label": "CONTRADICTS"},
         ]
         claim = f"Lamp {number} was lit in 1871, as the books of harbour {number} tell."
-        rows.append({"id": str(number), "split": ("test", "train")[number > 5], "claim": claim})
-        rows[-1]["docs"] = docs[: 1 + number % 2]
+        split = ("test", "train")[number > 5]
+        row = {"id": str(number), "split": split, "claim": claim, "docs": docs[: 1 + number % 2]}
+        rows.append(row)
     (folder / "lamps_groups.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
 

@@ -1,7 +1,6 @@
-"""The study of label accuracy, on tiny data and a scripted model."""
+"""Labels of people, and the second look with them, on tiny data and a scripted model."""
 
 import json
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -9,23 +8,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, Label
-from measurements import break_even
-from measurements.break_even import (
-    Condition,
-    Moved,
-    chart,
-    drawn,
-    label_accuracy,
-    moved,
-    studied,
-)
+from measurements import second_look
 from measurements.people_labels import SETS, TABLES, LabelledQuestion, PeopleLabeler, Spoiler
-from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz
-from tests.fakes.openai_server import OpenAIServer
-from tests.models.calling import calling
+from tests.benchmarks.harness.quiz import RIGHT, WRONG
 
 S, C, N = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT
 
@@ -132,81 +119,28 @@ def test_a_confusion_table_says_what_becomes_of_each_label() -> None:
         assert abs(given[label] / 2000 - count / sum(row)) < 0.05
 
 
-def test_more_questions_are_the_same_and_more(labelled: list[LabelledQuestion]) -> None:
-    assert drawn(labelled, 2, 7) == drawn(labelled, 3, 7)[:2]
-
-
-def test_methods_are_counted_by_label_accuracy_and_a_second_study_asks_nothing(
-    labelled: list[LabelledQuestion], tmp_path: Path
+@pytest.mark.parametrize("first", ["lot", "natural"])
+def test_what_people_know_corrects_and_what_is_spoiled_does_less(
+    tmp_path: Path, first: str
 ) -> None:
-    quiz = Quiz()
-    with OpenAIServer(quiz) as server:
-        for spoiler in (Spoiler(), Spoiler(), Spoiler(rate=1)):
-            results = studied(
-                "ramdocs",
-                labelled,
-                spoiler,
-                tmp_path,
-                methods=("regenerated-rag", "madam-rag"),
-                model=calling(server),
-            )
-            asked = len(server.requests)
-            if spoiler.rate == 0:
-                again = moved(results, "regenerated-rag")
-                assert again is not None
-                assert (again.n, again.corrected, again.harmed) == (3, 3, 0)
-                assert label_accuracy(results, labelled) == 1
-    assert label_accuracy(results, labelled) == 0
-    assert quiz.by_lamp["generate", 0] == 1, "a first answer is paid for once"
-    assert len(server.requests) == asked
-
-
-def test_a_model_that_follows_the_evidence_is_right_with_peoples_labels(
-    labelled: list[LabelledQuestion], tmp_path: Path
-) -> None:
-    methods = ("typed-rag", "revised-rag", "madam-rag")
-    results = studied("ramdocs", labelled, Spoiler(), tmp_path, methods=methods, model="obedient")
-    for method in methods:
-        assert [r.methods[method].value("exact match") for r in results] == [True] * 3
-    spoiled = Spoiler(rate=0.5)
-    results = studied("ramdocs", labelled, spoiled, tmp_path, methods=methods, model="obedient")
-    guarded = moved(results, "revised-rag")
-    assert guarded is not None
-    assert guarded.n == 3
-
-
-def test_the_command_reports_one_half(tmp_path: Path) -> None:
     data = tmp_path / "ramdocs.jsonl"
-    data.write_text("\n".join(json.dumps(lamp(n)) for n in range(3)), "utf-8")
-    args = ["--data", f"ramdocs={data}", "--model", "obedient", "--out", str(tmp_path / "out")]
-    args += ["--half", "second", "--rates", "0", "--tables", ""]
-    told = CliRunner().invoke(break_even.main, [*args, "--methods", "revised-rag"]).output
-    assert re.search(r"revised +0 +2 ", told), "two of three questions"
+    data.write_text("\n".join(json.dumps(lamp(n)) for n in range(12)), "utf-8")
+    args = ["--data", f"ramdocs={data}", "--half", "second", "--first", first]
+    told = CliRunner().invoke(second_look.main, [*args, "--spoiled", "0", "--spoiled", "1"])
+    assert told.exit_code == 0, told.output
+    head, clean, spoiled = (line.split() for line in told.output.splitlines())
+    row = dict(zip(head[1:4], map(int, clean[1:4]), strict=True))
+    assert row["n"] == row["disputed"] == 6
+    corrected, harmed, named = int(clean[4]), int(clean[5]), int(clean[-4])
+    assert (corrected, harmed, named) == (6 - row["right"], 0, 6)
+    assert (row["right"] == 6) is (first == "natural")
+    assert int(spoiled[5]) < max(1, corrected)
 
 
-def its(corrected: int, harmed: int) -> dict[str, Moved]:
-    return {"guarded-rag": Moved(9, corrected, harmed, "", 1)}
-
-
-def test_a_method_helps_from_where_it_corrects_more_than_it_harms_at_all_higher_accuracies() -> (
-    None
-):
-    conditions = [
-        Condition("0", 1.0, its(3, 0)),
-        Condition("0.1", 0.9, its(2, 1)),
-        Condition("0.2", 0.8, its(1, 1)),
-        Condition("0.5", 0.5, its(4, 1)),
-    ]
-    *_, line = chart(conditions, ["guarded-rag"])
-    assert line.endswith("from 0.90")
-    assert "+2 -1" in line
-    assert break_even.break_even([Condition("0", 1.0, its(0, 0))], "guarded-rag") == "nowhere"
-
-
-def test_the_command_names_what_is_wrong(tmp_path: Path) -> None:
+def test_the_command_names_what_is_wrong() -> None:
     def told(*args: str) -> str:
-        return CliRunner().invoke(break_even.main, [*args, "--out", str(tmp_path)]).output
+        return CliRunner().invoke(second_look.main, args).output
 
     assert "give NAME=FILE" in told("--data", "lamps=x.jsonl")
-    assert "one of nli, choice" in told("--data", "ramdocs=x.jsonl", "--tables", "mine")
-    assert "x.jsonl" in told("--data", "ramdocs=x.jsonl", "--methods", next(iter(METHODS)))
+    assert "one of nli, choice" in told("--data", "minority", "--spoiled", "mine")
+    assert "x.jsonl" in told("--data", "ramdocs=x.jsonl")
