@@ -143,9 +143,6 @@ def read_reply(
 
     A pair that is left out, named twice, or judged by the words of another document stays open.
     What the reply says of anything that was not asked for is passed over.
-
-    Raises:
-        ValueError: There is no verdict in it that can be taken.
     """
     listed = reply.get(VERDICTS)
     listed = [listed] if isinstance(listed, Mapping) else listed

@@ -1,8 +1,7 @@
 """From log-probabilities of three labels to calibrated probabilities.
 
 Temperature scaling, one number a model, makes probabilities honest and never changes which label
-wins; a bias a label does where a labeler leans to one side. Both are fitted on labelled pairs
-(``training/calibrate.py``), for one labeler and one model.
+wins. It is fitted on labelled pairs (``training/calibrate.py``), for one labeler and one model.
 """
 
 import json
@@ -10,9 +9,8 @@ from collections.abc import Mapping
 from importlib import resources
 from math import exp, fsum
 from pathlib import Path
-from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.records import Label, first_fault
@@ -28,22 +26,14 @@ __all__ = [
 
 
 class Calibration(BaseModel):
-    """Probability of a label = softmax over labels of log-probability / temperature + bias."""
+    """Probability of a label = softmax over labels of log-probability / temperature."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     temperature: float = Field(gt=0)
     """Above 1 where the model is too sure of itself, below 1 where it is too shy."""
-    bias: Annotated[dict[Label, float], Field(exclude_if=lambda bias: not bias)] = {}
-    """Added to a label's score, 0 if it is not named; negative for one that is given too often."""
     fitted_on: str
     """The data, and how many pairs of it."""
-
-    @model_validator(mode="after")
-    def _only_verdicts(self) -> Self:
-        if Label.UNLABELLED in self.bias:
-            raise ValueError("UNLABELLED is no verdict and has no bias")
-        return self
 
     def probabilities(self, logprobs: Mapping[Label, float]) -> dict[Label, float]:
         """Calibrated probabilities, in [0, 1], that add up to 1.
@@ -51,7 +41,7 @@ class Calibration(BaseModel):
         Args:
             logprobs: Natural log-probability of each label, or such that lack one common summand.
         """
-        scores = {k: x / self.temperature + self.bias.get(k, 0) for k, x in logprobs.items()}
+        scores = {k: x / self.temperature for k, x in logprobs.items()}
         top = max(scores.values())
         weights = {label: exp(score - top) for label, score in scores.items()}
         total = fsum(weights.values())
@@ -94,11 +84,7 @@ def shipped_calibration(model: str, prompt_sha256: str) -> Calibration:
 
 
 def read_calibration(path: Path, *, labeler: str, model: str) -> Calibration:
-    """Read a calibration from a file, which holds a :class:`FittedCalibration` as JSON.
-
-    Raises:
-        ConfigurationError: It cannot be read, or was fitted for another labeler or model.
-    """
+    """Read a calibration from a file, which holds a :class:`FittedCalibration` as JSON."""
     try:
         fitted = FittedCalibration.model_validate_json(path.read_bytes())
     except OSError as error:

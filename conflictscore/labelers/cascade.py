@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.labelers.calibration import Calibration
 from conflictscore.labelers.nli.pitfalls import number_replaced
 from conflictscore.labelers.protocol import Labeler, Pair, supports_script
 from conflictscore.labelers.verdicts import judge_all
@@ -231,13 +230,7 @@ class Cascade:
 def _deciding(
     cheap: Collection[EvidenceLabel], judged: Sequence[EvidenceLabel], which: Deciding
 ) -> list[_Place]:
-    """The cheap verdicts that the judge is asked about as well.
-
-    Args:
-        cheap: The sides that the cheap labeler took, on pairs the judge was not asked about.
-        judged: The verdicts of the judge so far.
-        which: Which of them; see :data:`Deciding`.
-    """
+    """The cheap verdicts that the judge is asked about as well."""
     if which == "none":
         return []
     sides: dict[int, dict[Label, list[_Place | None]]] = {}
@@ -260,26 +253,12 @@ def _decided_by(labeler: Labeler, verdict: EvidenceLabel) -> EvidenceLabel:
     return verdict.model_copy(update={"stage": verdict.stage or labeler.name})
 
 
-def open_cascade(
-    model: str | Path | None = None,
-    calibration: Calibration | Path | None = None,
-    certain: float | None = None,
-) -> Cascade:
-    """Open a cascade of an NLI model and the judge of the run.
-
-    Args:
-        model: The model's folder; ``nli-mpnet`` for the larger model; None for the bundled one.
-        calibration: The model's calibration, or the file of one.
-        certain: The score from which its verdicts count, 0 to 1, for every label; by default the
-            model's :class:`Thresholds`.
-
-    Raises:
-        ConfigurationError: The extra ``nli`` or a file is missing, or the model does not fit.
-    """
-    from conflictscore.labelers.nli.labeler import open_nli
+def open_cascade(model: str | Path | None = None, certain: float | None = None) -> Cascade:
+    """Open a cascade of an NLI model and the judge of the run."""
+    from conflictscore.labelers.nli.labeler import NliLabeler
 
     scores = Thresholds.of(model) if certain is None else Thresholds.from_score(certain)
-    return Cascade(open_nli(model, calibration), thresholds=scores)
+    return Cascade(NliLabeler.open(model), thresholds=scores)
 
 
 def _share_no_word(claim: Claim, document: Document) -> bool:

@@ -1,29 +1,21 @@
 """The paper's judge (section 3, step 2; Table 7): snippet, reasoning and label as JSON."""
 
 from collections.abc import Coroutine, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.label_words import ANSWER_ALIASES, label_of, text_of
 from conflictscore.labelers.prompting import JudgePrompts, rules_of
 from conflictscore.labelers.quotes import stands_in
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.records import Claim, Document, EvidenceLabel
 
-__all__ = ["JsonJudge", "Unquoted"]
-
-Unquoted = Literal["keep", "unlabelled", "again"]
-"""Treatment of SUPPORTS or CONTRADICTS whose quote is not in the document.
-
-``keep``: keep the label, with ``snippet_found`` false; ``unlabelled``: discard it; ``again``: ask
-the judge once more, with the reason, and discard a second such reply."""
+__all__ = ["JsonJudge"]
 
 _REPLY_TOKENS = 700
-_MISQUOTED = "the document_snippet is not a passage of the document, copied letter by letter"
 
 
 class _Verdict(BaseModel):
@@ -43,35 +35,25 @@ _NEEDED = frozenset({"answer"})
 
 
 class JsonJudge:
-    """Makes one call per pair and checks the quoted snippet against the document."""
+    """Makes one call per pair and says whether the document has the quoted snippet.
 
-    def __init__(
-        self,
-        model: LanguageModel,
-        prompts: PromptSet,
-        *,
-        unquoted: Unquoted = "keep",
-    ) -> None:
+    A label whose quote is not there is right as often as others (docs/findings/labelers.md), so it
+    counts.
+    """
+
+    def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
         """Make the judge.
 
         Args:
             model: The model that judges.
             prompts: Where ``label_json`` and the rules are: ``label_rules_paper`` in the set
                 ``paper``; else ``label_rules`` on a local model, and ``label_rules_brief``.
-            unquoted: Treatment of a side whose quote is not in the document.
-
-        Raises:
-            ConfigurationError: ``unquoted`` is unknown.
         """
-        if unquoted not in get_args(Unquoted):
-            known = ", ".join(get_args(Unquoted))
-            raise ConfigurationError(f"unknown unquoted {unquoted!r}; one of {known}")
         self._model = model
         self._prompts = prompts
         self._judge_prompts = JudgePrompts(
             "label_json", model=model, prompts=prompts, reply_tokens=_REPLY_TOKENS
         )
-        self._unquoted = unquoted
         self.name = f"json({model.name})"
         self.identity: dict[str, Any] | None = None
         if model.identity is not None:
@@ -83,8 +65,6 @@ class JsonJudge:
                 "context_window": model.context_window,
                 **model.identity,
             }
-            if unquoted != "keep":
-                self.identity["unquoted"] = unquoted
 
     def label(
         self, claim: Claim, document: Document, meter: UsageMeter
@@ -93,20 +73,13 @@ class JsonJudge:
         prompt = self._judge_prompts.of(claim, document)
 
         def read(reply: Mapping[str, Any]) -> EvidenceLabel:
-            label = label_of(reply)
             snippet = text_of(reply, "document_snippet")
-            found = stands_in(snippet, document) if snippet else None
-            sided = label is not Label.IRRELEVANT
-            misquoted = self._unquoted != "keep" and sided and not found
-            if misquoted and self._unquoted == "again":
-                raise ValueError(_MISQUOTED)
             return EvidenceLabel(
                 claim=claim.number,
                 document=document.number,
-                label=Label.UNLABELLED if misquoted else label,
-                error=f"{label}, but {_MISQUOTED}" if misquoted else None,
+                label=label_of(reply),
                 snippet=snippet,
-                snippet_found=found,
+                snippet_found=stands_in(snippet, document) if snippet else None,
                 reasoning=text_of(reply, "reasoning"),
                 document_cut=prompt.document_cut,
             )

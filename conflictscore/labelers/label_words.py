@@ -104,12 +104,6 @@ def read_label(said: str) -> Label:
 
     Punctuation and words such as "Answer:" around it make no difference, and an explanation may
     follow that names no label.
-
-    Args:
-        said: What stands where the label is to stand.
-
-    Raises:
-        ValueError: It says none of the three, or something else beside it.
     """
     text = _plain(said)
     if text.endswith("?"):
@@ -136,11 +130,7 @@ def read_label(said: str) -> Label:
 
 
 def label_of(reply: Mapping[str, Any]) -> Label:
-    """The label in a verdict: the text of ``answer``, or of a list or an object of one.
-
-    Raises:
-        ValueError: There is none, or another field says something else.
-    """
+    """The label in a verdict: the text of ``answer``, or of a list or an object of one."""
     labels = {_label_in(reply["answer"])} if "answer" in reply else set[Label]()
     for name in reply.keys() & ANSWER_ALIASES.keys():
         with suppress(ValueError):  # beside an answer, it may be anything

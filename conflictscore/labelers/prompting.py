@@ -42,11 +42,6 @@ def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
     judge on a local model: a small model finds more of what is irrelevant with it
     (docs/findings/labelers.md), and its tokens cost nothing. The set ``paper`` has the paper's
     rules for the judge that the paper has (Table 7).
-
-    Args:
-        template: The judge's template.
-        endpoint: Where its model answers.
-        prompts: The set.
     """
     if template == "label_json" and prompts.follows_the_paper:
         return "label_rules_paper"
@@ -72,11 +67,7 @@ class JudgePrompts:
         self._last: tuple[Document, int, str, bool] | None = None
 
     def of(self, claim: Claim, document: Document) -> JudgePrompt:
-        """The prompt for a pair.
-
-        Raises:
-            ContextWindowError: The window has no room for a document.
-        """
+        """The prompt for a pair."""
         room = _CLAIM_TOKENS
         if len(claim.text.encode(errors="replace")) > room:  # no token is shorter than a byte
             room = max(room, count_tokens(claim.text, self._model.name).n)

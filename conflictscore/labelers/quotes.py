@@ -50,10 +50,6 @@ def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
     One that leaves something out (``…``, ``...`` or ``[…]``) is there where all its parts are, in
     their order.
 
-    Args:
-        quote: The quotation.
-        text: Where to look.
-
     Returns:
         A stretch for each part, in the order of the text; none where a part is missing.
     """
@@ -114,11 +110,6 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
     weighted by how few sentences have it; of a short document all of them.
     Menus and notices of a page (cookies, newsletters) are left out then.
 
-    Args:
-        claim: What was judged.
-        document: What it was held against.
-        verdict: The judge's.
-
     Returns:
         At most 400 characters beside the marks of what was left out; None where the verdict takes
         no side, or the document is blank.
@@ -172,10 +163,6 @@ def _sentences(text: str, *, menus: bool) -> tuple[_Sentence, ...]:
     """The sentences of a text, each on one line; one that is too long to show is cut up.
 
     All claims of an answer are held against the same documents, so they are kept for a while.
-
-    Args:
-        text: The text.
-        menus: Whether what looks like a page's menu is part of it.
     """
     text = text if menus else _MENU.sub("\n", text)
     starts = [*sentence_starts(text), len(text)]

@@ -82,7 +82,6 @@ LABELERS: Mapping[str, LabelerKind] = {
     "json": LabelerKind(
         "snippet, reasoning and label for each pair, as in the paper",
         "json_judge:JsonJudge",
-        options={"unquoted": str},
     ),
     "choice": LabelerKind(
         "one letter with its probability for each pair, several times cheaper",
@@ -153,12 +152,7 @@ def make_labeler(
 
 
 def default_judge(model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
-    """The judge of single pairs where no labeler is named: ``choice`` on the local model, or json.
-
-    Args:
-        model: The model that judges.
-        prompts: The templates.
-    """
+    """The judge of single pairs by default: ``choice`` on the local model, else ``json``."""
     return make_labeler("choice" if model.is_local else "json", model, prompts)
 
 
@@ -168,11 +162,7 @@ def nli_is_installed() -> bool:
 
 
 def parse_labeler(spec: str) -> tuple[str, dict[str, Any]]:
-    """Name and options of a labeler's spec, ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``.
-
-    Raises:
-        ConfigurationError: The name or an option is unknown, or a value cannot be read.
-    """
+    """Name and options of a labeler's spec, ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``."""
     name, _, told = spec.partition(":")
     if name not in LABELERS:
         known = ", ".join(LABELERS)
@@ -191,12 +181,7 @@ def parse_labeler(spec: str) -> tuple[str, dict[str, Any]]:
 
 
 def check_labeler(given: Any) -> Any:
-    """A labeler, a function that makes one, a spec or None, unchanged.
-
-    Raises:
-        ConfigurationError: It is a spec that cannot be used.
-        ValueError: It is none of these.
-    """
+    """A labeler, a function that makes one, a spec or None, unchanged."""
     if isinstance(given, str):
         parse_labeler(given)
     elif given is not None and not callable(given) and not callable(getattr(given, "label", None)):

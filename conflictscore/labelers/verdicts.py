@@ -41,13 +41,6 @@ async def judging(
     Each verdict is stored and told the moment it is there; a pair that could not be judged is
     UNLABELLED, with the reason, and not stored.
 
-    Args:
-        labeler: The judge. It gets all pairs at once where it can take them.
-        pairs: What to judge, each with a claim and document number of its own.
-        tell: Called once for each pair.
-        meter: Counts the calls, and the verdicts that came from the cache.
-        cache: Where verdicts are kept by content. Of a labeler in stages, those of its stages are.
-
     Returns:
         Work to be done :func:`~conflictscore.threads.together`. It raises ConfigurationError where
         a setting is wrong, so that no pair can be judged, and BudgetError where the budget is used

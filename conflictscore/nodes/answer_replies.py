@@ -50,22 +50,14 @@ class Choice(NamedTuple):
 
 
 def read_text(reply: str) -> str:
-    """A free-form answer: any text.
-
-    Raises:
-        ValueError: There is none.
-    """
+    """A free-form answer: any text."""
     if not (text := unwrapped(reply).strip()):
         raise ValueError("it was empty")
     return text
 
 
 def read_queries(reply: str) -> tuple[str, ...]:
-    """The queries on the lines ``FOR: …`` and ``AGAINST: …``, one or two different ones.
-
-    Raises:
-        ValueError: There is no such line with a query.
-    """
+    """The queries on the lines ``FOR: …`` and ``AGAINST: …``, one or two different ones."""
     lines = labelled_lines(reply, ("for", "against"))
     said = [" ".join(lines.get(name, "").split()) for name in ("for", "against")]
     queries = each_once(query[:_QUERY_CHARS] for query in said if any(map(str.isalnum, query)))
@@ -75,13 +67,7 @@ def read_queries(reply: str) -> tuple[str, ...]:
 
 
 def copied(text: str, request: str, own: str) -> bool:
-    """Whether a model copied a text from the request, as small ones do; two words may be chance.
-
-    Args:
-        text: What it wrote.
-        request: The request without the material in it.
-        own: The material, in which the text may stand too.
-    """
+    """Whether a model copied a text from the request, as small ones do; two words may be chance."""
     return len(text.split()) > 2 and text.casefold() in request.casefold() and text not in own
 
 
@@ -95,15 +81,7 @@ def of_the_task(text: str, passage: str) -> bool:
 
 
 def unframed(text: str, passage: str) -> str:
-    """A replacement without the marks that a prompt puts around a passage, which models copy.
-
-    Args:
-        text: What is to take the passage's place.
-        passage: The passage; one that holds such a mark itself may keep them.
-
-    Raises:
-        ValueError: A mark stands elsewhere than around the whole text, or around nothing.
-    """
+    """A replacement without the marks that a prompt puts around a passage, which models copy."""
     if _MARK.search(passage):
         return text
     for _ in range(_FRAMES):
@@ -119,27 +97,16 @@ def unframed(text: str, passage: str) -> str:
 
 
 def read_choice(reply: str, options: Sequence[str]) -> Choice:
-    """The letter of a choice (Tables 14 and 15), such as ``(A)``, alone or with its option.
-
-    Raises:
-        ValueError: The reply is anything else.
-    """
+    """The letter of a choice (Tables 14 and 15), such as ``(A)``, alone or with its option."""
     return Choice(_option(unfenced(reply), options))
 
 
 def read_reconsidered_choice(
     reply: str, options: Sequence[str], documents: Collection[int]
 ) -> Choice:
-    """The two lines of a regenerated choice (Table 16; 17 in arXiv v1).
+    """The choice, as ``B – option``, and ``Justification: …`` (Table 16; 17 in arXiv v1).
 
-    Args:
-        reply: ``A – option`` or ``B – option``, then ``Justification: …`` on a line of its own.
-            The choice is as clear where a small model leaves the second line out.
-        options: The options.
-        documents: Numbers that can be cited; others are left out of ``cited``.
-
-    Raises:
-        ValueError: The reply has another form; says which line is wrong.
+    The choice is as clear where a small model leaves the second line out.
     """
     lines = [line.strip() for line in unfenced(reply).splitlines() if line.strip()]
     if not 1 <= len(lines) <= 2:

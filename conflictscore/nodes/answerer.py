@@ -59,14 +59,7 @@ def answerer_of(context: RunContext) -> Answerer:
 
 
 def announce(runtime: RunRuntime, number: int, answer: Answer, *, guarded: bool = False) -> None:
-    """Stream an answer as an event.
-
-    Args:
-        runtime: The run's.
-        number: The answer's round. With a guard, later rounds are streamed once they are judged.
-        answer: The answer.
-        guarded: Whether the guard has judged it.
-    """
+    """Stream an answer as an event; with a guard, a later round's only once it is judged."""
     awaits_guard = runtime.context.settings.guard and number and not guarded
     if not awaits_guard:
         runtime.stream_writer({"event": "answer", "round": number, "answer": answer.text})
@@ -168,12 +161,7 @@ class ModelAnswerer:
 
 
 def before_stop(text: str, parameters: Mapping[str, Any]) -> str:
-    """A text as a server would end it: before the first of the caller's stop words.
-
-    Args:
-        text: Part of an answer.
-        parameters: The call parameters of answers; ``stop`` may stand in their ``extra_body``.
-    """
+    """A text as a server would end it: before the first of the caller's stop words."""
     given = parameters.get("stop") or (parameters.get("extra_body") or {}).get("stop") or ()
     for word in [given] if isinstance(given, str) else given:
         text = text.partition(word)[0] if word else text
@@ -195,24 +183,8 @@ async def ask_with_documents(
 ) -> tuple[T, list[str]]:
     """Ask by a template of ``question``, ``documents`` and further fields.
 
-    Args:
-        state: Has the question and the documents, which are cut to the context window.
-        context: Has the generator and the templates.
-        meter: Counts the calls.
-        template: The template's name.
-        fields: Its further fields.
-        read: Turns the reply into a value, or raises ValueError with the reason why not.
-        reply_tokens: Limit of the reply.
-        step: Purpose of the documents, as in the note "to STEP, document 1 was cut".
-        history: Messages that go before the prompt.
-        parameters: Further call parameters of the model.
-
     Returns:
         The value, and notes on documents that were cut.
-
-    Raises:
-        ContextWindowError: The window is too small for the documents.
-        ProviderError: The model failed, or twice gave a reply that cannot be read.
     """
     prompt, notes = prompt_with_documents(
         state, context, template, fields, reply_tokens=reply_tokens, step=step, history=history
@@ -287,11 +259,7 @@ class Reconsideration:
     weighed: bool = False
 
     def prompt(self, model: LanguageModel, prompts: PromptSet) -> tuple[str, Fitted]:
-        """The whole prompt, and its documents as they were fitted to the context window.
-
-        Raises:
-            ContextWindowError: The window is too small for the documents.
-        """
+        """The whole prompt, and its documents as they were fitted to the context window."""
         form = form_of(self.options, weighed=self.weighed)
         render = partial(prompts.render, f"{form}_regenerate{self.variant}")
         evidence_from = self.evidence_from or self.documents
@@ -316,18 +284,7 @@ class Reconsideration:
         meter: UsageMeter,
         parameters: Mapping[str, Any] | None = None,
     ) -> tuple[Answer, list[str]]:
-        """The new answer, and notes on documents that were cut.
-
-        Args:
-            model: The answering model.
-            prompts: The templates.
-            meter: Counts the calls.
-            parameters: Further call parameters of the model.
-
-        Raises:
-            ContextWindowError: The window is too small for the documents.
-            ProviderError: The model failed, or twice gave a reply that cannot be read.
-        """
+        """The new answer, and notes on documents that were cut."""
         prompt, fitted = self.prompt(model, prompts)
         if self.weighed:
             answer = await weigh(model, prompt, self.options, prompts, meter)

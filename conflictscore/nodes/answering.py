@@ -79,13 +79,6 @@ class Answerer(Protocol):
     ) -> T:
         """Reply to a request about an answer; the prompt holds all that is needed for it.
 
-        Args:
-            state: Has the question, the documents and the conversation before it.
-            prompt: The request.
-            read: Turns the reply into a value, or raises ValueError with the reason why not.
-            meter: Counts the calls.
-            max_tokens: Limit of the reply, for an answerer that has such a setting.
-
         Raises:
             ProviderError: There is no reply, or none that can be read. The passage in question
                 stays as it is, and so it does after a ContextWindowError. Any other error ends the

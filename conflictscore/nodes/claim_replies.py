@@ -87,15 +87,8 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
     """The claims of a reply (Table 6), without bullets, each once.
 
     They follow the line "Claims:" or another heading, or stand in a list of bullets, of numbers or
-    in JSON. Headings, parents of nested bullets and remarks to the reader are no claims.
-
-    Args:
-        reply: The reply, without reasoning.
-        answer: The answer that is taken apart. Lines under no heading are claims where they have
-            its words.
-
-    Raises:
-        ValueError: There is no such list, or it is not clear what belongs to it.
+    in JSON. Headings, parents of nested bullets and remarks to the reader are no claims; lines
+    under no heading are, where they have words of the answer. Another reply is a ValueError.
     """
     reply = _without_table(unwrapped(reply.translate(_UNSEEN)))
     if fenced := _FENCED.search(reply):
@@ -125,9 +118,6 @@ def read_placed_claims(reply: str, answer: str = "") -> tuple[tuple[str, str], .
     """Claims as :func:`read_claims` reads them, each with the first words of its passage.
 
     The words follow two bars; they are empty where a small model leaves them out.
-
-    Raises:
-        ValueError: As for :func:`read_claims`.
     """
     placed: dict[str, tuple[str, str]] = {}
     for line in read_claims(reply, answer):
@@ -257,11 +247,7 @@ def _after_heading(reply: str) -> tuple[str, bool]:
 
 
 def _without_lead(lines: Sequence[_Line], words: frozenset[str]) -> list[_Line]:
-    """A list without a heading, without the lines that lead to it.
-
-    Raises:
-        ValueError: It is no list.
-    """
+    """A list without a heading, without the lines that lead to it."""
     marked = [line.marked for line in lines]
     if any(marked[: _LEAD_LINES + 1]):
         return [*lines[marked.index(True) :]]
@@ -272,11 +258,7 @@ def _without_lead(lines: Sequence[_Line], words: frozenset[str]) -> list[_Line]:
 
 
 def _marked(lines: Sequence[_Line], words: frozenset[str]) -> list[str]:
-    """The claims of a list with bullets or numbers, with lines that go on joined.
-
-    Raises:
-        ValueError: It is not clear what a line without a bullet is.
-    """
+    """The claims of a list with bullets or numbers, with lines that go on joined."""
     last = max(number for number, line in enumerate(lines) if line.marked)
     items: list[_Line] = []
     for line in lines[: last + 1]:

@@ -51,14 +51,7 @@ def witnesses(
     documents: Sequence[Document],
     weights: Mapping[int, float] = {},
 ) -> Iterator[Witness]:
-    """The documents on one side of a claim, near-copies of one another folded into the first.
-
-    Args:
-        claim: The claim with its labels.
-        label: The side.
-        documents: The documents that it was labelled against.
-        weights: Weights by document; the heaviest come first.
-    """
+    """The documents on one side of a claim, near-copies of one another folded into the first."""
     known = {document.number: document for document in documents}
     alike: dict[int, list[EvidenceLabel]] = {}
     for pair in _on_side(claim, label, weights):

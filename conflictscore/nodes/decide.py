@@ -120,13 +120,7 @@ def _is_tied(evidence: ClaimEvidence, report: ConflictReport) -> bool:
 
 
 def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float | None:
-    """Seconds left, less the likely time of a correction; None where there is no budget.
-
-    Args:
-        state: The run's.
-        context: The run's.
-        attempts: The attempts before the answer that is being scored.
-    """
+    """Seconds left, less the likely time of a correction; None where there is no budget."""
     left = time_left(state, context)
     if left is None or not may_look_again(attempts, context):
         return left
@@ -195,9 +189,6 @@ def unexplained(attempts: Sequence[Attempt]) -> bool:
 
 def flipped_by(attempts: Sequence[Attempt]) -> Attempt | None:
     """The attempt that changed the answer for good; later ones repeat it.
-
-    Args:
-        attempts: The scored answers of a run, first to last; at least one.
 
     Returns:
         None where the last answer is the first one.

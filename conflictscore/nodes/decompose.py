@@ -94,12 +94,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def claims_in_place(claims: Sequence[Claim], changed: Sequence[Change]) -> tuple[Claim, ...]:
-    """The claims of an answer that was written in place, numbered in its order.
-
-    Args:
-        claims: The claims of the answer before.
-        changed: The changes that made it another answer.
-    """
+    """The claims of an answer that was written in place, numbered in its order."""
     kept = [claim for claim in claims if not any(change.holds(claim) for change in changed)]
     found = [(claim.passage and _moved(claim.passage, changed), claim.text) for claim in kept]
     for change in changed:
@@ -261,12 +256,7 @@ def _is_short(answer: str) -> bool:
 
 
 def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
-    """The statement that a short answer makes.
-
-    Raises:
-        ValueError: It is no sentence, no longer than the answer, about something else, or turns a
-            yes into a no.
-    """
+    """The statement that a short answer makes."""
     line = next(filter(None, map(str.strip, reply.splitlines())), "")
     statement = line.removeprefix("Sentence:").strip('"“” ')
     if len(words_in(statement)) < max(_LEAST_WORDS, len(words_in(answer))):
@@ -319,11 +309,7 @@ async def _ask_for_passage(
 
 
 def _read_own(read: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ...]:
-    """The claims of a reply; one that is copied from the request is none of the answer's.
-
-    Raises:
-        ValueError: A claim stands in the request and not in the answer, or as ``read`` says.
-    """
+    """The claims of a reply; one that is copied from the request is none of the answer's."""
     claims = read(reply, answer)
     for claim in claims:
         text = claim if isinstance(claim, str) else claim[0]

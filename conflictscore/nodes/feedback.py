@@ -20,9 +20,6 @@ def send_feedback(scores: Mapping[str, float | bool | None]) -> None:
     """Send scores to LangSmith for the graph whose node calls this; untraced graphs send none.
 
     A thread sends them, so that the run does not wait. A failure is logged as a warning.
-
-    Args:
-        scores: By the name of the feedback; None is not sent.
     """
     manager = ensure_config().get("callbacks")
     if not isinstance(manager, BaseCallbackManager):

@@ -9,11 +9,7 @@ __all__ = ["run_of"]
 
 
 def run_of(state: Mapping[str, Any]) -> Run:
-    """The run of a state, final or from any time before.
-
-    Args:
-        state: A state of the loop or of scoring alone, at any time.
-    """
+    """The run of a state, final or from any time before."""
     state = {name: value for name, value in state.items() if value is not None}
     known = {name: state[name] for name in Run.model_fields if name in state}
     if "run_id" not in known:  # until documents have their numbers they are as the caller gave them

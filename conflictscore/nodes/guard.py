@@ -73,13 +73,7 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def judge_change(change: Change, before: ConflictReport, now: ConflictReport) -> Change:
-    """The change with the guard's verdict: whether it is accepted, and if not why.
-
-    Args:
-        change: One that differs from its passage.
-        before: The scores of the answer before it.
-        now: Those of the answer after it.
-    """
+    """The change with the guard's verdict: whether it is accepted, and if not why."""
     once, weights = ({} if now.duplicates_vote else now.duplicates), now.weights
     known = {evidence.claim.text: evidence for evidence in now.claims}
     old = [e for e in before.claims if change.whole or change.holds(e.claim)]

@@ -36,12 +36,6 @@ async def claims_of_values(
 ) -> ValueClaims:
     """Have each value of a JSON answer written as a statement, with the question in view.
 
-    Args:
-        answer: The answer; JSON.
-        question: The question; empty where there is none.
-        context: The run's.
-        meter: Counts the calls.
-
     Raises:
         ProviderError: The model failed, or twice gave a reply that cannot be read.
         BudgetError: The budget is used up.
@@ -110,11 +104,7 @@ def _tells(answer: str, value: JsonValue) -> bool:
 
 
 def _read(values: Sequence[str], reply: str) -> list[tuple[int, str]]:
-    """The statements of a reply, by the index of their value.
-
-    Raises:
-        ValueError: One is missing, or does not say its value.
-    """
+    """The statements of a reply, by the index of their value."""
     found = {int(m[1]) - 1: m[2].strip() for m in map(_STATEMENT.match, reply.splitlines()) if m}
     for index, value in enumerate(values):
         statement = found.get(index)

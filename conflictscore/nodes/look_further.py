@@ -101,13 +101,7 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dict[str, Any]:
-    """Undo the searches of this round: their documents are left out again.
-
-    Args:
-        state: The run's.
-        documents: The documents that they found.
-        reason: Why they are left out.
-    """
+    """Undo the searches of this round: their documents are left out again."""
     names = {document.number: _name(document) for document in documents}
     searches = [
         search.model_copy(

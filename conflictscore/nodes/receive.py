@@ -15,11 +15,7 @@ __all__ = ["receive"]
 
 
 async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Number the documents, mark near-duplicates, and take the answer as the draft.
-
-    Raises:
-        InputError: The answer or the documents are missing or empty.
-    """
+    """Number the documents, mark near-duplicates, and take the answer as the draft."""
     given: object = state.get("answer", "")
     if not isinstance(given, str):
         raise InputError(f"the answer is {type(given).__name__}, not a text")

@@ -72,16 +72,8 @@ async def find_documents(
 ) -> tuple[tuple[Document, ...], list[str]]:
     """Search, number the documents, and mark near-duplicates.
 
-    Args:
-        retriever: Any LangChain retriever.
-        question: Query.
-
     Returns:
         The documents, at least one, and notes on how they were found.
-
-    Raises:
-        NoDocumentsError: The retriever found nothing; the message has its notes.
-        ProviderError: The run's time was up.
     """
     with collecting() as left:
         async with in_time("the search"):
@@ -95,12 +87,7 @@ async def find_documents(
 
 
 def read_question(state: RagState) -> tuple[str, list[str]]:
-    """The question and its options, after a check of all input.
-
-    Raises:
-        InputError: The question is empty, the options are not different texts, or the first answer
-            is none of them.
-    """
+    """The question and its options, after a check of all input."""
     question = str(encodable(state.get("question", ""))).strip()
     options = [option.strip() for option in encodable(state.get("options") or [])]
     check_question(question, options)
@@ -109,11 +96,7 @@ def read_question(state: RagState) -> tuple[str, list[str]]:
 
 
 def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
-    """The first answer that the caller gave; None where there is none.
-
-    Raises:
-        InputError: It is empty, or none of the options.
-    """
+    """The first answer that the caller gave; None where there is none."""
     text = state.get("draft_answer")
     if text is None:
         return None
@@ -128,20 +111,12 @@ def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
 
 
 def given_documents(state: RagState) -> tuple[Document, ...]:
-    """The documents that the caller gave, numbered from 1 in their order; copies are not marked.
-
-    Raises:
-        InputError: They are not a list, or one has no text or a field of the wrong type.
-    """
+    """The documents that the caller gave, numbered from 1 in their order; copies are not marked."""
     return as_documents(state.get("documents") or ())
 
 
 def check_question(question: str, options: Sequence[str]) -> None:
-    """Check the question before anything is paid for.
-
-    Raises:
-        InputError: The question is empty, or the options are not two to 26 different texts.
-    """
+    """Check the question before anything is paid for."""
     if not question.strip():
         raise InputError("the question is empty")
     if not options:

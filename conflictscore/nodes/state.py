@@ -242,12 +242,7 @@ def changes_in(state: RagState, number: int) -> tuple[Change, ...]:
 
 
 def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, Any]]:
-    """All changes of the run, for the state update; these replace those of their round.
-
-    Args:
-        state: The run's.
-        changes: The changes of one round; may be empty.
-    """
+    """All changes of the run, for the state update; these replace those of their round."""
     rounds = {change.round for change in changes}
     others = [one for one in state.get("changes", []) if one["round"] not in rounds]
     everything = [*others, *(change.to_json() for change in changes)]

@@ -26,12 +26,6 @@ async def write_anew(
 
     The paper puts back "the main claim that had conflicts" and leaves open which; the run's context
     says by which reading it is chosen.
-
-    Args:
-        last: The answer to correct, with a report that disputes a claim.
-        state: The run's.
-        context: The run's.
-        meter: Counts the calls.
     """
     report = last.report
     if report is None or report.reconsider is None:
@@ -67,11 +61,7 @@ async def write_anew(
 
 
 def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
-    """The number of the claim to put back by each choice that asks no model; a claim is disputed.
-
-    Raises:
-        ValueError: No claim is disputed.
-    """
+    """The claim to put back by each choice that asks no model; ValueError if none is disputed."""
     if report.reconsider is None:
         raise ValueError("no claim is disputed")
     return {

@@ -60,12 +60,6 @@ async def write_in_place(
 
     The passages are looked at side by side, the one with most at stake first. A look that fails, or
     a text that does not fit, leaves the passage as it is, with a note.
-
-    Args:
-        last: The answer to correct, with a report that disputes a claim.
-        state: The run's.
-        context: The run's.
-        meter: Counts the calls.
     """
     disputed = _disputed(last)
     looked: dict[int, Change] = {}
@@ -245,12 +239,7 @@ async def _written(
     text: str,
     corrections: Iterable[Correction],
 ) -> str:
-    """A passage with corrections, by whoever answers.
-
-    Raises:
-        ProviderError: There is no reply, or none that fits.
-        ContextWindowError: The window is too small for it.
-    """
+    """A passage with corrections, by whoever answers."""
     answer, render = last.answer.text, context.prompts.render
     fields = ("question", "before", "passage", "corrections")
     ours = render("put_in", **dict.fromkeys(fields, ""))

@@ -13,7 +13,6 @@ from conflictscore.cli import main
 from conflictscore.cli.options import with_model_choice
 from conflictscore.labelers import LABELERS, LabelerName
 from tests.fakes.openai_server import OpenAIServer
-from tests.labelers.judging import verdict
 from tests.nli_model import make_nli_model
 from tests.world import PAPER_OPTIONS, World
 
@@ -88,22 +87,11 @@ def test_an_nli_model_judges_and_no_judge_is_called(score: Run, world: World, la
     assert world.asked["label"] == world.asked["choice"] == world.asked["batch"] == 0
 
 
-def test_a_side_without_a_quote_is_no_verdict_where_the_user_says_so(
-    score: Run, world: World
-) -> None:
-    world.broken["label"] = verdict(snippet="The lamp was lit in")
-    labels = [label for _, label in pairs(score("json:unquoted=unlabelled", "--json"))]
-    assert labels == ["SUPPORTS", "UNLABELLED", "SUPPORTS"]
-    assert world.asked["label"] == 3, "none is asked about again"
-
-
 @pytest.mark.parametrize(
     ("labeler", "told"),
     [
-        ("choice:unquoted=again", "the options of choice are none"),
-        ("json:unquoted=never", "unknown unquoted 'never'; one of keep"),
-        ("json:model=x", "the options of json are unquoted=…"),
-        ("matrix:unquoted=keep", "the options of matrix are none"),
+        ("json:unquoted=again", "the options of json are none"),
+        ("nli:certain=1", "the options of nli are model=…"),
         ("cascade:certain=often", "certain is 'often'; give 0 to 1"),
         ("cascade:model=nowhere", "there is no NLI model nowhere"),
         ("nli:model=nowhere", "there is no NLI model nowhere"),

@@ -73,21 +73,7 @@ def test_a_temperature_that_makes_no_sense_is_refused(temperature: float) -> Non
         fitted(temperature)
 
 
-@given(logprobs=three(_moderate), bias=st.floats(-3, 3))
-def test_a_bias_is_added_to_the_log_odds_of_its_label(
-    logprobs: dict[Label, float], bias: float
-) -> None:
-    plain, moved = (
-        Calibration(temperature=2.0, bias=each, fitted_on="these tests").probabilities(logprobs)
-        for each in ({}, {Label.SUPPORTS: bias})
-    )
-    for other in (Label.CONTRADICTS, Label.IRRELEVANT):
-        before = log(plain[Label.SUPPORTS]) - log(plain[other])
-        after = log(moved[Label.SUPPORTS]) - log(moved[other])
-        assert after - before == pytest.approx(bias, abs=1e-9)
-
-
-def test_a_calibration_without_a_bias_is_written_as_it_always_was() -> None:
+def test_a_calibration_is_written_as_it_always_was() -> None:
     """It is part of what verdicts are kept under."""
     assert fitted(2.0).model_dump(mode="json") == {"temperature": 2.0, "fitted_on": "these tests"}
 

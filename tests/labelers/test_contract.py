@@ -130,14 +130,10 @@ class TestRegistry:
     def test_one_entry_is_all_that_a_run_needs_to_know_of_a_labeler(
         self, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        kind = LabelerKind(
-            "as json, asking again for its quotes",
-            "json_judge:JsonJudge",
-            fixed={"unquoted": "again"},
-        )
+        kind = LabelerKind("as matrix", "batch_judge:BatchJudge", fixed={"mode": "matrix"})
         monkeypatch.setitem(cast("dict[str, LabelerKind]", LABELERS), "mine", kind)
         mine = opened("mine", server)
-        assert dict(mine.identity or {}).get("unquoted") == "again"
+        assert dict(mine.identity or {})["labeler"] == "matrix"
 
 
 class TestVerdicts:

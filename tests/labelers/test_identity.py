@@ -41,14 +41,9 @@ def its(model: LanguageModel, labeler: str, *templates: str, **more: Any) -> dic
     }
 
 
-def test_verdicts_of_the_papers_judge_depend_on_its_rules_and_on_quotes(
-    model: LanguageModel,
-) -> None:
+def test_verdicts_of_the_papers_judge_depend_on_its_rules(model: LanguageModel) -> None:
     known = its(model, "json", "label_rules_brief", "label_json")
-
     assert JsonJudge(model, PROMPTS).identity == known
-    strict = JsonJudge(model, PROMPTS, unquoted="again")
-    assert strict.identity == {**known, "unquoted": "again"}
 
 
 def test_verdicts_of_one_letter_depend_on_the_calibration(model: LanguageModel) -> None:

@@ -1,12 +1,11 @@
 """The paper's judge: what it asks, what it reads, and whether its quote stands in the document."""
 
 import json
-from typing import cast
 
 import pytest
 
-from conflictscore.errors import ConfigurationError, UnreadableReplyError
-from conflictscore.labelers.json_judge import JsonJudge, Unquoted
+from conflictscore.errors import UnreadableReplyError
+from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Document, EvidenceLabel, Label
 from tests.fakes.openai_server import OpenAIServer, script
@@ -147,47 +146,3 @@ async def test_a_verdict_that_stays_unreadable_is_no_verdict() -> None:
         pytest.raises(UnreadableReplyError),
     ):
         await JsonJudge(calling(server), PROMPTS).label(claim(), document(), UsageMeter())
-
-
-@pytest.mark.parametrize("snippet", ["", "It was lit in 1874."])
-async def test_a_side_without_a_quote_can_be_made_no_verdict(snippet: str) -> None:
-    reply = verdict("CONTRADICTS", snippet=snippet)
-    with OpenAIServer(script(reply, reply)) as server:
-        judge = JsonJudge(calling(server), PROMPTS, unquoted="unlabelled")
-        found = await judge.label(claim(), document(), UsageMeter())
-    assert found.label is Label.UNLABELLED
-    assert "CONTRADICTS, but the document_snippet" in (found.error or "")
-    assert len(server.requests) == 1
-
-
-async def test_a_side_without_a_quote_can_be_asked_for_again() -> None:
-    wrong, right = verdict(snippet="lit in 1874"), verdict("CONTRADICTS", snippet="lit in 1871")
-    with OpenAIServer(script(wrong, right)) as server:
-        judge = JsonJudge(calling(server), PROMPTS, unquoted="again")
-        found = await judge.label(claim(), document(), UsageMeter())
-    assert (found.label, found.snippet_found) == (Label.CONTRADICTS, True)
-    assert "copied letter by letter" in server.requests[1].prompt
-
-
-async def test_a_side_that_stays_without_a_quote_is_no_verdict() -> None:
-    wrong = verdict(snippet="lit in 1874")
-    with OpenAIServer(script(wrong, wrong)) as server:
-        judge = JsonJudge(calling(server), PROMPTS, unquoted="again")
-        with pytest.raises(UnreadableReplyError):
-            await judge.label(claim(), document(), UsageMeter())
-
-
-@pytest.mark.parametrize("unquoted", ["unlabelled", "again"])
-async def test_no_side_needs_no_quote(unquoted: Unquoted) -> None:
-    with OpenAIServer(script(verdict("IRRELEVANT"))) as server:
-        judge = JsonJudge(calling(server), PROMPTS, unquoted=unquoted)
-        found = await judge.label(claim(), document(), UsageMeter())
-    assert found.label is Label.IRRELEVANT
-
-
-def test_an_unknown_rule_on_quotes_is_refused() -> None:
-    with (
-        OpenAIServer(script("")) as server,
-        pytest.raises(ConfigurationError, match="one of keep, unlabelled, again"),
-    ):
-        JsonJudge(calling(server), PROMPTS, unquoted=cast("Unquoted", "drop"))

@@ -401,7 +401,7 @@ async def test_a_client_starts_the_command_and_calls_it(
         (["--transport", "http", "--host", "0.0.0.0"], "give --key-file FILE, or say --no-auth"),
         (["--port", "9000"], "--port needs --transport http"),
         (["--docs", "no/such/folder"], "no/such/folder"),
-        (["--labeler", "json:model=x"], "the options of json are unquoted=…"),
+        (["--labeler", "json:model=x"], "the options of json are none"),
     ],
 )
 def test_bad_options_are_refused_in_one_line(

@@ -119,9 +119,6 @@ class AdaptedModel:
         """Its folder, with the graph of this version; None where it was not fetched.
 
         What an earlier version fetched counts, and is brought into this version's form.
-
-        Raises:
-            ConfigurationError: The folder cannot be written.
         """
         try:
             if not _has(self.folder / DATA_FILE, self.packed_bytes):
@@ -261,12 +258,7 @@ def float_tensors(content: "NDArray[Any]") -> "dict[str, NDArray[Any]]":
 
 
 def limited(tokenizer: str, pair_tokens: int) -> str:
-    """A ``tokenizer.json`` that says for which length of pairs a model was trained.
-
-    Args:
-        tokenizer: Its text.
-        pair_tokens: Tokens of a claim and a premise, with their marks.
-    """
+    """A ``tokenizer.json`` that says for which length of pairs a model was trained."""
     said = json.loads(tokenizer)
     said["truncation"] = {
         "max_length": pair_tokens, "strategy": "OnlyFirst", "stride": 0, "direction": "Right",

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from math import fsum
 from pathlib import Path
 
-from conflictscore.labelers.calibration import Calibration, rounded
+from conflictscore.labelers.calibration import rounded
 from conflictscore.labelers.nli.adapted import NLI_MPNET
-from conflictscore.labelers.nli.labeler import MOST_DOUBTED, NliLabeler, open_nli, verdict_on
+from conflictscore.labelers.nli.labeler import MOST_DOUBTED, NliLabeler, verdict_on
 from conflictscore.labelers.protocol import Labeler, Pair
 from conflictscore.labelers.verdicts import judge_all
 from conflictscore.models.usage import UsageMeter
@@ -45,9 +45,6 @@ def decided_by_claim(verdicts: Sequence[EvidenceLabel]) -> list[EvidenceLabel]:
     P(CONTRADICTS) of j decides. Where it exceeds ``LEAST_PRODUCT``, i supports and j contradicts.
     Below that, if both sides were labelled, each label on the weaker side becomes that document's
     next most likely one. A label that changes keeps its probability as ``score``, which may be low.
-
-    Args:
-        verdicts: Labels of one claim, a document each; those without probabilities stay.
 
     Returns:
         The labels in the same order; ``stage`` of those that changed is ``pair``.
@@ -179,18 +176,13 @@ def mean_verdict(verdicts: Sequence[EvidenceLabel]) -> EvidenceLabel:
     )
 
 
-def open_nli_by_claim(
-    model: str | Path | None = None, calibration: Calibration | Path | None = None
-) -> Labeler:
+def open_nli_by_claim(model: str | Path | None = None) -> Labeler:
     """Open the NLI labeler of a run by the option names of ``LABELERS``.
 
     ``nli-mpnet`` is asked together with the bundled model. Conflicts are decided by the claim with
     our own models: of a user's nothing is known.
-
-    Raises:
-        ConfigurationError: The extra ``nli`` or a file is missing, or the model does not fit.
     """
-    nli = open_nli(model, calibration)
+    nli = NliLabeler.open(model)
     if model == NLI_MPNET.name:
-        return NliByClaim(nli, open_nli())
+        return NliByClaim(nli, NliLabeler.open())
     return NliByClaim(nli) if model is None else nli

@@ -7,7 +7,7 @@ from math import log
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conflictscore.errors import ConfigurationError, ContextWindowError
+from conflictscore.errors import ContextWindowError
 from conflictscore.labelers.calibration import (
     UNCALIBRATED,
     Calibration,
@@ -15,15 +15,10 @@ from conflictscore.labelers.calibration import (
     rounded,
 )
 from conflictscore.labelers.nli.adapted import NLI_MPNET
-from conflictscore.labelers.nli.model import (
-    LEAST_TOKENS,
-    NliModel,
-    TokenPair,
-    resolve,
-    shared_model,
-)
+from conflictscore.labelers.nli.model import NliModel, TokenPair, resolve, shared_model
 from conflictscore.labelers.nli.pitfalls import pitfall
 from conflictscore.labelers.protocol import Pair
+from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval.token_windows import Vocabulary, cut_windows
@@ -36,7 +31,6 @@ __all__ = [
     "NliLabeler",
     "Premises",
     "deciding_window",
-    "open_nli",
     "premise_tokens",
     "premises",
     "verdict_on",
@@ -67,14 +61,7 @@ class Premises(NamedTuple):
 
 
 def premise_tokens(claim_tokens: int, pair_tokens: int, marks: int) -> int:
-    """The most tokens of a premise beside a claim.
-
-    Args:
-        claim_tokens: Of the claim.
-        pair_tokens: Of claim, premise and marks together; a claim that is longer than most leaves
-            more than that.
-        marks: Tokens that are neither claim nor premise.
-    """
+    """The most tokens of a premise beside a claim."""
     return max(pair_tokens - marks - max(claim_tokens, _CLAIM_TOKENS), _PREMISE_TOKENS)
 
 
@@ -84,11 +71,6 @@ def premises(document: Document, size: int, vocabulary: Vocabulary) -> Premises:
     A window overlaps the one before it by a quarter, so that two sentences in a row stand together
     in one of them. The title stands before each, as a sentence of its own: without it a window
     from the midst of a document often does not say what it speaks of.
-
-    Args:
-        document: The document.
-        size: The most tokens of a premise, at least 48.
-        vocabulary: How the model counts tokens.
     """
     heading = _heading(document, vocabulary)
     room = size - vocabulary.count(heading)
@@ -164,7 +146,6 @@ class NliLabeler:
         model: NliModel,
         *,
         calibration: Calibration | Path | None = None,
-        pair_tokens: int | None = None,
     ) -> None:
         """Make the judge.
 
@@ -172,20 +153,12 @@ class NliLabeler:
             model: A loaded model.
             calibration: A calibration, or a file with one; by default that in the model's folder,
                 or none.
-            pair_tokens: Tokens of a claim and a window together, from 96 to what the model reads;
-                by default what the model is best at.
 
         Raises:
-            ConfigurationError: The calibration is another model's or cannot be read, or
-                ``pair_tokens`` is out of range.
+            ConfigurationError: The calibration is another model's or cannot be read.
         """
         self._model = model
         self._at_once = model.threads * _WINDOWS_A_THREAD
-        self._pair_tokens = model.pair_tokens if pair_tokens is None else pair_tokens
-        if not LEAST_TOKENS <= self._pair_tokens <= model.most_tokens:
-            raise ConfigurationError(
-                f"pair_tokens is {pair_tokens}; give {LEAST_TOKENS} to {model.most_tokens}"
-            )
         if calibration is None and (model.folder / CALIBRATION_FILE).exists():
             calibration = model.folder / CALIBRATION_FILE
         if isinstance(calibration, Path):
@@ -197,7 +170,7 @@ class NliLabeler:
         self.identity: dict[str, Any] = {
             "labeler": "nli",
             "model": model.sha256,
-            "pair_tokens": self._pair_tokens,
+            "pair_tokens": model.pair_tokens,
             "calibration": self.calibration.model_dump(mode="json"),
             "reading": _READING,
         }
@@ -208,7 +181,6 @@ class NliLabeler:
         model: str | Path | None = None,
         *,
         calibration: Calibration | Path | None = None,
-        pair_tokens: int | None = None,
     ) -> "NliLabeler":
         """Open the judge on a model that this process loads once.
 
@@ -216,12 +188,11 @@ class NliLabeler:
             model: ``nli-mpnet``, the larger model, once it was fetched; or a folder with
                 ``model.onnx``, ``tokenizer.json`` and ``config.json``. By default the bundled one.
             calibration: As for the constructor.
-            pair_tokens: As for the constructor.
 
         Raises:
             ConfigurationError: The extra ``nli`` or a file is missing, or the model does not fit.
         """
-        return cls(shared_model(model), calibration=calibration, pair_tokens=pair_tokens)
+        return cls(shared_model(model), calibration=calibration)
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
@@ -237,12 +208,7 @@ class NliLabeler:
     async def logprobs(
         self, claim: Claim, document: Document, meter: UsageMeter
     ) -> dict[Label, float]:
-        """Natural log-probability of each label in the deciding window, before calibration.
-
-        Raises:
-            ContextWindowError: The claim is too long.
-            ProviderError: The model failed.
-        """
+        """Natural log-probability of each label in the deciding window, before calibration."""
         reading = await self._read_one(claim, document)
         windows = [UNCALIBRATED.probabilities(said) for said in reading.said]
         return {k: log(max(p, 1e-30)) for k, p in windows[deciding_window(windows)].items()}
@@ -283,7 +249,7 @@ class NliLabeler:
     ) -> _Reading:
         tokenizer, most = self._model.tokenizer, self._model.most_tokens
         tokens = tokenizer.count(claim.text)
-        size = premise_tokens(tokens, self._pair_tokens, tokenizer.marks)
+        size = premise_tokens(tokens, self._model.pair_tokens, tokenizer.marks)
         if tokens + size + tokenizer.marks > most:
             error = (
                 f"the claim has {tokens} tokens and leaves no room for a document:"
@@ -298,12 +264,7 @@ class NliLabeler:
 
     def _verdict(self, reading: _Reading) -> EvidenceLabel:
         if reading.error is not None:
-            return EvidenceLabel(
-                claim=reading.claim.number,
-                document=reading.document.number,
-                label=Label.UNLABELLED,
-                error=reading.error,
-            )
+            return unlabelled((reading.claim, reading.document), reading.error)
         # A calibration is fitted on the window that decides without one, so that is the one here.
         place = deciding_window([UNCALIBRATED.probabilities(said) for said in reading.said])
         probabilities = self.calibration.probabilities(reading.said[place])
@@ -325,19 +286,8 @@ class NliLabeler:
         )
 
 
-def open_nli(
-    model: str | Path | None = None, calibration: Calibration | Path | None = None
-) -> NliLabeler:
-    """Open the labeler by the option names of ``LABELERS``; see :meth:`NliLabeler.open`."""
-    return NliLabeler.open(model, calibration=calibration)
-
-
 def verdict_on(window: Mapping[Label, float]) -> Label:
-    """The label of one window: a side if it is more likely than IRRELEVANT.
-
-    Args:
-        window: The probability of each label.
-    """
+    """The label of one window: a side if it is more likely than IRRELEVANT."""
     side = max((Label.SUPPORTS, Label.CONTRADICTS), key=window.__getitem__)
     return side if window[side] > window[Label.IRRELEVANT] else Label.IRRELEVANT
 
@@ -349,9 +299,6 @@ def deciding_window(windows: Sequence[Mapping[Label, float]]) -> int:
     the highest probability, the earlier on a tie. So a document that says both is on the side it
     speaks for most strongly, and one is IRRELEVANT only where no window speaks; then the
     window that came nearest to speaking stands for it.
-
-    Args:
-        windows: For each window the probability of each label; at least one.
     """
 
     def strength(place: int) -> tuple[bool, float]:

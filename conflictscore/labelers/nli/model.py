@@ -25,7 +25,6 @@ from conflictscore.retrieval.token_windows import Vocabulary
 from conflictscore.threads import usable_cores
 
 __all__ = [
-    "LEAST_TOKENS",
     "MOST_TOKENS",
     "ModelFolder",
     "NliModel",
@@ -70,15 +69,7 @@ class ModelFolder(NamedTuple):
 
 
 def resolve(model: str | Path | None) -> Path:
-    """The folder of a model.
-
-    Args:
-        model: A folder; ``nli-mpnet`` for the larger model, which is fetched; None for the bundled
-            one.
-
-    Raises:
-        ConfigurationError: There is no such model.
-    """
+    """The folder of a model."""
     if model is None:
         return _SHIPPED
     larger = adapted.NLI_MPNET
@@ -98,11 +89,7 @@ def resolve(model: str | Path | None) -> Path:
 
 
 def read_folder(path: Path) -> ModelFolder:
-    """Read what a folder says of its model.
-
-    Raises:
-        ConfigurationError: A file is missing or unreadable, or it is no three-way NLI model.
-    """
+    """Read what a folder says of its model."""
     for name in _FILES:
         if not (path / name).is_file():
             raise ConfigurationError(f"{path} is not an NLI model: it has no {name}")
@@ -160,7 +147,7 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-LEAST_TOKENS = 96
+_LEAST_TOKENS = 96
 """The fewest tokens of a pair that have room for a claim and a premise."""
 
 MOST_TOKENS = 512
@@ -196,11 +183,7 @@ class PairTokenizer:
     """
 
     def __init__(self, folder: ModelFolder) -> None:
-        """Load ``tokenizer.json``.
-
-        Raises:
-            ConfigurationError: It cannot be read, or does not fit the model.
-        """
+        """Load ``tokenizer.json``."""
         from tokenizers import Tokenizer
 
         source = folder.path / "tokenizer.json"
@@ -258,12 +241,7 @@ class NliModel:
     """
 
     def __init__(self, path: Path) -> None:
-        """Load a model from a folder.
-
-        Raises:
-            ConfigurationError: The extra ``nli`` is not installed, a file is missing or unreadable,
-                or the files are not those of one three-way NLI model.
-        """
+        """Load a model from a folder."""
         try:
             import onnxruntime  # noqa: F401 - whether it is there
             import tokenizers  # noqa: F401
@@ -278,10 +256,10 @@ class NliModel:
         self.tokenizer = PairTokenizer(said)
         self.most_tokens = min(said.positions, MOST_TOKENS)
         self.pair_tokens = min(self.tokenizer.truncation or _PAIR_TOKENS, self.most_tokens)
-        if self.pair_tokens < LEAST_TOKENS:
+        if self.pair_tokens < _LEAST_TOKENS:
             raise ConfigurationError(
                 f"{path} reads {self.pair_tokens} tokens at most;"
-                f" an NLI labeler needs at least {LEAST_TOKENS}"
+                f" an NLI labeler needs at least {_LEAST_TOKENS}"
             )
         self._session, self._types = _graph(path / "model.onnx")
         self.threads = _threads()
@@ -290,11 +268,7 @@ class NliModel:
         self._try_out()
 
     def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
-        """The model's outputs for each pair, before any calibration; blocks.
-
-        Raises:
-            ProviderError: The model failed, or gave something else than three numbers.
-        """
+        """The model's outputs for each pair, before any calibration; blocks."""
         with self._turns:
             return list(self._pool.map(self._run, pairs))
 
@@ -348,11 +322,7 @@ def _threads() -> int:
 
 
 def _graph(path: Path) -> tuple[Any, dict[str, Any]]:
-    """The graph, ready to run, and the type of each of its inputs.
-
-    Raises:
-        ConfigurationError: It cannot be loaded, or asks for inputs that texts do not have.
-    """
+    """The graph, ready to run, and the type of each of its inputs."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -379,14 +349,7 @@ def _first_line(error: Exception) -> str:
 
 
 def shared_model(model: str | Path | None) -> NliModel:
-    """The one model of this process for a folder.
-
-    Args:
-        model: As for :func:`~conflictscore.labelers.nli.model.resolve`.
-
-    Raises:
-        ConfigurationError: There is no such model, or it cannot be used.
-    """
+    """The one model of this process for a folder."""
     with _loading:  # a cache alone would load one for each thread that comes first
         return _loaded(resolve(model))
 

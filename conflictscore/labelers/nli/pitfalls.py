@@ -117,11 +117,6 @@ def pitfall(claim: str, passage: str, label: Label) -> str | None:
 
     IRRELEVANT is not doubted: on what only asks, plans or alleges it is right, and no trap was
     found that makes these models miss a side.
-
-    Args:
-        claim: The claim.
-        passage: The passage that decided.
-        label: The label it was given.
     """
     if label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return None
@@ -258,10 +253,6 @@ def number_replaced(claim: str, document: str) -> str | None:
     That is a year where the document has only other years, a day of a month where it has only other
     days, or a number of things of which it has only other numbers. Round numbers, ranges and other
     units are passed over: they may well come to the same.
-
-    Args:
-        claim: The claim.
-        document: The document's title and text.
     """
     said, read = _read(claim), _read(document)
     ours, theirs = _counted(said), _counted(read)

@@ -37,16 +37,6 @@ def refusal(
     It stands where a second look decided it, it states what won and no longer what lost (or, where
     nothing decided, what both sides say, each supported by a document), and every further claim
     that it makes is supported by more documents than contradict it.
-
-    Args:
-        before: The passage.
-        after: What is to take its place.
-        looks: The second looks at its disputed claims.
-        old: The passage's claims.
-        new: The claims of what takes its place.
-        elsewhere: The claims of the rest of the answer; where the passage goes, they say what won.
-        duplicates: Whose copies count once.
-        weights: How far documents are trusted.
     """
     if kind := added_active_content(before, after):
         return f"it brings in {kind}, which the passage had not"
@@ -145,12 +135,6 @@ def _either(one: EvidenceLabel, other: EvidenceLabel) -> EvidenceLabel:
 
 def passed_over(after: str, before: str, claims: Sequence[str], question: str) -> str | None:
     """The words of a change that none of its claims has, where they are more than a slip.
-
-    Args:
-        after: What takes the passage's place.
-        before: The passage; its own words were checked with it.
-        claims: What the decomposer found in the change.
-        question: The question, whose words say nothing new.
 
     Returns:
         The words, or None where at most two are missing and no number is.

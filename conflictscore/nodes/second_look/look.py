@@ -86,11 +86,6 @@ class _Rivals(NamedTuple):
 async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) -> SecondLook:
     """Find the rivals of a disputed claim, let the documents vote, and weigh what that leaves open.
 
-    Args:
-        claim: The claim with its labels.
-        passage: The passage of the answer that makes it.
-        looking: What to work with.
-
     Raises:
         ProviderError: No document could be asked, or no rival be labelled.
         BudgetError: The budget is used up.
@@ -274,12 +269,7 @@ def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
 
 
 async def _labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvidence, ...]:
-    """Claims with their labels against every document.
-
-    Raises:
-        ProviderError: Not one pair could be labelled.
-        BudgetError: As the labeler.
-    """
+    """Claims with their labels against every document."""
     if not claims:
         return ()
     evidence = await label_table(

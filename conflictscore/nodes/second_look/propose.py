@@ -54,14 +54,6 @@ async def propose(
     differ or by their own sentence; those that fit in neither way by asking for the passage.
     Disputes that nothing settles are then told in it.
 
-    Args:
-        passage: The passage.
-        disputed: Its disputed claims, those with most at stake first.
-        others: What else it claims.
-        looking: What the looks work with.
-        alone: Whether the answer is this passage alone.
-        write: Gets a passage with corrections written by whoever answers.
-
     Raises:
         ProviderError: The passage could not be written.
         ContextWindowError: As ``write``.

@@ -79,12 +79,6 @@ async def ask_documents(
     """Ask each document a question, side by side, one call each, and merge equal answers.
 
     A document that could not be asked is dropped, with the reason.
-
-    Args:
-        question: What is asked.
-        documents: Those that are asked.
-        reader: The model that reads them.
-        yes_no: Whether the question is answered by yes or no, and so by repeating it.
     """
     replies: dict[int, str] = {}
     dropped: dict[int, DroppedReply] = {}
@@ -159,12 +153,6 @@ async def own_question(
     """The question that a claim answers, where the user's question asks for something wider.
 
     The user's question where the model gives none, or one that gives the claim away.
-
-    Args:
-        claim: A claim of a longer answer.
-        question: The user's.
-        reader: The model that writes the question.
-        secret: Terms of the claim that the question may not hold, such as its numbers.
     """
 
     def read(reply: str) -> str:

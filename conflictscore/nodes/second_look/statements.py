@@ -173,12 +173,7 @@ def answers_nothing(reply: str, question: str) -> str | None:
 
 
 def invented_numbers(statement: str, source: Iterable[str]) -> frozenset[str]:
-    """Numbers of a statement that no source has; small ones are left out, since words write them.
-
-    Args:
-        statement: What was read off a document.
-        source: Its texts, and the question.
-    """
+    """Numbers of a statement that no source has; of small ones, which words write too, none."""
     known = frozenset[str]().union(*map(numbers_in, source))
     return frozenset(
         number

@@ -41,10 +41,6 @@ def votes_of(
     By P(SUPPORTS) where the labeler gives it for all statements: at least .4, and .1 more than for
     every other one. Otherwise by labels: SUPPORTS for this statement and for no other. A document
     that is on the side of several votes for the one that it gave when it was asked alone.
-
-    Args:
-        statements: The statements, each with its labels.
-        given_by: For each the documents that gave it.
     """
     by_document: dict[int, list[EvidenceLabel | None]] = {}
     for place, statement in enumerate(statements):
@@ -78,21 +74,12 @@ def tallied(
     *,
     yes_no: bool = False,
 ) -> tuple[Candidate, ...]:
-    """The statements with their votes.
-
-    Args:
-        statements: The answer's own claim, then its rivals, each with its labels.
-        given_by: For each the documents that gave it.
-        duplicates: For each near-copy, or document of a domain that counts once, the first of its
-            group; a group is one witness.
-        weights: How far documents are trusted; one that is not named has 1, and one of 0 is silent.
-        yes_no: Whether the rival is the opposite of a yes or no. Its labels are then the claim's,
-            turned around, so only documents that gave it vote for it.
-    """
+    """The statements with their votes."""
     made = list[Candidate]()
     for statement, givers, votes in zip(
         statements, given_by, votes_of(statements, given_by), strict=True
     ):
+        # The labels of an opposite are the claim's, turned around: a document has to have said it.
         unsaid = {*votes} - {*givers} if yes_no and made else set[int]()
         audible = tuple(n for n in votes if weights.get(n, 1.0) > 0 and n not in unsaid)
         against = [n for n in statement.contradicts if n not in audible]
@@ -130,9 +117,6 @@ def outcome(candidates: Sequence[Candidate]) -> VoteOutcome:
 
     A rival for which none of the documents that gave it votes does not count, since the reader
     misread or invented it.
-
-    Args:
-        candidates: The answer's own claim, then its rivals.
     """
     claim = candidates[0]
     sound = [

@@ -54,14 +54,6 @@ async def weigh(
     one of the other, the dates decide alone. Otherwise the judge sees both sides twice, each first
     once, and is not told which one the answer said. A call that fails leaves a ruling with its
     error, and then nothing decides. The embedded model is not asked: it is too small for it.
-
-    Args:
-        question: What the candidates answer.
-        candidates: All of the claim's.
-        sides: Which two are compared.
-        documents: All documents.
-        judge: The model that weighs.
-        weights: How far documents are trusted; the most trusted come first.
     """
     known = {document.number: document for document in documents}
     current = asks_for_current(question)
@@ -103,15 +95,7 @@ async def weigh(
 
 
 def read_ruling(reply: str, grounds: Iterable[Ground]) -> _Verdict:
-    """``SIDE: …``, ``GROUND: …`` and ``REASON: …``.
-
-    Args:
-        reply: The reply.
-        grounds: Those that count. Any other word is no ground.
-
-    Raises:
-        ValueError: No side is named.
-    """
+    """``SIDE: …``, ``GROUND: …`` and ``REASON: …``."""
     said = labelled_lines(reply, ("side", "ground", "reason"))
     side = said.get("side", "").strip(".\"' ").upper().removeprefix("STATEMENT ")
     if side not in ("A", "B", "NEITHER"):
@@ -182,12 +166,7 @@ def _shown(document: Document, passage: str) -> str:
 
 
 def newer_side(sides: Sequence[Sequence[int]], known: Mapping[int, Document]) -> int | None:
-    """The side of two all of whose documents are newer than all of the other; None for neither.
-
-    Args:
-        sides: The documents of each.
-        known: All documents by number; one without a date tells nothing, and then neither is newer.
-    """
+    """The side of two whose documents, all dated, are newer than all of the other's; else None."""
     dates = [[date_of(known[number]) for number in side] for side in sides]
     if not all(dates) or any(day is None for side in dates for day in side):
         return None

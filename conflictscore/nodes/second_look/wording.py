@@ -29,12 +29,6 @@ def spliced_span(passage: str, claim: str, rival: str, others: Sequence[str] = (
     Where they are worded differently, the span is the one number in which they differ. None where
     they differ in more, the span does not stand in the passage exactly once, or another claim of
     the passage needs it.
-
-    Args:
-        passage: The passage.
-        claim: Its claim.
-        rival: The statement that is to take the claim's place.
-        others: The passage's other claims.
     """
     for old, new in filter(None, (_other_number(claim, rival), _differing(claim, rival))):
         changed = _with(new, old, passage)
@@ -107,12 +101,6 @@ def replaced(
     A bare yes or no becomes its opposite. Where claim and rival differ in one span, the span is
     changed. A sentence that makes no other claim becomes the rival's; so does an answer that is
     this passage alone. A cell of a table, a heading or a line of code takes a writer.
-
-    Args:
-        passage: The passage.
-        look: The look at its claim, with a rival.
-        others: The passage's other claims.
-        alone: Whether the answer is this passage alone.
     """
     claim, rival = _sides(look)
     if (denied := opposite(passage)) is not None:
@@ -131,12 +119,6 @@ def hedged(
     """A passage that names what either side says and its documents, the better witnessed first.
 
     A passage that makes further claims stays as it is, beside a sentence about the other side.
-
-    Args:
-        passage: The passage.
-        look: The look at its claim, with a rival.
-        documents: All documents.
-        others: The passage's other claims.
     """
     claim, rival = _sides(look)
     cited = _cites(passage, claim)
@@ -179,13 +161,7 @@ def _cited_anew(passage: str, claim: Candidate, rival: Candidate) -> str:
 
 
 def named(side: Candidate, documents: Sequence[Document], *, cited: bool = False) -> str:
-    """The documents behind a candidate, near-copies once, as a reader knows them: by their titles.
-
-    Args:
-        side: The candidate.
-        documents: All documents.
-        cited: Whether the answer cites by number: ``[1]``.
-    """
+    """The documents behind a candidate, near-copies once: by their titles, or cited by number."""
     behind = set(side.votes or side.evidence.supports)
     known = [document for document in documents if document.number in behind]
     ordered = sorted(known, key=lambda d: (d.duplicate_of or d.number, d.number))
