@@ -25,6 +25,7 @@ from conflictscore.retrieval.token_windows import Vocabulary
 from conflictscore.threads import usable_cores
 
 __all__ = [
+    "LEAST_TOKENS",
     "MOST_TOKENS",
     "ModelFolder",
     "NliModel",
@@ -147,7 +148,7 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-_LEAST_TOKENS = 96
+LEAST_TOKENS = 96
 """The fewest tokens of a pair that have room for a claim and a premise."""
 
 MOST_TOKENS = 512
@@ -256,10 +257,10 @@ class NliModel:
         self.tokenizer = PairTokenizer(said)
         self.most_tokens = min(said.positions, MOST_TOKENS)
         self.pair_tokens = min(self.tokenizer.truncation or _PAIR_TOKENS, self.most_tokens)
-        if self.pair_tokens < _LEAST_TOKENS:
+        if self.pair_tokens < LEAST_TOKENS:
             raise ConfigurationError(
                 f"{path} reads {self.pair_tokens} tokens at most;"
-                f" an NLI labeler needs at least {_LEAST_TOKENS}"
+                f" an NLI labeler needs at least {LEAST_TOKENS}"
             )
         self._session, self._types = _graph(path / "model.onnx")
         self.threads = _threads()
