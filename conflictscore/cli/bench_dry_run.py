@@ -7,25 +7,20 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.text import Text
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.dry_run import AssumedDocuments, Estimate, estimate
+from conflictscore.benchmarks.harness.dry_run import Estimate, estimate
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.outcome import read_run
 from conflictscore.benchmarks.harness.power import mcnemar_power, questions_needed
 from conflictscore.benchmarks.harness.setup import Setup
-from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.paper_figures import paper_figures
 from conflictscore.labelers.cascade import Cascade
-from conflictscore.labelers.nli.by_claim import NliByClaim
-from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.labelers.protocol import Labeler
 from conflictscore.models.prices import PriceTable
 from conflictscore.reporting.figure_text import counted, money, one_line, percent, points
-from conflictscore.reporting.plain_table import Card, add_row, heading, plain_table, print_card
+from conflictscore.reporting.plain_table import Card, print_card
 
-__all__ = ["dry_run", "power_card", "print_estimate"]
+__all__ = ["dry_run", "estimate_card", "power_card"]
 
 _FREE = ("corpus", "recorded")
 """Searches that cost nothing."""
@@ -41,38 +36,34 @@ def dry_run(
     prices: PriceTable,
     settings: Mapping[str, Any],
 ) -> None:
-    """Print what a run is expected to take, or what is left of one that was begun."""
+    """Print what a run is expected to take, with no part of one that was begun taken off."""
     assumed = None
     if setup.context.retriever is not None and not _is_free(settings):
         whole = settings["passage_tokens"] or _PAGE_TOKENS
-        tokens = whole if settings["read_pages"] else _SNIPPET_TOKENS
-        assumed = AssumedDocuments(count=settings["top_k"], tokens=tokens)
+        assumed = settings["top_k"], whole if settings["read_pages"] else _SNIPPET_TOKENS
         click.echo(
-            f"Note: {settings['top_k']} documents of {tokens} tokens are assumed per question;"
+            f"Note: {assumed[0]} documents of {assumed[1]} tokens are assumed per question;"
             " searching for them may cost money",
             err=True,
         )
-    _print_note(setup.context.labeler)
-    recorded = RunStore.read(folder).records() if (folder / "manifest.json").exists() else ()
-    expected = estimate(
-        benchmark,
-        setup,
-        prices=prices,
-        assumed=assumed,
-        recorded=recorded,
-        retry_failed=settings["retry_failed"],
-    )
+    if isinstance(setup.context.labeler, Cascade):
+        click.echo(
+            "Note: labels are an upper bound: every pair is counted, and the cascade asks its"
+            " judge about the hard ones only",
+            err=True,
+        )
+    expected = estimate(benchmark, setup, prices=prices, assumed=assumed)
     if settings["as_json"]:
         click.echo(json.dumps(expected.to_json(), indent=2))
         return
     console = Console(highlight=False, markup=False, emoji=False)
-    print_estimate(expected, console)
+    print_card(estimate_card(expected), console)
     if (seeds := settings["seeds"]) > 1:
         click.echo(
             f"For one run; {seeds} take at most {seeds} times as much, and less if answers are"
             " the same: labels and documents are shared."
         )
-    begun = read_run(folder, prices).figures if recorded else None
+    begun = read_run(folder, prices).figures if (folder / "manifest.json").exists() else None
     if card := power_card(len(benchmark.questions), benchmark, begun):
         print_card(card, console)
 
@@ -125,25 +116,9 @@ def _is_free(settings: Mapping[str, Any]) -> bool:
     )
 
 
-def _print_note(labeler: Labeler) -> None:
-    match labeler:
-        case Cascade():
-            click.echo(
-                "Note: labels are an upper bound: every pair is counted, and the cascade asks its"
-                " judge about the hard ones only",
-                err=True,
-            )
-        case NliLabeler() | NliByClaim():
-            click.echo("Note: labels are computed on this machine, without a call", err=True)
-
-
-def print_estimate(estimate: Estimate, console: Console) -> None:
-    """Print calls, tokens and cost by step and model, each expected figure above its bounds."""
-    if not estimate.questions:
-        console.print(Text("Nothing is left to ask."))
-        return
-    heading(console, f"Expected for {counted(estimate.questions, 'question')} (low to high)")
-    table = plain_table("step", "calls", "tokens in", "tokens out", "dollars", free_text=True)
+def estimate_card(estimate: Estimate) -> Card:
+    """Calls, tokens and cost by step and model, each expected figure above its bounds."""
+    rows = []
     for levels in zip(estimate.low, estimate.expected, estimate.high, strict=True):
         low, expected, high = (
             [*map(_short, (one.calls, one.input_tokens, one.output_tokens)), money(one.cost)]
@@ -152,16 +127,20 @@ def print_estimate(estimate: Estimate, console: Console) -> None:
         cells = [
             e if a == b else f"{e}\n{a} to {b}" for a, e, b in zip(low, expected, high, strict=True)
         ]
-        step, model = levels[0].step, levels[0].model
-        if not model:
-            table.add_section()
-        add_row(table, f"{step}\n{one_line(model)}" if model else step, *cells)
-    console.print(table)
-    if estimate.unknown_prices:
-        console.print(Text(f"dollars: {money(None, estimate.unknown_prices)}"))
-    rate = percent(estimate.conflict_rate)
-    console.print(Text(f"Expected: {rate} % of first answers have evidence on both sides."))
-    console.print(Text("A reply that a cache holds is counted as a call."))
+        rows.append((f"{levels[0].step}\n{one_line(levels[0].model)}".strip(), *cells))
+    unknown = estimate.unknown_prices
+    return Card(
+        f"Expected for {counted(estimate.questions, 'question')} (low to high)",
+        ("step", "calls", "tokens in", "tokens out", "dollars"),
+        tuple(rows),
+        free_text=True,
+        after=(
+            *([f"dollars: {money(None, unknown)}"] if unknown else []),
+            f"Expected: {percent(estimate.conflict_rate)} % of first answers have evidence on both"
+            " sides.",
+            "A reply that a cache or the run's folder holds is counted as a call.",
+        ),
+    )
 
 
 def _short(number: float) -> str:

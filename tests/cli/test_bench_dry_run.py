@@ -1,4 +1,4 @@
-"""``conflictscore bench … --dry-run``: what is left to ask, with each labeler."""
+"""``conflictscore bench … --dry-run``: with each labeler."""
 
 import json
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ from click.testing import CliRunner, Result
 from conflictscore.cli import main
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, told
 from tests.benchmarks.truthfulqa.files import row, write_csv
-from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.fakes.openai_server import OpenAIServer
 from tests.nli_model import make_nli_model
 
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    """Two questions over three documents each, of which the first cannot be answered."""
+    """Two questions over three documents each."""
     monkeypatch.chdir(tmp_path)
     questions = [
         row(
@@ -37,8 +37,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
         for keeper, year in enumerate([WRONG, RIGHT, RIGHT])
     ]
     Path("pages.jsonl").write_text("\n".join(pages))
-    quiz = Quiz(failing={("generate", 0): Fault(400, message="out of order")})
-    with OpenAIServer(quiz) as served:
+    with OpenAIServer(Quiz()) as served:
         yield served
 
 
@@ -70,28 +69,6 @@ def test_labels_are_counted_as_the_labeler_makes_them(server: OpenAIServer, tmp_
     assert "its gain of +1.0 takes 2,424 questions, and this run's 2 show it" in told
     assert "3 take at most 3 times as much" in told
     assert not server.requests
-
-
-def test_what_failed_is_left_to_ask_where_it_will_be_tried_again(server: OpenAIServer) -> None:
-    bench(server, "--labeler", "choice", "--quiet")
-    asked = len(server.requests)
-    ended = bench(server, "--labeler", "choice", "--dry-run")
-    assert "Nothing is left to ask." in ended.stdout
-    again = bench(server, "--labeler", "choice", "--dry-run", "--retry-failed", "--json")
-    left = json.loads(again.stdout)
-    assert left["questions"] == 1
-    assert [row["step"] for row in left["high"]] == ["loop", "placebo", "total"]
-    assert len(server.requests) == asked
-
-
-def test_an_ended_run_in_free_form_has_no_grade_left_either(server: OpenAIServer) -> None:
-    form = ("--form", "free-form", "--labeler", "choice")
-    before = bench(server, *form, "--dry-run")
-    assert "grade" in before.stdout
-    bench(server, *form, "--quiet")
-    assert "Nothing is left to ask." in bench(server, *form, "--dry-run").stdout
-    again = json.loads(bench(server, *form, "--dry-run", "--retry-failed", "--json").stdout)
-    assert again["questions"] == 1
 
 
 def test_documents_that_questions_bring_can_be_cut_and_a_run_tells_how_they_were(

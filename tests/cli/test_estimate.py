@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from conflictscore.benchmarks.harness.dry_run import Amounts, Estimate
-from conflictscore.cli.bench_dry_run import print_estimate
+from conflictscore.cli.bench_dry_run import estimate_card
+from conflictscore.reporting.plain_table import print_card
 
 
 def estimate(cost: float | None, *models: str) -> Estimate:
@@ -32,7 +33,7 @@ def estimate(cost: float | None, *models: str) -> Estimate:
 
 def shown(given: Estimate) -> str:
     out = StringIO()
-    print_estimate(given, Console(file=out, width=100, highlight=False))
+    print_card(estimate_card(given), Console(file=out, width=100, highlight=False))
     return out.getvalue()
 
 
@@ -53,11 +54,6 @@ def test_a_local_model_costs_nothing_for_certain() -> None:
     first = next(number for number, line in enumerate(lines) if line[0] == "loop")
     assert lines[first][-1] == "$0.00"
     assert lines[first + 1][-1] == "4,406 to 17.6k", "no bounds of the money"
-
-
-def test_a_finished_run_has_nothing_left() -> None:
-    text = shown(estimate(1.0).model_copy(update={"questions": 0}))
-    assert text == "Nothing is left to ask.\n"
 
 
 @pytest.mark.parametrize("hostile", ["\x1b[2J", "\u202e", "\r"])

@@ -6,23 +6,23 @@ every first answer that has two documents, which gives the upper bound. The expe
 between the two by the paper's share of conflicts.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from math import isnan, nan
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
-from langchain_core.documents import Document as Found
-from langchain_core.retrievers import BaseRetriever
-
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.failing import failures
 from conflictscore.benchmarks.harness.listening import NullListener
-from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS, MEANING, steps
-from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
+from conflictscore.benchmarks.harness.manifest import Manifest
+from conflictscore.benchmarks.harness.methods.registry import MEANING, steps
+from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.harness.session import Session
 from conflictscore.benchmarks.harness.setup import Ready, Setup
-from conflictscore.benchmarks.harness.spending import StepKey
+from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.labelers.cascade import Cascade
@@ -32,8 +32,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.prices import PriceTable
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
-from conflictscore.records import Claim, Document, EvidenceLabel, Label, Record
+from conflictscore.records import Claim, Document, EvidenceLabel, Label, Record, Usage
 from conflictscore.tokens import count_tokens
 
 T = TypeVar("T")
@@ -69,55 +68,19 @@ class Amounts(Record):
 
 
 class Estimate(Record):
-    """The calls that a run is expected to make from here on; the last of each is the total."""
+    """The calls that a run is expected to make; the last of each is the total."""
 
     questions: int
-    """Questions with a call that is still to come."""
     low: tuple[Amounts, ...]
     expected: tuple[Amounts, ...]
     high: tuple[Amounts, ...]
     unknown_prices: tuple[str, ...]
     conflict_rate: float = _CONFLICT_RATE
 
-    @classmethod
-    def between(cls, low: "Calls", high: "Calls", prices: PriceTable) -> "Estimate":
-        """The estimate from the calls without conflicts and those with them."""
-        places = sorted({**low.counts, **high.counts}, key=lambda place: low.order.index(place[0]))
-        known = {place: prices.price(place[1], place[2]) for place in places}
-        unknown = tuple(dict.fromkeys(place[1] for place in places if known[place] is None))
-
-        def at(rate: float) -> tuple[Amounts, ...]:
-            rows, total = [], [0.0, 0.0, 0.0, 0.0]
-            for place in places:
-                ends = zip(low.counts.get(place, _NONE), high.counts.get(place, _NONE), strict=True)
-                counts = [a + rate * (b - a) for a, b in ends]
-                price = known[place]
-                cost = None
-                if price is not None:
-                    cost = (counts[1] * price.input + counts[2] * price.output) / 1e6
-                total = [x + (y or 0.0) for x, y in zip(total, [*counts, cost], strict=True)]
-                rows.append(_amounts(*place[:2], *counts, cost))
-            return (*rows, _amounts("total", "", *total[:3], None if unknown else total[3]))
-
-        return cls(
-            questions=round(max(sum(calls.questions.values()) for calls in (low, high))),
-            low=at(0.0),
-            expected=at(_CONFLICT_RATE),
-            high=at(1.0),
-            unknown_prices=unknown,
-        )
-
-
-def _amounts(*values: Any) -> Amounts:
-    return Amounts(**dict(zip(Amounts.model_fields, values, strict=True)))
-
-
-_NONE = (0.0, 0.0, 0.0)
-
 
 @dataclass
-class Calls(NullListener):
-    """Counts calls by step and model; told by the session which step is at work."""
+class Counter:
+    """Enters calls that are not made into a ledger, and makes up their replies."""
 
     conflicts: bool = False
     """Whether the first two documents contradict each other over every claim."""
@@ -125,44 +88,22 @@ class Calls(NullListener):
     """Further forms of reply, as a benchmark's judge asks for."""
     claims: int = 3
     """Claims of a free-form answer."""
-    order: Sequence[str] = ()
-    """All steps, in the order of tables."""
-    step: str = ""
-    weight: float = 1.0
-    """How many calls each one stands for."""
-    counts: dict[tuple[str, str, str], tuple[float, ...]] = field(default_factory=dict)
-    """Calls, tokens in and tokens out by step, the model's name and its endpoint."""
-    questions: dict[str, float] = field(default_factory=dict)
-    """How many questions each one with a call stands for."""
-    question_id: str = ""
-    _asked: int = 0
+    ledger: Ledger = field(default_factory=Ledger)
     _texts: int = 0
 
-    def started(self, question_id: str, step: str) -> None:
-        """A step began; to find documents, which other steps may do inside, no model is asked."""
-        if step != DOCUMENTS:
-            self.step, self.question_id, self._asked = step, question_id, 0
-
-    def count(self, model: LanguageModel, prompt: str, reply_tokens: float) -> None:
-        """Count one call; answers that say the same in the same words are compared by none."""
-        if self.step == MEANING and not self.conflicts:
-            return
+    def count(self, model: LanguageModel, prompt: str, reply_tokens: int) -> None:
+        """Count one call."""
         read = min(count_tokens(prompt, model.name).n + _MESSAGE_TOKENS, model.context_window)
         written = reply_tokens + min(model.thinking_tokens, _THINKING_TOKENS)
-        place = self.step, model.name, model.endpoint
-        known, one = self.counts.get(place, _NONE), (1, read, written)
-        self.counts[place] = tuple(k + self.weight * o for k, o in zip(known, one, strict=True))
-        self.questions[self.question_id] = self.weight
+        self.ledger.count(model.name, Usage(calls=1, input_tokens=read, output_tokens=written))
 
     def reply(self, model: LanguageModel, prompt: str, read: Callable[[str], T]) -> T:
         """The value that a step reads from the reply that it is given, which is counted."""
         self._texts += 1
         said = [_SENTENCE.format(n=self._texts, k=k) for k in range(self.claims)]
         filled = {"text": " ".join(said), "claims": "\n".join(f"- {claim}" for claim in said)}
-        letter = "AB"[self._asked % 2]
-        self._asked += 1
         for form in (*_REPLIES, *self.replies):
-            reply = form.format(**filled, letter=letter)
+            reply = form.format(**filled, letter="AB"[self._texts % 2])
             with suppress(ValueError):
                 value = read(reply)
                 if form == _REPLIES[0] and type(value) is tuple:
@@ -177,10 +118,10 @@ class Calls(NullListener):
 class CountingModel(LanguageModel):
     """Asked as another model is; it counts each call and makes none."""
 
-    counter: Calls
+    counter: Counter
 
     @classmethod
-    def of(cls, model: LanguageModel, counter: Calls) -> "CountingModel":
+    def of(cls, model: LanguageModel, counter: Counter) -> "CountingModel":
         """The counting model in the place of another."""
         known = {field.name: getattr(model, field.name) for field in fields(LanguageModel)}
         return cls(**known | {"cache": None}, counter=counter)
@@ -211,7 +152,7 @@ class CountingLabeler:
 
     asks: Labeler | None
     """A labeler of counting models; None for one whose calls are not counted."""
-    counter: Calls
+    counter: Counter
     name: str = "dry run"
     identity: None = None
 
@@ -236,39 +177,13 @@ class CountingLabeler:
             on_label(await each.label(claim, document, meter))
 
 
-def counting_judge(
-    opened: Labeler, chosen: Any, model: LanguageModel, prompts: PromptSet
-) -> Labeler | None:
-    """The labeler of a run as it asks a counting model; None where it makes no call.
-
-    A cascade is counted as its judge alone would be asked, which is the most that it can ask.
-    """
-    if isinstance(opened, Cascade):
-        return default_judge(model, prompts)
+def _counting_judge(setup: Setup, model: LanguageModel) -> Labeler | None:
+    """The labeler of a run as it asks a counting model; None where it makes no call."""
+    chosen, prompts = setup.loop.labeler, setup.context.prompts
+    if isinstance(setup.context.labeler, Cascade):
+        return default_judge(model, prompts)  # asked about every pair: the most that it can be
     named = isinstance(chosen, str) and LABELERS[chosen.partition(":")[0]].needs == "model"
-    if chosen is None or named or callable(chosen):
-        return make_labeler(chosen, model, prompts)
-    return None
-
-
-class MemoryStore:
-    """Records that are kept in memory alone, the last of each step."""
-
-    def __init__(self, questions: Sequence[Question], records: Iterable[StepRecord] = ()) -> None:
-        """Begin with what was recorded elsewhere."""
-        self.questions = questions
-        self.done: dict[StepKey, StepRecord] = {}
-        for record in records:
-            self.append(record)
-
-    def records(self) -> Sequence[StepRecord]:
-        """See :class:`~conflictscore.benchmarks.harness.session.Store`."""
-        return tuple(self.done.values())
-
-    def append(self, record: StepRecord) -> StepRecord:
-        """See :class:`~conflictscore.benchmarks.harness.session.Store`."""
-        self.done[record.question, record.step, record.key] = record
-        return record
+    return make_labeler(chosen, model, prompts) if not chosen or named or callable(chosen) else None
 
 
 async def _unjudged(*_: Any, **__: Any) -> dict[str, Verdict]:
@@ -276,78 +191,101 @@ async def _unjudged(*_: Any, **__: Any) -> dict[str, Verdict]:
     return {}
 
 
-class AssumedDocuments(BaseRetriever):
-    """So many documents of so many tokens, where a search would be paid for."""
-
-    count: int
-    tokens: int
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[Found]:
-        return [Found(f"{number} {'so ' * self.tokens}") for number in range(self.count)]
-
-
 def estimate(
     benchmark: Benchmark,
     setup: Setup,
     *,
     prices: PriceTable,
-    assumed: AssumedDocuments | None = None,
-    recorded: Sequence[StepRecord] = (),
-    retry_failed: bool = False,
+    assumed: tuple[int, int] | None = None,
 ) -> Estimate:
-    """Estimate what is left of a run; questions that were not begun are counted on 30 of them.
+    """Estimate a run from at most 30 of its questions.
 
     Args:
         benchmark: The questions that were chosen.
         setup: Models, retriever and settings. Your own labeler's calls are not counted.
         prices: What the models cost.
-        assumed: Stands in for a retriever that costs money.
-        recorded: Steps of the run that are done.
-        retry_failed: Whether steps that failed are taken again.
+        assumed: So many documents of so many tokens, where a search would be paid for.
     """
     setup = setup.worded(benchmark)
     if not benchmark.reply_forms:
         benchmark = replace(benchmark, judge=benchmark.judge and _unjudged, judges={})
-    begun = {record.question for record in recorded}
-    ahead = [question for question in benchmark.questions if question.id not in begun]
-    sample = ahead[:: -(-len(ahead) // _SAMPLE)] if ahead else []
-    weights = {q.id: len(ahead) / len(sample) for q in sample} | dict.fromkeys(begun, 1.0)
+    questions = benchmark.questions
+    if assumed:
+        found = tuple({"text": f"{number} {'so ' * assumed[1]}"} for number in range(assumed[0]))
+        questions = tuple(q.model_copy(update={"documents": found}) for q in questions)
+    sample = questions[:: -(-len(questions) // _SAMPLE)]
 
-    def count(*, conflicts: bool) -> Calls:
-        calls = Calls(conflicts, benchmark.reply_forms, benchmark.usual_claims, steps())
-        context = setup.context
-        generator, decomposer, grader = (
-            CountingModel.of(model, calls)
-            for model in (context.generator, context.decomposer, setup.answer_judge)
-        )
-        judge = counting_judge(context.labeler, setup.loop.labeler, decomposer, context.prompts)
-        counting = replace(
-            context,
+    models = (setup.context.generator, setup.context.decomposer, setup.answer_judge)
+
+    def bound(*, conflicts: bool) -> dict[tuple[str, str], Usage]:
+        counter = Counter(conflicts, benchmark.reply_forms, benchmark.usual_claims)
+        generator, decomposer, grader = (CountingModel.of(model, counter) for model in models)
+        context = replace(
+            setup.context,
             generator=generator,
             decomposer=decomposer,
-            labeler=CountingLabeler(judge, calls),
-            retriever=assumed or context.retriever,
+            labeler=CountingLabeler(_counting_judge(setup, decomposer), counter),
             cache=None,
         )
-        session = Session(
-            store=MemoryStore(benchmark.questions, recorded),
-            ready=Ready(counting, generator, grader),
-            benchmark=benchmark,
-            settings=setup.settings,
-            ledger=Ledger(),
-            listener=calls,
-            retried=failures(recorded) if retry_failed else (),
+        begun = Manifest(benchmark="", created="", configuration={}, hashes={}, versions={})
+
+        async def play(store: RunStore) -> None:
+            session = Session(
+                store=store,
+                ready=Ready(context, generator, grader),
+                benchmark=benchmark,
+                settings=setup.settings,
+                ledger=counter.ledger,
+                listener=NullListener(),
+            )
+            for question in sample:
+                await session.question(question)
+
+        spent = defaultdict[tuple[str, str], Usage](Usage)
+        with (
+            TemporaryDirectory() as folder,
+            RunStore.open(Path(folder) / "run", begun, questions) as store,
+        ):
+            run_for_sync_caller(play(store))
+            for record in store.records():
+                if conflicts or record.step != MEANING:  # answers that stay say the same
+                    for model, usage in record.usage.items():
+                        spent[record.step, model] += usage
+        return spent
+
+    low, high = bound(conflicts=False), bound(conflicts=True)
+    places = sorted({*low, *high}, key=lambda place: steps().index(place[0]))
+    endpoints = {model.name: model.endpoint for model in models}
+    share = len(questions) / len(sample)
+
+    def level(rate: float) -> tuple[Amounts, ...]:
+        rows = []
+        for place in places:
+            ends = []
+            for usage in (low[place], high[place]):
+                dollars, _ = prices.cost({place[1]: usage}, endpoints=endpoints)
+                tokens = usage.input_tokens, usage.output_tokens
+                ends.append((usage.calls, *tokens, nan if dollars is None else dollars))
+            rows.append([share * (a + rate * (b - a)) for a, b in zip(*ends, strict=True)])
+        total = [sum(column) for column in zip(*rows, strict=True)]
+        return tuple(
+            Amounts(
+                step=step,
+                model=model,
+                calls=calls,
+                input_tokens=read,
+                output_tokens=written,
+                cost=None if isnan(cost) else cost,
+            )
+            for (step, model), (calls, read, written, cost) in zip(
+                [*places, ("total", "")], [*rows, total], strict=True
+            )
         )
 
-        async def play() -> None:
-            for question in benchmark.questions:
-                if question.id in weights:
-                    calls.weight = weights[question.id]
-                    await session.question(question)
-
-        run_for_sync_caller(play())
-        return calls
-
-    return Estimate.between(count(conflicts=False), count(conflicts=True), prices)
+    return Estimate(
+        questions=len(questions),
+        low=level(0.0),
+        expected=level(_CONFLICT_RATE),
+        high=(most := level(1.0)),
+        unknown_prices=tuple(dict.fromkeys(a.model for a in most[:-1] if a.cost is None)),
+    )

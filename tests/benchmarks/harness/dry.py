@@ -5,7 +5,7 @@ from typing import Any
 from langchain_core.language_models import FakeListChatModel
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.dry_run import Calls, CountingModel
+from conflictscore.benchmarks.harness.dry_run import Counter, CountingModel
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
@@ -31,8 +31,8 @@ async def judge_prompts(benchmark: Benchmark, question: Question, answer: str) -
     """The prompts of a benchmark's judge about an answer, in a dry run."""
     prompts: list[str] = []
 
-    class Listening(Calls):
-        def count(self, model: LanguageModel, prompt: str, reply_tokens: float) -> None:
+    class Listening(Counter):
+        def count(self, model: LanguageModel, prompt: str, reply_tokens: int) -> None:
             prompts.append(prompt)
             super().count(model, prompt, reply_tokens)
 

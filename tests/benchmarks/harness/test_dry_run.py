@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.dry_run import Amounts, AssumedDocuments, Estimate, estimate
+from conflictscore.benchmarks.harness.dry_run import Amounts, Estimate, estimate
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, GRADE, LOOP, MEANING
-from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup, paper_loop
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.prices import Price, PriceTable
@@ -19,7 +18,6 @@ from conflictscore.records import Claim, Document, EvidenceLabel, Usage
 from conflictscore.tokens import count_tokens
 from tests.benchmarks.harness.dry import named
 from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
-from tests.benchmarks.harness.recorded import answered, attempt, grade, loop, report, text
 from tests.fakes.openai_server import OpenAIServer
 
 PRICES = PriceTable({"test-model": Price(input=1.0, output=2.0, source="test")})
@@ -31,8 +29,7 @@ def planned(
     model: LanguageModel | None = None,
     judge: LanguageModel | None = None,
     labeler: Any = "choice",
-    recorded: Sequence[StepRecord] = (),
-    assumed: AssumedDocuments | None = None,
+    assumed: tuple[int, int] | None = None,
     **settings: Any,
 ) -> Estimate:
     setup = Setup.open(
@@ -42,7 +39,7 @@ def planned(
         judge=judge or named(),
         cache=False,
     )
-    return estimate(benchmark, setup, prices=PRICES, recorded=recorded, assumed=assumed)
+    return estimate(benchmark, setup, prices=PRICES, assumed=assumed)
 
 
 def calls(amounts: Sequence[Amounts]) -> dict[str, float]:
@@ -118,25 +115,6 @@ def test_a_labeler_of_ones_own_makes_no_call_that_is_counted() -> None:
     assert calls(planned(lamps(1), "regenerated-rag", labeler=Mine()).high)[LOOP] == 1 + 1
 
 
-def test_what_is_recorded_is_left_out_and_an_ended_run_has_nothing_left() -> None:
-    benchmark = lamps(2, free_form=True, disagreeing=False)
-    done = [
-        record
-        for question in benchmark.questions
-        for record in (
-            loop(question, attempt(text("In 1871."), report("++"))),
-            grade(question, "In 1871.", truthful=False),
-        )
-    ]
-    made = planned(benchmark, "rag", "control-rag", recorded=done)
-    assert calls(made.low) == {"control-rag": 2, GRADE: 4, MEANING: 0, "total": 6}
-    done += [
-        answered(question, "control-rag", text("In 1871.")) for question in benchmark.questions
-    ]
-    ended = planned(benchmark, "rag", "control-rag", recorded=done)
-    assert (ended.questions, calls(ended.high)) == (0, {"total": 0})
-
-
 def test_many_questions_are_counted_on_some_of_them() -> None:
     few, many = (planned(two_documents(lamps(count)), *COMMON_METHODS) for count in (10, 100))
     assert many.questions == 10 * few.questions == 100
@@ -157,7 +135,7 @@ def test_documents_that_a_search_would_be_paid_for_are_assumed() -> None:
     bare = replace(
         benchmark, questions=(benchmark.questions[0].model_copy(update={"documents": ()}),)
     )
-    made = planned(bare, "rag", assumed=AssumedDocuments(count=4, tokens=200))
+    made = planned(bare, "rag", assumed=(4, 200))
     assert calls(made.low)[LOOP] == 1 + 4
     assert made.low[-1].input_tokens > 2 * 4 * 200
 

@@ -206,8 +206,6 @@ def test_a_dry_run_counts_the_reports_and_their_scores() -> None:
             "super-balanced": 2,
             "grade": 2 * 2 * (1 + 14 * 4),
         }
-        figures(server)
-        assert "Nothing is left to ask." in bench(server, "--dry-run").stdout
 
 
 def test_a_report_has_room_for_three_paragraphs_and_shows_topic_and_documents() -> None:
