@@ -214,10 +214,8 @@ class Figures(Record):
     compared: tuple[Paired, ...] = ()
     """Two methods other than the baseline, by every measure: the paper's second look against asking
     once with a word about conflicts (``regenerated-rag`` against ``control-rag``), or the pairs
-    that were asked for."""
-    controls: tuple[Paired, ...] = ()
-    """The second looks against what asking again does by itself (``placebo``) and against a second
-    sample (``resample``), by the first measure."""
+    that were asked for; then, by the first measure, the second looks against ``placebo`` and
+    ``resample``."""
     transitions: tuple[Transitions, ...]
     categories: tuple[CategoryFigures, ...]
     scores: tuple[ScoreFigures, ...]
@@ -232,7 +230,7 @@ class Figures(Record):
     @property
     def tests(self) -> tuple[Paired, ...]:
         """All pairs, in the order that they are shown; the family of Holm's adjustment."""
-        return self.paired + self.compared + self.controls
+        return self.paired + self.compared
 
     def is_graded(self, measure: str) -> bool:
         """Whether a measure's values are numbers in [0, 1] rather than yes or no.

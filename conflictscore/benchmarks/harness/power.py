@@ -53,22 +53,6 @@ def questions_needed(discordant: float, gain: float) -> int | None:
     return _fewest(lambda many: mcnemar_power(many, discordant, gain))
 
 
-def least_gain(questions: int) -> float | None:
-    """The least gain that 80 % of runs show if every change is for the better, in (0, 1].
-
-    None where so few questions show none.
-    """
-    low, high = 0.0, 1.0
-    if mcnemar_power(questions, high, high) < POWER:
-        return None
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        low, high = (
-            (low, middle) if mcnemar_power(questions, middle, middle) >= POWER else (middle, high)
-        )
-    return high
-
-
 def questions_needed_graded(spread: float, gain: float) -> int | None:
     """The same of a paired t-test of a graded measure, for which Wilcoxon's has no formula.
 

@@ -167,22 +167,6 @@ def sign_flip(totals: Sequence[int]) -> float | None:
     return min(1.0, 2 * float(chances[tail:].sum()))
 
 
-def fleiss_kappa(ratings: Sequence[Sequence[Hashable]]) -> float | None:
-    """Fleiss' kappa: agreement of several raters beyond chance, at most 1; 0 is chance.
-
-    Args:
-        ratings: For each subject one rating of each rater, at least two; None comes back where
-            there are no subjects, or all ratings are the same.
-    """
-    kinds = list(dict.fromkeys(rating for subject in ratings for rating in subject))
-    if len(kinds) < 2:
-        return None
-    require_statistics()
-    from statsmodels.stats.inter_rater import fleiss_kappa as kappa
-
-    return float(kappa([[list(subject).count(kind) for kind in kinds] for subject in ratings]))
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """P-values adjusted by Holm's step-down method, in the same order, each in [p, 1].
 

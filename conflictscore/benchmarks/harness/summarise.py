@@ -33,6 +33,8 @@ from conflictscore.records import ConflictReport, Usage
 
 COMPARED = (("regenerated-rag", "control-rag"),)
 """The comparison that the paper makes besides those with ``rag`` (Tables 4 and 5)."""
+_LOOKS, _CONTROLS = ("regenerated-rag", "guarded-rag"), ("placebo", "resample")
+"""The loop's second looks, always compared with asking again and sampling again alone."""
 
 _Score = Callable[[ConflictReport], float | None]
 
@@ -86,19 +88,14 @@ def figures(
         )
 
     paired = [pair(method, measure) for method in others for measure in measures]
+    wanted = [(one, other, measure) for one, other in compare for measure in measures]
+    wanted += [(look, control, measures[0]) for control in _CONTROLS for look in _LOOKS]
     compared = [
         pair(one, measure, other)
-        for one, other in compare
+        for one, other, measure in dict.fromkeys(wanted)
         if {one, other} <= set(ordered)
-        for measure in measures
     ]
-    controls = [
-        pair(method, measures[0], control)
-        for control in dict.fromkeys(c for m in ordered for c in method_of(m).controls)
-        for method in ordered
-        if control in ordered and control in method_of(method).controls
-    ]
-    paired, compared, controls = _adjusted(paired, compared, controls)
+    paired, compared = _adjusted(paired, compared)
     net = {p.method: p.corrected - p.harmed for p in paired if p.measure == measures[0]}
     return Figures(
         questions=total_questions,
@@ -111,7 +108,6 @@ def figures(
         ),
         paired=tuple(paired),
         compared=tuple(compared),
-        controls=tuple(controls),
         transitions=tuple(
             _transitions(
                 results,

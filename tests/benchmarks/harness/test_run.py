@@ -40,7 +40,7 @@ async def test_a_second_look_is_held_against_the_placebo_too(tmp_path: Path) -> 
         run = await run_quiz(tmp_path / "run", server, lamps(2))
     [again] = [
         pair
-        for pair in run.figures.controls
+        for pair in run.figures.compared
         if (pair.method, pair.against) == ("regenerated-rag", "placebo")
     ]
     # the placebo is asked by the same prompt, and here the model answers it in the same way

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.results import Recorded
 
 
-_CONTROLS = ("placebo", "resample")
-
-
 async def _loop(asker: Asker, asked: Asked) -> dict[str, Any]:
     """The first answer, its score and, where a claim has evidence on both sides, the next."""
     question, documents = asked.question, asked.documents
@@ -78,12 +75,9 @@ REGENERATED_RAG = BenchmarkMethod(
     ask=_loop,
     answer=lambda _, recorded: recorded.last,
     looks_again=True,
-    controls=_CONTROLS,
 )
 
-GUARDED_RAG = BenchmarkMethod(
-    name="guarded-rag", ask=_loop, answer=_guarded, looks_again=True, controls=_CONTROLS
-)
+GUARDED_RAG = BenchmarkMethod(name="guarded-rag", ask=_loop, answer=_guarded, looks_again=True)
 
 
 async def _told_to_watch(asker: Asker, asked: Asked) -> dict[str, Any]:
@@ -106,7 +100,9 @@ RESAMPLE = BenchmarkMethod(
     name="resample",
     ask=_second_sample,
     before_loop=True,
-    control="Sampled once more from the same prompt, at its own temperature",
+    control=True,
+    caveat="resample is the first prompt once more, at its own temperature: a method that does no"
+    " better shows nothing of its own.",
 )
 
 
@@ -147,7 +143,12 @@ def _renumbered(documents: Sequence[Document], numbers: Sequence[int]) -> list[D
 
 
 PLACEBO = BenchmarkMethod(
-    name="placebo", ask=_placebo, looks_again=True, control="Shown another question's evidence"
+    name="placebo",
+    ask=_placebo,
+    looks_again=True,
+    control=True,
+    caveat="placebo shows another question's evidence: a method that does no better shows nothing"
+    " of its own.",
 )
 
 

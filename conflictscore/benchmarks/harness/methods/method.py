@@ -79,10 +79,8 @@ class BenchmarkMethod:
     that a benchmark judges them by one of its ``judges``."""
     tells_type: bool = False
     """Whether it tells the type of the conflict."""
-    controls: tuple[str, ...] = ()
-    """The methods that it is compared with besides the baseline."""
-    control: str = ""
-    """Of a control, what is done to an answer without the method that it is held against."""
+    control: bool = False
+    """Whether it only shows what other methods have to exceed."""
     caveat: str = ""
     """A remark for the reader of its figures."""
 

@@ -8,11 +8,9 @@ from conflictscore.benchmarks.harness.definition import CHOICES, SCORES
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
 from conflictscore.benchmarks.harness.power import (
-    least_gain,
     questions_needed,
     questions_needed_graded,
 )
-from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS
 from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.reporting.figure_text import counted, p_value, percent, points, span
@@ -25,8 +23,7 @@ _MOST_BUT_ALL = 0.999
 
 NEEDED_PAIRS = next(pairs for pairs in count(1) if 2 * 0.5**pairs < _ALPHA)
 """The fewest pairs that differ with which the exact McNemar test can fall below 0.05: when all of
-them go one way, its two-sided p is ``2 / 2**pairs``. By a graded measure, with fewer than these p
-rests on an approximation or cannot fall so low either."""
+them go one way, its two-sided p is ``2 / 2**pairs``."""
 
 
 def findings(figures: Figures, paper: PaperFigures | None) -> tuple[str, ...]:
@@ -39,10 +36,7 @@ def findings(figures: Figures, paper: PaperFigures | None) -> tuple[str, ...]:
     return (
         *_what_is_missing(figures),
         *_comparisons(figures, paper),
-        *_controls(figures),
-        *_few_revised(figures),
-        *_caveats(figures),
-        *_paper_itself(figures, paper),
+        *filter(None, (method_of(method.method).caveat for method in figures.methods)),
     )
 
 
@@ -114,75 +108,47 @@ def _unscored(figures: Figures) -> int:
 
 
 def _comparisons(figures: Figures, paper: PaperFigures | None) -> Iterator[str]:
-    tested = [
-        pair
-        for pair in (*figures.paired, *figures.compared)
-        if pair.measure == figures.measures[0] and not method_of(pair.method).control
-    ]
     graded = figures.is_graded(figures.measures[0])
-    for pair in tested:
-        yield _comparison(pair, paper, graded=graded)
+    for pair in (*figures.paired, *figures.compared):
+        if pair.measure == figures.measures[0] and not method_of(pair.method).control:
+            yield " ".join(_comparison(pair, paper, graded=graded))
 
 
-def _comparison(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> str:
-    other = pair.against
-    if pair.n == 0:
-        return f"No question was judged for both {pair.method} and {other}: nothing can be said."
+def _comparison(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> Iterator[str]:
     differing = pair.corrected + pair.harmed
+    if pair.n == 0:
+        yield f"No question was judged for both {pair.method} and {pair.against}."
+        return
     if differing == 0:
-        alike = (
-            f"{pair.method} had the {pair.measure} of {other} on every question"
-            if graded
-            else f"{pair.method} was right and wrong on the same questions as {other}"
+        yield (
+            f"{pair.method} has the {pair.measure} of {pair.against} on every question"
+            f" ({counted(pair.n, 'question')}): no difference was seen."
         )
-        gain = None if graded else least_gain(pair.n)
-        shown = (
-            f" So many questions show a gain of {points(gain)} points, or more, in 80 % of runs, if"
-            " every change is for the better."
-        )
-        seen = f"{alike} ({counted(pair.n, 'question')}): no difference was seen."
-        return seen if gain is None else f"{seen}{shown}"
-    holds_zero = _holds(pair.difference, 0)
+        return
     p = pair.p_value if pair.p_holm is None else pair.p_holm
     found = p is not None and p < _ALPHA
     adjusted = "" if pair.p_holm is None else f" ({p_value(pair.p_holm)} adjusted by Holm)"
-    parts = [
-        f"{pair.method} differs from {other} by {points(pair.difference.value)} points on"
+    yield (
+        f"{pair.method} differs from {pair.against} by {points(pair.difference.value)} points on"
         f" {counted(pair.n, 'question')} ({_bounds(pair.difference)}), p ="
         f" {p_value(pair.p_value)}{adjusted}."
-    ]
-    if differing < NEEDED_PAIRS and graded:
-        parts.append(
-            f"Only {counted(differing, 'question')} changed: too few for p to say much, whatever"
-            " it is."
-        )
-    elif differing < NEEDED_PAIRS:
-        parts.append(
-            f"With {counted(differing, 'discordant pair')} no result can reach p < .05: at least"
-            f" {NEEDED_PAIRS} are needed."
-        )
+    )
+    if differing < NEEDED_PAIRS:
+        few = counted(differing, "question")
+        yield f"Only {few} changed: p says little with fewer than {NEEDED_PAIRS}."
     elif found:
-        parts.append("Chance alone would seldom do that.")
+        yield "Chance alone would seldom do that."
     elif pair.p_value is not None and pair.p_value < _ALPHA:
-        parts.append("Among so many tests, chance alone could do that.")
+        yield "Among so many tests, chance alone could do that."
     else:
-        parts.append("Chance alone could do that.")
+        yield "Chance alone could do that."
     if not found and pair.difference.value:  # the observed gain always fits
-        parts += _needed(pair, paper, graded=graded)
-    if pair.difference.low is not None and not holds_zero and not found:
-        # the resamples of a few pairs that mostly go one way hardly ever come to 0
-        test, pairs = ("test", "changes") if graded else ("exact test", "discordant pairs")
-        parts.append(
-            f"The interval leaves 0 out where the {test} does not: a bootstrap of so few"
-            f" {pairs} is too narrow, so go by p."
-        )
-        return " ".join(parts)
-    reported = paper.difference(pair.method, pair.measure, other) if paper else None
+        yield from _needed(pair, paper, graded=graded)
+    reported = paper.difference(pair.method, pair.measure, pair.against) if paper else None
     if paper is not None and reported is not None and pair.difference.low is not None:
-        fits = _holds(pair.difference, reported)
-        told = f"{paper.whose} {points(reported)} points"
-        parts.append(_against_paper(told, fits=fits, holds_zero=holds_zero))
-    return " ".join(parts)
+        place = "inside" if _holds(pair.difference, reported) else "outside"
+        whose = f"{paper.whose[0].upper()}{paper.whose[1:]}"
+        yield f"{whose} {points(reported)} points are {place} the interval."
 
 
 def _needed(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> Iterator[str]:
@@ -200,73 +166,6 @@ def _needed(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> Iterat
     told = [f"{points(gain)} points in {n:,} questions" for gain, n in known if n is not None]
     if told:
         yield f"At this rate of change, 80 % of runs would show a gain of {' or of '.join(told)}."
-
-
-def _against_paper(told: str, *, fits: bool, holds_zero: bool) -> str:
-    if fits and holds_zero:
-        return f"The interval holds {told} too: this run neither confirms nor refutes them."
-    return f"{told[0].upper()}{told[1:]} are {'inside' if fits else 'outside'} the interval."
-
-
-def _controls(figures: Figures) -> Iterator[str]:
-    better, worse = figures.change_words(figures.measures[0])
-    for pair in figures.paired:
-        control = method_of(pair.method).control
-        if pair.measure == figures.measures[0] and control and pair.n:
-            yield (
-                f"{control} ({pair.method}), the result changed on"
-                f" {pair.corrected + pair.harmed:,} of {counted(pair.n, 'question')}:"
-                f" {pair.corrected:,} {better}, {pair.harmed:,} {worse}."
-                f"{_where_in_conflict(figures, pair.method)} A method that does no better shows"
-                " nothing of its own."
-            )
-
-
-def _where_in_conflict(figures: Figures, method: str) -> str:
-    """A control's changes to the answers that a second look asks about: the fair comparison."""
-    moved = next((moved for moved in figures.transitions if moved.method == method), None)
-    if moved is None:
-        return ""
-    better, worse = figures.change_words(figures.measures[0])
-    return (
-        f" Of the first answers with conflict, {moved.conflict:,} in all and the only ones that a"
-        f" second look asks about: {moved.corrections.count:,} {better}, {moved.harms.count:,}"
-        f" {worse}."
-    )
-
-
-def _few_revised(figures: Figures) -> Iterator[str]:
-    _, worse = figures.change_words(figures.measures[0])
-    harmed = f"{worse} values" if figures.is_graded(figures.measures[0]) else "harms"
-    for moved in figures.transitions:
-        harms = moved.harms
-        if moved.method not in SECOND_LOOKS:
-            continue
-        if harms.low is None:
-            yield (
-                f"Under {moved.method} no answer was both revised and judged, of"
-                f" {counted(moved.conflict, 'first answer')} with conflict: nothing can be said of"
-                " its corrections and harms."
-            )
-        else:
-            yield (
-                f"Under {moved.method} the share of {harmed} rests on"
-                f" {counted(harms.n, 'revised answer')}: anything from"
-                f" {span(percent(harms.low), percent(harms.high))} % fits."
-            )
-
-
-def _caveats(figures: Figures) -> Iterator[str]:
-    return filter(None, (method_of(method.method).caveat for method in figures.methods))
-
-
-def _paper_itself(figures: Figures, paper: PaperFigures | None) -> Iterator[str]:
-    if paper and paper.transitions and figures.paired:
-        told = paper.transitions
-        yield (
-            f"By the same test the paper's own {told.corrections} corrections and {told.harms}"
-            f" harms give p = {p_value(told.p_value)}."
-        )
 
 
 def _bounds(difference: Interval) -> str:

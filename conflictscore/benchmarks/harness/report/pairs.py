@@ -53,7 +53,8 @@ def pair_cards(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
             tuple(rows),
             "\n".join(
                 (
-                    f"p: {test}, two-sided; interval of the difference: bootstrap",
+                    f"p: {test}, two-sided; interval of the difference: bootstrap, too narrow where"
+                    " few questions changed: go by p",
                     *([family] if adjusted else []),
                 )
             ),

@@ -16,11 +16,10 @@ from conflictscore.benchmarks.harness.power import questions_needed_graded
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, FlipKind, flip_kind
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
-from conflictscore.benchmarks.harness.setup import RunSettings
 from conflictscore.benchmarks.harness.statistics import (
     changes,
-    fleiss_kappa,
     holm,
+    krippendorff_alpha,
     mean_interval,
     proportion,
     sign_flip,
@@ -29,7 +28,6 @@ from conflictscore.benchmarks.harness.statistics import (
 from conflictscore.records import Record
 
 __all__ = [
-    "ClaimChoice",
     "FlipAgreement",
     "JudgeNoise",
     "PooledPair",
@@ -90,27 +88,10 @@ class FlipAgreement(Record):
     """Of these, changed in at least one run."""
     always: int
     """Changed in all runs."""
-    kappa: float | None
-    """Fleiss' kappa of "changed" over the runs; None where no run or every run changed all."""
+    alpha: float | None
+    """Krippendorff's alpha of "changed" over the runs; None where no or every run changed all."""
     same_kind: Proportion
     """Of those changed and judged in several runs, those with the same outcome each time."""
-
-
-class ClaimChoice(Record):
-    """A second look in the runs that put back one choice of claim (``--reconsider``)."""
-
-    choice: str
-    """``worst``, ``first``, ``most-evidence`` or ``asked``."""
-    method: str
-    runs: tuple[str, ...]
-    conflict: int
-    """First answers with conflict that the method ended on, in all these runs together."""
-    revised: int
-    corrected: int
-    """By the first measure, as ``harmed``, of all questions of these runs."""
-    harmed: int
-    difference: Interval
-    """Method less ``rag``, pooled by question over these runs."""
 
 
 class JudgeNoise(Record):
@@ -140,8 +121,6 @@ class Study(Record):
     pairs: tuple[PooledPair, ...]
     flips: tuple[FlipAgreement, ...]
     noise: tuple[JudgeNoise, ...]
-    choices: tuple[ClaimChoice, ...] = ()
-    """Empty where all runs put the same choice of claim back."""
 
 
 def studies(runs: Sequence[ReportRun]) -> list[Study]:
@@ -175,7 +154,6 @@ def study_of(runs: Sequence[ReportRun]) -> Study:
         pairs=tuple(_with_holm(pairs)),
         flips=tuple(_agreements(runs)),
         noise=tuple(_noise(runs, measure) for measure in runs[0].figures.measures),
-        choices=tuple(_choices(runs)),
     )
 
 
@@ -212,28 +190,25 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
         method=key[0],
         against=key[1],
         measure=key[2],
-        runs=tuple(_run_pairs(runs, key)),
+        runs=tuple(
+            RunPair(
+                run=run.name,
+                n=pair.n,
+                corrected=pair.corrected,
+                harmed=pair.harmed,
+                difference=pair.difference,
+                p_value=pair.p_value,
+            )
+            for run in runs
+            for pair in run.figures.tests
+            if (pair.method, pair.against, pair.measure) == key
+        ),
         difference=difference,
         p_value=p_value,
         between=between,
         by_chance=by_chance,
         needed=needed if needed and needed > len(means) else None,
     )
-
-
-def _run_pairs(runs: Sequence[ReportRun], key: _PairKey) -> Iterator[RunPair]:
-    for run in runs:
-        for pair in run.figures.tests:
-            if (pair.method, pair.against, pair.measure) == key:
-                yield RunPair(
-                    run=run.name,
-                    n=pair.n,
-                    corrected=pair.corrected,
-                    harmed=pair.harmed,
-                    difference=pair.difference,
-                    p_value=pair.p_value,
-                )
-                break  # a pair that is named twice is one pair
 
 
 def _differences(run: ReportRun, key: _PairKey) -> dict[str, float]:
@@ -294,34 +269,9 @@ def _agreement(runs: Sequence[ReportRun], method: str) -> FlipAgreement:
         questions=len(whole),
         ever=sum(map(any, flipped)),
         always=sum(map(all, flipped)),
-        kappa=fleiss_kappa(flipped),
+        alpha=krippendorff_alpha(flipped),
         same_kind=proportion(sum(len(set(kinds)) == 1 for kinds in several), len(several)),
     )
-
-
-def _choices(runs: Sequence[ReportRun]) -> Iterator[ClaimChoice]:
-    by_choice = defaultdict[str, list[ReportRun]](list)
-    for run in runs:
-        of = run.manifest.get("configuration") or {}
-        by_choice[str(of.get("reconsider", RunSettings.reconsider))].append(run)
-    if len(by_choice) == 1:
-        return
-    for method in SECOND_LOOKS:
-        for choice, chosen in by_choice.items():
-            moved = [m for run in chosen for m in run.figures.transitions if m.method == method]
-            if not moved:
-                continue
-            pair = _pooled(chosen, (method, BASELINE, runs[0].first_measure))
-            yield ClaimChoice(
-                choice=choice,
-                method=method,
-                runs=tuple(one.run for one in pair.runs),
-                conflict=sum(one.retained.n for one in moved),
-                revised=sum(one.revised.count for one in moved),
-                corrected=sum(one.corrected for one in pair.runs),
-                harmed=sum(one.harmed for one in pair.runs),
-                difference=pair.difference,
-            )
 
 
 def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:

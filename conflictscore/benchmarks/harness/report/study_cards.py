@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from conflictscore.benchmarks.harness.figures import Figures, Interval, Proportion
+from conflictscore.benchmarks.harness.figures import Figures, Interval
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.study import PooledPair, Study, study_groups, study_of
 from conflictscore.reporting.figure_text import (
@@ -41,7 +41,6 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
     for number, ((other, measure), pairs) in enumerate(groups.items()):
         card = _pooled(other, measure, pairs, figures)
         yield replace(card, note="") if number else card
-    yield from _choices(study, figures)
     yield from _between(study)
     yield from _flips(study)
     yield from _noise(study)
@@ -90,27 +89,6 @@ def _p(pair: PooledPair) -> tuple[str, str]:
     return p_value(pair.p_value), "" if pair.p_holm is None else p_value(pair.p_holm)
 
 
-def _choices(study: Study, figures: Figures) -> Iterator[Card]:
-    rows = [
-        (
-            f"{one.method}, {one.choice}",
-            f"{one.conflict:,}",
-            f"{one.revised:,}",
-            *_cells(one.difference, (one.corrected, one.harmed))[1:],
-        )
-        for one in study.choices
-    ]
-    if rows:
-        words = figures.change_words(figures.measures[0])
-        yield Card(
-            "By the claim that was put back (--reconsider)",
-            ("method, claim", "conflict", "revised", *words, "points", "95 % interval"),
-            tuple(rows),
-            "first answers with conflict, and changes, of all runs with this choice together;"
-            " points: against rag, pooled by question",
-        )
-
-
 def _between(study: Study) -> Iterator[Card]:
     rows = [
         (
@@ -139,23 +117,21 @@ def _flips(study: Study) -> Iterator[Card]:
             f"{one.questions:,}",
             f"{one.ever:,}",
             f"{one.always:,}",
-            "none" if one.kappa is None else f"{one.kappa:.2f}",
-            *_share(one.same_kind),
+            "none" if one.alpha is None else f"{one.alpha:.2f}",
+            percent(one.same_kind.value),
+            f"{one.same_kind.n:,}",
         )
         for one in study.flips
     ]
     if rows:
         yield Card(
             "Flips in several runs",
-            ("method", "n", "ever", "always", "Fleiss'\nkappa", "same\noutcome %", "of"),
+            ("method", "n", "ever", "always", "alpha", "same\noutcome %", "of"),
             tuple(rows),
             "n: questions answered in all runs; ever and always: changed in any run and in all;"
-            "\nsame outcome: of those changed and judged in several runs",
+            " alpha: Krippendorff's, of these changes\nsame outcome: of those changed and judged in"
+            " several runs",
         )
-
-
-def _share(value: Proportion) -> tuple[str, str]:
-    return percent(value.value), f"{value.n:,}"
 
 
 def _noise(study: Study) -> Iterator[Card]:

@@ -28,7 +28,7 @@ def test_the_fewest_pairs_that_can_tell_are_what_the_test_itself_says() -> None:
 
 def test_too_few_discordant_pairs_are_said_to_be_too_few() -> None:
     text = said(figures(paired=(paired(5, 0, p=0.0625, bounds=(0.01, 0.1)),)))
-    assert "With 5 discordant pairs no result can reach p < .05: at least 6 are needed." in text
+    assert "Only 5 questions changed: p says little with fewer than 6." in text
     assert "holds 0" not in text
 
 
@@ -36,7 +36,7 @@ def test_a_clear_difference_is_not_called_chance() -> None:
     text = said(figures(paired=(paired(10, 0, p=0.002, bounds=(0.05, 0.16)),)))
     assert "+10.0 points on 100 questions (95 % interval +5.0 to +16.0), p = 0.002." in text
     assert "Chance alone would seldom do that." in text
-    assert "no result can reach" not in text
+    assert "p says little" not in text
 
 
 def test_an_interval_that_holds_0_says_so() -> None:
@@ -47,17 +47,15 @@ def test_an_interval_that_holds_0_says_so() -> None:
 
 
 def test_the_papers_gain_is_placed_against_the_interval() -> None:
-    wide = figures(paired=(paired(6, 4, p=0.754, bounds=(-0.04, 0.08)),))
     above = figures(paired=(paired(10, 0, p=0.002, bounds=(0.05, 0.16)),))
     around = figures(paired=(paired(9, 1, p=0.021, bounds=(0.005, 0.14)),))
-    assert "neither confirms nor refutes" in said(wide, beside_paper=True)
     assert "The paper's +1.0 points are outside the interval." in said(above, beside_paper=True)
     assert "The paper's +1.0 points are inside the interval." in said(around, beside_paper=True)
 
 
 def test_equal_answers_and_no_answers_are_told_apart() -> None:
     assert "no difference was seen" in said(figures(paired=(paired(0, 0, p=1.0),)))
-    assert "nothing can be said" in said(figures(paired=(paired(0, 0, p=None, n=0),)))
+    assert "No question was judged" in said(figures(paired=(paired(0, 0, p=None, n=0),)))
 
 
 def test_questions_that_all_differ_alike_have_no_interval() -> None:
@@ -75,8 +73,8 @@ def test_several_comparisons_go_by_the_adjusted_p() -> None:
 
 def test_controls_are_a_floor_and_no_find() -> None:
     noise = paired(7, 0, p=0.016, bounds=(0.02, 0.12), name="resample")
-    text = said(figures(paired=(noise,)))
-    assert "the result changed on 7 of 100 questions: 7 corrected, 0 harmed" in text
+    text = said(figures(methods=(method("rag", 5, 10), method("resample", 6, 10)), paired=(noise,)))
+    assert "a method that does no better shows nothing of its own" in text
     assert "Chance alone" not in text
 
 
@@ -113,16 +111,12 @@ def test_what_no_model_judged_is_not_called_a_models_verdict() -> None:
 def test_a_graded_measure_speaks_of_values_and_not_of_right_and_wrong() -> None:
     clear = said(graded_figures())
     assert "Chance alone would seldom do that." in clear
-    assert "Under regenerated-rag the share of lower values rests on" in clear
     equal = graded_pair(0, 0, p=1.0)
-    assert "had the conflicts f1 of rag on every question" in said(graded_figures(paired=(equal,)))
+    assert "has the conflicts f1 of rag on every question" in said(graded_figures(paired=(equal,)))
     few = said(graded_figures(paired=(graded_pair(3, 0, p=0.03),)))
-    assert "Only 3 questions changed: too few for p to say much" in few
-    assert "discordant" not in few
+    assert "Only 3 questions changed: p says little" in few
     unsure = said(graded_figures(paired=(graded_pair(9, 7, p=0.4),)))
     assert "80 % of runs would show a gain of +5.0 points in " in unsure
-    noise = graded_pair(4, 2, p=0.4, name="resample")
-    assert "4 higher, 2 lower." in said(graded_figures(paired=(noise,)))
 
 
 def test_published_differences_of_another_paper_are_not_called_those_of_the_paper() -> None:
@@ -135,41 +129,6 @@ def test_an_oracle_is_an_upper_bound() -> None:
     methods = (method("rag", 5, 10), method("oracle", 9, 10))
     assert "an upper bound" in said(figures(methods=methods))
     assert "upper bound" not in said(figures())
-
-
-def test_few_revised_answers_bound_the_share_of_harms() -> None:
-    text = said(figures(transitions=(transitions(2, 1, 10),)))
-    assert "rests on 3 revised answers: anything from 6.1 to 79.2 % fits." in text
-    assert "fits" not in said(figures(transitions=(transitions(0, 0, 10),)))
-
-
-def test_without_a_revised_answer_nothing_is_said_of_harms() -> None:
-    text = said(figures(transitions=(transitions(0, 0, 1),)))
-    assert (
-        "Under regenerated-rag no answer was both revised and judged, of 1 first answer with"
-        " conflict: nothing can be said"
-    ) in text
-    control = transitions(0, 0, 1, name="control-rag")
-    assert "both revised and judged" not in said(figures(transitions=(control,)))
-
-
-def test_an_interval_that_leaves_0_out_against_the_exact_test_is_not_believed() -> None:
-    against = figures(paired=(paired(11, 3, p=0.057, bounds=(0.018, 0.268)),))
-    text = said(against, beside_paper=True)
-    assert "(95 % interval +1.8 to +26.8), p = 0.057. Chance alone could do that." in text
-    assert "a bootstrap of so few discordant pairs is too narrow, so go by p." in text
-    assert "outside the interval" not in text
-    agreeing = figures(paired=(paired(10, 0, p=0.002, bounds=(0.05, 0.16)),))
-    assert "too narrow" not in said(agreeing)
-
-
-def test_a_control_is_counted_where_a_second_look_would_ask_too() -> None:
-    noise = paired(7, 2, p=0.18, bounds=(-0.01, 0.12), name="resample")
-    there = transitions(2, 1, 10, name="resample")
-    text = said(figures(paired=(noise,), transitions=(transitions(5, 5, 10), there)))
-    assert "Sampled once more from the same prompt, at its own temperature (resample)" in text
-    assert "Of the first answers with conflict, 10 in all" in text
-    assert "a second look asks about: 2 corrected, 1 harmed." in text
 
 
 def test_shares_over_different_questions_are_said_to_be() -> None:
@@ -202,4 +161,3 @@ def test_the_papers_own_counts_are_held_against_the_same_test() -> None:
     assert PAPER.transitions is not None
     told = PAPER.transitions
     assert round(mcnemar(told.corrections, told.harms), 4) == told.p_value
-    assert "16 corrections and 8 harms give p = 0.152" in said(figures(), beside_paper=True)

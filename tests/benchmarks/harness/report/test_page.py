@@ -144,10 +144,8 @@ def test_free_form_answers_stand_with_their_verdicts_and_references() -> None:
 
 def test_a_graded_run_is_shown_by_means_and_by_higher_and_lower() -> None:
     found = page(run("demo", [graded("a", 0.5, 1.0), graded("b", 0.75, 0.25), graded("c", 0, 0.5)]))
-    (table,) = found.all("table", class_="figures")
-    assert "mean over judged answers, bootstrap 95 % interval" in table
-    assert re.search(r"regenerated-rag 58\.3 % [\d.]+ to [\d.]+, n 3", table)
     rows = found.all("tr")
+    assert any(re.match(r"regenerated-rag 58\.3 [\d.]+ to [\d.]+ 3", row) for row in rows)
     assert any(row.startswith("regenerated-rag 3 2 1 ") for row in rows), rows
     heads = found.all("th", scope="col")
     assert {"Higher", "Lower"} <= set(heads)
@@ -191,7 +189,7 @@ def test_every_table_of_the_terminal_stands_on_the_page() -> None:
     ):
         html, rows = render_report([made]), page(made).all("tr")
         tables = sections(made.figures, made.paper, made.results)
-        folded = {"measures", "failures", "limits", "published"}
+        folded = {"failures", "limits", "published"}
         if len(made.figures.categories) < 2:
             folded.add("categories")
         for card in (card for name in tables.keys() - folded for card in tables[name]):
@@ -234,14 +232,12 @@ def test_runs_stand_side_by_side_with_the_papers_figures() -> None:
     two = run("two", [choice("a", 0, 0), choice("b", 0, None)])
     other = run("three", [choice("c", 0, 0)], manifest={"benchmark": "ramdocs"})
     found = page(one, two, other)
-    tables = found.all("table", class_="figures")
-    assert len(tables) == 2
-    assert "Method one two The paper" in tables[0]
-    assert (
-        "regenerated-rag 30.0 % 10.8 to 60.3, n 10 100.0 % 20.7 to 100.0, n 1 1 failed 85.24 %"
-        in (tables[0])
-    )
-    assert "Method three rag 100.0 %" in tables[1]
+    captions = found.all("caption")
+    assert {f"{name}: Accuracy" for name in ("one", "two", "three")} <= {
+        caption.partition(": paper")[0] for caption in captions
+    }
+    assert "regenerated-rag 30.0 10.8 to 60.3 3 10 85.24" in found.all("tr")
+    assert "regenerated-rag 100.0 20.7 to 100.0 1 1 1 85.24" in found.all("tr")
     rows = found.all("tr")
     assert any(row.startswith("regenerated-rag 0 7 3 0 0.250 1.000 +30.0 +0.0 to") for row in rows)
     assert any(row.startswith("in the paper 16 8 0.152 +1.0") for row in rows)
@@ -249,21 +245,11 @@ def test_runs_stand_side_by_side_with_the_papers_figures() -> None:
     assert "b regenerated-rag answer the model did not answer (503)" in rows
 
 
-def test_runs_over_different_questions_say_so() -> None:
-    one = run("one", [choice("a", 1, 0), choice("b", 0, 0)])
-    two = run("two", [choice("b", 0, 0), choice("c", 1, 0)])
-    words = "These runs are not over the same questions: 1 of 3 are in all of them."
-    assert words in page(one, two).all("p", class_="warn")
-    assert page(one, one).all("p", class_="warn") == []
-
-
 def test_free_form_stands_beside_the_other_table_of_the_paper() -> None:
-    (truthful, informative) = page(
-        run("demo", [free("a", ("It was 1871.", False), ("It was 1874.", True))])
-    ).all("table", class_="figures")
-    assert "rag 0.0 % 0.0 to 79.3, n 1 78.7 %" in truthful
-    assert "regenerated-rag 100.0 % 20.7 to 100.0, n 1 82.4 %" in truthful
-    assert "91.5 %" in informative
+    rows = page(run("demo", [free("a", ("It was 1871.", False), ("It was 1874.", True))])).all("tr")
+    assert "rag 0.0 0.0 to 79.3 0 1 78.7" in rows
+    assert "regenerated-rag 100.0 20.7 to 100.0 1 1 82.4" in rows
+    assert any(row.endswith("91.5") for row in rows)
 
 
 def test_every_setting_is_there_and_those_that_differ_are_marked() -> None:
@@ -274,12 +260,6 @@ def test_every_setting_is_there_and_those_that_differ_are_marked() -> None:
     assert "configuration.seed (differs) 7 8" in rows
     assert "configuration.model.name model-a model-a" in rows
     assert f"hashes.questions {'0f' * 32} {'0f' * 32}" in rows
-
-
-def test_a_share_has_its_interval_drawn() -> None:
-    found = page(run("demo", [choice("a", 1, 0), choice("b", 0, 1), choice("c", 0, 0)]))
-    dots = [attrs["cx"] for tag, attrs, _ in found.elements if tag == "circle"]
-    assert dots[0] == "66.67%"
 
 
 def test_a_run_without_conflict_or_answer_still_has_a_report() -> None:

@@ -8,8 +8,6 @@ from conflictscore.benchmarks.harness.report.page.html import asset, environment
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.page.tables import (
     failures,
-    measure_tables,
-    published_tables,
     review_tables,
     settings,
 )
@@ -60,8 +58,6 @@ def render_report(runs: Sequence[ReportRun]) -> str:
         style=style,
         script=script,
         policy=_POLICY.format(style=style_hash, script=script_hash),
-        tables=measure_tables(runs),
-        published=published_tables(runs),
         settings=settings(runs),
         flips=flips,
         kept=kept,

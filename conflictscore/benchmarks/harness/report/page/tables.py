@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from conflictscore.benchmarks.harness.figures import MethodFigures
-from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
+from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import MethodResult
 from conflictscore.benchmarks.harness.report.page.report_run import (
     AnswerVerdict,
@@ -16,89 +15,6 @@ from conflictscore.benchmarks.harness.report.page.report_run import (
     Review,
 )
 from conflictscore.benchmarks.harness.statistics import cohen_kappa, krippendorff_alpha
-from conflictscore.benchmarks.paper_figures import PaperFigures
-from conflictscore.reporting.plain_table import Card
-
-
-@dataclass(frozen=True)
-class MeasureTable:
-    """Methods by run, for one measure of one benchmark."""
-
-    benchmark: str
-    measure: str
-    runs: tuple[ReportRun, ...]
-    """The runs that can be compared by it."""
-    paper: PaperFigures | None
-    """None where no paper has a figure by the measure."""
-
-    @property
-    def methods(self) -> list[str]:
-        """The methods of any of the runs, in their usual order."""
-        known = {figures.method for run in self.runs for figures in run.figures.methods}
-        return [method for method in METHODS if method in known]
-
-    def figures(self, run: ReportRun, method: str) -> MethodFigures | None:
-        """A cell; None where the run has no such method or measure."""
-        return next(
-            (
-                figures
-                for figures in run.figures.methods
-                if figures.method == method and self.measure in figures.measures
-            ),
-            None,
-        )
-
-    @property
-    def in_all(self) -> int:
-        """How many questions all of the runs have."""
-        return len(set.intersection(*self._questions()))
-
-    @property
-    def in_any(self) -> int:
-        """How many questions at least one of the runs has."""
-        return len(set.union(*self._questions()))
-
-    def _questions(self) -> list[set[str]]:
-        return [{result.question.id for result in run.results} for run in self.runs]
-
-    @property
-    def graded(self) -> bool:
-        """Whether values are means of numbers rather than shares of right answers."""
-        return any(run.figures.is_graded(self.measure) for run in self.runs)
-
-    @property
-    def falls(self) -> bool:
-        """Whether less is better."""
-        return any(run.figures.falls(self.measure) for run in self.runs)
-
-    def reported(self, method: str) -> float | None:
-        """The paper's figure, in [0, 1]."""
-        return self.paper.value(method, self.measure) if self.paper else None
-
-
-@dataclass(frozen=True)
-class SettingRow:
-    """One entry of the runs' manifests."""
-
-    name: str
-    values: tuple[str, ...]
-    """By run; empty where a run has no such entry."""
-
-    @property
-    def differs(self) -> bool:
-        """Whether the runs do not agree."""
-        return len(set(self.values)) > 1
-
-
-@dataclass(frozen=True)
-class Failure:
-    """An answer or a verdict that could not be had."""
-
-    question: str
-    method: str
-    what: str
-    """``answer``, or the measure that was to be judged."""
-    error: str
 
 
 @dataclass(frozen=True)
@@ -129,50 +45,25 @@ class ReviewTable:
     pairs: tuple[ReviewerAgreement, ...]
 
 
-def measure_tables(runs: Sequence[ReportRun]) -> list[MeasureTable]:
-    """A table for each benchmark, form and measure, in the order of the runs."""
-    groups: dict[tuple[str, str, str], list[ReportRun]] = {}
-    for run in runs:
-        for measure in run.figures.measures:
-            groups.setdefault((run.benchmark, run.form, measure), []).append(run)
+def failures(run: ReportRun) -> list[tuple[str, str, str, str]]:
+    """Every answer and verdict that could not be had: question, method, which of them, and why."""
     return [
-        MeasureTable(benchmark, measure, tuple(members), _told_of(measure, members[0].paper))
-        for (benchmark, _, measure), members in groups.items()
-    ]
-
-
-def _told_of(measure: str, paper: PaperFigures | None) -> PaperFigures | None:
-    """The paper, where it has a figure by this measure."""
-    if paper is None or not any(measure in told for told in paper.measures.values()):
-        return None
-    return paper
-
-
-def published_tables(runs: Sequence[ReportRun]) -> list[Card]:
-    """The tables of the papers on what was run, each once."""
-    return list(dict.fromkeys(table for run in runs if run.paper for table in run.paper.tables))
-
-
-def failures(run: ReportRun) -> list[Failure]:
-    """Every answer and verdict that could not be had, with the reason."""
-    return [
-        Failure(result.question.id, method, what, error)
+        (result.question.id, method, what, error)
         for result in run.results
         for method, ended in result.methods.items()
         for what, error in (
             ("answer", ended.error),
-            *_unscored(run, method, ended),
+            ("scores", _unscored(run, method, ended)),
             *((measure, verdict.error) for measure, verdict in ended.verdicts.items()),
         )
         if error is not None
     ]
 
 
-def _unscored(run: ReportRun, method: str, ended: MethodResult) -> Iterator[tuple[str, str]]:
+def _unscored(run: ReportRun, method: str, ended: MethodResult) -> str | None:
     """Why an answer of a live run has no scores; benchmarks count such answers as they are."""
-    report = ended.report
-    if not run.figures.measures and method == BASELINE and report and report.error:
-        yield "scores", report.error
+    live = not run.figures.measures and method == BASELINE
+    return ended.report.error if live and ended.report else None
 
 
 def review_tables(run: ReportRun) -> list[ReviewTable]:
@@ -225,11 +116,11 @@ def _agreement(one: str, other: str, reviewed: Sequence[Mapping[str, Review]]) -
     )
 
 
-def settings(runs: Sequence[ReportRun]) -> list[SettingRow]:
-    """The manifests, entry by entry."""
+def settings(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
+    """The entries of the manifests by run; empty where a run has no such entry."""
     flat = [dict(_flat("", run.manifest)) for run in runs]
     names = dict.fromkeys(name for entries in flat for name in entries)
-    return [SettingRow(name, tuple(entries.get(name, "") for entries in flat)) for name in names]
+    return {name: [entries.get(name, "") for entries in flat] for name in names}
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
