@@ -46,7 +46,7 @@ def asked(
         ClickException: The file is of another model or of other pairs.
     """
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    run = on(parameters(weights.load(model), device=device, seed=0), device=device)
+    run = on(parameters(weights.load(model), device=device), device=device)
     batches = batched(packed, places, batch_tokens, np.random.default_rng(0))
     counts = packed.window_count[places].astype(np.int64)
     ends = np.zeros(len(packed.label), np.int64)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.packed import Packed
+from training.pairs import LABELS
 
 __all__ = ["Batch", "assemble", "balanced", "batched", "measured"]
 
@@ -27,8 +28,7 @@ class Batch(NamedTuple):
         mask: Whether a token is one; same shape.
         owner: For each window the place of its pair in the batch, ascending.
         labels: For each pair its label.
-        sources: For each pair its set.
-        taught: For each window what a teacher says of it, of shape (windows, 3), if there is one.
+        taught: For each window what a teacher says of it, of shape (windows, 3); zeros without one.
     """
 
     ids: Numbers
@@ -36,8 +36,7 @@ class Batch(NamedTuple):
     mask: Numbers
     owner: Numbers
     labels: Numbers
-    sources: Numbers
-    taught: Numbers | None = None
+    taught: Numbers
 
 
 def balanced(packed: Packed, places: Numbers, size: int, rng: np.random.Generator) -> Numbers:
@@ -150,7 +149,8 @@ def assemble(packed: Packed, pairs: Sequence[int] | Numbers) -> Batch:
         ids[row, : len(tokens)] = tokens
         sides[row, len(before) : len(tokens)] = 1
         mask[row, : len(tokens)] = True
-    chosen = np.asarray(pairs)
-    labels, sources = packed.label[chosen].astype(np.int64), packed.source[chosen]
-    taught = None if packed.taught is None else packed.taught[places].astype(np.float32)
-    return Batch(ids, sides, mask, np.array(owner), labels, sources, taught)
+    labels = packed.label[np.asarray(pairs)].astype(np.int64)
+    taught = np.zeros((len(rows), len(LABELS)), np.float32)
+    if packed.taught is not None:
+        taught = packed.taught[places].astype(np.float32)
+    return Batch(ids, sides, mask, np.array(owner), labels, taught)

@@ -38,24 +38,6 @@ def unpack(model: str | None, out: Path) -> None:
 
 
 @main.command()
-@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
-def single(out: Path) -> None:
-    """Write nli-mpnet in single precision, not packed in 8 bits, as a folder for --nli-model.
-
-    It needs nli-mpnet, and fetches the checkpoint that this was made of once more.
-    """
-    from conflictscore.labelers.nli.adapted import NLI_MPNET
-    from conflictscore.storage.fetching import fetch_with_bar, fetched
-    from training.adapted import write_single
-
-    if NLI_MPNET.fetched() is None:
-        raise click.ClickException("fetch it first: conflictscore model fetch nli-mpnet")
-    archive = NLI_MPNET.archive
-    write_single(NLI_MPNET, fetched(archive) or fetch_with_bar(archive), out)
-    click.echo(out)
-
-
-@main.command()
 @click.argument("trained", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
 def mean(trained: tuple[Path, ...], file: Path) -> None:

@@ -13,28 +13,19 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from training.distances import buckets
-from training.low_rank import merged
-from training.weights import EPSILON, HEADS, Weights, layers_of
+from training.weights import EPSILON, HEADS, Weights, buckets, layers_of
 
 __all__ = ["Parameters", "as_weights", "frozen_names", "logits", "parameters"]
 
 Parameters = dict[str, Tensor]
 
-_OUTPUTS = 3
-_SPREAD = 0.02
-"""Standard deviation of a new head, as in BERT."""
 
-
-def parameters(weights: Weights, *, device: Any, seed: int) -> Parameters:
-    """Tensors to be trained; a head that is not there yet is drawn by seed."""
-    found = {name: torch.tensor(value, dtype=torch.float32) for name, value in weights.items()}
-    if "head.weight" not in found:
-        size = found["words"].shape[1]
-        chance = torch.Generator().manual_seed(seed)
-        found["head.weight"] = torch.randn(_OUTPUTS, size, generator=chance) * _SPREAD
-        found["head.bias"] = torch.zeros(_OUTPUTS)
-    return {name: value.to(device).requires_grad_() for name, value in found.items()}
+def parameters(weights: Weights, *, device: Any) -> Parameters:
+    """Tensors to be trained."""
+    return {
+        name: torch.tensor(value, dtype=torch.float32, device=device).requires_grad_()
+        for name, value in weights.items()
+    }
 
 
 def frozen_names(p: Mapping[str, Any], layers: int) -> list[str]:
@@ -47,20 +38,12 @@ def frozen_names(p: Mapping[str, Any], layers: int) -> list[str]:
 
 
 def as_weights(trained: Mapping[str, Tensor]) -> Weights:
-    """The tensors as arrays, to be saved; without the head that only training needs."""
-    whole = merged(trained)
-    kept = {name: value for name, value in whole.items() if not name.startswith("other_head.")}
-    return {name: value.detach().float().cpu().numpy() for name, value in kept.items()}
+    """The tensors as arrays, to be saved."""
+    return {name: value.detach().float().cpu().numpy() for name, value in trained.items()}
 
 
 def logits(
-    p: Parameters,
-    ids: Tensor,
-    sides: Tensor,
-    mask: Tensor,
-    *,
-    dropout: float = 0.0,
-    otherwise: Tensor | None = None,
+    p: Parameters, ids: Tensor, sides: Tensor, mask: Tensor, *, dropout: float = 0.0
 ) -> Tensor:
     """Logits of the model for a batch.
 
@@ -71,7 +54,6 @@ def logits(
             read by a model without ``sides``.
         mask: Whether a token is one, rather than padding; same shape, boolean.
         dropout: The share of values that are left out; 0 to measure.
-        otherwise: Which rows the ``other_head`` is asked about, boolean, of shape (batch,).
 
     Returns:
         Shape (batch, 3).
@@ -79,10 +61,7 @@ def logits(
     x = _encoded(p, ids, sides, mask, dropout)
     kept = mask[:, :, None].to(x.dtype)
     pooled = functional.dropout((x * kept).sum(1) / kept.sum(1), dropout)
-    said = _linear(p, "head", pooled)
-    if otherwise is None:
-        return said
-    return torch.where(otherwise[:, None], _linear(p, "other_head", pooled), said)
+    return _linear(p, "head", pooled)
 
 
 def _encoded(p: Parameters, ids: Tensor, sides: Tensor, mask: Tensor, dropout: float) -> Tensor:
@@ -143,10 +122,7 @@ def _relative(table: Tensor, length: int) -> Tensor:
 
 
 def _linear(p: Parameters, name: str, x: Tensor) -> Tensor:
-    said = functional.linear(x, p[f"{name}.weight"], p[f"{name}.bias"])
-    if f"{name}.down" not in p:
-        return said
-    return said + functional.linear(functional.linear(x, p[f"{name}.down"]), p[f"{name}.up"])
+    return functional.linear(x, p[f"{name}.weight"], p[f"{name}.bias"])
 
 
 def _norm(p: Parameters, name: str, x: Tensor) -> Tensor:

@@ -11,12 +11,12 @@ import click
 import onnx
 
 from conflictscore.labelers.nli.adapted import limited
-from training.graph import RELATIVE, onnx_graph
+from training.graph import onnx_graph
 from training.packed import load_packed
 from training.pairs import LABELS
-from training.weights import MPNET_FIRST_POSITION, Weights, layers_of, load
+from training.weights import Weights, layers_of, load
 
-__all__ = ["export", "main", "write_config"]
+__all__ = ["export", "main"]
 
 _NAMES = {"SUPPORTS": "entailment", "CONTRADICTS": "contradiction", "IRRELEVANT": "neutral"}
 
@@ -41,25 +41,18 @@ def export(weights: Weights, folder: Path, *, tokenizer: Path, pair_tokens: int)
         weight_type=QuantType.QInt8,
         per_channel=True,
         reduce_range=True,
-        nodes_to_exclude=["head/product", RELATIVE],
+        nodes_to_exclude=["head/product"],
         extra_options={"MatMulConstBOnly": True},
     )
     said = limited(tokenizer.read_text("utf-8"), pair_tokens)
     (folder / "tokenizer.json").write_text(said, "utf-8")
-    write_config(weights, folder)
-
-
-def write_config(weights: Weights, folder: Path) -> None:
-    """Write the ``config.json`` of a model's folder."""
-    # A folder of the MPNet family counts the positions that no text is at, up to padding's number.
-    unused = MPNET_FIRST_POSITION if "relative" in weights else 0
     config = {
-        "model_type": "mpnet" if unused else "bert",
+        "model_type": "bert",
         "id2label": {str(place): _NAMES[label] for place, label in enumerate(LABELS)},
         "num_hidden_layers": layers_of(weights),
-        "max_position_embeddings": unused + int(weights["positions"].shape[0]),
+        "max_position_embeddings": int(weights["positions"].shape[0]),
         "vocab_size": int(weights["words"].shape[0]),
-        "pad_token_id": unused - 1 if unused else 0,
+        "pad_token_id": 0,
     }
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
 

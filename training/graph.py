@@ -8,19 +8,15 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from training.distances import buckets
 from training.weights import EPSILON, HEADS, layers_of
 
-__all__ = ["RELATIVE", "Writer", "onnx_graph"]
-
-RELATIVE = "relative/of_pairs"
-"""The node that looks up what heads add for the distance of two tokens, where a model has that."""
+__all__ = ["onnx_graph"]
 
 _OPSET, _IR = 20, 10
 _OUTPUTS = 3
 
 
-class Writer:
+class _Writer:
     """Nodes and constants, collected in the order of the calculation."""
 
     def __init__(self, weights: Mapping[str, NDArray[Any]]) -> None:
@@ -58,31 +54,24 @@ class Writer:
         return self.add("LayerNormalization", inputs, f"{name}/out", axis=-1, epsilon=EPSILON)
 
 
-def onnx_graph(
-    weights: Mapping[str, NDArray[Any]], writer: Writer | None = None
-) -> onnx.ModelProto:
-    """Write a model with inputs ``input_ids``, ``attention_mask`` and, of BERT, ``token_type_ids``.
+def onnx_graph(weights: Mapping[str, NDArray[Any]]) -> onnx.ModelProto:
+    """Write a model with inputs ``input_ids``, ``attention_mask`` and ``token_type_ids``.
 
     Args:
-        weights: Trained, by the names of ``training.weights``; BERT's have ``sides``, MPNet's
-            ``relative``.
-        writer: Of the same weights; by default one that makes every tensor part of the model.
+        weights: A trained BERT, by the names of ``training.weights``.
 
     Returns:
-        A model with one output ``logits`` of shape (batch, 3), checked where it is whole.
+        A model with one output ``logits`` of shape (batch, 3), checked.
     """
-    w = Writer(weights) if writer is None else writer
+    w = _Writer(weights)
     size = int(weights["words"].shape[1])
     per_head = size // HEADS
     heads = w.constant("shape/heads", np.array([0, 0, 3, HEADS, per_head], np.int64))
     merged = w.constant("shape/joined", np.array([0, 0, size], np.int64))
     scale = w.constant("scale", np.array(per_head**-0.5, np.float32))
     mask = w.add("Cast", ["attention_mask"], "mask", to=TensorProto.FLOAT)
-    places = _places(w)
     added = _hidden(w, mask)
-    if "relative" in weights:
-        added = w.add("Add", [added, _relative(w, places)], "relative+hidden")
-    x = w.norm("norm", _embedded(w, places))
+    x = w.norm("norm", _embedded(w))
     for number in range(layers_of(weights)):
         name = f"layer.{number}"
         split = w.add("Reshape", [w.linear(f"{name}.attention", x), heads], f"{name}/split")
@@ -111,7 +100,7 @@ def onnx_graph(
         x = w.norm(f"{name}.output_norm", output)
     said = w.linear("head", _pooled(w, x, mask))
     w.add("Identity", [said], "logits")
-    names = ["input_ids", "attention_mask", *(["token_type_ids"] if "sides" in weights else [])]
+    names = ["input_ids", "attention_mask", "token_type_ids"]
     inputs = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
         for name in names
@@ -120,39 +109,20 @@ def onnx_graph(
     graph = helper.make_graph(w.nodes, "pairs", inputs, [output], list(w.constants.values()))
     opsets = [helper.make_opsetid("", _OPSET)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=_IR)
-    if writer is None:
-        onnx.checker.check_model(model, full_check=True)
+    onnx.checker.check_model(model, full_check=True)
     return model
 
 
-def _places(w: Writer) -> str:
-    """0, 1, 2 and so on, as many as there are tokens."""
+def _embedded(w: _Writer) -> str:
     shape = w.add("Shape", ["input_ids"], "input_shape")
     length = w.add("Gather", [shape, w.constant("one", np.array(1, np.int64))], "length")
-    return w.add("Range", [w.constant("zero", np.array(0, np.int64)), length, "one"], "places")
-
-
-def _embedded(w: Writer, places: str) -> str:
+    places = w.add("Range", [w.constant("zero", np.array(0, np.int64)), length, "one"], "places")
     words, positions = w.rows("words", "input_ids"), w.rows("positions", places)
-    if "sides" not in w.weights:
-        return w.add("Add", [words, positions], "embedded")
     sides = w.rows("sides", "token_type_ids")
     return w.add("Add", [w.add("Add", [words, sides], "words+sides"), positions], "embedded")
 
 
-def _relative(w: Writer, places: str) -> str:
-    """Added to what tokens score, of shape (heads, length, length): a row for each distance."""
-    most = len(w.weights["positions"]) - 1
-    of_distance = w.weights["relative"].astype("f4")[buckets(np.arange(-most, most + 1))]
-    table = w.constant("relative", of_distance)
-    column = w.add("Unsqueeze", [places, w.constant("last", np.array([-1], np.int64))], "column")
-    distance = w.add("Sub", [places, column], "distance")
-    row = w.add("Add", [distance, w.constant("most", np.array(most, np.int64))], "distance/row")
-    of_pairs = w.add("Gather", [table, row], RELATIVE)
-    return w.add("Transpose", [of_pairs], "relative/of_heads", perm=[2, 0, 1])
-
-
-def _hidden(w: Writer, mask: str) -> str:
+def _hidden(w: _Writer, mask: str) -> str:
     """Added to what tokens score: far below all others for padding."""
     axes = w.constant("axes", np.array([1, 2], np.int64))
     wide = w.add("Unsqueeze", [mask, axes], "mask/wide")
@@ -160,7 +130,7 @@ def _hidden(w: Writer, mask: str) -> str:
     return w.add("Mul", [away, w.constant("far", np.array(-1e9, np.float32))], "mask/hidden")
 
 
-def _pooled(w: Writer, x: str, mask: str) -> str:
+def _pooled(w: _Writer, x: str, mask: str) -> str:
     """Mean of all tokens but padding."""
     middle = w.constant("axis/1", np.array([1], np.int64))
     last = w.add("Unsqueeze", [mask, w.constant("axis/-1", np.array([-1], np.int64))], "mask/last")

@@ -1,6 +1,6 @@
 """The loss of training, and measuring a model on the way."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -21,14 +21,8 @@ Run = Callable[[Batch, float], Tensor]
 """From a batch and a share of dropout to logits of shape (windows, 3)."""
 
 
-def on(p: Parameters, *, device: str, otherwise: Sequence[int] = ()) -> Run:
-    """Run a model on a device; it multiplies in bfloat16 where the device is made for that.
-
-    Args:
-        p: The model.
-        device: Of torch.
-        otherwise: Places of the sets that its ``other_head`` is asked about.
-    """
+def on(p: Parameters, *, device: str) -> Run:
+    """Run a model on a device; it multiplies in bfloat16 where the device is made for that."""
     short = device == "cuda" or _has_short_products()
 
     def run(batch: Batch, dropout: float) -> Tensor:
@@ -37,9 +31,7 @@ def on(p: Parameters, *, device: str, otherwise: Sequence[int] = ()) -> Run:
             for values in (batch.ids, batch.sides, batch.mask)
         )
         with torch.autocast(device, dtype=torch.bfloat16, enabled=short):
-            rows = np.isin(batch.sources, otherwise)[batch.owner] if otherwise else None
-            asked = None if rows is None else torch.from_numpy(rows).to(device)
-            said = logits(p, ids, sides, mask, dropout=dropout, otherwise=asked)
+            said = logits(p, ids, sides, mask, dropout=dropout)
         return said.float()
 
     return run
@@ -84,16 +76,16 @@ def loss_of(said: Tensor, batch: Batch, *, smoothing: float) -> Tensor:
     return loss + functional.softplus(scores.gather(1, wrong)[:, 0] - rest).sum() / len(gold)
 
 
-def taught_loss(said: Tensor, taught: Numbers) -> Tensor:
+def taught_loss(said: Tensor, batch: Batch) -> Tensor:
     """Cross-entropy between what a teacher says of each window and what the model does.
 
     (Hinton, Vinyals and Dean, arXiv:1503.02531, at temperature 1.)
 
     Args:
         said: Shape (windows, 3).
-        taught: What the teacher says of these windows, in the same shape.
+        batch: What was run, with a teacher's words in the same shape.
     """
-    return functional.cross_entropy(said, torch.from_numpy(taught).to(said.device))
+    return functional.cross_entropy(said, torch.from_numpy(batch.taught).to(said.device))
 
 
 def _strongest(strength: Tensor, owner: Tensor, pairs: int) -> Tensor:

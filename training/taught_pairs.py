@@ -7,11 +7,10 @@ import numpy as np
 
 from conflictscore.retrieval.ranking import BM25Ranker
 from training.batches import balanced
-from training.closest import closest_windows
 from training.packed import COLUMNS, PARTS, Numbers, Packed, Texts
 from training.pairs import LABELS, OTHERWISE
 
-__all__ = ["UNLABELLED", "pairs_to_teach"]
+__all__ = ["UNLABELLED", "closest_windows", "pairs_to_teach"]
 
 UNLABELLED = 255
 """In place of a label: the teacher decides."""
@@ -142,3 +141,42 @@ def _with_own_windows(packed: Packed) -> Packed:
 def _texts(texts: Texts, places: Sequence[int] | Numbers) -> Texts:
     found = [texts.text(int(place)) for place in places]
     return Texts(np.concatenate(found), np.cumsum([len(text) for text in found]))
+
+
+def closest_windows(packed: Packed, most: int) -> Packed:
+    """The pairs, of whose documents only a few windows are left.
+
+    A document that takes a side mostly does so in a window that shares rare tokens with the claim,
+    and those are what a model that has to find the deciding window must tell apart. What is
+    measured on keeps all its windows.
+
+    Args:
+        packed: All pairs.
+        most: How many windows to keep of a document: those that share most with the claim, where a
+            token weighs the more the fewer windows have it; at least one.
+    """
+    weight = _weights(packed.windows)
+    learned = packed.part != PARTS.index("validation")
+    tokens, lengths = [packed.windows.tokens], [packed.windows.lengths()]
+    first, count = packed.first_window.astype(np.int64), packed.window_count.copy()
+    next_window = len(packed.windows.ends)
+    for pair in np.flatnonzero(learned & (packed.window_count > most)):
+        claim = np.unique(packed.claims.text(int(packed.claim[pair])))
+        windows = range(int(first[pair]), int(first[pair]) + int(count[pair]))
+        texts = [packed.windows.text(window) for window in windows]
+        shared = [float(weight[np.intersect1d(claim, text)].sum()) for text in texts]
+        kept = sorted(np.argsort(-np.array(shared), kind="stable")[:most])
+        tokens += [texts[place] for place in kept]
+        lengths.append(np.array([len(texts[place]) for place in kept]))
+        first[pair], count[pair] = next_window, most
+        next_window += most
+    left = Texts(np.concatenate(tokens), np.cumsum(np.concatenate(lengths)))
+    return packed._replace(windows=left, first_window=first, window_count=count)
+
+
+def _weights(windows: Texts) -> Numbers:
+    """The inverse document frequency of every token, in windows."""
+    seen = np.zeros(int(windows.tokens.max(initial=0)) + 1 + 2**16, np.int64)
+    for window in range(len(windows.ends)):
+        seen[np.unique(windows.text(window))] += 1
+    return np.log((len(windows.ends) + 1) / (seen + 1))

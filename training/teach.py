@@ -1,7 +1,7 @@
 """Let a larger model label pairs for a smaller one to learn from (distillation).
 
-The teacher says of every window how likely each label is; ``training.train --taught-epochs`` learns
-that. It is asked about pairs that have a label already and, since any claim against any passage is
+The teacher says of every window how likely each label is; ``training.train`` learns that.
+It is asked about pairs that have a label already and, since any claim against any passage is
 a pair then, about the claims that people judged beside other passages of their sets. Of made pairs
 it is not asked: their rule knows better. The file that is written takes the place of ``pairs.npz``:
 it has these pairs and those that are measured on.

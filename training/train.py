@@ -1,8 +1,8 @@
-"""Train the NLI model further: on what a teacher says, or on answers to questions and all else.
+"""Train the NLI model further on what a teacher says.
 
-It needs torch and numpy, the file ``pairs.npz`` that ``training.build_pairs`` wrote and weights to
-start from. Stopped in any way, or after ``--minutes``, the same command goes on where it was. The
-exit code is 3 where there is more to do.
+It needs torch and numpy, the file that ``training.teach`` wrote and weights to start from. Stopped
+in any way, or after ``--minutes``, the same command goes on where it was. The exit code is 3 where
+there is more to do.
 """
 
 import sys
@@ -22,11 +22,12 @@ _CHOICES: dict[str, Any] = {"taught_share": click.FloatRange(0, 1)}
 _UNFINISHED = 3
 _RUN_BOOK = """\b
 The two models that are shipped were trained in stages, each from the weights before it. The last
-of each stands here and is what is repeated; the first five of the bundled model and the first two
-of nli-mpnet are described by the same command of commit 1d80338. Both learned from pairs made by
-rule, too, which training.build_pairs of commit 50cf32d makes (--rounds 1): MADE is its
-pairs.jsonl.gz. Without, leave out --made; the model then takes passages on the topic for a side
-more often, and keeps changed dates, numbers and names apart less well (608 of 685 for 651).
+stage of the bundled one stands here and is what is repeated; its first five, and nli-mpnet's first
+two, are described by the same command of commit 1d80338, and nli-mpnet's third by that of commit
+53259e3, which writes its low-rank products, too. Both learned from pairs made by rule, which
+training.build_pairs of commit 50cf32d makes (--rounds 1): MADE is its pairs.jsonl.gz. Without,
+leave out --made; the model then takes passages on the topic for a side more often, and keeps
+changed dates, numbers and names apart less well (608 of 685 for 651).
 \b
 The bundled model's last stage learned what nli-mpnet says, from the model of the stage before
 (here from the one that is shipped). The teacher was asked for 28 minutes of two cores; with made
@@ -43,8 +44,7 @@ pairs that came to 25,741 pairs; two runs took 44 minutes of a core each:
          --teacher build/teacher/start.npz --teacher-tokenizer build/teacher/tokenizer.json \\
          --seed 1 --threads 2 --minutes 28 --out build/nli/taught.npz
        python -m training.train --pairs build/nli/taught.npz --start build/nli/before.npz \\
-         --out build/nli/taught0 --seed 0 --question-epochs 0 --taught-epochs 2 --dropout 0 \\
-         --batch-tokens 3072 --frozen 1 --validated 60
+         --out build/nli/taught0 --seed 0
        (taught1 likewise, with --seed 1)
        python -m training.carry mean build/nli/taught0/best.npz build/nli/taught1/best.npz \\
          build/nli/student.npz
@@ -61,21 +61,6 @@ training.choose_bias of commit 50cf32d); then come the figures and the temperatu
          --data build/groups/SET_groups.jsonl ... --out build/nli/figures.jsonl
        python -m training.calibrate --model build/nli/model --sample 300 \\
          --out build/nli/model/calibration.json build/groups/SET_groups.jsonl ...
-\b
-nli-mpnet learns low-rank products beside MPNet's last eight layers, a step of 2,048 tokens in 2 s
-of two cores. Its third stage was two runs of 75 minutes of a core each; the model is their mean:
-\b
-       python -m training.build_pairs --data DATA --made MADE \\
-         --tokenizer build/teacher/tokenizer.json --out build/teacher --pair-tokens 128
-       python -m training.train --pairs build/teacher/pairs.npz --start build/teacher/start.npz \\
-         --out build/teacher/more11 --seed 11 --question-epochs 1 --drawn-questions 2800 \\
-         --drawn-human 5800 --drawn-general 4300 --drawn-made 700 --drawn-neutral 1200 \\
-         --question-rate 3e-4 --warmup 0.03 --dropout 0 --windows 2 --batch-tokens 2048 \\
-         --frozen 4 --rank 16 --own-head true --validated 60
-       (more12 likewise, with --seed 12)
-       python -m training.carry mean build/teacher/more11/best.npz \\
-         build/teacher/more12/best.npz build/teacher/mean.npz
-       python -m training.adapted --weights build/teacher/mean.npz --out build/adapted
 """
 
 

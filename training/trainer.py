@@ -15,13 +15,10 @@ from torch.nn.utils import clip_grad_norm_
 
 from training import weights
 from training.batches import Batch, assemble, measured
-from training.closest import closest_windows
 from training.encoder import Parameters, as_weights, frozen_names, parameters
 from training.figures import mean_macro_f1
-from training.learning import Run, loss_of, measure, on, taught_loss
-from training.low_rank import add_low_rank
-from training.packed import Numbers, Packed
-from training.pairs import OTHERWISE
+from training.learning import loss_of, measure, on, taught_loss
+from training.packed import Packed
 from training.plan import Epoch, Plan, Settings
 
 __all__ = ["Trainer"]
@@ -29,8 +26,6 @@ __all__ = ["Trainer"]
 _MOST_NORM = 1.0
 _DECAYED = 2
 """Weights of so many dimensions decay; biases and norms do not."""
-_FIXED = {"pooling": "mean", "contradiction_weight": 1.0}
-"""What earlier versions could be told to do otherwise."""
 
 
 class Trainer:
@@ -53,37 +48,25 @@ class Trainer:
 
         Raises:
             ValueError: The run in the folder has other settings, pairs or layers; the pairs were
-                made with the tokenizer of another encoder; or they have no teacher, where one is
-                to be learned from.
+                made with the tokenizer of another encoder; or they have no teacher.
         """
         if ("relative" in start) != (len(packed.marks.middle) > 1):
             raise ValueError(
                 "the pairs were made with the tokenizer of another encoder: make them anew with the"
                 " tokenizer.json that was written beside the weights"
             )
-        if settings.taught_epochs and packed.taught is None:
-            raise ValueError("--taught-epochs learns from the file that training.teach writes")
+        if packed.taught is None:
+            raise ValueError("there is no teacher in the pairs: give the file of training.teach")
         self._pairs_sha256 = packed.sha256()
-        if settings.windows:
-            packed = closest_windows(packed, settings.windows)
         self._packed, self._folder, self._settings = packed, folder, settings
         self._device = device
         self._plan = Plan(packed, settings)
         self._validation = measured(packed, settings.validated, settings.seed)
         self.epoch = self.step = 0
         self.best = 0.0
-        self._p = parameters(start, device=device, seed=settings.seed)
+        self._p = parameters(start, device=device)
         for name in frozen_names(self._p, settings.frozen):
             self._p[name].requires_grad_(False)
-        if settings.rank:
-            add_low_rank(self._p, settings.rank, frozen=settings.frozen, seed=settings.seed)
-        self._otherwise: tuple[int, ...] = ()
-        if settings.own_head:
-            named = enumerate(packed.sources)
-            self._otherwise = tuple(place for place, name in named if name in OTHERWISE)
-            for kind in ("weight", "bias"):
-                own = self._p[f"head.{kind}"].detach().clone()
-                self._p[f"other_head.{kind}"] = own.requires_grad_()
         self._optimizer = _optimizer(self._p, settings)
         torch.manual_seed(settings.seed)
         folder.mkdir(parents=True, exist_ok=True)
@@ -93,7 +76,7 @@ class Trainer:
     @property
     def finished(self) -> bool:
         """Whether there is nothing left to do."""
-        return self.epoch >= len(self._plan)
+        return self.epoch >= self._settings.epochs
 
     def run(self, *, minutes: float, save_minutes: float, say: Callable[[str], None]) -> None:
         """Train until it is finished or the time is up; what was done is kept either way.
@@ -116,7 +99,7 @@ class Trainer:
     ) -> bool:
         """Whether the epoch came to its end."""
         epoch = self._plan.epoch(self.epoch)
-        model = self._model()
+        model = on(self._p, device=self._device)
         begun, first, saved = time.monotonic(), self.step, time.monotonic()
         total = torch.zeros((), device=self._device)
         while self.step < len(epoch.batches):
@@ -128,23 +111,16 @@ class Trainer:
                 saved = now
             batch = assemble(self._packed, epoch.batches[self.step])
             said = model(batch, self._settings.dropout)
-            loss = self._loss(said, batch, batch.taught if epoch.stage == "taught" else None)
-            self._learn(loss, epoch.rates[self.step])
+            self._learn(loss := self._loss(said, batch), epoch.rates[self.step])
             total += loss.detach()
             self.step += 1
             if self.step % 100 == 0 or self.step == len(epoch.batches):
                 say(_line(self, epoch, begun, first, float(total)))
         return True
 
-    def _loss(self, said: Tensor, batch: Batch, taught: Numbers | None) -> Tensor:
-        chosen = self._settings
-        loss = loss_of(said, batch, smoothing=chosen.smoothing)
-        if taught is None:
-            return loss
-        return torch.lerp(loss, taught_loss(said, taught), chosen.taught_share)
-
-    def _model(self) -> Run:
-        return on(self._p, device=self._device, otherwise=self._otherwise)
+    def _loss(self, said: Tensor, batch: Batch) -> Tensor:
+        loss = loss_of(said, batch, smoothing=self._settings.smoothing)
+        return torch.lerp(loss, taught_loss(said, batch), self._settings.taught_share)
 
     def _learn(self, loss: Tensor, rate: float) -> None:
         for group in self._optimizer.param_groups:
@@ -155,24 +131,20 @@ class Trainer:
         self._optimizer.step()
 
     def _close_epoch(self, say: Callable[[str], None]) -> None:
-        stage = self._plan.stage(self.epoch)
-        model = self._model()
-        tokens = self._settings.batch_tokens
+        model, tokens = on(self._p, device=self._device), self._settings.batch_tokens
         sets = measure(model, self._packed, self._validation, tokens=tokens)
         mean = mean_macro_f1(sets)
-        self._log({"epoch": self.epoch, "stage": stage, "mean_macro_f1": mean}, sets)
+        self._log({"epoch": self.epoch, "mean_macro_f1": mean}, sets)
         for name, one in sets.items():
             say(
                 f"  {name:<20} {one.pairs:>6} pairs  accuracy {one.accuracy:.3f}"
                 f"  macro-F1 {one.macro_f1:.3f}  {one.confusion}"
             )
-        say(f"epoch {self.epoch + 1} of {len(self._plan)}, {stage}: mean macro-F1 {mean:.4f}")
+        say(f"epoch {self.epoch + 1} of {self._settings.epochs}: mean macro-F1 {mean:.4f}")
         if mean > self.best:
             self.best = mean
             weights.save(as_weights(self._p), self._folder / "best.npz")
         self.epoch, self.step = self.epoch + 1, 0
-        if not self.finished and self._plan.stage(self.epoch) != stage:
-            self._optimizer = _optimizer(self._p, self._settings)
         self._save()
 
     def _log(self, about: dict[str, Any], sets: dict[str, Any]) -> None:
@@ -219,12 +191,9 @@ class Trainer:
 
         Of the weights that is names and shapes alone: a run may go on from others' values.
         """
-        here = asdict(self._settings) | _FIXED
-        # What an earlier version could not be told it did as it is done by default.
-        there = asdict(Settings()) | _FIXED | state["settings"]
-        found = sorted(name for name, value in here.items() if there[name] != value)
-        # A checkpoint of an earlier version does not say what its pairs were.
-        if state.get("pairs_sha256", self._pairs_sha256) != self._pairs_sha256:
+        here, there = asdict(self._settings), state["settings"]
+        found = sorted(name for name in here | there if here.get(name) != there.get(name))
+        if state["pairs_sha256"] != self._pairs_sha256:
             found.append("--pairs")
         if _shapes(state["parameters"]) != _shapes(self._p):
             found.append("--start")
@@ -241,7 +210,7 @@ def _optimizer(p: Parameters, settings: Settings) -> torch.optim.AdamW:
         {"params": [v for v in learned if v.dim() >= _DECAYED], "weight_decay": settings.decay},
         {"params": [v for v in learned if v.dim() < _DECAYED], "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=settings.question_rate)
+    return torch.optim.AdamW(groups, lr=settings.rate)
 
 
 @contextmanager
@@ -261,6 +230,6 @@ def _line(trainer: Trainer, epoch: Epoch, begun: float, first: int, loss: float)
     steps = trainer.step - first
     pace = (time.monotonic() - begun) / steps
     return (
-        f"epoch {trainer.epoch + 1}, {epoch.stage}: step {trainer.step} of {len(epoch.batches)},"
+        f"epoch {trainer.epoch + 1}: step {trainer.step} of {len(epoch.batches)},"
         f" loss {loss / steps:.4f}, {pace:.3f} s a step"
     )

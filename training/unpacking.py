@@ -10,11 +10,12 @@ import onnx
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from training.distances import buckets
-from training.weights import MPNET_FIRST_POSITION, Weights
+from training.weights import Weights, buckets
 
 __all__ = ["unpacked"]
 
+_MPNET_FIRST_POSITION = 2
+"""Where an MPNet checkpoint's positions begin: after the padding token's number, 1."""
 _ARRANGED = re.compile(
     r"(shape|part|axis|zero)/.*|scale|axes|unit|far|one|zero|first|first_position|last|most"
     r"|.*_(scale|zero_point)"
@@ -29,8 +30,8 @@ _LINEAR = ("attention", "attended", "inner", "output", "head")
 def unpacked(path: Path) -> Weights:
     """The weights of a model that training wrote.
 
-    Those of ``training.export`` are the rounded ones: a matrix product differs from the exported
-    model's by what that rounds of its inputs. Those of ``training.adapted`` are rounded too.
+    They are the rounded ones: a matrix product differs from the exported model's by what that
+    rounds of its inputs.
 
     Raises:
         ValueError: The file is another model's.
@@ -52,7 +53,7 @@ def unpacked(path: Path) -> Weights:
         found["relative"] = _of_buckets(found["relative"])
     known = {"sides", "relative"} & set(found)
     if not known or not {"words", "positions", "head.weight"} <= set(found):
-        raise ValueError(f"{path} is no model that training.export or training.adapted wrote")
+        raise ValueError(f"{path} is no model that training.export wrote, nor nli-mpnet")
     return found
 
 
@@ -68,7 +69,7 @@ def _from_blocks(stored: Mapping[str, NDArray[Any]]) -> Weights:
         columns = len(
             stored[f"{place[:-6]}inner.bias" if place.endswith(".output") else "norm.bias"]
         )
-        rows = MPNET_FIRST_POSITION if place == "positions" else 0
+        rows = _MPNET_FIRST_POSITION if place == "positions" else 0
         weight = f"{place}.weight" if place.startswith("layer.") else place
         found[weight] = matrix.reshape(len(blocks), -1)[rows:, :columns]
     return found

@@ -1,8 +1,7 @@
-"""Weights as files: from the package that carries them, and in half precision.
+"""Weights as files, in half precision.
 
-A file of weights is an ``.npz`` of arrays by name, and needs numpy alone to be read. The names are
-those of :func:`from_mpnet`, and with ``sides`` in place of ``relative`` of a BERT; a file that was
-trained has ``head.weight`` and ``head.bias`` too.
+A file of weights is an ``.npz`` of arrays by name, and needs numpy alone to be read. A BERT has
+``sides``; MPNet has ``relative`` instead: what heads add to a score for the distance of two tokens.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +14,8 @@ from numpy.typing import NDArray
 __all__ = [
     "EPSILON",
     "HEADS",
-    "MPNET_FIRST_POSITION",
     "Weights",
-    "from_mpnet",
+    "buckets",
     "layers_of",
     "load",
     "mean",
@@ -31,49 +29,26 @@ EPSILON = 1e-12
 different at most, by less than in half precision."""
 HEADS = 12
 """Attention heads of every layer."""
-MPNET_FIRST_POSITION = 2
-"""Where an MPNet checkpoint's positions begin: after the padding token's number, 1."""
+_BEGIN = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91)
+"""At which distances a bucket begins, beside the first: one by one up to 8, from there on where
+8 * 16 ** (k / 8) is reached. Whole numbers, since logarithms of floats are unsure at 16."""
 
 
-def from_mpnet(tensors: Mapping[str, NDArray[Any]]) -> Weights:
-    """The weights of an MPNet checkpoint (Song et al., NeurIPS 2020) by the names used here.
+def buckets(distances: NDArray[Any]) -> NDArray[Any]:
+    """MPNet's bucket of each distance: near distances each have one, far ones share one.
 
-    Queries, keys and values of a layer become one matrix. ``relative``, of shape (buckets, heads),
-    is what heads add to a score for the distance of two tokens, in all layers (see
-    ``training.distances``). The first two positions, which no text is at, are left out.
+    The buckets are those of Raffel et al., JMLR 2020, for both directions, with 32 buckets and 128
+    as the longest distance.
+
+    Args:
+        distances: How many places after a token the one stands that it looks at; negative before.
+
+    Returns:
+        Same shape, int64: 0 to 15 for what stands before or at the token itself, 16 to 31 after.
     """
-    found: Weights = {
-        "words": tensors["embeddings.word_embeddings.weight"],
-        "positions": tensors["embeddings.position_embeddings.weight"][MPNET_FIRST_POSITION:],
-        "relative": tensors["encoder.relative_attention_bias.weight"],
-    }
-    own = ["attention.attn.q", "attention.attn.k", "attention.attn.v"]
-    return found | _layers(tensors, own, "attention.attn.o", "attention.LayerNorm")
-
-
-def _layers(
-    tensors: Mapping[str, NDArray[Any]], own: list[str], attended: str, attended_norm: str
-) -> Weights:
-    """The first norm and all layers; given are the names in which checkpoints differ."""
-    found: Weights = {}
-    _copy(tensors, "embeddings.LayerNorm", found, "norm")
-    count = sum(name.endswith(f"{own[0]}.weight") for name in tensors)
-    for layer in range(count):
-        old, new = f"encoder.layer.{layer}", f"layer.{layer}"
-        for kind in ("weight", "bias"):
-            parts = [tensors[f"{old}.{part}.{kind}"] for part in own]
-            found[f"{new}.attention.{kind}"] = np.concatenate(parts)
-        _copy(tensors, f"{old}.{attended}", found, f"{new}.attended")
-        _copy(tensors, f"{old}.{attended_norm}", found, f"{new}.attended_norm")
-        _copy(tensors, f"{old}.intermediate.dense", found, f"{new}.inner")
-        _copy(tensors, f"{old}.output.dense", found, f"{new}.output")
-        _copy(tensors, f"{old}.output.LayerNorm", found, f"{new}.output_norm")
+    of_length = np.searchsorted(_BEGIN, np.abs(distances), side="right")
+    found: NDArray[Any] = of_length + (len(_BEGIN) + 1) * (distances > 0)
     return found
-
-
-def _copy(tensors: Mapping[str, NDArray[Any]], old: str, found: Weights, new: str) -> None:
-    for kind in ("weight", "bias"):
-        found[f"{new}.{kind}"] = tensors[f"{old}.{kind}"]
 
 
 def layers_of(weights: Mapping[str, Any]) -> int:

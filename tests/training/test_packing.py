@@ -11,15 +11,15 @@ from tokenizers import Tokenizer
 
 from conflictscore.labelers.nli.labeler import deciding_window, verdict_on
 from conflictscore.records import Label
-from tests.training.toy import Family, pack_toy, toy_tokenizer, toy_weights
+from tests.training.toy import Family, as_taught, pack_toy, toy_tokenizer, toy_weights
 from training import carry, weights
 from training.batches import assemble, balanced, batched, measured
-from training.closest import closest_windows
 from training.figures import figures, mean_macro_f1, verdicts
 from training.packed import Packed, load_packed
 from training.packing import marks_of, pack
-from training.pairs import LABELS, Pair, Part, Row
+from training.pairs import LABELS, Pair, Row
 from training.plan import Plan, Settings
+from training.taught_pairs import closest_windows
 
 
 @pytest.fixture(scope="module")
@@ -166,43 +166,18 @@ def test_as_many_pairs_of_each_set_are_measured_on(packed: Packed) -> None:
 
 
 def test_a_plan_is_the_same_every_time_and_its_rate_rises_and_falls(packed: Packed) -> None:
-    settings = Settings(question_epochs=2, taught_epochs=1, batch_tokens=2000)
+    settings = Settings(epochs=2, batch_tokens=2000)
+    packed = as_taught(packed)
     one, other = Plan(packed, settings), Plan(packed, settings)
-    assert [one.stage(number) for number in range(len(one))] == ["questions"] * 2 + ["taught"]
-    for number in (2, 0, 1):
+    for number in (1, 0):
         first, second = one.epoch(number), other.epoch(number)
         assert all((a == b).all() for a, b in zip(first.batches, second.batches, strict=True))
     rates = [*one.epoch(0).rates, *one.epoch(1).rates]
-    assert max(rates) == pytest.approx(settings.question_rate, rel=0.1)
+    assert max(rates) == pytest.approx(settings.rate, rel=0.1)
     top = rates.index(max(rates))
     assert rates[:top] == sorted(rates[:top])
     assert rates[top:] == sorted(rates[top:], reverse=True)
-    assert 0 < rates[-1] < settings.question_rate / 10
-
-
-def test_an_epoch_on_questions_has_pairs_of_every_part(tmp_path: Path) -> None:
-    pair = Pair("lamp lit", "the old lamp", "SUPPORTS", "one", "people")
-    parts: list[Part] = ["questions", "human", "general", "synthetic", "neutral"]
-    rows = [Row(part, pair) for part in parts for _ in range(20)]
-    open_pair = pair._replace(claim="beacon green", label="IRRELEVANT")
-    rows += [Row("human", open_pair) for _ in range(20)]
-    path = tmp_path / "pairs.npz"
-    pack(rows, path, tokenizer=toy_tokenizer(tmp_path), pair_tokens=96)
-    some = load_packed(path)
-    settings = Settings(
-        question_epochs=2,
-        drawn_questions=9,
-        drawn_human=50,
-        drawn_general=7,
-        drawn_made=5,
-        drawn_neutral=12,
-    )
-    plan = Plan(some, settings)
-    assert [plan.stage(number) for number in range(len(plan))] == ["questions", "questions"]
-    drawn = np.concatenate(plan.epoch(0).batches)
-    counts = [int(np.isin(drawn, some.of_part(part)).sum()) for part in parts]
-    assert counts == [9, 40 + 6, 7, 5, 6], "no more than there are, and undecided ones again"
-    assert max(plan.epoch(0).rates) == pytest.approx(settings.question_rate)
+    assert 0 < rates[-1] < settings.rate / 10
 
 
 def test_verdicts_on_documents_are_those_of_the_nli_labeler() -> None:
@@ -241,12 +216,12 @@ def test_the_mean_of_runs_is_taken_weight_by_weight(tmp_path: Path) -> None:
 def test_a_trained_model_is_made_to_take_sides_more_readily(tmp_path: Path) -> None:
     trained, more = tmp_path / "trained.npz", tmp_path / "more.npz"
     head = {"head.weight": np.ones((3, 8)), "head.bias": np.zeros(3)}
-    weights.save(toy_weights() | head, trained)
+    weights.save(toy_weights(head=False) | head, trained)
     options = ["bias", str(trained), str(more), "--supports", "0.5", "--contradicts", "0.25"]
     said = CliRunner().invoke(carry.main, options)
     assert said.exit_code == 0, said.output
     assert weights.load(more)["head.bias"].tolist() == [0.5, 0.25, 0]
-    weights.save(toy_weights(), trained)
+    weights.save(toy_weights(head=False), trained)
     assert "were not trained" in CliRunner().invoke(carry.main, options).output
 
 
@@ -255,3 +230,14 @@ def test_weights_whose_head_reads_the_first_token_are_refused(tmp_path: Path) ->
     np.savez(tmp_path / "best.npz", **stored)
     with pytest.raises(ValueError, match="reads the first token"):
         weights.load(tmp_path / "best.npz")
+
+
+def test_distances_are_told_apart_one_by_one_up_to_8_and_then_ever_more_coarsely() -> None:
+    # From 8 on the bucket is 8 + floor(8 * log(distance / 8) / log(16)), at most 15.
+    by_hand = {0: 0, 1: 1, 7: 7, 8: 8, 11: 8, 12: 9, 15: 9, 16: 10, 22: 10, 23: 11, 31: 11}
+    by_hand |= {32: 12, 45: 12, 46: 13, 63: 13, 64: 14, 90: 14, 91: 15, 128: 15, 511: 15}
+    distances = np.array(list(by_hand))
+    assert weights.buckets(-distances).tolist() == list(by_hand.values())
+    after = [16 + one for one in list(by_hand.values())[1:]]
+    after = [16 + one for one in list(by_hand.values())[1:]]
+    assert weights.buckets(distances[1:]).tolist() == after

@@ -1,24 +1,22 @@
 """A vocabulary, a tiny model and pairs that follow an obvious rule, for tests of training."""
 
-import json
 from pathlib import Path
 from random import Random
 from typing import Literal
-from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from conflictscore.labelers.nli.adapted import FOLDER
+from training.packed import PARTS, Packed
 from training.packing import pack
 from training.pairs import Label, Pair, Part, Row
-from training.weights import HEADS, MPNET_FIRST_POSITION, Weights
+from training.weights import HEADS, Weights
 
 __all__ = [
     "UNUSED_BUCKET",
     "Family",
+    "as_taught",
     "pack_toy",
-    "toy_archive",
     "toy_rows",
     "toy_tokenizer",
     "toy_weights",
@@ -56,7 +54,7 @@ def toy_tokenizer(folder: Path, family: Family = "bert") -> Path:
     return path
 
 
-def toy_weights(seed: int = 0, *, head: bool = False, family: Family = "bert") -> Weights:
+def toy_weights(seed: int = 0, *, head: bool = True, family: Family = "bert") -> Weights:
     """Random weights of one layer."""
     rng = np.random.default_rng(seed)
 
@@ -115,39 +113,8 @@ def pack_toy(
     return folder / "pairs.npz"
 
 
-def toy_archive(folder: Path, weights: Weights) -> Path:
-    """A zip as the packages of MPNet carry it: a checkpoint of these weights and its tokenizer."""
-    unused = np.zeros((MPNET_FIRST_POSITION, weights["positions"].shape[1]), np.float32)
-    tensors: Weights = {
-        "embeddings.word_embeddings.weight": weights["words"],
-        "embeddings.position_embeddings.weight": np.concatenate([unused, weights["positions"]]),
-        "encoder.relative_attention_bias.weight": weights["relative"],
-    }
-    named = {
-        "attended": "attention.attn.o",
-        "attended_norm": "attention.LayerNorm",
-        "inner": "intermediate.dense",
-        "output": "output.dense",
-        "output_norm": "output.LayerNorm",
-    }
-    for kind in ("weight", "bias"):
-        tensors[f"embeddings.LayerNorm.{kind}"] = weights[f"norm.{kind}"]
-        for name, there in named.items():
-            tensors[f"encoder.layer.0.{there}.{kind}"] = weights[f"layer.0.{name}.{kind}"]
-        own = np.split(weights[f"layer.0.attention.{kind}"], 3)
-        for name, part in zip("qkv", own, strict=True):
-            tensors[f"encoder.layer.0.attention.attn.{name}.{kind}"] = part
-    header, place = {}, 0
-    for name, value in tensors.items():
-        end = place + value.nbytes
-        header[name] = {"dtype": "F32", "shape": value.shape, "data_offsets": [place, end]}
-        place = end
-    said = json.dumps(header).encode()
-    data = b"".join(value.astype("<f4").tobytes() for value in tensors.values())
-    path = folder / "toy.zip"
-    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
-        content = len(said).to_bytes(8, "little") + said + data
-        archive.writestr(f"{FOLDER}/model.safetensors", content)
-        tokenizer = toy_tokenizer(folder, "mpnet").read_text("utf-8")
-        archive.writestr(f"{FOLDER}/tokenizer.json", tokenizer)
-    return path
+def as_taught(packed: Packed) -> Packed:
+    """The pairs with all that is not measured on as taught, and a teacher who says nothing."""
+    measured = packed.part == PARTS.index("validation")
+    part = np.where(measured, packed.part, PARTS.index("taught"))
+    return packed._replace(part=part, taught=np.zeros((len(packed.windows.ends), 3), np.float32))

@@ -1,10 +1,12 @@
 """What was learned of MPNet becomes a graph beside MPNet's own file, which is fetched."""
 
 import asyncio
+import json
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from zipfile import ZipFile
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import onnx
@@ -12,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from conflictscore.cli import main
 from conflictscore.errors import ConfigurationError
@@ -20,10 +23,13 @@ from conflictscore.labelers.nli import adapted as module
 from conflictscore.labelers.nli.adapted import (
     BLOCK,
     DATA_FILE,
+    FOLDER,
+    LEARNED,
     NLI_MPNET,
     AdaptedModel,
     aligned,
     in_blocks,
+    summed,
 )
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import NliModel, resolve
@@ -35,42 +41,139 @@ from conflictscore.storage.fetching import weights_dir
 from tests.fakes.openai_server import OpenAIServer
 from tests.labelers.judging import PROMPTS
 from tests.models.calling import calling
-from tests.training.toy import UNUSED_BUCKET, toy_archive, toy_tokenizer, toy_weights
+from tests.training.toy import toy_tokenizer
 from tests.world import World
 from training import carry
-from training.adapted import narrowed, write_adapted
-from training.export import export
-from training.weights import Weights, load
+from training.weights import load
 
-RANK = 3
+Floats = NDArray[Any]
+SIZE = 24
+EMBEDDINGS = "embeddings.word_embeddings", "embeddings.position_embeddings"
 CLAIM = Claim(number=1, text="lamp lit")
 DOCUMENT = Document(number=1, text="the old lamp was lit yes no red ship in the fog")
 
 
-@pytest.fixture(scope="module")
-def trained() -> Weights:
-    """The toy with a head, and changed by products of narrow matrices, biases and norms too."""
-    found, rng = toy_weights(head=True, family="mpnet"), np.random.default_rng(5)
-    for name, value in found.items():
-        if not name.startswith("layer."):
-            continue
-        if value.ndim == 1:
-            found[name] = value + rng.normal(0, 0.1, value.shape).astype("f4")
-        else:
-            outputs, inputs = value.shape
-            change = rng.normal(size=(outputs, RANK)) @ rng.normal(size=(RANK, inputs))
-            found[name] = value + (0.05 * change).astype("f4")
+def checkpoint() -> dict[str, Floats]:
+    """The matrices of a toy MPNet, by the names of a checkpoint."""
+    rng, q, dense = np.random.default_rng(5), "attention.attn.q", "intermediate.dense"
+    shapes = dict(zip(EMBEDDINGS, ((160, SIZE), (9, SIZE)), strict=True))
+    shapes |= {f"encoder.layer.0.{name}": (SIZE, SIZE) for name in (q, q[:-1] + "k", dense)}
+    return {f"{n}.weight": rng.normal(0, 0.5, s).astype("f4") for n, s in shapes.items()}
+
+
+ORDER = {
+    "words": ["embeddings.word_embeddings.weight"],
+    "positions": ["embeddings.position_embeddings.weight"],
+    "layer.0.attention": [f"encoder.layer.0.attention.attn.{part}.weight" for part in "qk"],
+    "layer.0.inner": ["encoder.layer.0.intermediate.dense.weight"],
+}
+HEAD = np.random.default_rng(6).normal(0, 1, (SIZE, 3)).astype("f4")
+
+
+def learned() -> dict[str, Floats]:
+    """Two narrow matrices for the layer's, and the scale between them."""
+    rng = np.random.default_rng(7)
+    found: dict[str, Floats] = {}
+    for name, rows in (("layer.0.attention", 2 * SIZE), ("layer.0.inner", SIZE)):
+        found[f"{name}.up"] = rng.integers(-127, 128, (rows, 3)).astype(np.int8)
+        found[f"{name}.down"] = rng.integers(-127, 128, (3, SIZE)).astype(np.int8)
+        found[f"{name}.scale"] = rng.uniform(0, 1e-5, 3).astype("f4")
     return found
 
 
+def sums() -> dict[str, Floats]:
+    """What the checkpoint's matrices and what was learned of them add up to."""
+    tensors, said = checkpoint(), learned()
+    return {name: summed(name, [tensors[p] for p in parts], said) for name, parts in ORDER.items()}
+
+
+def write_shipped(folder: Path) -> None:
+    """Write what comes with the package: what was learned, and a graph of one matrix of a layer."""
+    folder.mkdir()
+    arrays: dict[str, Any] = {"order": np.array(json.dumps(ORDER)), **learned()}
+    np.savez_compressed(folder / LEARNED, **arrays)
+    indices: dict[str, Any] = {"axis/1": [1], "last": [-1], "shape/0": [0], "shape/end": [SIZE]}
+    numbers: dict[str, Any] = {"zero": 128.0, "head.weight": HEAD, "norm.bias": HEAD[:, 0]}
+    tensors = [
+        onnx.numpy_helper.from_array(np.array(value, kind), name)
+        for kind, said in (
+            ("i8", indices | {"shape/flat": [0, 0, -1]}),
+            ("f4", numbers | {"relative": np.zeros((7, 12))}),
+        )
+        for name, value in said.items()
+    ]
+    offset = 0
+    for name, matrix in sums().items():
+        for kind, array in zip(("blocks", "scales"), in_blocks(matrix), strict=True):
+            data_type = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+            tensor = onnx.TensorProto(name=f"{name}.{kind}", data_type=data_type, dims=array.shape)
+            tensor.data_location = onnx.TensorProto.EXTERNAL
+            place = {"location": DATA_FILE, "offset": offset, "length": array.nbytes}
+            for key, value in place.items():
+                tensor.external_data.add(key=key, value=str(value))
+            tensors.append(tensor)
+            offset += aligned(array.nbytes)
+    nodes = [
+        node("Gather", ["words.blocks", "input_ids"], "small"),
+        node("Cast", ["small"], "signed", to=onnx.TensorProto.FLOAT),
+        node("Sub", ["signed", "zero"], "centred"),
+        node("Gather", ["words.scales", "input_ids"], "scale"),
+        node("Unsqueeze", ["scale", "last"], "wide"),
+        node("Mul", ["centred", "wide"], "scaled"),
+        node("Reshape", ["scaled", "shape/flat"], "rows"),
+        node("Slice", ["rows", "shape/0", "shape/end", "last"], "x"),
+        node("Cast", ["attention_mask"], "mask", to=onnx.TensorProto.FLOAT),
+        node("Unsqueeze", ["mask", "last"], "seen"),
+        node("Mul", ["x", "seen"], "kept"),
+        node("ReduceSum", ["kept", "axis/1"], "pooled", keepdims=0),
+        node(
+            *("MatMulNBits", ["pooled", "layer.0.inner.blocks", "layer.0.inner.scales"], "inner"),
+            domain="com.microsoft", K=SIZE, N=SIZE, bits=8, block_size=BLOCK, accuracy_level=1,
+        ),
+        node("MatMul", ["inner", "head.weight"], "logits"),
+    ]  # fmt: skip
+    texts, said = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
+    value = onnx.helper.make_tensor_value_info
+    inputs = [value(name, texts, ["batch", "n"]) for name in ("input_ids", "attention_mask")]
+    outputs = [value("logits", said, ["batch", 3])]
+    graph = onnx.helper.make_graph(nodes, "toy", inputs, outputs, tensors)
+    versions = [onnx.helper.make_opsetid("", 20), onnx.helper.make_opsetid("com.microsoft", 1)]
+    model = onnx.helper.make_model(graph, opset_imports=versions, ir_version=10)
+    onnx.save(model, folder / "model.onnx")
+    labels = {"0": "entailment", "1": "contradiction", "2": "neutral"}
+    config = {"model_type": "mpnet", "id2label": labels, "max_position_embeddings": 514}
+    (folder / "config.json").write_text(json.dumps(config | {"pad_token_id": 1}), "utf-8")
+
+
+def node(kind: str, inputs: list[str], name: str, **settings: Any) -> onnx.NodeProto:
+    return onnx.helper.make_node(kind, inputs, [name], name=name, **settings)
+
+
+def write_archive(folder: Path) -> Path:
+    """A zip as the packages of MPNet carry it: the checkpoint and its tokenizer."""
+    header: dict[str, Any] = {}
+    data = b""
+    for name, value in checkpoint().items():
+        places = [len(data), len(data) + value.nbytes]
+        header[name] = {"dtype": "F32", "shape": value.shape, "data_offsets": places}
+        data += value.tobytes()
+    said = json.dumps(header).encode()
+    with ZipFile(folder / "toy.zip", "w", ZIP_DEFLATED) as archive:
+        content = len(said).to_bytes(8, "little") + said + data
+        archive.writestr(f"{FOLDER}/model.safetensors", content)
+        tokenizer = toy_tokenizer(folder, "mpnet").read_text("utf-8")
+        archive.writestr(f"{FOLDER}/tokenizer.json", tokenizer)
+    return folder / "toy.zip"
+
+
 @pytest.fixture
-def adapted(trained: Weights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AdaptedModel:
+def adapted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AdaptedModel:
     """The toy as a model of which the checkpoint is in the cache, as if it had been fetched."""
     monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
     weights_dir().mkdir(parents=True)
-    archive = toy_archive(weights_dir(), toy_weights(family="mpnet"))
+    archive = write_archive(weights_dir())
     content = archive.read_bytes()
-    write_adapted(trained, archive, tmp_path / "shipped", rank=RANK)
+    write_shipped(tmp_path / "shipped")
     packed = _end_of_data(tmp_path / "shipped")
     with_data = replace(
         NLI_MPNET,
@@ -114,29 +217,20 @@ def test_before_it_is_fetched_the_error_says_how(adapted: AdaptedModel) -> None:
         resolve("nli-mpnet")
 
 
-def test_it_says_what_the_whole_model_says(
-    adapted: AdaptedModel, trained: Weights, tmp_path: Path
-) -> None:
-    archive = weights_dir() / adapted.archive.file_name
-    content = archive.read_bytes()
-    single = ["single", "--out", str(tmp_path / "single")]
-    assert "model fetch nli-mpnet" in CliRunner().invoke(carry.main, single).output
+def test_it_says_what_the_sums_of_both_say(adapted: AdaptedModel) -> None:
     assert adapted.fetch() == resolve("nli-mpnet") == adapted.folder
-    archive.write_bytes(content)
-    assert CliRunner().invoke(carry.main, single).exit_code == 0
-    tokenizer = toy_tokenizer(tmp_path, "mpnet")
-    export(trained, tmp_path / "whole", tokenizer=tokenizer, pair_tokens=96)
-    (tmp_path / "whole" / "float" / "model.onnx").replace(tmp_path / "whole" / "model.onnx")
-    whole = NliModel(tmp_path / "whole")
-    pairs = whole.tokenizer.pairs([DOCUMENT.text, "yes", "no fog " * 30], CLAIM.text)
-    for folder, near in ((adapted.folder, 0.1), (tmp_path / "single", 0.03)):
-        beside = NliModel(folder)
-        assert beside.pair_tokens == whole.pair_tokens == 96
-        for one, other in zip(beside.logits(pairs), whole.logits(pairs), strict=True):
-            assert one == pytest.approx(other, abs=near)
+    model = NliModel(adapted.folder)
+    assert model.pair_tokens == 96
+    pairs = model.tokenizer.pairs([DOCUMENT.text, "yes", "no fog " * 30], CLAIM.text)
+    whole = sums()
+    for pair, said in zip(pairs, model.logits(pairs), strict=True):
+        rows = whole["words"][list(pair.ids)].sum(axis=0)
+        expected = rows @ whole["layer.0.inner"].T @ HEAD
+        near = 0.02 * float(np.abs(expected).max())
+        assert [*said.values()] == pytest.approx(expected, abs=near)
 
 
-def test_it_can_be_trained_further(adapted: AdaptedModel, trained: Weights, tmp_path: Path) -> None:
+def test_it_can_be_trained_further(adapted: AdaptedModel, tmp_path: Path) -> None:
     options = ["unpack", "--model", "nli-mpnet", "--out", str(tmp_path / "start")]
     early = CliRunner().invoke(carry.main, options)
     assert early.exit_code == 2
@@ -146,10 +240,9 @@ def test_it_can_be_trained_further(adapted: AdaptedModel, trained: Weights, tmp_
     assert said.exit_code == 0, said.output
     assert (tmp_path / "start" / "tokenizer.json").is_file()
     found = load(tmp_path / "start" / "start.npz")
-    assert set(found) == set(trained)
-    expected = trained | {"relative": trained["relative"].copy()}
-    expected["relative"][UNUSED_BUCKET] = 0
-    for name, value in expected.items():
+    expected = {f"{n}.weight" if n.startswith("layer.") else n: m for n, m in sums().items()}
+    expected["positions"] = expected["positions"][2:]  # no text is at the first two
+    for name, value in (expected | {"head.weight": HEAD.T}).items():
         np.testing.assert_allclose(found[name], value, atol=0.02, err_msg=name)
 
 
@@ -223,16 +316,6 @@ def test_once_fetched_it_is_what_local_models_ask_first(adapted: AdaptedModel) -
     assert after.name == "cascade(nli(nli-mpnet+minilm), choice(test-model))"
     assert after.identity is not None
     assert after.identity["certain"] == Thresholds.from_score(0)._asdict()
-
-
-def test_narrow_matrices_give_the_change_back_as_far_as_their_rank_goes() -> None:
-    rng = np.random.default_rng(0)
-    change = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 20))
-    found = narrowed(change, 2)
-    assert (found.up.shape, found.down.shape) == ((30, 2), (2, 20))
-    assert np.linalg.norm(found.product() - change) < 0.01 * np.linalg.norm(change)
-    narrower = narrowed(change, 1)
-    assert np.linalg.norm(narrower.product() - change) > 0.1 * np.linalg.norm(change)
 
 
 def test_what_is_shipped_reads_matrices_of_the_data_that_is_written() -> None:
