@@ -8,6 +8,7 @@ to a passage, but people labelled each passage against the claim that a question
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -19,6 +20,7 @@ from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.benchmarks.ramdocs.benchmark import (
     MEASURES,
+    ExactMatch,
     exact_match,
     judge_exact_match,
     normalised,
@@ -28,11 +30,14 @@ from conflictscore.benchmarks.wikicontradict.data import (
     read_questions as read_contradicting,
 )
 from conflictscore.errors import ConfigurationError
+from conflictscore.labelers.denials import denied_in
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.second_look.statements import affirms
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 
 __all__ = ["SETS", "TABLES", "LabelledQuestion", "PeopleLabeler", "Spoiler", "as_benchmark"]
 
+_YES_NO = re.compile(r"(?:^|(?<=: )|(?<=; ))(yes|no)\b", re.IGNORECASE)
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
 
@@ -51,9 +56,18 @@ class LabelledQuestion(NamedTuple):
     wrong: tuple[str, ...]
     rivals: bool
 
-    def stated(self, text: str) -> tuple[str, ...]:
-        """The known answers that stand in a text."""
-        found = exact_match(text, self.right, self.wrong)
+    def judged(self, answer: str) -> ExactMatch:
+        """Which known answers an answer gives; whether a statement is true, in any words."""
+        if "true" in (*self.right, *self.wrong):
+            said = {"yes": "true", "no": "false"}
+            answer = _YES_NO.sub(lambda word: said[word[0].casefold()], answer)
+            if not re.search("true|false", answer, re.IGNORECASE):
+                answer = "true" if affirms(answer, self.question.question) else "false"
+        return exact_match(answer, self.right, self.wrong)
+
+    def stated(self, claim: str) -> tuple[str, ...]:
+        """The known answers that a claim gives."""
+        found = self.judged("false" if denied_in(claim) is not None else claim)
         return (*found.given, *found.wrong)
 
     def label(self, claim: str, gives: str) -> Label:

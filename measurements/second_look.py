@@ -271,9 +271,7 @@ def second_looks(
         began = monotonic()
         state = graph.invoke(ask)
         first = state["first_answer"]
-        before, after = (
-            exact_match(text, asked.right, asked.wrong) for text in (first, state["answer"])
-        )
+        before, after = map(asked.judged, (first, state["answer"]))
         named_before, named = (
             not one.missing if asked.rivals else bool(one.given) for one in (before, after)
         )

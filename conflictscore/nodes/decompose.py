@@ -5,6 +5,7 @@ passage's place is taken apart. A short answer ("Yes.", "1871") is taken apart w
 view, since alone it says nothing that a document could support.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 
 from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyError
 from conflictscore.json_answers import is_json
+from conflictscore.labelers.denials import denial_of
 from conflictscore.markdown import passages, place_of, unclaimed
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answer_replies import copied
@@ -20,7 +22,13 @@ from conflictscore.nodes.claim_replies import read_claims, read_placed_claims
 from conflictscore.nodes.decide import may_look_again
 from conflictscore.nodes.json_claims import claims_of_values
 from conflictscore.nodes.second_look.head_to_head import hedge_evidence, passed_over
-from conflictscore.nodes.second_look.statements import affirms, restates, telling_terms
+from conflictscore.nodes.second_look.statements import (
+    affirms,
+    denies,
+    opposite,
+    restates,
+    telling_terms,
+)
 from conflictscore.nodes.second_look.wording import with_other_number
 from conflictscore.nodes.state import (
     RagState,
@@ -56,6 +64,12 @@ _SHORT = 6
 _AFFIRMS, _DENIES = ("yes", "true", "correct"), ("no", "false", "incorrect")
 _LEAST_WORDS = 3
 """Of a claim of a short answer: "False" alone is none."""
+_TRUE_OR_FALSE = re.compile(
+    r"\s*(?:is (?:it|this|the following)(?: statement)? )?(?:true or (?:is it )?false|true that)"
+    r"[:?,]?\s+(?P<statement>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A question that states what it asks about: "True or false: the lamp burns"."""
 _ENDS = " .*_"
 _BEFORE_CHARS = 600
 """How much of the answer is shown before a passage that is taken apart."""
@@ -213,6 +227,8 @@ async def _ask_for_claims(
     in_place = runtime.context.settings.regeneration == "revise" and bool(state.get("question"))
     short = in_place and _is_short(answer.text)
     asked = material_line(state.get("question", ""))
+    if short and (known := _stated(asked, answer.text)):
+        return _placed([(known, _span(known, "", answer.text))]), None
     if short:
         prompt = render("decompose_short", question=asked, answer=material_line(answer.text))
         ours = render("decompose_short", question="", answer="")
@@ -255,6 +271,15 @@ def _is_short(answer: str) -> bool:
     return 0 < len(words_in(answer)) <= _SHORT and len(passages(answer)) == 1
 
 
+def _stated(question: str, answer: str) -> str | None:
+    """The statement of a bare yes or no to a question that states what it asks about."""
+    asked = _TRUE_OR_FALSE.fullmatch(question)
+    if asked is None or opposite(answer) is None:
+        return None
+    statement = asked["statement"].rstrip(" ?")
+    return statement if affirms(answer, question) else denial_of(statement)
+
+
 def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
     """The statement that a short answer makes."""
     line = next(filter(None, map(str.strip, reply.splitlines())), "")
@@ -267,7 +292,9 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
         raise ValueError(f"“{statement}” is not what the answer says")
     first = words_in(answer)[0]
     if first in (*_AFFIRMS, *_DENIES) and affirms(statement, question) != (first in _AFFIRMS):
-        raise ValueError(f"“{statement}” is the opposite of what the answer says")
+        if own or first in _AFFIRMS or denies(statement):
+            raise ValueError(f"“{statement}” is the opposite of what the answer says")
+        return (denial_of(statement),)  # small models write what a bare "No." denies
     return (statement,)
 
 

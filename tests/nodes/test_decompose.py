@@ -162,6 +162,11 @@ IN_PLACE: dict[str, Any] = {
         ("Yes", ["It was not lit in 1871.", "It was lit in 1871."], ["It was lit in 1871."]),
         ("No!", [" ", "Sentence: The lamp was not lit."], ["The lamp was not lit."]),
         ("The second", ["The second lamp was lit."], ["The second lamp was lit."]),
+        (
+            "No.",
+            ["The lamp was lit in 1871."],
+            ["It is not true that “The lamp was lit in 1871”."],
+        ),
     ],
 )
 async def test_a_short_answer_becomes_a_statement_in_answer_to_its_question(
@@ -174,6 +179,27 @@ async def test_a_short_answer_becomes_a_statement_in_answer_to_its_question(
     assert [claim["text"] for claim in update["claims"]] == claimed
     assert [claim["passage"] for claim in update["claims"]] == [[0, len(answer)]]
     assert "Was the lamp lit in 1871?" in model.asked[0][0]
+
+
+@pytest.mark.parametrize("question", ["Is this true or false: {}", "True or false? {}"])
+@pytest.mark.parametrize(
+    ("answer", "claim"),
+    [
+        ("True.", "The lamp was lit in 1871."),
+        ("yes", "The lamp was lit in 1871."),
+        ("False", "It is not true that “The lamp was lit in 1871”."),
+    ],
+)
+async def test_a_question_that_states_what_it_asks_about_needs_no_model(
+    question: str, answer: str, claim: str
+) -> None:
+    asked = IN_PLACE | {"question": question.format("The lamp was lit in 1871.")}
+    model = Says()
+
+    update, _ = await apart(Answer(text=answer), model, **asked)
+
+    assert [claim["text"] for claim in update["claims"]] == [claim]
+    assert not model.asked
 
 
 async def test_a_longer_answer_and_the_papers_loop_are_taken_apart_without_the_question() -> None:

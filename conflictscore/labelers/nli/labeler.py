@@ -14,6 +14,7 @@ from conflictscore.labelers.calibration import (
     read_calibration,
     rounded,
 )
+from conflictscore.labelers.denials import denied_in
 from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.nli.model import NliModel, TokenPair, resolve, shared_model
 from conflictscore.labelers.nli.pitfalls import pitfall
@@ -100,12 +101,14 @@ def _heading(document: Document, vocabulary: Vocabulary) -> str:
 CALIBRATION_FILE = "calibration.json"
 """In the model's folder, where the model was calibrated: a ``FittedCalibration``."""
 
-_READING = 4
+_READING = 5
 """Goes up when documents are cut or put before the model in another way, another window decides,
-or a verdict holds more, as since 3 the probabilities and since 4 the doubts."""
+or a verdict holds more, as since 3 the probabilities and since 4 the doubts; since 5 of a denial
+what it denies is read."""
 MOST_DOUBTED = 0.5
 """The most that ``score`` is where the passage is a known trap: half of these are right, whatever
 the model's own score (``docs/findings/labelers.md``). No threshold of a cascade is as low."""
+_OPPOSITE = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
 _WINDOWS_A_THREAD = 4
 """Windows that a thread reads between two looks at whether the time is used up."""
 
@@ -115,6 +118,8 @@ class _Reading:
     """A pair on its way through the model."""
 
     claim: Claim
+    """What is read: of a denial, what it denies."""
+    denied: bool
     document: Document
     premises: Premises
     encoded: list[TokenPair]
@@ -229,7 +234,8 @@ class NliLabeler:
                 while len(said) < len(reading.encoded):
                     some, windows = windows[: self._at_once], windows[self._at_once :]
                     said += await in_thread(partial(self._model.logits, some))
-                reading.said, said = said[: len(reading.encoded)], said[len(reading.encoded) :]
+                own, said = said[: len(reading.encoded)], said[len(reading.encoded) :]
+                reading.said = [*map(_exchanged, own)] if reading.denied else own
                 yield reading
 
     def _groups(self, pairs: Sequence[Pair]) -> Iterator[list[_Reading]]:
@@ -248,6 +254,9 @@ class NliLabeler:
         self, claim: Claim, document: Document, cut: dict[tuple[int, str, str], Premises]
     ) -> _Reading:
         tokenizer, most = self._model.tokenizer, self._model.most_tokens
+        if (denied := denied_in(claim.text)) is not None:
+            claim = claim.model_copy(update={"text": denied})
+        made = partial(_Reading, claim, denied is not None, document)
         tokens = tokenizer.count(claim.text)
         size = premise_tokens(tokens, self._model.pair_tokens, tokenizer.marks)
         if tokens + size + tokenizer.marks > most:
@@ -255,12 +264,12 @@ class NliLabeler:
                 f"the claim has {tokens} tokens and leaves no room for a document:"
                 f" {self.name} reads {most} together"
             )
-            return _Reading(claim, document, Premises((), (), cut=False), [], error=error)
+            return made(Premises((), (), cut=False), [], error=error)
         content = (size, document.title, document.text)
         if content not in cut:
             cut[content] = premises(document, size, tokenizer.vocabulary)
         chosen = cut[content]
-        return _Reading(claim, document, chosen, tokenizer.pairs(chosen.texts, claim.text))
+        return made(chosen, tokenizer.pairs(chosen.texts, claim.text))
 
     def _verdict(self, reading: _Reading) -> EvidenceLabel:
         if reading.error is not None:
@@ -284,6 +293,11 @@ class NliLabeler:
             snippet_found=True if snippet else None,
             document_cut=reading.premises.cut,
         )
+
+
+def _exchanged(said: Mapping[Label, float]) -> dict[Label, float]:
+    """The log-probabilities of a statement as those of its denial."""
+    return {_OPPOSITE.get(label, label): value for label, value in said.items()}
 
 
 def verdict_on(window: Mapping[Label, float]) -> Label:

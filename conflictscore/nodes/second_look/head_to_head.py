@@ -78,7 +78,7 @@ def _misstated(
     """Why a change does not say what a look came to."""
     own, rival = look.candidates[0], look.candidates[look.rival or 0]
     if look.decision == "hedge":
-        denied = opposite(before)  # "Yes.": the sides are the two words
+        denied = opposite(before, look.question)  # "Yes.": the sides are the two words
         words = (before, denied) if denied else (own.statement, rival.statement)
         for side, told in zip((own, rival), words, strict=True):
             if not side.evidence.supports:

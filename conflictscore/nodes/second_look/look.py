@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from conflictscore.errors import ProviderError
+from conflictscore.labelers.denials import denial_of
 from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.labelers.table import label_table, overlap_scores
 from conflictscore.nodes.second_look.readers import Answered, Reader, ask_documents, own_question
@@ -100,7 +101,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         rivals.given_by,
         looking.duplicates,
         looking.weights,
-        yes_no=opposite(passage) is not None,
+        yes_no=opposite(passage, looking.question) is not None,
     )
     counted = outcome(candidates)
     look = SecondLook(
@@ -161,7 +162,7 @@ def _told(candidate: Candidate) -> str:
 
 async def _rivals(claim: ClaimEvidence, passage: str, looking: Looking) -> _Rivals:
     question = looking.question
-    if opposite(passage) is not None:
+    if opposite(passage, question) is not None:
         return await _denied(claim, passage, looking)
     if not looking.only_claim and not is_about(claim.claim.text, question):
         secret = numbers_in(claim.claim.text) - numbers_in(question)
@@ -234,8 +235,7 @@ def _denial(claim: ClaimEvidence) -> ClaimEvidence:
         update = {"label": swapped.get(pair.label, pair.label), "probabilities": turned}
         return pair.model_copy(update=update)
 
-    text = f"It is not true that “{claim.claim.text.rstrip('.')}”."
-    stated = Claim(number=claim.claim.number, text=text)
+    stated = Claim(number=claim.claim.number, text=denial_of(claim.claim.text))
     return ClaimEvidence(claim=stated, labels=tuple(map(other, claim.labels)))
 
 

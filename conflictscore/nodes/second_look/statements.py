@@ -80,6 +80,11 @@ _BARE = re.compile(
     rf"(?P<word>{'|'.join(_OPPOSITES)})[\s*_\"'\u201d.!]{{0,8}}",
     re.IGNORECASE,
 )
+_LED = re.compile(
+    rf"[\s*_\"'\u201c]{{0,8}}(?P<word>{'|'.join(_OPPOSITES)})[*_]{{0,2}}[,:;.] {{1,2}}\w",
+    re.IGNORECASE,
+)
+_AFFIRMING = frozenset(["yes", "true", "correct"])
 
 
 def numbers_in(text: str) -> frozenset[str]:
@@ -150,7 +155,7 @@ def affirms(reply: str, question: str) -> bool:
     words = reply[:_MOST_COMPARED].casefold().replace(",", " ").split()
     first = words[0].strip("*_\"'.!\u201c\u201d") if words else ""
     if first in _OPPOSITES:
-        return first in ("yes", "true", "correct")
+        return first in _AFFIRMING
     return _denials(reply) == _denials(question)
 
 
@@ -203,15 +208,28 @@ def restates(claim: str, statement: str, question: str) -> bool:
     )
 
 
-def opposite(answer: str) -> str | None:
-    """The opposite of an answer that is a bare yes or no, true or false, in the answer's form.
+def opposite(answer: str, question: str = "") -> str | None:
+    """The opposite of an answer that is a yes or no, true or false, in the answer's form.
 
-    None for every other answer: of "Yes, since 1871." it takes a reader to tell the opposite.
+    Of one that goes on in the question's words ("Yes, the lamp burns.") it is the word alone. None
+    for every other answer: of "Yes, since 1871." it takes a reader to tell the opposite.
+
+    Args:
+        answer: The answer.
+        question: What it answers.
     """
     bare = _BARE.fullmatch(answer)
     if bare is None:
-        return None
-    word = bare["word"]
+        led = _LED.match(answer)
+        if led is None:
+            return None
+        word = led["word"].casefold()
+        more = _outside(answer, question) - {word[:_STEM]}
+        same = not more if word in _AFFIRMING else more <= _NEGATIONS
+        return f"{_turned(led['word'])}." if same else None
+    return answer[: bare.start("word")] + _turned(bare["word"]) + answer[bare.end("word") :]
+
+
+def _turned(word: str) -> str:
     other = _OPPOSITES[word.casefold()]
-    other = other.upper() if word.isupper() else other.capitalize() if word[0].isupper() else other
-    return answer[: bare.start("word")] + other + answer[bare.end("word") :]
+    return other.upper() if word.isupper() else other.capitalize() if word[0].isupper() else other

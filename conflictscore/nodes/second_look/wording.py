@@ -103,7 +103,7 @@ def replaced(
     this passage alone. A cell of a table, a heading or a line of code takes a writer.
     """
     claim, rival = _sides(look)
-    if (denied := opposite(passage)) is not None:
+    if (denied := opposite(passage, look.question)) is not None:
         return denied
     passage = _cited_anew(passage, claim, rival)
     spliced = spliced_span(passage, claim.statement, rival.statement, others)
@@ -135,7 +135,7 @@ def hedged(
         return f"{told}{end} Other sources disagree: {rival.statement.rstrip(_ENDS)} {by_rival}."
     # the documents are named here, so the passage's own citations go
     told = _LAST_CITATIONS.sub("", passage.strip()).rstrip(_ENDS)
-    if (denied := opposite(passage)) is not None:
+    if (denied := opposite(passage, look.question)) is not None:
         instead = denied.strip().rstrip(_ENDS)
     else:
         spliced = spliced_span(told, claim.statement, rival.statement)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from conflictscore.errors import ConfigurationError, ContextWindowError, ProviderError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, FittedCalibration
+from conflictscore.labelers.denials import denial_of
 from conflictscore.labelers.nli.labeler import CALIBRATION_FILE, NliLabeler
 from conflictscore.labelers.nli.model import NliModel, TokenPair
 from conflictscore.labelers.protocol import Pair
@@ -26,6 +27,13 @@ SUPPORTS, CONTRADICTS, IRRELEVANT = Label.SUPPORTS, Label.CONTRADICTS, Label.IRR
 _CLAIM = claim("The lamp was lit in 1871.")
 _FILLER = "The old stone tower by the harbour is white and tall and great. "
 _DENIAL = "The lamp was not lit in 1871."
+
+_PAIRS = [
+    ("The lamp was lit in 1871.", SUPPORTS),
+    (_DENIAL, CONTRADICTS),
+    ("The tower is white.", IRRELEVANT),
+    ("", IRRELEVANT),
+]
 
 
 async def judged(judge: NliLabeler, text: str, of: Claim = _CLAIM) -> EvidenceLabel:
@@ -44,15 +52,20 @@ async def together(judge: NliLabeler, pairs: list[Pair]) -> list[EvidenceLabel]:
 
 
 class TestOnePair:
-    @pytest.mark.parametrize(
-        ("text", "label"),
-        [
-            ("The lamp was lit in 1871.", SUPPORTS),
-            (_DENIAL, CONTRADICTS),
-            ("The tower is white.", IRRELEVANT),
-            ("", IRRELEVANT),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "label"), _PAIRS)
+    async def test_a_denial_is_read_as_what_it_denies(
+        self, model: NliModel, text: str, label: Label
+    ) -> None:
+        exchanged = {SUPPORTS: CONTRADICTS, CONTRADICTS: SUPPORTS}
+        judge, denial = NliLabeler(model), claim(denial_of(_CLAIM.text))
+
+        plain, denied = await judged(judge, text), await judged(judge, text, denial)
+
+        assert denied.label is exchanged.get(label, label)
+        assert denied.score == plain.score
+        assert denial_of(denial.text) == _CLAIM.text
+
+    @pytest.mark.parametrize(("text", "label"), _PAIRS)
     async def test_a_document_that_is_one_window(
         self, model: NliModel, text: str, label: Label
     ) -> None:

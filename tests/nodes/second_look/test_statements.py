@@ -66,6 +66,21 @@ def test_a_number_that_no_source_has_is_invented() -> None:
 @pytest.mark.parametrize(
     ("answer", "other"),
     [
+        ("Yes, bats are blind.", "No."),
+        ("no, bats are not blind", "yes."),
+        ("Yes, bats are not blind.", None),
+        ("Yes, bats are blind birds.", None),
+        ("No, most see well.", None),
+        ("Bats are blind.", None),
+    ],
+)
+def test_a_yes_in_the_words_of_the_question_has_an_opposite(answer: str, other: str | None) -> None:
+    assert opposite(answer, "Are bats blind?") == other
+
+
+@pytest.mark.parametrize(
+    ("answer", "other"),
+    [
         ("Yes.", "No."),
         ("**TRUE**", "**FALSE**"),
         ("It is false.", "It is true."),

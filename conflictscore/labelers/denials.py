@@ -1,0 +1,27 @@
+"""Denials by template, "It is not true that “…”.": how they are made, and what they deny.
+
+A small NLI model hardly sees the frame and reads such a claim as what it denies. So it is asked
+about that, and its two sides are exchanged.
+"""
+
+import re
+
+__all__ = ["denial_of", "denied_in"]
+
+_DENIAL = re.compile(
+    r"\s*it is (?:not true|not the case|false|untrue) that[:\s]\s*(?P<denied>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ENDS, _QUOTES = " .\n", "“”\"' \n"
+
+
+def denial_of(statement: str) -> str:
+    """The denial of a statement; of a denial, what it denies."""
+    denied = denied_in(statement)
+    return f"It is not true that “{statement.rstrip(_ENDS)}”." if denied is None else f"{denied}."
+
+
+def denied_in(statement: str) -> str | None:
+    """What a denial denies, without its full stop; None where a statement is none."""
+    found = _DENIAL.fullmatch(statement)
+    return found and found["denied"].rstrip(_ENDS).strip(_QUOTES).rstrip(_ENDS)
