@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.definition import Benchmark, Form
     from conflictscore.benchmarks.harness.figures import Figures
     from conflictscore.benchmarks.harness.records import QuestionResult
-    from conflictscore.benchmarks.paper_figures import PaperFigures
     from conflictscore.reporting.plain_table import Card
 
 __all__ = ["Entry", "lazily"]
@@ -51,8 +50,6 @@ class Entry(NamedTuple):
     none."""
     write_topics: "Callable[..., None] | None" = None
     """Has a model name what each question is about, into a file to be used as its data."""
-    published: "Callable[[str], PaperFigures | None] | None" = None
-    """A paper's figures for one of its forms; None without any."""
     tables: "Callable[[Figures], Sequence[Card]] | None" = None
     """Tables of its own, of the figures of a run; none where the run is of another benchmark."""
     result_tables: "Callable[[Sequence[QuestionResult]], Sequence[Card]] | None" = None

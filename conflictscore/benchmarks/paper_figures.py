@@ -1,7 +1,12 @@
 """Figures of papers beside those of a run, and tables of single benchmarks."""
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
@@ -86,9 +91,14 @@ def paper_figures(benchmark: str, form: str, model: str = "") -> PaperFigures | 
     Returns:
         None where no paper has figures that can fairly stand beside a run's.
     """
-    entry = BENCHMARKS.get(benchmark)
-    paper = entry.published(form) if entry and entry.published else None
+    paper = _published().get(benchmark, {}).get(form)
     return paper and paper.of(model)
+
+
+@cache
+def _published() -> Mapping[str, Mapping[str, PaperFigures]]:
+    text = Path(__file__).with_name("published.toml").read_text("utf-8")
+    return TypeAdapter(dict[str, dict[str, PaperFigures]]).validate_python(tomllib.loads(text))
 
 
 def own_tables(figures: Figures, results: Sequence[QuestionResult] = ()) -> list[Card]:

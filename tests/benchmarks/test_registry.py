@@ -32,15 +32,6 @@ def test_what_an_entry_opens_is_there(entry: Entry, tmp_path: Path) -> None:
         entry.open(given, entry.forms[0], 0)
 
 
-@EACH
-def test_published_figures_are_by_form(entry: Entry) -> None:
-    if entry.published is None:
-        return
-    found = [entry.published(form) for form in entry.forms]
-    assert any(found)
-    assert entry.published("no form") is None
-
-
 def test_naming_the_benchmarks_imports_nothing_heavy() -> None:
     program = (
         "import sys\n"

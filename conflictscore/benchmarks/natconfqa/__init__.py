@@ -23,7 +23,6 @@ ENTRY = Entry(
         "bench natconfqa --data questions.jsonl --sample 20 --methods all",
         "bench natconfqa --data questions.jsonl --error-types --reasoning-effort high",
     ),
-    published=lazily("natconfqa.published:PUBLISHED.get"),
     result_tables=lazily("natconfqa.error_types:error_tables"),
 )
 
@@ -38,7 +37,6 @@ NO_CONFLICT = Entry(
     methods=ENTRY.methods,
     docs=ENTRY.docs,
     examples=("bench natconfqa-no-conflict --data questions.jsonl --methods rag,control-rag",),
-    published=lazily("natconfqa.published:WITHOUT_CONFLICT.get"),
 )
 """The other part of the same file (appendix F)."""
 

@@ -27,5 +27,4 @@ ENTRY = Entry(
         "bench reports --data topics.jsonl --model openai:gpt-4.1",
     ),
     write_topics=lazily("reports.topics:write_topics"),
-    published=lazily("reports.published:PUBLISHED.get"),
 )

@@ -20,5 +20,4 @@ ENTRY = Entry(
         "bench truthfulqa --data TruthfulQA.csv --docs pages/ --sample 30 --methods all",
         "bench truthfulqa --data mc_task.json --form mc2 --search recorded:truthfulqa.jsonl",
     ),
-    published=lazily("truthfulqa.published:PUBLISHED.get"),
 )

@@ -28,6 +28,5 @@ ENTRY = Entry(
         "bench wikicontradict --data questions.jsonl --sample 40 --methods all",
         "bench wikicontradict --data questions.jsonl --methods asked-conflict,asked-agreeing",
     ),
-    published=lazily("wikicontradict.ratings:PUBLISHED.get"),
     tables=lazily("wikicontradict.ratings:rating_tables"),
 )

@@ -1,9 +1,6 @@
-"""The three ratings of a run, counted back from two measures, and those that the paper reports."""
-
-from itertools import accumulate
+"""The three ratings of a run, counted back from two measures."""
 
 from conflictscore.benchmarks.harness.figures import Figures, Proportion
-from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES
 from conflictscore.reporting.plain_table import Card
 
@@ -19,74 +16,6 @@ _TEMPLATES = {
     "asked-agreeing": "5.4",
 }
 """The methods that ask by the paper's prompt templates, with their numbers."""
-
-_MODELS = ("Mistral 7B", "Mixtral 8x7B", "Llama 2 70B", "Llama 3 70B", "GPT-4")
-# by method and model, % of answers that people rated correct, partially correct and incorrect
-_RATED = {
-    "swapped-order": (
-        (22.9, 72.9, 4.2),
-        (14.6, 70.8, 14.6),
-        (17.0, 80.9, 2.1),
-        (54.2, 45.8, 0.0),
-        (12.5, 81.3, 6.3),
-    ),
-    "asked-conflict": (
-        (35.4, 14.6, 50.0),
-        (4.2, 6.3, 72.9),
-        (76.6, 17.0, 6.4),
-        (77.1, 6.3, 14.6),
-        (89.6, 2.1, 8.3),
-    ),
-    "agreeing-pair": (
-        (87.5, 6.3, 6.3),
-        (85.4, 4.2, 10.4),
-        (87.2, 2.1, 10.6),
-        (89.6, 2.1, 8.3),
-        (87.5, 2.1, 10.4),
-    ),
-    "asked-agreeing": (
-        (66.7, 4.2, 29.2),
-        (83.3, 2.1, 2.1),
-        (12.8, 23.4, 63.8),
-        (47.9, 4.2, 45.8),
-        (43.8, 14.6, 41.7),
-    ),
-}
-
-PUBLISHED = {
-    "free-form": PaperFigures(
-        source="WikiContradict, supplement, B",
-        model="GPT-4",
-        questions=48,
-        measures={
-            method: {
-                measure: round(share / 100, 3)
-                for measure, share in zip(MEASURES, accumulate(rated[-1][:2]), strict=True)
-            }
-            for method, rated in _RATED.items()
-        },
-        note="rated by people; so many questions as the shares imply, and what agreed was other"
-        " text there",
-        tables=(
-            Card(
-                note="WikiContradict, supplement, B; rated by people. Not all columns there add up"
-                " to 100",
-                title="Correct / partially correct / incorrect by prompt template, %",
-                columns=("model", *(_TEMPLATES[method] for method in _RATED)),
-                rows=tuple(
-                    (
-                        model,
-                        *(
-                            " / ".join(f"{share:.1f}" for share in rated[place])
-                            for rated in _RATED.values()
-                        ),
-                    )
-                    for place, model in enumerate(_MODELS)
-                ),
-            ),
-        ),
-    )
-}
 
 
 def rating_tables(figures: Figures) -> tuple[Card, ...]:
