@@ -4,7 +4,15 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+)
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar, copy_context
@@ -16,6 +24,7 @@ from conflictscore.errors import BudgetError, ConflictScoreError, ProviderError
 __all__ = [
     "Work",
     "deadline",
+    "each",
     "in_thread",
     "in_time",
     "off_loop",
@@ -29,6 +38,7 @@ __all__ = [
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
+Item = TypeVar("Item")
 Out = TypeVar("Out")
 P = ParamSpec("P")
 
@@ -237,6 +247,27 @@ async def together() -> AsyncIterator[Callable[[Work], object]]:
         raise failed
     if stops:
         raise stops[0]
+
+
+async def each(
+    items: Iterable[Item], work: Callable[[Item], Awaitable[object]], at_once: int
+) -> None:
+    """Do the work of every item, so many at a time; errors are those of :func:`together`.
+
+    Args:
+        items: Taken as they are needed: there may be millions.
+        work: Does the work of one.
+        at_once: At least 1.
+    """
+    waiting = iter(items)
+
+    async def worker() -> None:
+        for item in waiting:
+            await work(item)
+
+    async with together() as start:
+        for _ in range(at_once):
+            start(worker)
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

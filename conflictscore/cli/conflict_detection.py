@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,30 +168,27 @@ def _written(
     """The claims as a model writes them; those that it wrote before are not asked for again."""
     from rich.console import Console
 
-    from conflictscore.benchmarks.conflict_detection.data import WrittenClaims
+    from conflictscore.benchmarks.conflict_detection.data import written_claims
     from conflictscore.progress import CountBar
 
-    console = Console(stderr=True, highlight=False, quiet=quiet)
-    with (
-        WrittenClaims.open(out.with_suffix(".claims.jsonl"), writer, settings["prompts"]) as file,
-        CountBar(console, "writing", "claims") as bar,
-    ):
-        left, asked = len(file.missing(groups)), 0
-
-        def asked_for() -> None:
-            nonlocal asked
-            asked += 1
-            bar.show(asked, left)
-
-        at_once = concurrency or (_LOCAL_GROUPS if writer.is_local else _REMOTE_GROUPS)
-        run_async(file.write(groups, concurrency=at_once, on_claim=asked_for))
-        used = file.usage
-        click.echo(
-            f"Claims written by {writer.name}: {used.calls:,} calls, {used.cached_calls:,} from the"
-            f" cache, {used.input_tokens:,} tokens in, {used.output_tokens:,} out",
-            err=True,
+    asked = count(1)
+    with CountBar(Console(stderr=True, quiet=quiet), "writing", "claims") as bar:
+        worded, used = run_async(
+            written_claims(
+                groups,
+                out.with_suffix(".claims.jsonl"),
+                writer,
+                settings["prompts"],
+                concurrency=concurrency or (_LOCAL_GROUPS if writer.is_local else _REMOTE_GROUPS),
+                on_claim=lambda missing: bar.show(next(asked), missing),
+            )
         )
-        return file.worded(groups)
+    click.echo(
+        f"Claims written by {writer.name}: {used.calls:,} calls, {used.cached_calls:,} from the"
+        f" cache, {used.input_tokens:,} tokens in, {used.output_tokens:,} out",
+        err=True,
+    )
+    return worded
 
 
 def _judged(
@@ -210,7 +208,7 @@ def _judged(
         detect,
         judged_groups,
     )
-    from conflictscore.reporting.displays import PairProgress
+    from conflictscore.reporting.displays import ItemProgress
 
     console = Console(stderr=True, highlight=False)
     with VerdictFile.open(out, opened.labeler) as verdicts:
@@ -218,7 +216,8 @@ def _judged(
             click.echo(f"Note: {note}", err=True)
         done = sum(len(verdicts.labels(group)) for group in groups)
         pairs = sum(len(group.documents) for group in groups)
-        with PairProgress(console, enabled=not quiet, total=pairs, done=done) as progress:
+        with ItemProgress(console, "judging", "pairs", enabled=not quiet, reasons=1) as progress:
+            progress.begin(pairs, done)
             run_async(
                 detect(
                     opened.labeler,
@@ -227,7 +226,7 @@ def _judged(
                     cache=opened.cache,
                     concurrency=concurrency or (_LOCAL_GROUPS if opened.local else _REMOTE_GROUPS),
                     retry_failed=retry_failed,
-                    on_pair=lambda label: progress.pair(label.error),
+                    on_pair=lambda label: progress.count(label.error, "a pair"),
                 )
             )
         return list(judged_groups(groups, verdicts)), verdicts.rows

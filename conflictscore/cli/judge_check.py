@@ -59,8 +59,8 @@ def judge_check(
     from conflictscore.benchmarks.natconfqa.people import drawn, read_people
     from conflictscore.models.spec import open_model, require_effort
     from conflictscore.models.usage import UsageMeter
-    from conflictscore.progress import CountBar
     from conflictscore.prompts import PromptSet
+    from conflictscore.reporting.displays import ItemProgress
     from conflictscore.reporting.plain_table import print_card
     from conflictscore.storage.cache import ContentCache
 
@@ -75,16 +75,10 @@ def judge_check(
         reasoning_effort=settings["reasoning_effort"],
     )
     require_effort(settings["reasoning_effort"], model)
-    meter, done, failed = UsageMeter(), 0, 0
-    with CountBar(Console(stderr=True, highlight=False), "judging", "answers") as bar:
-
-        def advance(failure: bool) -> None:
-            nonlocal done, failed
-            done, failed = done + 1, failed + failure
-            bar.show(done, len(people), f"{failed} unjudged" if failed else "")
-
-        bar.show(0, len(people))
-        figures = run_async(check_judge(people, model, prompts, meter, advance))
+    meter = UsageMeter()
+    with ItemProgress(Console(stderr=True, highlight=False), "judging", "answers") as bar:
+        bar.begin(len(people))
+        figures = run_async(check_judge(people, model, prompts, meter, bar.count))
     if as_json:
         about = {"judge": model.name, "endpoint": model.endpoint, "prompts": prompts.name}
         shown = {**about, **figures.to_json(), "usage": meter.usage.to_json()}

@@ -1,4 +1,4 @@
-"""Progress of runs, files, pairs and recordings on stderr."""
+"""Progress of runs, of single items and of recordings on stderr."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -11,9 +11,8 @@ from conflictscore.records import FurtherSearch
 from conflictscore.reporting.figure_text import counted, one_line
 from conflictscore.reporting.terminal import looked_further
 from conflictscore.retrieval.recording.recorder import RecordingReport
-from conflictscore.scoring_files.engine import Result
 
-__all__ = ["PairProgress", "RecordingProgress", "RunProgress", "ScoreFileProgress"]
+__all__ = ["ItemProgress", "RecordingProgress", "RunProgress"]
 
 _VERBS = {
     "SUPPORTS": "supports",
@@ -93,48 +92,21 @@ def _scores(known: Mapping[str, Any]) -> str:
     return f"CS-C {cs_c}, CS-R {cs_r}"
 
 
-class PairProgress(CountBar):
-    """Counts pairs of claim and document; the first failure's reason is printed."""
+class ItemProgress(CountBar):
+    """Counts items that are judged, some by an earlier run, and prints why the first ones fail."""
 
-    def __init__(self, console: Console, *, enabled: bool, total: int, done: int = 0) -> None:
-        """Prepare the bar; ``done`` of the pairs were judged by an earlier run."""
-        super().__init__(console, "judging", "pairs", enabled=enabled, reasons=1)
+    def begin(self, total: int, done: int = 0) -> None:
+        """Start, or resume with ``done`` items of earlier runs."""
         self._total, self._done, self._failed = total, done, 0
+        self.show(done, total, "resumed" if done else "")
 
-    def __enter__(self) -> Self:
-        super().__enter__()
-        if self._done:
-            self.show(self._done, self._total, "resumed")
-        return self
-
-    def pair(self, error: str | None = None) -> None:
-        """Count a pair, with the error if it could not be judged."""
+    def count(self, error: str | None, name: str) -> None:
+        """Count an item, with its name and the error if it failed."""
         self._done += 1
         if error is not None:
             self._failed += 1
-            self.fail(one_line(error), f"a pair failed: {one_line(error)}")
+            self.fail(one_line(error), f"{name} failed: {one_line(error)}")
         self.show(self._done, self._total, f"{self._failed:,} failed" if self._failed else "")
-
-
-class ScoreFileProgress(CountBar):
-    """Counts the rows of a file; a :class:`~conflictscore.scoring_files.file_run.RowListener`."""
-
-    def __init__(self, console: Console, *, enabled: bool) -> None:
-        super().__init__(console, "scoring", "rows", enabled=enabled)
-        self._total = self._done = self._failed = 0
-
-    def started(self, *, total: int, done: int) -> None:
-        """A run starts, or resumes with ``done`` rows from earlier sessions."""
-        self._total, self._done = total, done
-        self.show(done, total, "resumed" if done else "")
-
-    def row_done(self, result: Result) -> None:
-        """A row was scored, or failed."""
-        self._done += 1
-        if error := result.outcome["error"]:
-            self._failed += 1
-            self.fail(one_line(error), f"row {result.outcome['row']:,} failed: {one_line(error)}")
-        self.show(self._done, self._total, f"{self._failed:,} failed")
 
 
 class RecordingProgress(CountBar):

@@ -1,7 +1,6 @@
 """From what ``--data`` names to claims with their documents."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from conflictscore.nodes.answer_replies import read_text
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Label, Record, Usage
 from conflictscore.retrieval.cleaning import clean_text
-from conflictscore.threads import together
+from conflictscore.threads import each
 
 _CLAIM_TOKENS = 200
 """The most that a written claim may have."""
@@ -131,104 +130,66 @@ class _WrittenClaim(Record):
     usage: Usage = Usage()
 
 
-class WrittenClaims:
-    """Claims that a model writes from questions and answers, as the paper has GPT-4 do.
+async def written_claims(
+    groups: Sequence[ClaimGroup],
+    path: Path,
+    model: LanguageModel,
+    prompts: PromptSet,
+    *,
+    concurrency: int = 1,
+    on_claim: Callable[[int], object] = lambda missing: None,
+) -> tuple[list[ClaimGroup], Usage]:
+    """Have a model write claims from questions and answers, as the paper has GPT-4 do.
 
-    They are kept in a file, one a line, where people can read them; none is asked for twice.
+    Args:
+        groups: Those with a question get a claim; the others keep theirs.
+        path: Where claims are kept, one a line, for people to read; none is asked for twice.
+        model: The writer.
+        prompts: Has ``write_claim``.
+        concurrency: Claims at a time, at least 1.
+        on_claim: Called after each claim that was asked for, with how many are asked for in all.
+
+    Returns:
+        The groups with their claims, and what all claims of the file took.
+
+    Raises:
+        ProviderError: Claims could not be written; those that were are kept.
     """
+    template = prompts.sha256_of("write_claim")
+    setup = {"written_claims": 1, "model": model.name, "template": template}
+    with ResumableRows.open(path, _WrittenClaim, setup) as rows:
+        known = {(row.set, row.id, row.question, row.answer): row.claim for row in rows.rows}
+        missing = [one for one in groups if one.question and _asked(one) not in known]
+        failures: list[ProviderError] = []
 
-    def __init__(
-        self, rows: ResumableRows[_WrittenClaim], model: LanguageModel, prompts: PromptSet
-    ) -> None:
-        self._rows, self._model, self._prompts = rows, model, prompts
-        self._known = {(row.set, row.id, row.question, row.answer): row.claim for row in rows.rows}
+        async def write(group: ClaimGroup) -> None:
+            meter = UsageMeter()
+            fields = {"question": material(group.question), "answer": material(group.answer)}
+            prompt = prompts.render("write_claim", **fields)
+            try:
+                said = await model.ask(
+                    prompt, read_text, prompts=prompts, meter=meter, max_tokens=_CLAIM_TOKENS
+                )
+            except ProviderError as error:
+                failures.append(error)
+            else:
+                claim = " ".join(clean_text(said).split())
+                told = {name: getattr(group, name) for name in ("set", "id", "question", "answer")}
+                rows.append(_WrittenClaim(**told, claim=claim, usage=meter.usage))
+                known[_asked(group)] = claim
+            on_claim(len(missing))
 
-    @classmethod
-    @contextmanager
-    def open(
-        cls, path: Path, model: LanguageModel, prompts: PromptSet
-    ) -> "Iterator[WrittenClaims]":
-        """Begin a file, or resume one of the same model and template."""
-        setup = {
-            "written_claims": 1,
-            "model": model.name,
-            "template": prompts.sha256_of("write_claim"),
-        }
-        with ResumableRows.open(path, _WrittenClaim, setup) as rows:
-            yield cls(rows, model, prompts)
-
-    @property
-    def usage(self) -> Usage:
-        """Of all claims of the file."""
-        return sum((row.usage for row in self._rows.rows), Usage())
-
-    def missing(self, groups: Iterable[ClaimGroup]) -> list[ClaimGroup]:
-        """The groups whose claim is yet to be written; those with a claim of their own are not."""
-        return [one for one in groups if one.question and _asked(one) not in self._known]
-
-    def worded(self, groups: Iterable[ClaimGroup]) -> list[ClaimGroup]:
-        """The groups with the claims that were written; the others keep theirs."""
-        return [
-            one.model_copy(update={"claim": self._known.get(_asked(one), one.claim)})
-            for one in groups
-        ]
-
-    async def write(
-        self,
-        groups: Iterable[ClaimGroup],
-        *,
-        concurrency: int = 1,
-        on_claim: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Write the claims that are missing.
-
-        Args:
-            groups: The claims with their documents.
-            concurrency: Claims at a time, at least 1.
-            on_claim: Called after each claim that was asked for.
-        """
-        missing = self.missing(groups)
-        waiting, failures = iter(missing), list[ProviderError]()
-
-        async def work() -> None:
-            for group in waiting:
-                try:
-                    await self._write(group)
-                except ProviderError as error:
-                    failures.append(error)
-                on_claim()
-
-        async with together() as start:
-            for _ in range(concurrency):
-                start(work)
+        await each(missing, write, concurrency)
         if failures:
             raise ProviderError(
                 f"claims that could not be written: {len(failures)} of {len(missing)}; run the same"
                 f" command to ask for them again ({failures[0]})",
-                provider=self._model.name,
+                provider=model.name,
             )
-
-    async def _write(self, group: ClaimGroup) -> None:
-        meter = UsageMeter()
-        claim = await ask_for_claim(self._model, group, self._prompts, meter)
-        told = {name: getattr(group, name) for name in ("set", "id", "question", "answer")}
-        self._rows.append(_WrittenClaim(**told, claim=claim, usage=meter.usage))
-        self._known[_asked(group)] = claim
-
-
-async def ask_for_claim(
-    model: LanguageModel, group: ClaimGroup, prompts: PromptSet, meter: UsageMeter
-) -> str:
-    """One claim, on one line, of a group's question and answer."""
-    fields = {"question": material(group.question), "answer": material(group.answer)}
-    claim = await model.ask(
-        prompts.render("write_claim", **fields),
-        read_text,
-        prompts=prompts,
-        meter=meter,
-        max_tokens=_CLAIM_TOKENS,
-    )
-    return " ".join(clean_text(claim).split())
+        worded = [
+            one.model_copy(update={"claim": known.get(_asked(one), one.claim)}) for one in groups
+        ]
+        return worded, sum((row.usage for row in rows.rows), Usage())
 
 
 def _asked(group: ClaimGroup) -> tuple[str, str, str, str]:

@@ -17,7 +17,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, EvidenceLabel, Label, Record, Usage
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
-from conflictscore.threads import together
+from conflictscore.threads import each
 
 _R = TypeVar("_R", bound=Record)
 
@@ -205,15 +205,11 @@ async def detect(
         retry_failed: Whether a pair whose judge failed in an earlier run is judged again.
         on_pair: Called after each new verdict.
     """
-    waiting = iter(groups)
 
-    async def work() -> None:
-        for group in waiting:
-            await _judge(labeler, group, verdicts, cache, retry_failed, on_pair)
+    async def judge(group: ClaimGroup) -> None:
+        await _judge(labeler, group, verdicts, cache, retry_failed, on_pair)
 
-    async with together() as start:
-        for _ in range(concurrency):
-            start(work)
+    await each(groups, judge, concurrency)
 
 
 def judged_groups(groups: Sequence[ClaimGroup], verdicts: VerdictFile) -> Iterator[Judged]:

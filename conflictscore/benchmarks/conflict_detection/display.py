@@ -14,7 +14,6 @@ from conflictscore.benchmarks.conflict_detection.measures import (
     DetectionFigures,
     SetFigures,
 )
-from conflictscore.benchmarks.conflict_detection.reliability import reliability_card
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.records import Label
 from conflictscore.reporting.figure_text import counted, one_line, percent, seconds, span
@@ -24,7 +23,7 @@ _GOLD = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
 
 def print_detection(figures: DetectionFigures, console: Console) -> None:
-    """Print all figures of a run: conflicts by set, single labels, reliability, what it took."""
+    """Print all figures of a run: conflicts by set, single labels, what it took."""
     title = f"Conflict detection, {one_line(figures.labeler)}"
     console.print(Text(f"\n{title}", style="bold underline"))
     for card in _cards(figures):
@@ -48,18 +47,6 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
     )
     yield _detection(figures, sets)
     yield by_set(
-        "Conflicts that were found, by what they rest on",
-        "found|right|wrong|unknown|right %",
-        [
-            (
-                *_counts(s.detection.true_positives, s.hits.right, s.hits.wrong, s.hits.unknown),
-                percent(s.hits.right_share.value),
-            )
-            for s in sets
-        ],
-        "right: on a document that does support and one that does contradict the claim",
-    )
-    yield by_set(
         "Single labels beside people's",
         "pairs|no gold|failed|acc %|95 %|macro-F1 %|95 %",
         [
@@ -80,13 +67,6 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
             (gold.value.lower(), *_counts(*(confusion.get(gold, {}).get(k, 0) for k in given)))
             for gold in _GOLD
         ),
-    )
-    sure = "Is the labeler as sure as it is right?"
-    scored = overall.reliability.brier is not None
-    yield (
-        reliability_card(overall.reliability, sure)
-        if scored
-        else Card(sure, note="it gives no score")
     )
     used, pairs = overall.usage, overall.labels.pairs
     each = f", {overall.seconds / pairs:.2f} s a pair" if pairs else ""

@@ -8,14 +8,13 @@ kind is drawn is enough, which is a multinomial draw.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from conflictscore.benchmarks.conflict_detection.detect import Judged, PairRow, content_of
-from conflictscore.benchmarks.conflict_detection.reliability import Reliability, reliability
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.records import Label, Record, Usage
@@ -51,22 +50,6 @@ class Detection(Record):
     accuracy: Proportion
     accuracy_no_conflict: Proportion
     """Accuracy on the groups without conflict."""
-
-
-class Hits(Record):
-    """Evidence behind the conflicts that were found.
-
-    A hit stands on a right reason where a document said to support the claim does support it, and
-    one said to contradict it does contradict it, by people's labels.
-    """
-
-    right: _Count
-    wrong: _Count
-    """Every document on one of the two sides is known, and is not on that side."""
-    unknown: _Count
-    """Neither: it hangs on documents whose label people did not give."""
-    right_share: Proportion
-    """Of the hits of which it is known."""
 
 
 class LabelFigures(Record):
@@ -105,9 +88,7 @@ class SetFigures(Record):
     """The figures of never saying so."""
     two_documents: Detection
     """The figures of saying so of every claim with two documents or more, which is hard to beat."""
-    hits: Hits
     labels: LabelFigures
-    reliability: Reliability
     usage: Usage
     seconds: float
 
@@ -195,17 +176,15 @@ def _figures(name: str, judged: Sequence[Judged], rows: Sequence[PairRow]) -> Se
         always=_detection(truth, [True] * len(truth)),
         never=_detection(truth, [False] * len(truth)),
         two_documents=_detection(truth, [len(one.group.documents) > 1 for one, _ in decided]),
-        hits=_hits([one for one, answer in decided if answer and one.group.has_conflict]),
         labels=_labels(judged),
-        reliability=reliability(_scored(judged)),
         usage=sum((row.usage for row in spent), Usage()),
         seconds=round(sum(sorted(row.seconds for row in spent)), 3),
     )
 
 
 def _detection(truth: Sequence[bool], answers: Sequence[bool]) -> Detection:
-    cells = Counter(zip(truth, answers, strict=True))
-    tp, fn, fp, tn = (cells[cell] for cell in _GROUP_CELLS)
+    cells = [[pair == cell for cell in _GROUP_CELLS] for pair in zip(truth, answers, strict=True)]
+    tp, fn, fp, tn = (sum(column) for column in zip(*cells, strict=True)) if cells else (0,) * 4
     return Detection(
         true_positives=tp,
         false_positives=fp,
@@ -213,33 +192,10 @@ def _detection(truth: Sequence[bool], answers: Sequence[bool]) -> Detection:
         true_negatives=tn,
         precision=proportion(tp, tp + fp),
         recall=proportion(tp, tp + fn),
-        f1=_f1_interval(tp, fn, fp, tn),
+        f1=_interval(cells, _f1),
         accuracy=proportion(tp + tn, len(truth)),
         accuracy_no_conflict=proportion(tn, tn + fp),
     )
-
-
-def _hits(hits: Sequence[Judged]) -> Hits:
-    reasons = Counter(_reason(hit) for hit in hits)
-    return Hits(
-        right=reasons["right"],
-        wrong=reasons["wrong"],
-        unknown=reasons["unknown"],
-        right_share=proportion(reasons["right"], reasons["right"] + reasons["wrong"]),
-    )
-
-
-def _reason(hit: Judged) -> Literal["right", "wrong", "unknown"]:
-    known = [
-        {gold for gold, given in zip(hit.group.labels, hit.labels, strict=True) if given.label is s}
-        for s in _SIDES
-    ]
-    if all(side in gold for side, gold in zip(_SIDES, known, strict=True)):
-        return "right"
-    surely = any(
-        side not in gold and None not in gold for side, gold in zip(_SIDES, known, strict=True)
-    )
-    return "wrong" if surely else "unknown"
 
 
 def _labels(judged: Sequence[Judged]) -> LabelFigures:
@@ -263,40 +219,23 @@ def _labels(judged: Sequence[Judged]) -> LabelFigures:
         without_gold=without_gold,
         unlabelled=unlabelled,
         confusion=confusion,
-        accuracy=_interval(*_folded(cells), _accuracy),
-        macro_f1=_interval(*_folded(cells), _macro_f1),
+        accuracy=_interval(cells, _accuracy),
+        macro_f1=_interval(cells, _macro_f1),
     )
 
 
-def _scored(judged: Sequence[Judged]) -> list[tuple[float, bool]]:
-    return [
-        (given.score, given.label is gold)
-        for one in judged
-        for gold, given in zip(one.group.labels, one.labels, strict=True)
-        if gold is not None and given.score is not None
-    ]
+def _interval(groups: Sequence[Sequence[int]], figure: Callable[[_Numbers], _Numbers]) -> Interval:
+    """A figure of cells with its 95 % percentile bootstrap interval by group.
 
-
-def _f1_interval(tp: int, fn: int, fp: int, tn: int) -> Interval:
-    """F1 of the positive answer, with its 95 % percentile bootstrap interval by group."""
-    kinds = np.diag([1, 1, 1, 1])
-    return _interval(kinds, np.array([tp, fn, fp, tn]), _f1)
-
-
-def _folded(groups: Sequence[Sequence[int]]) -> tuple[_Numbers, _Numbers]:
-    """The kinds of groups by their pairs in each of ``_PAIR_CELLS``, and how many are of each."""
-    cells = np.array(groups, dtype=np.int64).reshape(-1, len(_PAIR_CELLS))
-    kinds, counts = np.unique(cells[cells.sum(axis=1) > 0], axis=0, return_counts=True)
-    return kinds, counts
-
-
-def _interval(
-    kinds: _Numbers, counts: _Numbers, figure: Callable[[_Numbers], _Numbers]
-) -> Interval:
-    n = int(counts.sum())
-    if not n:
+    Args:
+        groups: Each group's count in every cell; groups that are in none do not count.
+        figure: From tables of cells, a row each, to the figure of each.
+    """
+    filled = [cells for cells in groups if any(cells)]
+    if not filled:
         return Interval(value=None, n=0)
-    value = float(figure((counts @ kinds)[None, :])[0])
+    kinds, counts = np.unique(np.array(filled), axis=0, return_counts=True)
+    n, value = len(filled), float(figure((counts @ kinds)[None, :])[0])
     if np.isnan(value):
         return Interval(value=None, n=n)
     rng = np.random.default_rng(0)

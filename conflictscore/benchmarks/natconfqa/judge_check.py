@@ -66,7 +66,7 @@ async def check_judge(
     model: LanguageModel,
     prompts: PromptSet,
     meter: UsageMeter,
-    on_answer: Callable[[bool], object],
+    on_answer: Callable[[str | None, str], object],
 ) -> JudgeAgreement:
     """Have a model judge the answers that people judged, and compare.
 
@@ -75,14 +75,14 @@ async def check_judge(
         model: The judge. Replies in its cache are not paid for again.
         prompts: Its templates.
         meter: Counts the calls.
-        on_answer: Called after each answer, with whether a decision failed.
+        on_answer: Called after each answer, with why a decision failed, if one did, and its name.
     """
 
     async def judged(row: JudgedByPeople) -> Judgement:
         ours = await judge_natconfqa(
             row.question, row.answer, model=model, prompts=prompts, meter=meter
         )
-        on_answer(bool(ours.errors))
+        on_answer("; ".join(ours.errors) or None, row.id)
         return ours
 
     return agreement(people, await at_once([partial(judged, row) for row in people]))

@@ -31,18 +31,13 @@ def claim_group(
     )
 
 
-def verdict(number: int, label: Label, score: float | None = None) -> EvidenceLabel:
+def verdict(number: int, label: Label) -> EvidenceLabel:
     error = "the judge failed" if label is U else None
-    return EvidenceLabel(claim=1, document=number, label=label, score=score, error=error)
+    return EvidenceLabel(claim=1, document=number, label=label, error=error)
 
 
-def judged(group: ClaimGroup, given: Sequence[Label], scores: Sequence[float] = ()) -> Judged:
-    padded = (*scores, *[None] * (len(given) - len(scores)))
-    labels = [
-        verdict(number, label, score)
-        for number, (label, score) in enumerate(zip(given, padded, strict=True), start=1)
-    ]
-    return Judged(group, tuple(labels))
+def judged(group: ClaimGroup, given: Sequence[Label]) -> Judged:
+    return Judged(group, tuple(verdict(n, label) for n, label in enumerate(given, start=1)))
 
 
 def write_lines(path: Path, records: Sequence[Mapping[str, Any]]) -> Path:

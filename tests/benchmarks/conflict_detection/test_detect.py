@@ -81,11 +81,9 @@ async def test_a_scripted_model_finds_what_there_is(
     overall = figures.overall
     assert (overall.detection.true_positives, overall.detection.true_negatives) == (2, 2)
     assert overall.detection.f1.value == overall.labels.macro_f1.value == 1
-    assert overall.hits.right == 2
     assert overall.usage.calls == 8
     assert overall.usage.input_tokens > 0
     assert overall.seconds > 0
-    assert overall.reliability.n == (8 if kind is ChoiceJudge else 0)
 
 
 async def test_what_is_judged_is_never_asked_again(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from conflictscore.records import Label, Usage
 from tests.benchmarks.conflict_detection.claims import C, N, S, U, claim_group, judged, verdict
 
 _LABELS = st.sampled_from([S, C, N])
-_PAIR = st.tuples(st.one_of(st.none(), _LABELS), st.sampled_from([S, C, N, U]), st.floats(0, 1))
+_PAIR = st.tuples(st.one_of(st.none(), _LABELS), st.sampled_from([S, C, N, U]))
 _GROUPS = st.lists(
     st.tuples(st.lists(_PAIR, min_size=1, max_size=5), st.booleans(), st.sampled_from("ab")),
     min_size=1,
@@ -22,20 +22,20 @@ _GROUPS = st.lists(
 )
 
 
-def made(drawn: list[tuple[list[tuple[Label | None, Label, float]], bool, str]]) -> list[Judged]:
+def made(drawn: list[tuple[list[tuple[Label | None, Label]], bool, str]]) -> list[Judged]:
     found = []
     for index, (pairs, stated, set_name) in enumerate(drawn):
-        gold, labels, confidences = zip(*pairs, strict=True)
+        gold, labels = zip(*pairs, strict=True)
         conflict = None if None not in gold else stated or {S, C} <= set(gold)
         group = claim_group(str(index), gold, set_name=set_name, conflict=conflict)
-        found.append(judged(group, labels, confidences))
+        found.append(judged(group, labels))
     return found
 
 
 @settings(max_examples=25)
 @given(_GROUPS, st.randoms(use_true_random=False))
 def test_figures_add_up_and_do_not_depend_on_the_order(
-    drawn: list[tuple[list[tuple[Label | None, Label, float]], bool, str]], rng: random.Random
+    drawn: list[tuple[list[tuple[Label | None, Label]], bool, str]], rng: random.Random
 ) -> None:
     groups = made(drawn)
     figures = detection_figures("judge", groups, [])
@@ -51,10 +51,8 @@ def test_figures_add_up_and_do_not_depend_on_the_order(
         assert sum(cells) == one.groups - one.undecidable
         assert found.accuracy.count == found.recall.count + found.accuracy_no_conflict.count
         assert found.recall.n + found.accuracy_no_conflict.n == found.accuracy.n
-        assert one.hits.right + one.hits.wrong + one.hits.unknown == found.true_positives
         counted = sum(sum(row.values()) for row in one.labels.confusion.values())
         assert counted + one.labels.without_gold == one.labels.pairs
-        assert sum(part.right.n for part in one.reliability.bins) == one.reliability.n == counted
         for interval in (found.f1, one.labels.accuracy, one.labels.macro_f1):
             if interval.low is not None and interval.high is not None:
                 assert 0 <= interval.low < interval.high <= 1
@@ -145,33 +143,6 @@ def test_an_undecidable_claim_is_counted_and_is_in_no_figure_of_detection() -> N
     assert overall.labels.accuracy.value == 1
 
 
-@pytest.mark.parametrize(
-    ("gold", "said", "reason"),
-    [
-        ((S, C), (S, C), (1, 0, 0)),
-        ((S, C), (C, S), (0, 1, 0)),
-        ((S, C, N), (S, N, C), (0, 1, 0)),
-        ((S, C, S), (S, C, C), (1, 0, 0)),
-        ((None, C), (S, C), (0, 0, 1)),
-        ((None, None), (S, C), (0, 0, 1)),
-        ((None, S), (S, C), (0, 1, 0)),
-        ((S, C), (S, S), (0, 0, 0)),
-    ],
-)
-def test_a_hit_is_told_by_what_it_rests_on(
-    gold: tuple[Label | None, ...], said: tuple[Label, ...], reason: tuple[int, int, int]
-) -> None:
-    hits = detection_figures("judge", [judged(claim_group("1", gold, conflict=True), said)], [])
-
-    found = hits.overall.hits
-    assert (found.right, found.wrong, found.unknown) == reason
-
-
-def test_a_false_alarm_is_no_hit() -> None:
-    alarm = detection_figures("judge", [judged(claim_group("1", (S, S)), (S, C))], []).overall
-    assert (alarm.detection.false_positives, alarm.hits.right_share.n) == (1, 0)
-
-
 def test_the_interval_of_f1_narrows_with_more_claims_and_is_none_where_all_is_right() -> None:
     def f1(times: int, said: tuple[Label, Label]) -> tuple[float, float] | None:
         groups = [
@@ -218,23 +189,3 @@ def test_what_was_spent_is_that_of_the_claims_that_are_shown() -> None:
     overall = detection_figures("judge", [judged(shown, (S, C))], rows).overall
     assert overall.usage == Usage(calls=2, input_tokens=20)
     assert overall.seconds == 1.5
-
-
-def test_reliability_tells_how_far_scores_are_from_being_right() -> None:
-    groups = [
-        judged(claim_group(str(n), (S,)), (S if n < 6 else C,), (0.95,)) for n in range(10)
-    ] + [judged(claim_group("sure", (C,)), (C,), (1.0,))]
-    found = detection_figures("judge", groups, []).overall.reliability
-
-    assert found.n == 11
-    last = found.bins[-1]
-    assert (last.right.count, last.right.n) == (7, 11)
-    assert last.mean_score == pytest.approx((9.5 + 1) / 11)
-    assert found.ece == pytest.approx((10.5 - 7) / 11)
-    assert found.brier == pytest.approx((6 * 0.05**2 + 4 * 0.95**2) / 11)
-    assert all(part.right.n == 0 and part.mean_score is None for part in found.bins[:-1])
-
-
-def test_a_labeler_without_scores_has_no_reliability() -> None:
-    found = detection_figures("judge", [judged(claim_group("1"), (S, C))], []).overall.reliability
-    assert (found.n, found.brier, found.ece) == (0, None, None)
