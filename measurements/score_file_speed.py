@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import nullcontext
+from functools import partial
 from itertools import product
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -32,7 +33,7 @@ import click
 from conflictscore.graph.create import run_context
 from conflictscore.models.spec import open_model
 from conflictscore.nodes.state import RunContext
-from conflictscore.scoring_files.engine import RowScorer
+from conflictscore.scoring_files.engine import score_rows
 from conflictscore.scoring_files.file_run import ascore_file, open_source
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import usable_cores
@@ -144,7 +145,7 @@ def _score(folder: Path, way: _Way, sender: Connection) -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: way.cores])
     context = way.context(folder)
-    scorer = RowScorer(context, way.at_once)
+    scorer = partial(score_rows, context, way.at_once)
     sender.send("begun")
     begun, worked = time.perf_counter(), time.process_time()
     source = open_source(folder / "in.jsonl")

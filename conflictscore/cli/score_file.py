@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -168,13 +169,13 @@ def _run(
 ) -> "Summary":
     from rich.console import Console
 
-    from conflictscore.reporting.displays import ScoreFileProgress
-    from conflictscore.scoring_files.engine import RowScorer, default_concurrency
+    from conflictscore.reporting.displays import ItemProgress
+    from conflictscore.scoring_files.engine import default_concurrency, score_rows
     from conflictscore.scoring_files.file_run import ascore_file
 
-    scorer = RowScorer(context, concurrency or default_concurrency(context))
+    scorer = partial(score_rows, context, concurrency or default_concurrency(context))
     console = Console(stderr=True, highlight=False)
-    with ScoreFileProgress(console, enabled=not quiet) as progress:
+    with ItemProgress(console, "scoring", "rows", enabled=not quiet) as progress:
         return run_async(
             ascore_file(source, out, context, scorer, retry_failed=retry_failed, listener=progress)
         )
@@ -188,7 +189,7 @@ def _dry_run(source: "Source") -> None:
     documents, faults, first = 0, 0, ""
     for row in source.rows(lambda number: True):
         try:
-            documents += len(task_of(row).documents)
+            documents += len(task_of(row)["documents"])
         except InputError as fault:
             faults += 1
             first = first or f" (the first is row {row.number}: {fault})"
@@ -271,8 +272,8 @@ class _Gate:
             documents: Sequence[Document] = ()
             if outcome["report"]:
                 task = task_of(row)
-                name += f", “{one_line(task.answer)}”"
-                documents = mark_duplicates(given_documents({"documents": task.documents}))
+                name += f", “{one_line(task['answer'])}”"
+                documents = mark_duplicates(given_documents(task))
             if answer := self._failing(outcome, documents):
                 yield name, answer
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypedDict, cast
 
@@ -21,7 +21,7 @@ from conflictscore.nodes.score import score
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, timed
 from conflictscore.records import ConflictReport, Usage
 from conflictscore.scoring_files.rows import Row, task_of
-from conflictscore.threads import together
+from conflictscore.threads import each
 
 __all__ = [
     "OnResult",
@@ -29,10 +29,10 @@ __all__ = [
     "Result",
     "RowScorer",
     "default_concurrency",
-    "failed_result",
     "is_flawed",
     "score_answer",
     "score_row",
+    "score_rows",
     "unscored_reason",
 ]
 
@@ -70,35 +70,33 @@ class Result:
 
 
 OnResult = Callable[[Row, Result], None]
+RowScorer = Callable[[Iterator[Row], OnResult], Awaitable[None]]
+"""Such as :func:`score_rows` with a context and a concurrency."""
 
 
-class RowScorer:
-    """Scores rows in any order, ``concurrency`` (at least 1) at a time."""
+async def score_rows(
+    context: RunContext, concurrency: int, rows: Iterator[Row], on_result: OnResult
+) -> None:
+    """Score rows in any order.
 
-    def __init__(self, context: RunContext, concurrency: int) -> None:
-        self._context = context
-        self._concurrency = concurrency
-        if context.cache is not None:  # the loop is this run's own, and a kill must lose nothing
-            context.cache.write_at_once()
+    Args:
+        context: Models, labeler and settings.
+        concurrency: Rows at a time, at least 1.
+        rows: Consumed lazily: there may be millions.
+        on_result: Called once a row, as soon as it is scored, in the caller's thread.
 
-    async def run(self, rows: Iterator[Row], on_result: OnResult) -> None:
-        """Score all rows, consumed lazily: there may be millions.
+    Raises:
+        ConfigurationError: A setting is wrong, so no row can be scored.
+        BudgetError: The budget is used up.
+    """
+    if context.cache is not None:  # the loop is this run's own, and a kill must lose nothing
+        context.cache.write_at_once()
 
-        ``on_result`` is called once a row, as soon as it is scored, in the caller's thread.
+    async def work(row: Row) -> None:
+        on_result(row, await score_row(context, row))
+        await asyncio.sleep(0)  # if every reply is cached, nothing else lets Ctrl-C in
 
-        Raises:
-            ConfigurationError: A setting is wrong, so no row can be scored.
-            BudgetError: The budget is used up.
-        """
-
-        async def work() -> None:
-            for row in rows:
-                on_result(row, await score_row(self._context, row))
-                await asyncio.sleep(0)  # if every reply is cached, nothing else lets Ctrl-C in
-
-        async with together() as start:
-            for _ in range(self._concurrency):
-                start(work)
+    await each(rows, work, concurrency)
 
 
 def default_concurrency(context: RunContext) -> int:
@@ -118,11 +116,11 @@ async def score_row(context: RunContext, row: Row) -> Result:
         BudgetError: The budget is used up.
     """
     try:
-        task = task_of(row)
+        asked = task_of(row)
     except InputError as fault:
-        return failed_result(row, str(fault), tried=False)
-    ended = await score_answer(context, {"answer": task.answer, "documents": task.documents})
-    return failed_result(row, ended) if isinstance(ended, str) else _result(row, ended)
+        return _failed(row, str(fault), tried=False)
+    ended = await score_answer(context, asked)
+    return _failed(row, ended) if isinstance(ended, str) else _result(row, ended)
 
 
 async def score_answer(context: RunContext, state: RagState) -> RagState | str:
@@ -146,8 +144,7 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
         return f"{type(failure).__name__}: {text}"
 
 
-def failed_result(row: Row, reason: str, *, tried: bool = True) -> Result:
-    """The result of a row without scores."""
+def _failed(row: Row, reason: str, *, tried: bool = True) -> Result:
     return Result(Outcome(row=row.number, error=reason, report=None, notes=[]), tried=tried)
 
 

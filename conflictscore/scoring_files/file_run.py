@@ -40,11 +40,11 @@ _MAX_FAILED_IN_A_ROW = 50
 class RowListener(Protocol):
     """Receives the progress of a run, in the thread of its event loop."""
 
-    def started(self, *, total: int, done: int) -> None:
+    def begin(self, total: int, done: int) -> None:
         """A run starts, or resumes with ``done`` rows from earlier sessions."""
 
-    def row_done(self, result: Result) -> None:
-        """A row was scored, or failed."""
+    def count(self, error: str | None, name: str) -> None:
+        """A row was scored, or failed with an error."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ async def ascore_file(
         out: The output: ``.jsonl``, or ``.parquet`` for a Parquet input. A run that is there is
             resumed.
         context: Models, labeler and settings; a resumed run must have been started with the same.
-        scorer: Scores rows with this context.
+        scorer: Scores rows with this context: ``partial(score_rows, context, concurrency)``.
         retry_failed: Also score rows again that failed or have an unlabelled pair.
         listener: Receives the progress.
 
@@ -154,9 +154,9 @@ class _Session:
 
         done = len(journal) - len(again)
         if self._listener is not None:
-            self._listener.started(total=total, done=done)
+            self._listener.begin(total, done)
         if done < total:
-            await scorer.run(self._source.rows(wanted), self._row_done)
+            await scorer(self._source.rows(wanted), self._row_done)
         if len(journal) < total:
             raise InputError(f"{self._source.path}: has fewer rows than when it was opened")
 
@@ -168,11 +168,11 @@ class _Session:
         self._journal.append(result.outcome)
         self._scored += 1
         self._usage += result.usage
+        error = result.outcome["error"]
         if self._listener is not None:
-            self._listener.row_done(result)
+            self._listener.count(error, f"row {row.number:,}")
         if not result.tried:
             return
-        error = result.outcome["error"]
         self._failed_in_a_row = 0 if error is None else self._failed_in_a_row + 1
         if self._failed_in_a_row == _MAX_FAILED_IN_A_ROW:
             raise ProviderError(

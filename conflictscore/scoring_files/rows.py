@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, Protocol
 
 from conflictscore.errors import InputError
+from conflictscore.nodes.state import RagState
 from conflictscore.records import Document
 from conflictscore.retrieval.documents import as_documents
 
-__all__ = ["ADDED", "Binary", "Columns", "CsvRows", "JsonLines", "Row", "Source", "Task", "task_of"]
+__all__ = ["ADDED", "Binary", "Columns", "CsvRows", "JsonLines", "Row", "Source", "task_of"]
 
 ADDED = "conflictscore"
 """The field that is added to a row; all others are carried through unchanged."""
@@ -302,15 +303,7 @@ class Binary(str):
     """Base64 of bytes that are no UTF-8: carried through, and never scored as text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """An answer and its documents, each with ``text``, ``title``, ``url`` and ``metadata``."""
-
-    answer: str
-    documents: list[dict[str, Any]]
-
-
-def task_of(row: Row) -> Task:
+def task_of(row: Row) -> RagState:
     """The answer and documents of a row.
 
     Raises:
@@ -330,10 +323,10 @@ def task_of(row: Row) -> Task:
     for number, text in enumerate(texts, 1):
         if isinstance(text, str):
             _text(text, f"document {number}")
-    return Task(
-        _text(row.fields[answer], f"field {answer}"),
-        [_fields(document) for document in as_documents(documents)],
-    )
+    return {
+        "answer": _text(row.fields[answer], f"field {answer}"),
+        "documents": [_fields(document) for document in as_documents(documents)],
+    }
 
 
 def _fields(document: Document) -> dict[str, Any]:

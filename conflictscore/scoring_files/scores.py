@@ -21,7 +21,7 @@ from conflictscore.records import Run, RunStatus, Usage
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.scoring_files.engine import default_concurrency, score_answer, unscored_reason
 from conflictscore.scoring_files.rows import Columns
-from conflictscore.threads import together
+from conflictscore.threads import each
 
 __all__ = ["Scores", "ascore", "score", "score_frame"]
 
@@ -241,20 +241,17 @@ async def _scored(
         raise InputError(f"concurrency is {concurrency}; give at least 1")
     runs: dict[int, Run] = {}
     failed = 0
-    waiting = iter(enumerate(states))
     with CountBar(Console(stderr=True, quiet=not progress), "scoring", "answers") as bar:
 
-        async def work() -> None:
+        async def work(item: tuple[int, RagState]) -> None:
             nonlocal failed
-            for place, state in waiting:
-                ended = await score_answer(context, state)
-                runs[place] = _failed(state, ended) if isinstance(ended, str) else run_of(ended)
-                failed += runs[place].status is RunStatus.FAILED
-                bar.show(len(runs), len(states), f"{failed} failed" if failed else "")
+            place, state = item
+            ended = await score_answer(context, state)
+            runs[place] = _failed(state, ended) if isinstance(ended, str) else run_of(ended)
+            failed += runs[place].status is RunStatus.FAILED
+            bar.show(len(runs), len(states), f"{failed} failed" if failed else "")
 
-        async with together() as start:
-            for _ in range(concurrency or default_concurrency(context)):
-                start(work)
+        await each(enumerate(states), work, concurrency or default_concurrency(context))
     return Scores(tuple(runs[place] for place in range(len(states))))
 
 

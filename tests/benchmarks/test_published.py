@@ -75,11 +75,11 @@ def test_a_run_stands_beside_the_papers_model_that_it_asks() -> None:
 
 @pytest.mark.parametrize(
     ("name", "ours"),
-    [("natconfqa", "natconfqa.benchmark"), ("conflicts", "conflicts.judges")],
+    [("natconfqa", "natconfqa.metrics"), ("conflicts", "conflicts.judges")],
 )
 def test_what_is_published_is_called_as_the_benchmark_calls_it(name: str, ours: str) -> None:
     module = import_module(f"conflictscore.benchmarks.{ours}")
-    known = getattr(module, "MEASURE_NAMES", None) or {
+    known = getattr(module, "MEASURES", None) or {
         module.BEHAVIOUR,
         module.RECALL,
         module.GROUNDING,

@@ -4,12 +4,7 @@ import io
 
 from rich.console import Console
 
-from conflictscore.reporting.displays import PairProgress, ScoreFileProgress
-from conflictscore.scoring_files.engine import Outcome, Result
-
-
-def result(row: int, error: str | None = None) -> Result:
-    return Result(Outcome(row=row, error=error, report=None, notes=[]))
+from conflictscore.reporting.displays import ItemProgress
 
 
 def console(*, terminal: bool = False) -> tuple[Console, io.StringIO]:
@@ -19,10 +14,10 @@ def console(*, terminal: bool = False) -> tuple[Console, io.StringIO]:
 
 def test_a_log_has_a_line_at_each_tenth_and_each_reason_once() -> None:
     log, out = console()
-    with ScoreFileProgress(log, enabled=True) as progress:
-        progress.started(total=1_000, done=800)
+    with ItemProgress(log, "scoring", "rows", enabled=True) as progress:
+        progress.begin(1_000, 800)
         for row in range(801, 901):
-            progress.row_done(result(row, "no such luck\x1b[31m" if row < 804 else None))
+            progress.count("no such luck\x1b[31m" if row < 804 else None, f"row {row}")
 
     assert "\x1b" not in out.getvalue()
     assert out.getvalue().splitlines() == [
@@ -34,9 +29,10 @@ def test_a_log_has_a_line_at_each_tenth_and_each_reason_once() -> None:
 
 def test_pairs_that_an_earlier_run_judged_count_and_one_reason_is_printed() -> None:
     log, out = console()
-    with PairProgress(log, enabled=True, total=4, done=2) as progress:
-        progress.pair("broken")
-        progress.pair("broken otherwise")
+    with ItemProgress(log, "judging", "pairs", reasons=1) as progress:
+        progress.begin(4, 2)
+        progress.count("broken", "a pair")
+        progress.count("broken otherwise", "a pair")
 
     assert out.getvalue().splitlines() == [
         "judging: 2 of 4 pairs, resumed",
@@ -48,17 +44,17 @@ def test_pairs_that_an_earlier_run_judged_count_and_one_reason_is_printed() -> N
 
 def test_a_terminal_shows_a_bar() -> None:
     terminal, out = console(terminal=True)
-    with ScoreFileProgress(terminal, enabled=True) as progress:
-        progress.started(total=3, done=2)
-        progress.row_done(result(3))
+    with ItemProgress(terminal, "scoring", "rows", enabled=True) as progress:
+        progress.begin(3, 2)
+        progress.count(None, "row 3")
 
     assert "3/3" in out.getvalue()
 
 
 def test_nothing_is_shown_if_that_is_not_wanted() -> None:
     log, out = console()
-    with ScoreFileProgress(log, enabled=False) as progress:
-        progress.started(total=1, done=0)
-        progress.row_done(result(1, "no such luck"))
+    with ItemProgress(log, "scoring", "rows", enabled=False) as progress:
+        progress.begin(1)
+        progress.count("no such luck", "row 1")
 
     assert out.getvalue() == ""

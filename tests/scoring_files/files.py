@@ -3,11 +3,12 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from conflictscore.nodes.state import RunContext
-from conflictscore.scoring_files.engine import RowScorer
+from conflictscore.scoring_files.engine import RowScorer, score_rows
 from conflictscore.scoring_files.file_run import Summary, ascore_file, open_source
 from conflictscore.scoring_files.rows import Columns
 from measurements.instant_judge import instant_context
@@ -68,7 +69,7 @@ def score(
             open_source(source, columns),
             out,
             context,
-            scorer or RowScorer(context, concurrency),
+            scorer or partial(score_rows, context, concurrency),
             retry_failed=retry_failed,
         )
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from conflictscore.errors import InputError
+from conflictscore.nodes.retrieve import given_documents
 from conflictscore.scoring_files.rows import Columns, CsvRows, task_of
 from tests.scoring_files.files import lines, outcomes, score
 
@@ -27,8 +28,8 @@ def test_a_cell_of_documents_holds_a_list_or_the_text_of_one(tmp_path: Path) -> 
     tasks = [task_of(row) for row in source.rows(lambda number: True)]
 
     assert source.total == 3
-    assert [task.answer for task in tasks] == ["Lit.", "It was,\nlit.", "Dark."]
-    assert [[document["text"] for document in task.documents] for task in tasks] == [
+    assert [task["answer"] for task in tasks] == ["Lit.", "It was,\nlit.", "Dark."]
+    assert [[document.text for document in given_documents(task)] for task in tasks] == [
         ["One.", "Two."],
         ["One.", "Two."],
         ["One."],
@@ -53,7 +54,7 @@ def test_lists_of_other_tools_are_told_from_texts(
 ) -> None:
     quoted = cell.replace('"', '""')
     (row,) = read(tmp_path / "in.csv", f'answer,documents\nLit.,"{quoted}"\n').rows(bool)
-    assert [one["text"] for one in task_of(row).documents] == documents
+    assert [one.text for one in given_documents(task_of(row))] == documents
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_a_row_that_cannot_be_scored_fails_alone(tmp_path: Path, row: str, reaso
 
     with pytest.raises(InputError, match=f"^{reason}"):
         task_of(first)
-    assert task_of(second).answer == "Lit."
+    assert task_of(second)["answer"] == "Lit."
 
 
 @pytest.mark.parametrize(

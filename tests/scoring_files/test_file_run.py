@@ -20,7 +20,7 @@ from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.create import run_context
 from conflictscore.nodes.state import RunContext
-from conflictscore.scoring_files.engine import OnResult, Result, RowScorer, score_row
+from conflictscore.scoring_files.engine import OnResult, Result, score_row, score_rows
 from conflictscore.scoring_files.rows import Row
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.locking import lock
@@ -40,15 +40,15 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out.jsonl"
 
 
-class Shuffled(RowScorer):
+class Shuffled:
     """Ends rows in a drawn order, and dies after so many of them."""
 
     def __init__(self, context: RunContext, seed: int, most: int = 1_000) -> None:
-        super().__init__(context, 1)
+        self._context = context
         self._draw, self._left = random.Random(seed), most
         self.seen: list[int] = []
 
-    async def run(self, rows: Iterator[Row], on_result: OnResult) -> None:
+    async def __call__(self, rows: Iterator[Row], on_result: OnResult) -> None:
         taken = list(rows)
         self._draw.shuffle(taken)
         for row in taken:
@@ -416,7 +416,7 @@ def test_no_more_rows_are_read_ahead_than_are_scored_at_a_time(tmp_path: Path, o
         nonlocal ended
         ended += 1
 
-    asyncio.run(RowScorer(instant_context(tmp_path / "c.sqlite"), 3).run(rows(), end))
+    asyncio.run(score_rows(instant_context(tmp_path / "c.sqlite"), 3, rows(), end))
 
     assert (ended, most) == (199, 3)
 

@@ -77,8 +77,8 @@ def test_documents_are_texts_or_objects_of_which_text_title_and_url_are_taken() 
 
     task = task_of(Row(1, {**GOOD, "documents": documents, "id": 7}))
 
-    assert task.answer == GOOD["answer"]
-    assert task.documents == [
+    assert task["answer"] == GOOD["answer"]
+    assert task["documents"] == [
         {"text": "One."},
         {"text": "Two.", "title": "Log", "url": "https://log.test", "metadata": {"score": 0.3}},
         {"text": "Three."},

@@ -175,7 +175,7 @@ def _of_natconfqa(path: Path, seed: int) -> list[Question]:
         _choice(
             "natconfqa",
             one.question,
-            (one.answers[one.conflicts[0][0]].text, one.answers[one.conflicts[0][1]].text),
+            (one.answers[one.conflicts[0][0]], one.answers[one.conflicts[0][1]]),
             one.passages,
             seed,
         )

@@ -1,10 +1,9 @@
 """NatConfQA as the harness runs it: asked in its words, judged by formulas 1 to 4."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
@@ -13,7 +12,6 @@ from conflictscore.benchmarks.judging import Judge
 from conflictscore.benchmarks.natconfqa import ENTRY, NO_CONFLICT
 from conflictscore.benchmarks.natconfqa.data import (
     CONFLICTING,
-    AnswerPair,
     NatConfQuestion,
     Subset,
     benchmark_question,
@@ -31,7 +29,7 @@ from conflictscore.benchmarks.natconfqa.judges import (
     Judgement,
     judge_natconfqa,
 )
-from conflictscore.benchmarks.natconfqa.metrics import Measure, values
+from conflictscore.benchmarks.natconfqa.metrics import MEASURES, pair_names, verdicts_of
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -122,7 +120,7 @@ def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
     """
     subsets = frozenset({Subset.NO_CONFLICT})
     benchmark = _of_subsets(data, form, subsets, "answers that do not conflict")
-    answers = (name for name in MEASURE_NAMES if name.startswith("answers"))
+    answers = (name for name in MEASURES if name.startswith("answers"))
     return replace(benchmark, name=NO_CONFLICT.name, measures=(*answers, NOTHING_MADE_UP))
 
 
@@ -142,9 +140,9 @@ def _of_subsets(
         name=ENTRY.name,
         form=form,
         questions=tuple(map(benchmark_question, chosen)),
-        measures=tuple(MEASURE_NAMES),
+        measures=MEASURES,
         judge=judge,
-        graded=frozenset(MEASURE_NAMES),
+        graded=frozenset(MEASURES),
         templates=JUDGE_TEMPLATES,
         offered=ENTRY.methods,
         reply_forms=REPLY_FORMS,
@@ -159,95 +157,9 @@ def _of_subsets(
     )
 
 
-MEASURE_NAMES: Mapping[str, Measure] = {
-    "conflicts recall": "conflict_recall",
-    "conflicts precision": "conflict_precision",
-    "conflicts f1": "conflict_f1",
-    "answers recall": "answer_recall",
-    "answers precision": "answer_precision",
-    "answers f1": "answer_f1",
-}
-"""The measures of the benchmark, each with the figure that it is. The first has a value on every
-question of the benchmark whatever was answered, as each has a conflict to tell of. A precision, and
-F1 with it, has none where an answer names nothing."""
-
-_PARTS: Mapping[Measure, tuple[Measure, ...]] = {
-    "conflict_f1": ("conflict_precision", "conflict_recall"),
-    "answer_f1": ("answer_precision", "answer_recall"),
-}
-
-
-class _Decided(NamedTuple):
-    """The decisions that a measure counts, and what each was about."""
-
-    verdicts: Sequence[Verdict]
-    names: Sequence[str]
-    error: str | None = None
-
-
-def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Verdict]:
-    """A verdict by each of :data:`MEASURE_NAMES` that has a value, or would if it could be judged.
-
-    Args:
-        question: What was asked.
-        judgement: Every decision on an answer to it.
-
-    Returns:
-        Numbers in [0, 1]; in the explanation of a precision or recall stand its counts, as in
-        ``2 of 3``, and what was not found. A measure that is not defined on this answer is absent;
-        one of which a decision could not be had has no value but an error.
-    """
-    decided = _decided(question, judgement)
-    made: dict[str, Verdict] = {}
-    by_measure = values(judgement.counts)
-    for name, measure in MEASURE_NAMES.items():
-        given = by_measure[measure]
-        if given.value is not None:
-            told = _told(decided[measure]) if measure in decided else None
-            made[name] = Verdict(value=float(given.value), explanation=told)
-        elif given.unjudged:
-            parts = _PARTS.get(measure, (measure,))
-            reasons = [reason for part in parts for reason in _errors(decided[part])]
-            made[name] = Verdict(value=None, error="; ".join(dict.fromkeys(reasons)))
-    return made
-
-
 def _made_up(judgement: Judgement) -> Verdict:
     parts = judgement.decomposition
     if parts is None:
         return Verdict(value=None, error=judgement.error)
-    told = "; ".join(_pairs(parts.conflicts, parts.answers))
+    told = "; ".join(pair_names(parts.conflicts, parts.answers))
     return Verdict(value=not told, explanation=told or None)
-
-
-def _decided(question: NatConfQuestion, judgement: Judgement) -> dict[Measure, _Decided]:
-    references = [answer.text for answer in question.answers]
-    parts = judgement.decomposition
-    answers = parts.answers if parts else ()
-    pairs = parts.conflicts if parts else ()
-    return {
-        "conflict_recall": _Decided(
-            judgement.reference_conflicts, _pairs(question.conflicts, references)
-        ),
-        "conflict_precision": _Decided(
-            judgement.conflicts, _pairs(pairs, answers), judgement.error
-        ),
-        "answer_recall": _Decided(judgement.references, references),
-        "answer_precision": _Decided(judgement.answers, answers, judgement.error),
-    }
-
-
-def _pairs(pairs: Iterable[AnswerPair], answers: Sequence[str]) -> list[str]:
-    return [f"{answers[one]} / {answers[other]}" for one, other in pairs]
-
-
-def _told(decided: _Decided) -> str:
-    verdicts, names, _ = decided
-    missing = [name for v, name in zip(verdicts, names, strict=True) if not v.value]
-    rest = f"; not: {', '.join(missing)}" if missing else ""
-    return f"{len(verdicts) - len(missing)} of {len(verdicts)}{rest}"
-
-
-def _errors(decided: _Decided) -> list[str]:
-    errors = [decided.error, *(verdict.error for verdict in decided.verdicts)]
-    return [error for error in errors if error]

@@ -1,8 +1,7 @@
 """NatConfQA's published questions: passages, the answers that stand in them, and their conflicts.
 
 The published ``evidence_ids`` do not lead to a passage: several lie beyond the list ``evidences``,
-and many of the rest name evidence of the opposite stance. They are kept as they are, and nothing
-here follows them.
+and many of the rest name evidence of the opposite stance. They are not read.
 """
 
 from collections.abc import Mapping
@@ -53,23 +52,15 @@ CONFLICTING = frozenset({Subset.YES_NO, Subset.WH_ALL, Subset.WH_MIX})
 """The conflict subset of the paper (Table 1)."""
 
 
-class ReferenceAnswer(Record):
-    """One answer that people found in the passages."""
-
-    text: str
-    """``Yes`` or ``No`` in a yes/no question."""
-    evidence_ids: tuple[int, ...]
-    """As published; they do not lead to a passage."""
-
-
 class NatConfQuestion(Record):
     """One question, with all that answers to it are judged by."""
 
     id: str
     question: str
     question_type: QuestionType
-    answers: tuple[ReferenceAnswer, ...]
-    """Each once; empty where none stands in the passages."""
+    answers: tuple[str, ...]
+    """Those that people found in the passages, each once, ``Yes`` or ``No`` in a yes/no question;
+    empty where there is none."""
     conflicts: tuple[AnswerPair, ...]
     """The pairs of ``answers`` that people found to be in conflict, ascending."""
     passages: tuple[str, ...]
@@ -100,8 +91,8 @@ def read_natconfqa(path: str | Path) -> NatConfData:
 
     Args:
         path: JSON lines with ``question_id``, ``question``, ``question_type``, ``answer_type``,
-            ``answers`` (``answer``, ``evidence_ids``), ``conflicting_answer_pairs`` and
-            ``paragraphs``; other fields are not read.
+            ``answers`` (``answer``), ``conflicting_answer_pairs`` and ``paragraphs``; other fields
+            are not read.
     """
     questions: list[NatConfQuestion] = []
     left_out: list[str] = []
@@ -135,7 +126,7 @@ def benchmark_question(question: NatConfQuestion) -> Question:
     return Question(
         id=question.id,
         question=question.question,
-        correct=tuple(answer.text for answer in question.answers),
+        correct=question.answers,
         category=question.subset,
         documents=tuple({"text": passage} for passage in question.passages),
     )
@@ -151,7 +142,7 @@ def _question(record: Any, where: str) -> NatConfQuestion:
     one_of(record, "answer_type", _STANCES, where)
     answers = tuple(_answer(item, kind, at) for at, item in list_of(record, "answers", where))
     for (i, one), (j, other) in combinations(enumerate(answers, start=1), 2):
-        if answer_key(one.text) == answer_key(other.text):
+        if answer_key(one) == answer_key(other):
             raise InputError(f"{where}, field answers: items {i} and {j} are the same answer")
     passages = [_text(item, at) for at, item in list_of(record, "paragraphs", where)]
     if not passages:
@@ -176,19 +167,14 @@ def _check_stance(question: NatConfQuestion, stance: str, where: str) -> None:
         raise InputError(f"{where}, field answers: {there}, and answer_type is {stance}")
 
 
-def _answer(item: Any, kind: str, where: str) -> ReferenceAnswer:
+def _answer(item: Any, kind: str, where: str) -> str:
     if not isinstance(item, Mapping):
-        raise InputError(f"{where}: an object with answer and evidence_ids is needed")
-    said, ids = item.get("answer"), item.get("evidence_ids")
-    if kind == "boolean":
-        if not isinstance(said, bool):
-            raise InputError(f"{where}, field answer: true or false is needed in a yes/no question")
-        text = "Yes" if said else "No"
-    else:
-        text = text_of(item, "answer", where)
-    if not isinstance(ids, list) or not all(_is_index(number) for number in ids):
-        raise InputError(f"{where}, field evidence_ids: a list of whole numbers from 0 is needed")
-    return ReferenceAnswer(text=text, evidence_ids=tuple(ids))
+        raise InputError(f"{where}: an object with answer is needed")
+    if kind != "boolean":
+        return text_of(item, "answer", where)
+    if not isinstance(said := item.get("answer"), bool):
+        raise InputError(f"{where}, field answer: true or false is needed in a yes/no question")
+    return "Yes" if said else "No"
 
 
 def _conflicts(record: Mapping[str, Any], answers: int, where: str) -> tuple[AnswerPair, ...]:

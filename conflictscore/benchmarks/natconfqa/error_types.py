@@ -83,7 +83,7 @@ async def told_in_full(
         prompt = judge.prompts.render(
             ERROR_TEMPLATE,
             question=material_line(question.question),
-            references="\n".join(f"- {material_line(one.text)}" for one in question.answers),
+            references="\n".join(f"- {material_line(one)}" for one in question.answers),
             answer=material(answer),
         )
         try:

@@ -1,15 +1,17 @@
 """How well the judge's figures follow people's (paper, appendix G, Table 7)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from statistics import fmean
 from typing import Annotated
 
 from pydantic import Field
 
+from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.benchmarks.judging import at_once
 from conflictscore.benchmarks.natconfqa.judges import Judgement, judge_natconfqa
-from conflictscore.benchmarks.natconfqa.metrics import Measure, values
+from conflictscore.benchmarks.natconfqa.metrics import verdicts_of
 from conflictscore.benchmarks.natconfqa.people import JudgedByPeople
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -18,17 +20,11 @@ from conflictscore.records import Record
 from conflictscore.reporting.figure_text import percent
 from conflictscore.reporting.plain_table import Card
 
-_CHECKED: tuple[Measure, ...] = (
-    "answer_recall",
-    "answer_precision",
-    "conflict_recall",
-    "conflict_precision",
-)
 _PUBLISHED = {
-    "answer_recall": 0.6645,
-    "answer_precision": 0.6221,
-    "conflict_recall": 0.6744,
-    "conflict_precision": 0.6371,
+    "answers recall": 0.6645,
+    "answers precision": 0.6221,
+    "conflicts recall": 0.6744,
+    "conflicts precision": 0.6371,
 }
 _FEWEST = 4
 """Of three points without any correlation, Pearson's |r| is above .9 in 29 % of draws."""
@@ -56,9 +52,9 @@ class JudgeAgreement(Record):
     answers: _Natural
     failures: dict[str, tuple[str, ...]]
     """Why the judge could not decide everything, by answer."""
-    uncounted: dict[str, dict[Measure, str]]
+    uncounted: dict[str, dict[str, str]]
     """Why people's decisions cannot be counted, by answer and measure."""
-    measures: dict[Measure, Correlation]
+    measures: dict[str, Correlation]
 
 
 async def check_judge(
@@ -99,12 +95,23 @@ def agreement(people: Sequence[JudgedByPeople], judged: Sequence[Judgement]) -> 
         judged: The judge's on the same answers, in the same order.
     """
     pairs = list(zip(people, judged, strict=True))
+    ours = [verdicts_of(row.question, judgement) for row, judgement in pairs]
+    theirs = [row.verdicts for row in people]
+    uncounted: dict[str, dict[str, str]] = {}
+    for row in people:
+        for name in _PUBLISHED:
+            if (verdict := row.verdicts.get(name)) and verdict.error:
+                uncounted.setdefault(row.id, {})[name] = verdict.error
     return JudgeAgreement(
         answers=len(pairs),
-        failures={row.id: ours.errors for row, ours in pairs if ours.errors},
-        uncounted={row.id: dict(row.problems) for row in people if row.problems},
-        measures={measure: _correlation(measure, pairs) for measure in _CHECKED},
+        failures={row.id: judgement.errors for row, judgement in pairs if judgement.errors},
+        uncounted=uncounted,
+        measures={m: _correlation(_values(theirs, m), _values(ours, m)) for m in _PUBLISHED},
     )
+
+
+def _values(answers: Sequence[Mapping[str, Verdict]], measure: str) -> list[float | None]:
+    return [one[measure].value if measure in one else None for one in answers]
 
 
 def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
@@ -114,7 +121,7 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
         columns=("measure", "n", "left out", "people %", "judge %", "Pearson's r", "p", "paper r"),
         rows=tuple(
             (
-                measure.replace("_", " "),
+                measure,
                 str(row.n),
                 str(row.left_out),
                 percent(row.people_mean),
@@ -129,7 +136,7 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
         "left out: undefined for the answer, or not decided on one side",
         after=(
             *(
-                f"people's {measure.replace('_', ' ')} of {answer} is not counted: {reason}"
+                f"people's {measure} of {answer} is not counted: {reason}"
                 for answer, reasons in figures.uncounted.items()
                 for measure, reason in reasons.items()
             ),
@@ -138,22 +145,15 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
     )
 
 
-def _correlation(
-    measure: Measure, pairs: Sequence[tuple[JudgedByPeople, Judgement]]
-) -> Correlation:
-    both = [
-        (theirs, mine)
-        for row, ours in pairs
-        if (theirs := values(row.counts)[measure].value) is not None
-        and (mine := values(ours.counts)[measure].value) is not None
-    ]
-    people, judge = [theirs for theirs, _ in both], [mine for _, mine in both]
-    pearson, p_value = correlation(people, judge) or (None, None)
+def _correlation(people: Sequence[float | None], judge: Sequence[float | None]) -> Correlation:
+    both = [(x, y) for x, y in zip(people, judge, strict=True) if x is not None and y is not None]
+    ours, theirs = [y for _, y in both], [x for x, _ in both]
+    pearson, p_value = correlation(theirs, ours) or (None, None)
     return Correlation(
         n=len(both),
-        left_out=len(pairs) - len(both),
-        people_mean=sum(people) / len(people) if people else None,
-        judge_mean=sum(judge) / len(judge) if judge else None,
+        left_out=len(people) - len(both),
+        people_mean=fmean(theirs) if theirs else None,
+        judge_mean=fmean(ours) if ours else None,
         pearson=pearson,
         p_value=p_value,
     )

@@ -1,7 +1,7 @@
 """From an answer to the decisions that its measures count (formulas 1 to 4)."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -13,7 +13,6 @@ from conflictscore.benchmarks.natconfqa.data import (
     answer_key,
     passages_of,
 )
-from conflictscore.benchmarks.natconfqa.metrics import Count, Counts
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -68,17 +67,6 @@ class Judgement(Record):
     """Of each conflict of the question, whether the answer tells of it (formula 3)."""
     conflicts: tuple[Verdict, ...] = ()
     """Of each conflict of the decomposition, whether the passages have it (formula 4)."""
-
-    @property
-    def counts(self) -> Counts:
-        """The counts behind the measures."""
-        apart = self.decomposition is not None
-        return Counts(
-            answer_recall=_count(self.references),
-            answer_precision=_count(self.answers) if apart else None,
-            conflict_recall=_count(self.reference_conflicts),
-            conflict_precision=_count(self.conflicts) if apart else None,
-        )
 
     @property
     def errors(self) -> tuple[str, ...]:
@@ -175,7 +163,7 @@ class _Decider:
         """Whether the answer gives a reference, in whatever way (formula 1)."""
         if index in self._parts:
             return _known(f"it is short answer {self._parts[index] + 1}")
-        text = self.question.answers[index].text
+        text = self.question.answers[index]
         return await self._in_answer("natconfqa_found_in_answer", "FOUND", short_answer=text)
 
     async def answer_part(self, index: int) -> Verdict:
@@ -189,7 +177,7 @@ class _Decider:
         """Whether the answer tells its reader that two references disagree (formula 3)."""
         if _translated(pair, self._parts) in self.parts.conflicts:
             return _known("it is one of the answer's conflicts")
-        first, second = (self.question.answers[index].text for index in pair)
+        first, second = (self.question.answers[index] for index in pair)
         return await self._in_answer(
             "natconfqa_conflict_in_answer", "CONFLICT", first=first, second=second
         )
@@ -206,7 +194,7 @@ class _Decider:
     @cached_property
     def _references(self) -> Mapping[int, int]:
         """The references that short answers are word for word: index by index."""
-        references = {answer_key(a.text): i for i, a in enumerate(self.question.answers)}
+        references = {answer_key(a): i for i, a in enumerate(self.question.answers)}
         keys = enumerate(map(answer_key, self.parts.answers))
         return {index: references[key] for index, key in keys if key in references}
 
@@ -318,8 +306,3 @@ def _pair(line: str, index: list[int]) -> AnswerPair:
 
 def _known(reason: str) -> Verdict:
     return Verdict(value=True, explanation=reason)
-
-
-def _count(verdicts: Sequence[Verdict]) -> Count:
-    values = [verdict.value for verdict in verdicts]
-    return Count(hits=values.count(True), n=len(values), unjudged=values.count(None))

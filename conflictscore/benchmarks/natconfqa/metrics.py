@@ -11,94 +11,86 @@ What the paper leaves open is decided here:
 - A question with a decision that could not be had has no value in that measure, and is counted.
 """
 
-from typing import Annotated, Literal, NamedTuple, get_args
+from collections.abc import Iterable, Mapping, Sequence
 
-from pydantic import Field, model_validator
+from conflictscore.benchmarks.harness.records import Verdict
+from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
+from conflictscore.benchmarks.natconfqa.judges import Judgement
 
-from conflictscore.records import Record
-
-Measure = Literal[
-    "answer_precision",
-    "answer_recall",
-    "answer_f1",
-    "conflict_precision",
-    "conflict_recall",
-    "conflict_f1",
-]
-MEASURES: tuple[Measure, ...] = get_args(Measure)
-
-_Natural = Annotated[int, Field(ge=0)]
+_KINDS = ("conflicts", "answers")
+MEASURES = tuple(f"{kind} {part}" for kind in _KINDS for part in ("recall", "precision", "f1"))
+"""The measures of the benchmark. The first has a value on every question of it whatever was
+answered, as each has a conflict to tell of. A precision, and F1 with it, has none where an answer
+names nothing."""
 
 
-class Count(Record):
-    """So many decisions of a question, and how they fell."""
+def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Verdict]:
+    """A verdict by each of :data:`MEASURES` that has a value, or would if it could be judged.
 
-    hits: _Natural
-    """Decisions that said yes."""
-    n: _Natural
-    """All decisions, made or not."""
-    unjudged: _Natural = 0
-    """Decisions that could not be had."""
+    Args:
+        question: What was asked.
+        judgement: Every decision on an answer to it.
 
-    @model_validator(mode="after")
-    def _parts_of_the_whole(self) -> "Count":
-        if self.hits + self.unjudged > self.n:
-            raise ValueError("there are more hits and unjudged decisions than decisions")
-        return self
-
-
-class Counts(Record):
-    """Counts for formulas 1 to 4; None where it is not known what there is to decide."""
-
-    answer_precision: Count | None
-    answer_recall: Count | None
-    conflict_precision: Count | None
-    conflict_recall: Count | None
-
-
-class MeasureValue(NamedTuple):
-    """A measure of one question."""
-
-    value: float | None
-    """In [0, 1]; None where it is undefined or could not be judged."""
-    unjudged: bool = False
-    """Whether it has no value since a decision could not be had."""
+    Returns:
+        Numbers in [0, 1]; in the explanation of a precision or recall stand its counts, as in
+        ``2 of 3``, and what was not found. A measure that is not defined on this answer is absent;
+        one of which a decision could not be had has no value but an error.
+    """
+    parts, error = judgement.decomposition, judgement.error
+    answers = parts.answers if parts else ()
+    said = pair_names(parts.conflicts if parts else (), answers)
+    asked = pair_names(question.conflicts, question.answers)
+    return with_f1(
+        {
+            "conflicts recall": _share(judgement.reference_conflicts, asked),
+            "conflicts precision": _share(judgement.conflicts, said, error),
+            "answers recall": _share(judgement.references, question.answers),
+            "answers precision": _share(judgement.answers, answers, error),
+        }
+    )
 
 
-def values(counts: Counts) -> dict[Measure, MeasureValue]:
-    """The six measures of one question."""
-    answer = _value(counts.answer_precision), _value(counts.answer_recall)
-    conflict = _value(counts.conflict_precision), _value(counts.conflict_recall)
-    return {
-        "answer_precision": answer[0],
-        "answer_recall": answer[1],
-        "answer_f1": _f1(*answer),
-        "conflict_precision": conflict[0],
-        "conflict_recall": conflict[1],
-        "conflict_f1": _f1(*conflict),
-    }
+def with_f1(shares: Mapping[str, Verdict | None]) -> dict[str, Verdict]:
+    """Recall and precision of both kinds, with their F1; without what is undefined.
+
+    Args:
+        shares: By measure; None where it is a fraction of nothing.
+    """
+    both = {f"{kind} f1": _f1(*(shares[f"{kind} {p}"] for p in _PARTS)) for kind in _KINDS}
+    known = {**shares, **both}
+    return {name: verdict for name in MEASURES if (verdict := known[name]) is not None}
 
 
-def harmonic_mean(precision: float | None, recall: float | None) -> float | None:
-    """F1, in [0, 1]: 0 where both are 0, None where one has no value."""
+def pair_names(pairs: Iterable[AnswerPair], answers: Sequence[str]) -> list[str]:
+    """Each pair as ``one / other``."""
+    return [f"{answers[one]} / {answers[other]}" for one, other in pairs]
+
+
+_PARTS = ("precision", "recall")
+
+
+def _share(
+    verdicts: Sequence[Verdict], names: Sequence[str], error: str | None = None
+) -> Verdict | None:
+    """The share of decisions that said yes; each has the name of what it was about."""
+    errors = dict.fromkeys(why for why in (error, *(v.error for v in verdicts)) if why)
+    if errors:
+        return Verdict(value=None, error="; ".join(errors))
+    if not verdicts:
+        return None
+    missing = [name for v, name in zip(verdicts, names, strict=True) if not v.value]
+    hits = len(verdicts) - len(missing)
+    rest = f"; not: {', '.join(missing)}" if missing else ""
+    return Verdict(value=hits / len(verdicts), explanation=f"{hits} of {len(verdicts)}{rest}")
+
+
+def _f1(precision: Verdict | None, recall: Verdict | None) -> Verdict | None:
+    """Undefined where either is, whatever became of the other."""
     if precision is None or recall is None:
         return None
+    errors = dict.fromkeys(one.error for one in (precision, recall) if one.error)
+    if precision.value is None or recall.value is None:
+        return Verdict(value=None, error="; ".join(errors))
     # Not 2pr / (p + r), which can underflow to 0, or exceed both by a rounding error.
-    return 2 / (1 / precision + 1 / recall) if precision and recall else 0.0
-
-
-def _value(count: Count | None) -> MeasureValue:
-    if count is None or count.unjudged:
-        return MeasureValue(None, unjudged=True)
-    return MeasureValue(count.hits / count.n if count.n else None)
-
-
-def _f1(precision: MeasureValue, recall: MeasureValue) -> MeasureValue:
-    """Undefined where either is, whatever became of the other."""
-    for part in (precision, recall):
-        if part.value is None and not part.unjudged:
-            return part
-    return MeasureValue(
-        harmonic_mean(precision.value, recall.value),
-        unjudged=precision.unjudged or recall.unjudged,
-    )
+    found = precision.value and recall.value
+    return Verdict(value=2 / (1 / precision.value + 1 / recall.value) if found else 0.0)

@@ -1,14 +1,15 @@
 """People's decisions about models' answers: the published ``human_judgments.jsonl``."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.benchmarks.harness.question_sample import lot
+from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
-from conflictscore.benchmarks.natconfqa.metrics import Count, Counts, Measure
+from conflictscore.benchmarks.natconfqa.metrics import with_f1
 from conflictscore.errors import InputError
 
 _SHORT_ANSWERS = "Model Answers Decomposed"
@@ -34,9 +35,8 @@ class JudgedByPeople(NamedTuple):
     prompt: str
     """``Normal`` or ``ContradictAware``, as published."""
     answer: str
-    counts: Counts
-    problems: Mapping[Measure, str]
-    """Why people's decisions cannot be counted, by measure; such a measure has no count."""
+    verdicts: Mapping[str, Verdict]
+    """By measure; an error where people's decisions cannot be counted."""
 
     @property
     def id(self) -> str:
@@ -56,7 +56,7 @@ def read_people(
 
     Returns:
         One a line. A list that names an answer which is not there, as one of the published ones
-        does, counts in no figure and is named in ``problems``: what was meant cannot be known.
+        does, counts in no figure and is an error: what was meant cannot be known.
     """
     asked = {question.id: question for question in questions}
     judged: list[JudgedByPeople] = []
@@ -93,32 +93,34 @@ def _row(record: Any, asked: Mapping[str, NatConfQuestion], where: str) -> Judge
     supported = _indices(record, _PRECISION, where)
     conflicts = _found_conflicts(record, question, where)
     judged = _judged_pairs(record, where)
-    problems: dict[Measure, str] = {}
-    if beyond := sorted(i for i in found if i >= len(question.answers)):
-        problems["answer_recall"] = _beyond(beyond, len(question.answers), "reference answers")
-    if beyond := sorted(i for i in supported if i >= short_answers):
-        problems["answer_precision"] = _beyond(beyond, short_answers, "short answers")
-    if beyond := sorted({i for pair in judged for i in pair if i >= short_answers}):
-        problems["conflict_precision"] = _beyond(beyond, short_answers, "short answers")
-    counts = {
-        "answer_precision": (len(supported), short_answers),
-        "answer_recall": (len(found), len(question.answers)),
-        "conflict_precision": (sum(judged.values()), len(judged)),
-        "conflict_recall": (len(conflicts), len(question.conflicts)),
+    named = [index for pair in judged for index in pair]
+    shares = {
+        "answers recall": _share(len(found), found, len(question.answers), "reference answers"),
+        "answers precision": _share(len(supported), supported, short_answers, "short answers"),
+        "conflicts recall": _share(len(conflicts), (), len(question.conflicts), "conflicts"),
+        "conflicts precision": _share(
+            sum(judged.values()), named, short_answers, "short answers", of=len(judged)
+        ),
     }
     return JudgedByPeople(
         question=question,
         model=text_of(record, "model", where),
         prompt=text_of(record, "prompt_template", where),
         answer=text_of(record, _ANSWER, where),
-        counts=Counts.model_validate(
-            {
-                name: None if name in problems else Count(hits=hits, n=n)
-                for name, (hits, n) in counts.items()
-            }
-        ),
-        problems=problems,
+        verdicts=with_f1(shares),
     )
+
+
+def _share(
+    hits: int, named: Iterable[int], there: int, what: str, *, of: int | None = None
+) -> Verdict | None:
+    """Hits of all that there are, or of so many; an error if an index is beyond what is there."""
+    if beyond := sorted({index for index in named if index >= there}):
+        names = ", ".join(map(str, beyond))
+        why = f"it names {names}, counted from 0, and there are {there} {what}"
+        return Verdict(value=None, error=why)
+    n = there if of is None else of
+    return Verdict(value=hits / n) if n else None
 
 
 def _check_references(record: Any, question: NatConfQuestion, where: str) -> None:
@@ -187,7 +189,3 @@ def _judged_pairs(record: Any, where: str) -> dict[AnswerPair, bool]:
 
 def _ascending(one: int, other: int) -> AnswerPair:
     return min(one, other), max(one, other)
-
-
-def _beyond(indices: Sequence[int], there: int, what: str) -> str:
-    return f"it names {', '.join(map(str, indices))}, counted from 0, and there are {there} {what}"

@@ -1,12 +1,11 @@
 """WikiContradict as the harness runs it: by its nine prompts, rated by the three-way judges."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from conflictscore.benchmarks.harness.definition import AnswerJudge, Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.records import Question, Verdict
+from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.wikicontradict import ENTRY
 from conflictscore.benchmarks.wikicontradict.data import (
     AGREEING,
@@ -19,14 +18,10 @@ from conflictscore.benchmarks.wikicontradict.judge import (
     MEASURES,
     TEMPLATE,
     FirstWordRating,
+    ModelRating,
     NliRating,
     Rating,
-    judge_answer,
-    verdicts_of,
 )
-from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
 
 
 def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False) -> Benchmark:
@@ -44,16 +39,16 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
             language model.
     """
     own = {
-        "asked-conflict": partial(judge_both_views, template=CONFLICT_TEMPLATE),
-        "agreeing-pair": partial(judge_both_views, passages=1),
-        "asked-agreeing": partial(judge_both_views, template=AGREEMENT_TEMPLATE, passages=1),
+        "asked-conflict": ModelRating(CONFLICT_TEMPLATE),
+        "agreeing-pair": ModelRating(passages=1),
+        "asked-agreeing": ModelRating(AGREEMENT_TEMPLATE, passages=1),
     }
     benchmark = Benchmark(
         name="wikicontradict",
         form=form,
         questions=tuple(map(_question, read_questions(data))),
         measures=MEASURES,
-        judge=judge_both_views,
+        judge=ModelRating(),
         judges=own,
         templates=(TEMPLATE,),
         reply_forms=(f"RATING: {Rating.CORRECT}",),
@@ -93,42 +88,6 @@ def _rated_by_nli(benchmark: Benchmark) -> Benchmark:
         hashes={**benchmark.hashes, "nli judge": model.sha256},
         notes=(*benchmark.notes, f"answers are rated by {rating.labeler.name}"),
     )
-
-
-async def judge_both_views(
-    question: Question,
-    answer: str,
-    *,
-    model: LanguageModel,
-    prompts: PromptSet,
-    meter: UsageMeter,
-    template: str = TEMPLATE,
-    passages: int = 2,
-) -> dict[str, Verdict]:
-    """Rate an answer by the answers of both passages, whichever of them it was given from.
-
-    Args:
-        question: With the answer of each passage in ``correct``.
-        answer: Untrusted.
-        model: The judge.
-        prompts: Has the template.
-        meter: Counts the calls.
-        template: What makes an answer correct.
-        passages: How many passages' answers count as right, from the first.
-
-    Returns:
-        A verdict by each of :data:`MEASURES`; where there is no rating, both say why.
-    """
-    judgement = await judge_answer(
-        question.question,
-        question.correct[:passages],
-        answer,
-        model=model,
-        prompts=prompts,
-        meter=meter,
-        template=template,
-    )
-    return verdicts_of(judgement)
 
 
 def _question(asked: ContradictingQuestion) -> Question:

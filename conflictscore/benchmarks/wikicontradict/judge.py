@@ -1,21 +1,17 @@
 """The judges that rate an answer: a language model (appendix C), or inference."""
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
-
-from pydantic import model_validator
 
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.judging import read_choice
+from conflictscore.benchmarks.judging import Judge, read_choice
 from conflictscore.errors import ProviderError
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, material_line
-from conflictscore.records import Claim, Document, Label, Record
+from conflictscore.records import Claim, Document, Label
 
 TEMPLATE = "wikicontradict_judge"
 CONFLICT_TEMPLATE = "wikicontradict_judge_conflict"
@@ -42,95 +38,65 @@ class Rating(StrEnum):
     """It gives all of them, each as a possible one."""
 
 
-class JudgedRating(Record):
-    """The judge's rating of an answer."""
+def read_rating(reply: str) -> tuple[Rating, str]:
+    """The line ``RATING:`` of a reply with one of the three, and its comment, maybe empty.
 
-    rating: Rating | None
-    """None where the judge could not be read or failed: unjudged, and in no figure."""
-    comment: str | None = None
-    error: str | None = None
-    """Why there is no rating; set exactly where ``rating`` is None."""
-
-    @model_validator(mode="after")
-    def _error_goes_with_none(self) -> "JudgedRating":
-        if (self.rating is None) != (self.error is not None):
-            raise ValueError("an error goes with no rating, and with nothing else")
-        return self
-
-
-async def judge_answer(
-    question: str,
-    right: Sequence[str],
-    answer: str,
-    *,
-    model: LanguageModel,
-    prompts: PromptSet,
-    meter: UsageMeter,
-    template: str = TEMPLATE,
-) -> JudgedRating:
-    """Rate one answer.
-
-    Args:
-        question: What was asked.
-        right: The answers that count as right, at least one: those of the passages.
-        answer: Untrusted; it stands between marks that it cannot close.
-        model: The judge.
-        prompts: Has the template.
-        meter: Counts the calls.
-        template: What makes an answer correct.
-
-    Returns:
-        A judgement; it has no rating but an error where the call failed, or twice gave a reply
-        that cannot be read.
+    Upper and lower case, brackets and Markdown around the words make no difference.
     """
-    prompt = rating_prompt(question, right, answer, prompts, template)
-    try:
-        return await model.ask(
-            prompt, read_rating, prompts=prompts, meter=meter, max_tokens=_REPLY_TOKENS
-        )
-    except ProviderError as error:
-        return JudgedRating(rating=None, error=str(error))
-
-
-def verdicts_of(judgement: JudgedRating) -> dict[str, Verdict]:
-    """A verdict by each of :data:`MEASURES`; where there is no rating, both say why."""
-    rating = judgement.rating
-    if rating is None:
-        return {name: Verdict(value=None, error=judgement.error) for name in MEASURES}
-    said = f"{rating}: {judgement.comment}" if judgement.comment else str(rating)
-    values = rating is Rating.CORRECT, rating is not Rating.INCORRECT
-    return {
-        name: Verdict(value=value, explanation=said)
-        for name, value in zip(MEASURES, values, strict=True)
-    }
-
-
-def rating_prompt(
-    question: str, right: Sequence[str], answer: str, prompts: PromptSet, template: str = TEMPLATE
-) -> str:
-    """The judge's prompt; the arguments are those of :func:`judge_answer`."""
-    return prompts.render(
-        template,
-        question=material_line(question),
-        correct_answers="\n".join(f"- {material_line(one)}" for one in right),
-        answer=material(answer.strip()),
-    )
-
-
-def read_rating(reply: str) -> JudgedRating:
-    """The judgement of a reply: a line ``RATING:`` with one of the three, and the comment.
-
-    Upper and lower case, brackets and Markdown around the words make no difference. A reply
-    without a comment has a rating all the same.
-    """
-    rating, comment = read_choice(
+    return read_choice(
         reply,
         "RATING",
         reversed(Rating),
         note="COMMENT",
         fold=lambda said: " ".join(said.strip(_DECORATION).lower().split()),
     )
-    return JudgedRating(rating=rating, comment=comment or None)
+
+
+def _rated(rating: Rating, comment: str) -> dict[str, Verdict]:
+    """A verdict by each of :data:`MEASURES`."""
+    values = rating is Rating.CORRECT, rating is not Rating.INCORRECT
+    said = f"{rating}: {comment}" if comment else str(rating)
+    return {
+        name: Verdict(value=value, explanation=said)
+        for name, value in zip(MEASURES, values, strict=True)
+    }
+
+
+def _unrated(why: str) -> dict[str, Verdict]:
+    return {name: Verdict(value=None, error=why) for name in MEASURES}
+
+
+@dataclass(frozen=True)
+class ModelRating:
+    """Asks a language model to rate an answer, whichever passage it was given from."""
+
+    template: str = TEMPLATE
+    """Says what makes an answer correct."""
+    passages: int = 2
+    """How many of a question's answers count as right, from the first."""
+
+    async def __call__(
+        self,
+        question: Question,
+        answer: str,
+        *,
+        model: LanguageModel,
+        prompts: PromptSet,
+        meter: UsageMeter,
+    ) -> dict[str, Verdict]:
+        """The verdicts by measure; without a readable rating all say why."""
+        right = question.correct[: self.passages]
+        prompt = prompts.render(
+            self.template,
+            question=material_line(question.question),
+            correct_answers="\n".join(f"- {material_line(one)}" for one in right),
+            answer=material(answer.strip()),
+        )
+        try:
+            rating = await Judge(model, prompts, meter).ask(prompt, read_rating, _REPLY_TOKENS)
+        except ProviderError as error:
+            return _unrated(str(error))
+        return _rated(*rating)
 
 
 @dataclass(frozen=True)
@@ -146,43 +112,6 @@ class NliRating:
     passages: int = 2
     """How many of a question's answers count as right, from the first."""
 
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """Identity of the ratings, as plain JSON."""
-        identity = self.labeler.identity
-        return {"judge": self.labeler.name, "identity": None if identity is None else {**identity}}
-
-    async def rate(
-        self, question: str, right: Sequence[str], answer: str, meter: UsageMeter
-    ) -> JudgedRating:
-        """Rate one answer.
-
-        Args:
-            question: What was asked.
-            right: The answers that count as right, at least one.
-            answer: Untrusted text.
-            meter: Counts the calls of the labeler, where it makes any.
-
-        Returns:
-            Correct where all the right answers are supported, partially correct where some are,
-            incorrect where none is; an error where the labeler failed.
-        """
-        said = Document(number=1, text=f"{question} {answer}")
-        labels = [
-            await self.labeler.label(Claim(number=number, text=f"{question} {one}"), said, meter)
-            for number, one in enumerate(right, start=1)
-        ]
-        for label in labels:
-            if label.label is Label.UNLABELLED:
-                return JudgedRating(rating=None, error=label.error or "no label could be had")
-        given = [
-            one for one, label in zip(right, labels, strict=True) if label.label is Label.SUPPORTS
-        ]
-        rating = Rating.PARTIALLY_CORRECT if given else Rating.INCORRECT
-        if len(given) == len(right):
-            rating = Rating.CORRECT
-        return JudgedRating(rating=rating, comment=f"gives: {'; '.join(given) or 'none of them'}")
-
     async def __call__(
         self,
         question: Question,
@@ -192,9 +121,20 @@ class NliRating:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """The verdicts by measure; no model is asked."""
-        right = question.correct[: self.passages]
-        return verdicts_of(await self.rate(question.question, right, answer, meter))
+        """The verdicts by measure; all say why where the labeler failed."""
+        asked, right = question.question, question.correct[: self.passages]
+        said = Document(number=1, text=f"{asked} {answer}")
+        given = []
+        for number, one in enumerate(right, start=1):
+            claim = Claim(number=number, text=f"{asked} {one}")
+            label = await self.labeler.label(claim, said, meter)
+            if label.label is Label.UNLABELLED:
+                return _unrated(label.error or "no label could be had")
+            given += [one] if label.label is Label.SUPPORTS else []
+        rating = Rating.PARTIALLY_CORRECT if given else Rating.INCORRECT
+        if len(given) == len(right):
+            rating = Rating.CORRECT
+        return _rated(rating, f"gives: {'; '.join(given) or 'none of them'}")
 
 
 @dataclass(frozen=True)
@@ -219,8 +159,7 @@ class FirstWordRating:
         """The verdicts by measure; without a value where it begins with neither word."""
         said = _YES_OR_NO.match(answer)
         if said is None:
-            error = "it begins with neither yes nor no"
-            return verdicts_of(JudgedRating(rating=None, error=error))
+            return _unrated("it begins with neither yes nor no")
         right = (said[1].lower() == "yes") == self.conflict
         rating = Rating.CORRECT if right else Rating.INCORRECT
-        return verdicts_of(JudgedRating(rating=rating, comment=f"it says {said[1].lower()}"))
+        return _rated(rating, f"it says {said[1].lower()}")

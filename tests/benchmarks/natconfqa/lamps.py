@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion, ReferenceAnswer
+from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import from_chat_model
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
@@ -81,7 +81,7 @@ def asked(
         id="lamp.1",
         question="When was the lamp lit?",
         question_type="wh-function",
-        answers=tuple(ReferenceAnswer(text=text, evidence_ids=()) for text in answers),
+        answers=answers,
         conflicts=tuple(conflicts),
         passages=passages,
     )

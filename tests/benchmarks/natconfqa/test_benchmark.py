@@ -9,13 +9,10 @@ from hypothesis import strategies as st
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.figures import Interval
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.benchmarks.natconfqa.benchmark import (
-    MEASURE_NAMES,
-    natconfqa,
-    verdicts_of,
-)
+from conflictscore.benchmarks.natconfqa.benchmark import natconfqa
 from conflictscore.benchmarks.natconfqa.data import Subset
 from conflictscore.benchmarks.natconfqa.judges import Decomposition, Judgement
+from conflictscore.benchmarks.natconfqa.metrics import MEASURES, verdicts_of
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
@@ -129,7 +126,7 @@ def test_what_could_not_be_judged_says_why_and_what_is_not_defined_is_absent(
 ) -> None:
     verdicts = verdicts_of(WH, judgement)
     assert "conflicts recall" in verdicts, "each question has a conflict to tell of"
-    assert set(verdicts) <= set(MEASURE_NAMES)
+    assert set(verdicts) <= set(MEASURES)
     for verdict in verdicts.values():
         assert verdict.value is None or isinstance(verdict.value, float)
         assert verdict.error in (None, "ill", "it could not be read", "it could not be read; ill")
@@ -171,7 +168,7 @@ async def test_a_run_asks_in_the_benchmark_s_words_and_judges_by_its_measures(
     assert "Name every different one" in world.prompts["regenerate"][0]
     [result] = run.results
     rag, control = result.methods[RAG], result.methods[CONTROL]
-    assert {name: rag.value(name) for name in MEASURE_NAMES} == {
+    assert {name: rag.value(name) for name in MEASURES} == {
         "conflicts recall": 0,
         "conflicts precision": None,
         "conflicts f1": None,

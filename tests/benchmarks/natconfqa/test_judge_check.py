@@ -14,7 +14,6 @@ from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.natconfqa.judge_check import agreement, correlation
 from conflictscore.benchmarks.natconfqa.judges import Decomposition, Judgement
-from conflictscore.benchmarks.natconfqa.metrics import Count
 from conflictscore.benchmarks.natconfqa.people import JudgedByPeople, drawn, read_people
 from conflictscore.cli import OneLineErrors
 from conflictscore.cli.judge_check import judge_check
@@ -48,11 +47,12 @@ def test_people_s_lists_become_counts(tmp_path: Path) -> None:
     [judged] = read(tmp_path, people_row())
     assert judged.id == "lamp.1/o3/Normal"
     assert judged.answer == "In 1871, but others say in 1874."
-    assert judged.counts.answer_recall == Count(hits=2, n=3)
-    assert judged.counts.answer_precision == Count(hits=1, n=2)
-    assert judged.counts.conflict_recall == Count(hits=1, n=2)
-    assert judged.counts.conflict_precision == Count(hits=1, n=1)
-    assert judged.problems == {}
+    assert {name: one.value for name, one in judged.verdicts.items() if "f1" not in name} == {
+        "conflicts recall": 1 / 2,
+        "conflicts precision": 1,
+        "answers recall": 2 / 3,
+        "answers precision": 1 / 2,
+    }
 
 
 def test_people_s_lists_are_read_in_all_their_spellings(tmp_path: Path) -> None:
@@ -63,27 +63,29 @@ def test_people_s_lists_are_read_in_all_their_spellings(tmp_path: Path) -> None:
         CONFLICT_PRECISION: "[(1, 0): 0, (0,1) :1]",
     }
     [judged] = read(tmp_path, people_row(**spelled))
-    assert judged.counts.answer_recall == Count(hits=1, n=3)
-    assert judged.counts.conflict_recall == Count(hits=0, n=2)
-    assert judged.counts.answer_precision == Count(hits=0, n=2)
-    assert judged.counts.conflict_precision == Count(hits=1, n=1)
+    assert {name: one.value for name, one in judged.verdicts.items() if "f1" not in name} == {
+        "conflicts recall": 0,
+        "conflicts precision": 1,
+        "answers recall": 1 / 3,
+        "answers precision": 0,
+    }
 
 
 @pytest.mark.parametrize(
     ("fields", "measure"),
     [
-        ({RECALL: "[0, 3]"}, "answer_recall"),
-        ({PRECISION: "[2]"}, "answer_precision"),
-        ({CONFLICT_PRECISION: "[(0, 2) :1]"}, "conflict_precision"),
+        ({RECALL: "[0, 3]"}, "answers recall"),
+        ({PRECISION: "[2]"}, "answers precision"),
+        ({CONFLICT_PRECISION: "[(0, 2) :1]"}, "conflicts precision"),
     ],
 )
 def test_an_index_of_nothing_leaves_that_measure_uncounted(
     tmp_path: Path, fields: dict[str, str], measure: str
 ) -> None:
     [judged] = read(tmp_path, people_row(**fields))
-    assert [*judged.problems] == [measure]
-    assert "counted from 0, and there are" in next(iter(judged.problems.values()))
-    assert [name for name, count in judged.counts if count is None] == [measure]
+    f1 = f"{measure.split()[0]} f1"
+    assert {name for name, one in judged.verdicts.items() if one.value is None} == {measure, f1}
+    assert "counted from 0, and there are" in (judged.verdicts[measure].error or "")
 
 
 @pytest.mark.parametrize(
@@ -131,8 +133,9 @@ def test_the_published_judgements_are_read() -> None:
     questions = read_natconfqa(REAL / "questions.jsonl").questions
     rows = read_people(REAL / "human_judgments.jsonl", questions)
     assert len(rows) == 52
-    assert [(r.id, [*r.problems]) for r in rows if r.problems] == [
-        ("healthver_63_claims_20.20.1/o3-high/Normal", ["answer_recall"])
+    assert [(r.id, name) for r in rows for name, one in r.verdicts.items() if one.error] == [
+        ("healthver_63_claims_20.20.1/o3-high/Normal", "answers recall"),
+        ("healthver_63_claims_20.20.1/o3-high/Normal", "answers f1"),
     ]
 
 
@@ -167,16 +170,16 @@ def test_a_judge_that_decides_as_people_do_has_a_correlation_of_one(tmp_path: Pa
         judgement([True, True, True], [True, True]),
         judgement([True, True, False], [True, False]),
     ]
-    assert agreement(rows[:3], judged[:3]).measures["answer_recall"].pearson is None, "too few"
+    assert agreement(rows[:3], judged[:3]).measures["answers recall"].pearson is None, "too few"
     figures = agreement(rows, judged)
-    for measure in ("answer_recall", "conflict_recall"):
+    for measure in ("answers recall", "conflicts recall"):
         found = figures.measures[measure]
         assert found.n == 4
         assert found.pearson == pytest.approx(1)
-    precision = figures.measures["answer_precision"]
+    precision = figures.measures["answers precision"]
     assert (precision.n, precision.people_mean, precision.judge_mean) == (4, 0.5, 0.5)
     assert precision.pearson is None
-    unseen = figures.measures["conflict_precision"]
+    unseen = figures.measures["conflicts precision"]
     assert (unseen.n, unseen.left_out) == (0, 4)
 
 
@@ -187,11 +190,11 @@ def test_failures_and_uncounted_answers_are_named_and_in_no_figure(tmp_path: Pat
         judgement([True, True, False], [True, False]),
     ]
     figures = agreement(rows, judged)
-    recall = figures.measures["answer_recall"]
+    recall = figures.measures["answers recall"]
     assert (recall.n, recall.left_out) == (0, 2)
     assert [*figures.failures] == [rows[0].id]
     assert [*figures.uncounted] == [rows[1].id]
-    assert figures.measures["conflict_recall"].n == 2
+    assert figures.measures["conflicts recall"].n == 2
 
 
 @pytest.mark.parametrize(
@@ -254,7 +257,7 @@ def test_the_command_shows_every_measure_beside_people_s(files: Path) -> None:
     with OpenAIServer(Judge(TWO)) as server:
         shown = check(files, server)
     assert shown.exit_code == 0, shown.output
-    line = next(text for text in shown.stdout.splitlines() if text.startswith("answer recall"))
+    line = next(text for text in shown.stdout.splitlines() if text.startswith("answers recall"))
     assert line.split()[2:] == ["4", "0", "66.7", "100.0", "-", "-", "0.664"]
     assert "4 of 4 answers" in shown.stderr
 
@@ -265,7 +268,7 @@ def test_the_same_command_resumes_from_the_cache_and_asks_failures_again(files: 
         shown = check(files, server)
         assert shown.exit_code == 1
         assert "no answer could be judged: m failed with HTTP 400" in shown.stderr
-        assert "4 unjudged" in shown.stderr
+        assert "4 failed" in shown.stderr
         judge = Judge(TWO)
         again = check(files, server, "--json")
     assert again.exit_code == 0
@@ -284,7 +287,7 @@ def test_what_people_left_uncounted_is_told(files: Path) -> None:
     write(files / "people.jsonl", [people_row(**{RECALL: "[0, 7]"})])
     with OpenAIServer(Judge(TWO)) as server:
         shown = check(files, server)
-    assert "people's answer recall of lamp.1/o3/Normal is not counted: it names 7" in shown.stdout
+    assert "people's answers recall of lamp.1/o3/Normal is not counted: it names 7" in shown.stdout
 
 
 @pytest.mark.parametrize(

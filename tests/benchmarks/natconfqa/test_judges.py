@@ -4,7 +4,7 @@ import pytest
 
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion
 from conflictscore.benchmarks.natconfqa.judges import Judgement, judge_natconfqa
-from conflictscore.benchmarks.natconfqa.metrics import Count, values
+from conflictscore.benchmarks.natconfqa.metrics import verdicts_of
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -35,6 +35,13 @@ async def judged(
         )
 
 
+def told(judgement: Judgement, question: NatConfQuestion = WH) -> dict[str, str]:
+    """The counts of each precision and recall, and why there are none."""
+    found = verdicts_of(question, judgement).items()
+    counts = {name: (one.explanation or one.error or "").split(";")[0] for name, one in found}
+    return {name: count for name, count in counts.items() if not name.endswith("f1")}
+
+
 async def test_every_count_of_the_formulas_comes_from_its_own_decisions() -> None:
     yes = {
         ("found in answer", ("1871",)),
@@ -44,10 +51,12 @@ async def test_every_count_of_the_formulas_comes_from_its_own_decisions() -> Non
     }
     judge, meter = Judge(TWO, lambda step, short: (step, short) in yes), UsageMeter()
     judgement = await judged(judge, meter=meter)
-    assert judgement.counts.answer_recall == Count(hits=1, n=3)
-    assert judgement.counts.answer_precision == Count(hits=2, n=2)
-    assert judgement.counts.conflict_recall == Count(hits=1, n=2)
-    assert judgement.counts.conflict_precision == Count(hits=0, n=1)
+    assert told(judgement) == {
+        "conflicts recall": "1 of 2",
+        "conflicts precision": "0 of 1",
+        "answers recall": "1 of 3",
+        "answers precision": "2 of 2",
+    }
     assert [v.value for v in judgement.reference_conflicts] == [False, True]
     assert judge.asked == {
         "decompose": 1,
@@ -64,15 +73,15 @@ async def test_yes_and_no_need_no_judge_but_the_one_that_takes_the_answer_apart(
     judge = Judge("ANSWERS:\n1. No\n2. Yes\nCONFLICTS:\n1 - 2", lambda step, short: False)
     judgement = await judged(judge, YES_NO)
     assert judge.asked == {"decompose": 1}
-    assert {value.value for value in values(judgement.counts).values()} == {1.0}
+    assert {one.value for one in verdicts_of(YES_NO, judgement).values()} == {1.0}
 
 
 async def test_a_no_that_is_no_reference_is_looked_for_in_the_passages() -> None:
     judge = Judge("ANSWERS:\n1. No\nCONFLICTS:\nnone", lambda step, short: False)
     judgement = await judged(judge, asked("Yes"))
     assert judge.asked == {"decompose": 1, "found in answer": 1, "found in passages": 1}
-    assert judgement.counts.answer_recall == Count(hits=0, n=1)
-    assert judgement.counts.answer_precision == Count(hits=0, n=1)
+    found = told(judgement, asked("Yes"))
+    assert found == {"answers recall": "0 of 1", "answers precision": "0 of 1"}
 
 
 async def test_a_conflict_between_answers_that_are_not_in_conflict_is_judged_by_passages() -> None:
@@ -81,8 +90,8 @@ async def test_a_conflict_between_answers_that_are_not_in_conflict_is_judged_by_
     judge = Judge(apart, lambda step, short: False)
     judgement = await judged(judge, question)
     assert judge.asked["conflict in passages"] == 1
-    assert judgement.counts.conflict_precision == Count(hits=0, n=1)
-    assert judgement.counts.answer_precision == Count(hits=2, n=2)
+    found = told(judgement, question)
+    assert (found["conflicts precision"], found["answers precision"]) == ("0 of 1", "2 of 2")
 
 
 async def test_judges_of_passages_read_all_of_them_between_marks() -> None:
@@ -112,31 +121,26 @@ async def test_an_answer_cannot_close_its_marks() -> None:
 async def test_an_answer_that_cannot_be_taken_apart_still_has_its_recalls() -> None:
     judgement = await judged(Judge(Fault(400, message="the judge is ill")))
     assert judgement.decomposition is None
-    assert judgement.counts.answer_precision is None
-    assert judgement.counts.conflict_precision is None
-    assert judgement.counts.answer_recall == Count(hits=3, n=3)
-    assert len(judgement.errors) == 1
-    assert "the judge is ill" in judgement.errors[0]
+    [error] = judgement.errors
+    assert "the judge is ill" in error
+    verdicts = verdicts_of(WH, judgement)
+    assert {verdicts[f"{kind} precision"].error for kind in ("answers", "conflicts")} == {error}
+    assert verdicts["answers recall"].value == 1
 
 
 async def test_decisions_that_fail_are_counted_and_leave_the_others_alone() -> None:
     judgement = await judged(Judge(TWO, fails="found in passages"))
-    assert judgement.counts.answer_precision == Count(hits=0, n=2, unjudged=2)
-    measured = values(judgement.counts)
-    assert measured["answer_precision"].unjudged
-    assert measured["answer_f1"].unjudged
-    assert measured["answer_recall"].value == 1
-    assert measured["conflict_f1"].value == 1
-    assert len(judgement.errors) == 1
+    [error] = judgement.errors
+    verdicts = verdicts_of(WH, judgement)
+    assert verdicts["answers precision"].error == verdicts["answers f1"].error == error
+    assert verdicts["answers recall"].value == verdicts["conflicts f1"].value == 1
 
 
 async def test_a_blank_answer_gives_nothing_and_costs_nothing() -> None:
     meter = UsageMeter()
     judgement = await judged(Judge(TWO), answer=" ", meter=meter)
     assert meter.usage.calls == 0
-    assert judgement.counts.answer_recall == Count(hits=0, n=3)
-    assert judgement.counts.conflict_recall == Count(hits=0, n=2)
-    assert judgement.counts.answer_precision == Count(hits=0, n=0)
+    assert told(judgement) == {"conflicts recall": "0 of 2", "answers recall": "0 of 3"}
 
 
 @pytest.mark.parametrize("found", [True, False])
@@ -146,14 +150,13 @@ async def test_nothing_found_in_passages_that_were_cut_is_no_verdict(found: bool
     assert [verdict.value for verdict in judgement.answers] == [found or None] * 2
     if not found:
         assert "passages 1 were cut to the context window" in judgement.errors[0]
-        assert judgement.counts.answer_precision == Count(hits=0, n=2, unjudged=2)
+        assert "were cut" in told(judgement, question)["answers precision"]
 
 
 async def test_passages_that_do_not_fit_at_all_are_a_failure_of_this_question() -> None:
     question = asked("1871", passages=tuple(f"{n} word " * 100 for n in range(60)))
     judgement = await judged(Judge(TWO), question, context_window=1200)
-    assert judgement.counts.answer_recall == Count(hits=1, n=1)
-    assert judgement.counts.answer_precision == Count(hits=0, n=2, unjudged=2)
+    assert told(judgement, question)["answers recall"] == "1 of 1"
     assert "too small for 60 documents" in judgement.errors[0]
 
 

@@ -1,44 +1,52 @@
 """The three-way judge: what it is shown, and how its replies are read."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.wikicontradict.judge import (
-    JudgedRating,
+    MEASURES,
+    ModelRating,
+    NliRating,
     Rating,
-    judge_answer,
     read_rating,
 )
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from tests.benchmarks.truthfulqa.judging import judged_answer, opened
 from tests.fakes.openai_server import Fault, OpenAIServer, Outcome, script
 
 PROMPTS = PromptSet.load()
 
 
-async def judged(*replies: Outcome, answer: str = "In 1871.") -> tuple[JudgedRating, OpenAIServer]:
+QUESTION = Question(id="q", question="When was\nit lit?", correct=("In 1871.", "In 1874."))
+
+
+async def judged(
+    *replies: Outcome, answer: str = "In 1871."
+) -> tuple[dict[str, Verdict], OpenAIServer]:
     with OpenAIServer(script(*replies)) as server:
-        judgement = await judge_answer(
-            "When was\nit lit?",
-            ("1871", "1874"),
-            answer,
-            model=opened(server),
-            prompts=PROMPTS,
-            meter=UsageMeter(),
+        verdicts = await ModelRating()(
+            QUESTION, answer, model=opened(server), prompts=PROMPTS, meter=UsageMeter()
         )
-    return judgement, server
+    return verdicts, server
 
 
 async def test_the_judge_is_shown_the_question_every_right_answer_and_the_answer() -> None:
-    judgement, server = await judged("COMMENT: Only 1871.\nRATING: partially correct")
-    assert judgement == JudgedRating(rating=Rating.PARTIALLY_CORRECT, comment="Only 1871.")
+    verdicts, server = await judged("COMMENT: Only 1871.\nRATING: partially correct")
+    said = "partially correct: Only 1871."
+    values = zip(MEASURES, (False, True), strict=True)
+    assert verdicts == {name: Verdict(value=value, explanation=said) for name, value in values}
     [request] = server.requests
     assert judged_answer(request) == "In 1871."
     assert "The question: When was it lit?" in request.prompt
-    assert "- 1871\n- 1874\n" in request.prompt
+    assert "- In 1871.\n- In 1874.\n" in request.prompt
 
 
 async def test_an_answer_cannot_leave_its_marks() -> None:
@@ -47,18 +55,17 @@ async def test_an_answer_cannot_leave_its_marks() -> None:
 
 
 async def test_an_unreadable_reply_is_asked_for_again_and_then_unjudged() -> None:
-    judgement, server = await judged("It is fine.", "RATING: incorrect")
-    assert judgement.rating is Rating.INCORRECT
+    verdicts, server = await judged("It is fine.", "RATING: incorrect")
+    assert {one.value for one in verdicts.values()} == {False}
     assert 'the line "RATING:" was missing' in server.requests[1].prompt
-    judgement, _ = await judged("It is fine.", "RATING: good")
-    assert judgement.rating is None
-    assert judgement.error is not None
-    assert 'the line "RATING:" said none of correct, partially correct, inc' in judgement.error
+    verdicts, _ = await judged("It is fine.", "RATING: good")
+    [error] = {one.error for one in verdicts.values()}
+    assert 'the line "RATING:" said none of correct, partially correct, inc' in (error or "")
 
 
 async def test_a_failed_call_is_unjudged_and_a_wrong_key_ends_it() -> None:
-    judgement, _ = await judged(Fault(400, message="no"))
-    assert (judgement.rating, bool(judgement.error)) == (None, True)
+    verdicts, _ = await judged(Fault(400, message="no"))
+    assert all(one.error for one in verdicts.values())
     with pytest.raises(ConfigurationError):
         await judged(Fault(401, message="no"))
 
@@ -75,7 +82,7 @@ async def test_a_failed_call_is_unjudged_and_a_wrong_key_ends_it() -> None:
     ],
 )
 def test_a_rating_is_read_with_markup_around_it(reply: str, rating: Rating) -> None:
-    assert read_rating(reply).rating is rating
+    assert read_rating(reply)[0] is rating
 
 
 @pytest.mark.parametrize(
@@ -102,14 +109,44 @@ def test_whatever_the_comment_says_the_rating_is_read_or_refused(
 ) -> None:
     reply = f"COMMENT: {comment}\nRATING: {around.format(rating.upper())}"
     try:
-        judgement = read_rating(reply)
+        found, _ = read_rating(reply)
     except ValueError:
         assert "rating" in comment.lower()
     else:
-        assert judgement.rating is rating
+        assert found is rating
 
 
-def test_an_error_goes_with_no_rating_and_with_nothing_else() -> None:
-    for odd in ({"rating": None}, {"rating": "correct", "error": "x"}):
-        with pytest.raises(ValueError, match="an error goes with no rating"):
-            JudgedRating.model_validate(odd)
+class SameYear:
+    """A labeler for which a document supports a claim that has its years."""
+
+    name = "same-year"
+    identity: Mapping[str, Any] | None = {"labeler": "same-year"}
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        year = claim.text.split()[-1]
+        said = Label.SUPPORTS if year in document.text else Label.IRRELEVANT
+        error = "out of order" if "broken" in document.text else None
+        return EvidenceLabel(
+            claim=claim.number,
+            document=document.number,
+            label=Label.UNLABELLED if error else said,
+            error=error,
+        )
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("In 1871. Others say in 1874.", "correct: gives: In 1871.; In 1874."),
+        ("It was in 1874.", "partially correct: gives: In 1874."),
+        ("Nobody knows.", "incorrect: gives: none of them"),
+        ("broken", "out of order"),
+    ],
+)
+async def test_a_labeler_rates_an_answer_by_the_right_answers_that_follow_from_it(
+    answer: str, said: str
+) -> None:
+    unused: Any = None
+    asking = {"model": unused, "prompts": unused, "meter": UsageMeter()}
+    verdicts = await NliRating(SameYear())(QUESTION, answer, **asking)
+    assert {one.explanation or one.error for one in verdicts.values()} == {said}
