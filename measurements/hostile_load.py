@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 import click
 import numpy as np
 
-from measurements.campaign_texts import request_of
+from measurements.campaign_texts import request_of, waits
 from measurements.service_load import connected, send, started
 
 __all__ = ["main"]
@@ -138,7 +138,7 @@ def _phase(
 async def _honest(address: str, clients: int, requests: int) -> list[float]:
     async with connected(address) as http:
         http.headers["authorization"] = f"Bearer {_KEY}"
-        return [took.whole for took in await send(http, requests, clients)]
+        return await send(http, requests, clients)
 
 
 def _attack(address: str, sockets: int, texts: int, began: Event) -> None:
@@ -179,29 +179,17 @@ async def _sender(address: str, chance: random.Random) -> None:
 
 
 async def _stalls(address: str) -> None:
-    """Ask for ``/healthz`` all the time, and print the longest wait beside each request."""
-    waited: list[float] = []
-
-    async def ask() -> None:
-        async with connected(address) as http:
-            while True:
-                began = time.perf_counter()
-                await http.get("/healthz")
-                waited.append(time.perf_counter() - began)
-                await asyncio.sleep(0.005)
-
-    asking = asyncio.create_task(ask())
+    """Print the longest wait of who asks for ``/healthz`` beside each request."""
     click.echo(f"{'request of 1 MB':<34}{'status':>8}{'seconds':>9}{'longest wait s':>16}")
     async with connected(address) as http:
         for name, (path, body) in {"none": ("/v1/runs", {}), **_longest()}.items():
-            await asyncio.sleep(0.3)
-            waited.clear()
-            began = time.perf_counter()
-            status = (await http.post(path, json=body)).status_code
-            took = time.perf_counter() - began
-            await asyncio.sleep(0.3)
+            with waits(urlsplit(address).port or 80) as waited:
+                await asyncio.sleep(0.3)
+                began = time.perf_counter()
+                status = (await http.post(path, json=body)).status_code
+                took = time.perf_counter() - began
+                await asyncio.sleep(0.3)
             click.echo(f"{name:<34}{status:>8}{took:>9.1f}{max(waited):>16.3f}")
-    asking.cancel()
 
 
 if __name__ == "__main__":

@@ -1,74 +1,76 @@
-"""Processes that serve, and clients that ask them, for measuring a service from outside."""
+"""Overhead of the service on a call of its upstream: time and CPU by mode.
+
+A simulated upstream in a process of its own takes 200 ms a call. The service, in processes of its
+own, searches ten documents and finds six claims in each answer, one of them with evidence on both
+sides. Added seconds are those beyond a direct call; of a streamed answer, those to its first word.
+
+Clients send for --seconds, one request each at least. The upstream and the clients need the same
+processors, and at many clients that is most of what a row shows.
+"""
 
 import asyncio
 import itertools
 import math
+import os
 import re
+import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import Literal
 
+import click
 import httpx2
+import numpy as np
 
-__all__ = ["Times", "all_finished", "connected", "metric", "running", "send", "started"]
+__all__ = ["connected", "send", "started"]
 
-_REQUEST = {
-    "model": "simulated",
-    "messages": [
-        {"role": "user", "content": "In which year was the lamp of the lighthouse first lit?"}
-    ],
-}
+_QUESTION = "In which year was the lamp of the lighthouse first lit?"
+_REQUEST = {"model": "simulated", "messages": [{"role": "user", "content": _QUESTION}]}
 _ADDRESS = re.compile(r"http://\S+")
 _WORD = re.compile(rb'"delta": ?{"content": ?"[^"]')
 _STOP_SECONDS = 60
+_WARM_UP = 4
+"""Requests before the first row: they load what a request needs."""
+_ROW = "{:<10} {:>8} {:>7} {:>8} {:>7} {:>7} {:>7} {:>6} {:>12}"
+_COLUMNS = (
+    *("", "labeler", "clients", "requests", "p50 s", "p95 s", "added s", "req/s"),
+    "CPU ms, each",
+)
 
 
-class Times(NamedTuple):
-    """Seconds of one request."""
-
-    first_byte: float
-    first_word: float
-    whole: float
+_CASES: dict[str, tuple[str, ...]] = {
+    "observe": ("--mode=observe",),
+    "annotate": ("--mode=annotate",),
+    "correct": ("--mode=correct",),
+    "early": ("--mode=correct", "--answer-early"),
+    "streamed": ("--mode=correct",),
+}
 
 
 @contextmanager
 def started(arguments: Sequence[str], stream: Literal["stdout", "stderr"]) -> Iterator[str]:
-    """The address of a Python process that serves, as :func:`running` starts it."""
-    with running(arguments, stream) as (_, address):
-        yield address
-
-
-@contextmanager
-def running(
-    arguments: Sequence[str], *streams: Literal["stdout", "stderr"]
-) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A Python process that prints the address it serves on, and that address.
-
-    Args:
-        arguments: Those of Python.
-        *streams: What it writes to that is read here; the address stands on the first of them.
+    """A Python process that serves; gives its address, which it prints to a stream.
 
     Raises:
         RuntimeError: It ended without one.
     """
-    out, err = (subprocess.PIPE if name in streams else None for name in ("stdout", "stderr"))
+    out, err = (subprocess.PIPE if name == stream else None for name in ("stdout", "stderr"))
     command = [sys.executable, *arguments]
     process = subprocess.Popen(command, text=True, stdout=out, stderr=err)  # noqa: S603 - our own
     try:
-        yield process, _address_in(process, streams[0])
+        for line in getattr(process, stream):
+            if address := _ADDRESS.search(line):
+                yield address[0]
+                return
+        raise RuntimeError(f"{process.args!r} did not start")
     finally:
         process.terminate()
         process.communicate(timeout=_STOP_SECONDS)
-
-
-def _address_in(process: subprocess.Popen[str], stream: str) -> str:
-    for line in getattr(process, stream):
-        if address := _ADDRESS.search(line):
-            return address[0]
-    raise RuntimeError(f"{process.args!r} did not start")
 
 
 @asynccontextmanager
@@ -88,50 +90,114 @@ async def send(
     *,
     seconds: float = math.inf,
     stream: bool = False,
-) -> list[Times]:
-    """Send so many requests, each client one after the other; None for as many as it can.
+) -> list[float]:
+    """Seconds of so many requests, each client one after the other; None for as many as it can.
 
     Once so many seconds are up, no client begins another request, but each sends one at least.
     """
     left = itertools.count() if requests is None else iter(range(requests))
     ends = time.perf_counter() + seconds
+    took: list[float] = []
 
-    async def one_client() -> list[Times]:
-        took: list[Times] = []
+    async def one_client() -> None:
         for _ in left:
             took.append(await _request(http, stream=stream))
             if time.perf_counter() > ends:
                 break
-        return took
 
-    took = await asyncio.gather(*(one_client() for _ in range(clients)))
-    return [times for times_of_one in took for times in times_of_one]
-
-
-async def metric(http: httpx2.AsyncClient, name: str) -> float:
-    """The value of a metric of the service, over all its labels."""
-    reply = await http.get("/metrics")
-    lines = [line for line in reply.text.splitlines() if re.match(rf"{name}[ {{]", line)]
-    return sum(float(line.rpartition(" ")[2]) for line in lines)
+    await asyncio.gather(*(one_client() for _ in range(clients)))
+    return took
 
 
-async def all_finished(http: httpx2.AsyncClient, runs: float) -> None:
-    """Wait until the service has finished so many runs, those in the background too."""
-    while await metric(http, "conflictscore_runs_total") < runs:  # noqa: ASYNC110 - another process
-        await asyncio.sleep(0.5)
-
-
-async def _request(http: httpx2.AsyncClient, *, stream: bool) -> Times:
-    begun = time.perf_counter()
-    first_byte = first_word = 0.0
-    received = b""
+async def _request(http: httpx2.AsyncClient, *, stream: bool) -> float:
+    begun, first_word, received = time.perf_counter(), None, b""
     body = {**_REQUEST, "stream": stream}
     async with http.stream("POST", "/v1/chat/completions", json=body) as reply:
         reply.raise_for_status()
         async for piece in reply.aiter_raw():
-            now = time.perf_counter() - begun
-            first_byte = first_byte or now
-            if not first_word:
-                received += piece
-                first_word = now if not stream or _WORD.search(received) else 0.0
-    return Times(first_byte, first_word, time.perf_counter() - begun)
+            received += piece
+            if stream and first_word is None and _WORD.search(received):
+                first_word = time.perf_counter() - begun
+    return time.perf_counter() - begun if first_word is None else first_word
+
+
+@click.command(help=__doc__)
+@click.option("--delay", default=0.2, show_default=True, help="Seconds of an upstream call.")
+@click.option("--documents", default=10, show_default=True)
+@click.option("--claims", default=6, show_default=True)
+@click.option("--case", "names", multiple=True, type=click.Choice([*_CASES]), default=[*_CASES])
+@click.option("--labeler", "labelers", multiple=True, default=["json"], show_default=True)
+@click.option("--clients", multiple=True, type=int, default=[1, 8, 32], show_default=True)
+@click.option("--seconds", default=8.0, show_default=True, help="For each row.")
+def main(
+    delay: float,
+    documents: int,
+    claims: int,
+    names: Sequence[str],
+    labelers: Sequence[str],
+    clients: Sequence[int],
+    seconds: float,
+) -> None:
+    """See the module."""
+    simulated = ["-m", "measurements.simulated_upstream", f"--claims={claims}", f"--delay={delay}"]
+    with tempfile.TemporaryDirectory() as folder, started(simulated, "stdout") as upstream:
+        for n in range(1, documents + 1):
+            text = f"Ledger number {n}. What the keepers of the lighthouse wrote of its lamp, {n}."
+            (Path(folder) / f"ledger-{n}.md").write_text(text, "utf-8")
+        serve = ["-m", "conflictscore", "serve", "--port=0", f"--docs={folder}", "--no-cache"]
+        serve += [f"--base-url={upstream}", "--model=simulated"]
+        serve.append(f"--max-concurrent={max(32, *clients)}")  # nobody is to be turned away
+        click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+        click.echo(_ROW.format(*_COLUMNS))
+        direct = upstream.removesuffix("/v1")
+        alone = {n: asyncio.run(_measured(direct, n, seconds)) for n in clients}
+        for name, labeler in itertools.product(names, labelers):
+            with started([*serve, *_CASES[name], f"--labeler={labeler}"], "stderr") as service:
+                for n in clients:
+                    row = _measured(service, n, seconds, name, labeler, alone[n])
+                    asyncio.run(row)
+
+
+async def _measured(
+    address: str,
+    clients: int,
+    seconds: float,
+    name: str = "direct",
+    labeler: str = "-",
+    alone: float | None = None,
+) -> float:
+    """Measure a row and print it; the median seconds of a request."""
+    stream = name == "streamed"
+    async with connected(address) as http:
+        before = [0.0, 0.0]
+        if alone is not None:
+            await send(http, _WARM_UP, _WARM_UP, stream=stream)
+            before = await _counted(http, _WARM_UP)
+        begun = time.perf_counter()
+        took = await send(http, None, clients, seconds=seconds, stream=stream)
+        ended = time.perf_counter() - begun
+        after = before if alone is None else await _counted(http, before[0] + len(took))
+    middle = statistics.median(took)
+    figures = f"{middle:.3f}", f"{np.percentile(took, 95):.3f}"
+    added = "-" if alone is None else f"{middle - alone:.3f}"
+    cpu = f"{(after[1] - before[1]) / len(took) * 1e3:.1f}"
+    pace = f"{len(took) / ended:.1f}"
+    click.echo(_ROW.format(name, labeler, clients, len(took), *figures, added, pace, cpu))
+    return middle
+
+
+async def _counted(http: httpx2.AsyncClient, runs: float) -> list[float]:
+    """Runs and CPU seconds of the service once it has finished so many runs."""
+    while True:
+        lines = (await http.get("/metrics")).text.splitlines()
+        found = [
+            sum(float(line.rpartition(" ")[2]) for line in lines if re.match(rf"{name}[ {{]", line))
+            for name in ("conflictscore_runs_total", "process_cpu_seconds_total")
+        ]
+        if found[0] >= runs:
+            return found
+        await asyncio.sleep(0.5)
+
+
+if __name__ == "__main__":
+    main()
