@@ -20,14 +20,7 @@ from pathlib import Path
 import click
 
 from measurements.campaign_machine import PROGRAMS, clocks, crowds, folders, killed_model
-from measurements.campaign_service import (
-    floods,
-    fuzz,
-    long_texts,
-    tricks,
-    with_nginx,
-    without_homes,
-)
+from measurements.campaign_service import floods, fuzz, homes, long_texts, tricks, with_nginx
 from measurements.campaign_storage import failover, faults, kills
 from measurements.campaign_texts import STEERED, bombs, steered
 
@@ -61,7 +54,7 @@ PARTS: dict[str, Part] = {
     "bombs": lambda chance, folder: bombs(chance),
     "folders": folders,
     "clocks": clocks,
-    "homes": without_homes,
+    "homes": homes,
     "crowds": crowds,
     "model": killed_model,
     **({"nginx": with_nginx} if PROGRAMS["nginx"] else {}),

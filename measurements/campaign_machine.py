@@ -6,7 +6,6 @@ import random
 import re
 import shutil
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Generator
@@ -28,28 +27,18 @@ from conflictscore.records.run import Checked
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.record_file import RecordLines, append_line, json_line
 
-__all__ = ["PROGRAMS", "clocks", "crowds", "folders", "homes", "killed_model", "proxied"]
+__all__ = ["PROGRAMS", "clocks", "command", "crowds", "folders", "killed_model", "one_line"]
 
 PROGRAMS = {name: shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin") for name in
             ("nginx", "postgres")}  # fmt: skip
-_SMUGGLED = (
-    b"POST /v1/models HTTP/1.1\r\nhost: x.test\r\ncontent-length: 5\r\ntransfer-encoding: chunked"
-    b"\r\n\r\n0\r\n\r\nGET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n",
-    b"GET / HTTP/1.1\r\nhost: x.test\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabcd",
-    b"GET /v1/models HTTP/1.1\r\nhost : x.test\r\n\r\n",
-    b"GET http://evil.test/v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n",
-    b"GET /v1/models HTTP/1.1\r\nhost: x.test\r\nx: y\r\n z: folded\r\n\r\n",
-    b"POST /v1/runs HTTP/1.1\r\nhost: x.test\r\ntransfer-encoding: xchunked\r\n\r\n0\r\n\r\n",
-    b"GET /v1/models HTTP/1.1\r\nhost: x.test\r\n" + b"a: b\r\n" * 5_000 + b"\r\n",
-)
 
 
-def _command(*arguments: str, **environment: str) -> Result:
+def command(*arguments: str, **environment: str) -> Result:
     """A command of this package, in this process."""
     return CliRunner().invoke(main, arguments, env={"OPENAI_API_KEY": "sk-campaign", **environment})
 
 
-def _one_line(result: Result) -> bool:
+def one_line(result: Result) -> bool:
     """Whether a command ended well, or with one line that says why not."""
     ended = result.exception is None or isinstance(result.exception, SystemExit)
     return ended and (result.exit_code == 0 or "Traceback" not in result.output)
@@ -82,12 +71,12 @@ def folders(chance: random.Random, folder: Path) -> Generator[str | None]:
                 head += table if not head else ""
                 lines = "".join(f"{key} = {settings[key]}\n" for key in chosen)
                 Path(name).write_text(head + lines)
-                result = _command("ask", "When?", "--docs", "notes.md", "--no-cache")
+                result = command("ask", "When?", "--docs", "notes.md", "--no-cache")
                 Path(name).unlink()
                 with suppress(BlockingIOError):
                     thief.accept()[0].close()
                     yield f"{name} with {[key[:20] for key in chosen]} sent the key"
-                held = result.exit_code != 0 and _one_line(result)
+                held = result.exit_code != 0 and one_line(result)
                 held = held and not Path("written.jsonl").exists()
                 yield None if held else f"{[key[:20] for key in chosen]}: {result.output[-200:]!r}"
         finally:
@@ -115,21 +104,6 @@ def clocks(chance: random.Random, folder: Path) -> Generator[str | None]:
             kept = others.get(name, "me")
         held = found is not None and kept is not None
         yield None if held else f"{name}: lost by {jump:+.0f} s"
-
-
-def homes(chance: random.Random, folder: Path, url: str) -> Generator[str | None]:
-    """A home, cache or log that cannot be written costs no answer, or is one line."""
-    (folder / "notes.md").write_text("The lamp was lit in 1874.")
-    (folder / "file").write_text("")
-    places = [f"{folder}/file/below", "/proc/1/nothing", "/dev/null/cache", f"{folder}/{'x' * 300}"]
-    names = ("CONFLICTSCORE_CACHE_DIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TMPDIR")
-    while True:
-        where = {name: chance.choice(places) for name in chance.sample(names, 2)}
-        more = chance.choice(([], ["--log", f"{chance.choice(places)}/log.jsonl"]))
-        asked = ("ask", "When?", "--docs", str(folder / "notes.md"), "--model", "scripted")
-        result = _command(*asked, "--base-url", url, *more, **where)
-        held = _one_line(result) and result.exit_code in (0, 1, 2)
-        yield None if held else f"{where} {more}: {result.exception!r} {result.output[-200:]!r}"
 
 
 def crowds(chance: random.Random, folder: Path, size: int = 20) -> Generator[str | None]:
@@ -199,45 +173,3 @@ def killed_model(chance: random.Random, folder: Path) -> Generator[str | None]:
             yield None if told and told[-1] else f"no answer after the model was killed: {told}"
     finally:
         server.close()
-
-
-def proxied(chance: random.Random, folder: Path, port: int) -> Generator[str | None]:
-    """Smuggled and malformed requests through the nginx that is deployed; honest ones beside."""
-    place = folder / "socket"
-    ours = (Path(__file__).parents[1] / "deploy" / "nginx.conf").read_text()
-    ours = ours.replace("listen 8080", f"listen unix:{place}")
-    ours = ours.replace("conflictscore:8400", f"127.0.0.1:{port}")
-    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    paths = "".join(f"{kind}_temp_path {folder}/{kind}; " for kind in kinds)
-    (folder / "nginx.conf").write_text(
-        f"daemon off; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
-        f"http {{ access_log off; {paths}\n{ours} }}\n"
-    )
-    command = [str(PROGRAMS["nginx"]), "-e", f"{folder}/error.log", "-c", f"{folder}/nginx.conf"]
-    proxy = subprocess.Popen(command, stderr=subprocess.DEVNULL)  # noqa: S603 - our own
-    try:
-        while not place.exists():
-            time.sleep(0.02)
-        while True:
-            said = _through(place, chance.choice(_SMUGGLED))
-            honest = _through(
-                place, b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
-            )
-            answers = re.findall(rb"HTTP/1\.1 (\d{3})", said)
-            bad = b"process_resident" in said or b"evil.test" in said or len(answers) > 1
-            held = not bad and honest.startswith(b"HTTP/1.1 200")
-            yield None if held else f"through nginx: {said[:200]!r}, {honest[:40]!r}"
-    finally:
-        proxy.terminate()
-        proxy.wait(20)
-
-
-def _through(place: Path, request: bytes) -> bytes:
-    said = b""
-    with socket.socket(socket.AF_UNIX) as connection, suppress(OSError):
-        connection.settimeout(2)
-        connection.connect(str(place))
-        connection.sendall(request)
-        while piece := connection.recv(65536):
-            said += piece
-    return said

@@ -6,22 +6,25 @@ import json
 import random
 import re
 import socket
-import threading
+import subprocess
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from conflictscore.graph.create import run_context
 from conflictscore.middleware.service import ServiceSettings, create_app
-from conflictscore.middleware.service.http_server import Server, open_listener
 from conflictscore.models.spec import open_model
 from conflictscore.storage.cache import ContentCache
-from measurements.campaign_machine import homes, proxied
+from measurements.campaign_machine import PROGRAMS, command, one_line
 from measurements.campaign_texts import request_of, waits
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.fakes.openai_wire import completion
+from tests.middleware.service.serving import listening
 
-__all__ = ["floods", "fuzz", "long_texts", "tricks", "with_nginx", "without_homes"]
+__all__ = ["floods", "fuzz", "homes", "long_texts", "tricks", "with_nginx"]
 
 Case = str | None
 
@@ -29,6 +32,17 @@ _HOSTILE = 120
 _LONGEST_WAIT_S = 5.0
 """For a request that calls nothing, beside one with a megabyte of hostile text."""
 _HOST = re.compile(r"(?i)(localhost|\[::1\]|127(?:\.\d{1,3}){3})(:\d{1,5})?")
+_SMUGGLED = (
+    b"POST /v1/models HTTP/1.1\r\nhost: x.test\r\ncontent-length: 5\r\ntransfer-encoding: chunked"
+    b"\r\n\r\n0\r\n\r\nGET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n",
+    b"GET / HTTP/1.1\r\nhost: x.test\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabcd",
+    b"GET /v1/models HTTP/1.1\r\nhost : x.test\r\n\r\n",
+    b"GET http://evil.test/v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n",
+    b"GET /v1/models HTTP/1.1\r\nhost: x.test\r\nx: y\r\n z: folded\r\n\r\n",
+    b"POST /v1/runs HTTP/1.1\r\nhost: x.test\r\ntransfer-encoding: xchunked\r\n\r\n0\r\n\r\n",
+    b"GET /v1/models HTTP/1.1\r\nhost: x.test\r\n" + b"a: b\r\n" * 5_000 + b"\r\n",
+)
+_HONEST = b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
 _ODD: tuple[Any, ...] = (
     None, True, 0, -1, 10**30, 1e308, "", "\ud800", "\x00", "<|im_end|>", "x" * 5000, [], {},
     [[[]]], {"role": "user"}, float("nan"),
@@ -49,7 +63,7 @@ def floods(chance: random.Random, folder: Path) -> Generator[Case]:
         "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
         "an endless head": b"GET / HTTP/1.1\r\nx: " + b"y" * 70_000,
     }
-    with _upstream(chance) as upstream, _service(upstream, folder) as port:
+    with _service(chance, folder) as port:
         while True:
             kind = chance.choice([*kinds])
             with ExitStack() as opened:
@@ -66,8 +80,7 @@ def floods(chance: random.Random, folder: Path) -> Generator[Case]:
 def tricks(chance: random.Random, folder: Path) -> Generator[Case]:
     """Names that only seem to be this machine's, and addresses that lead into it."""
     with (
-        _upstream(chance) as upstream,
-        _service(upstream, folder) as port,
+        _service(chance, folder) as port,
         socket.create_server(("127.0.0.1", 0)) as inside,
     ):
         inside.setblocking(False)
@@ -103,7 +116,7 @@ def fuzz(chance: random.Random, folder: Path) -> Generator[Case]:
         },
         "/v1/runs": {"question": "When?", "history": [], "documents": [document]},
     }
-    with _upstream(chance) as upstream, _service(upstream, folder) as port:
+    with _service(chance, folder) as port:
         while True:
             path = chance.choice([*whole])
             body = json.dumps(_mutated(chance, whole[path])).encode()
@@ -116,103 +129,96 @@ def fuzz(chance: random.Random, folder: Path) -> Generator[Case]:
 
 def long_texts(chance: random.Random, folder: Path) -> Generator[Case]:
     """Long hostile texts in every field; nobody else waits long meanwhile."""
-    with _upstream(chance) as upstream, _service(upstream, folder) as port:
+    with _service(chance, folder) as port:
         while True:
             path, body = request_of(chance)
             with waits(port) as took:
                 status, said = _asked(port, "POST", path, body)
             held = status in _EXPECTED and max(took) < _LONGEST_WAIT_S
-            yield (
-                None
-                if held
-                else f"{path} {body[:150]!r}: {status}, {max(took):.1f} s, {said!r:.80}"
-            )
+            told = f"{path} {body[:150]!r}: {status}, {max(took):.1f} s, {said!r:.80}"
+            yield None if held else told
 
 
-def without_homes(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Questions where no folder can be written."""
+def homes(chance: random.Random, folder: Path) -> Generator[Case]:
+    """A home, cache or log that cannot be written costs no answer, or is one line."""
+    (folder / "notes.md").write_text("The lamp was lit in 1874.")
+    (folder / "file").write_text("")
+    places = [f"{folder}/file/below", "/proc/1/nothing", "/dev/null/cache", f"{folder}/{'x' * 300}"]
+    names = ("CONFLICTSCORE_CACHE_DIR", "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TMPDIR")
     with _upstream(chance) as upstream:
-        yield from homes(chance, folder, f"http://127.0.0.1:{upstream}/v1")
+        while True:
+            where = {name: chance.choice(places) for name in chance.sample(names, 2)}
+            more = chance.choice(([], ["--log", f"{chance.choice(places)}/log.jsonl"]))
+            asked = ("ask", "When?", "--docs", str(folder / "notes.md"), "--model", "scripted")
+            result = command(*asked, "--base-url", upstream.base_url, *more, **where)
+            held = one_line(result) and result.exit_code in (0, 1, 2)
+            yield None if held else f"{where} {more}: {result.exception!r} {result.output[-200:]!r}"
 
 
 def with_nginx(chance: random.Random, folder: Path) -> Generator[Case]:
-    """Requests through the nginx that is deployed."""
-    with _upstream(chance) as upstream, _service(upstream, folder) as port:
-        yield from proxied(chance, folder, port)
+    """Smuggled and malformed requests through the nginx that is deployed; honest ones beside."""
+    place = folder / "socket"
+    ours = (Path(__file__).parents[1] / "deploy" / "nginx.conf").read_text()
+    ours = ours.replace("listen 8080", f"listen unix:{place}")
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    paths = "".join(f"{kind}_temp_path {folder}/{kind}; " for kind in kinds)
+    settings = folder / "nginx.conf"
+    nginx = [str(PROGRAMS["nginx"]), "-e", f"{folder}/error.log", "-c", str(settings)]
+    with _service(chance, folder) as port:
+        ours = ours.replace("conflictscore:8400", f"127.0.0.1:{port}")
+        settings.write_text(
+            f"daemon off; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
+            f"http {{ access_log off; {paths}\n{ours} }}\n"
+        )
+        proxy = subprocess.Popen(nginx, stderr=subprocess.DEVNULL)  # noqa: S603 - our own
+        try:
+            while not place.exists():
+                time.sleep(0.02)
+            while True:
+                said = _through(place, chance.choice(_SMUGGLED))
+                honest = _through(place, _HONEST)
+                answers = re.findall(rb"HTTP/1\.1 (\d{3})", said)
+                bad = b"process_resident" in said or b"evil.test" in said or len(answers) > 1
+                held = not bad and honest.startswith(b"HTTP/1.1 200")
+                yield None if held else f"through nginx: {said[:200]!r}, {honest[:40]!r}"
+        finally:
+            proxy.terminate()
+            proxy.wait(20)
+
+
+def _through(place: Path, request: bytes) -> bytes:
+    said = b""
+    with socket.socket(socket.AF_UNIX) as connection, suppress(OSError):
+        connection.settimeout(2)
+        connection.connect(str(place))
+        connection.sendall(request)
+        while piece := connection.recv(65536):
+            said += piece
+    return said
 
 
 @contextmanager
-def _service(upstream: int, folder: Path) -> Iterator[int]:
-    """A service without keys on a loopback port, which it gives."""
-    url = f"http://127.0.0.1:{upstream}/v1"
-    cache = ContentCache(folder / "replies.sqlite")
-    context = run_context(open_model("scripted", base_url=url), base_url=url, cache=cache)
-    policy = ServiceSettings(mode="correct", first_answer="upstream", timeout=10)
-    listener = open_listener("127.0.0.1", 0)
-    port = listener.getsockname()[1]
-    running: list[tuple[asyncio.AbstractEventLoop, Server]] = []
-
-    async def serve() -> None:
-        server = Server(create_app(context, policy), listener, idle=1.0, grace=1)
-        running.append((asyncio.get_running_loop(), server))
-        await server.serve()
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
-    thread.start()
-    while not running:
-        time.sleep(0.01)
-    loop, server = running[0]
-    try:
-        yield port
-    finally:
-        loop.call_soon_threadsafe(server.stop)
-        thread.join(20)
+def _service(chance: random.Random, folder: Path) -> Iterator[int]:
+    """The service without keys on a loopback port, which it gives."""
+    with _upstream(chance) as upstream:
+        url, cache = upstream.base_url, ContentCache(folder / "replies.sqlite")
+        context = run_context(open_model("scripted", base_url=url), base_url=url, cache=cache)
+        policy = ServiceSettings(mode="correct", first_answer="upstream", timeout=10)
+        with listening(create_app(context, policy), idle=1.0) as (address, _, _):
+            yield urlsplit(address).port or 0
 
 
-@contextmanager
-def _upstream(chance: random.Random) -> Iterator[int]:
-    """An upstream on a loopback port, every other reply of which is mutated."""
+def _upstream(chance: random.Random) -> OpenAIServer:
+    """An upstream every other reply of which is mutated."""
     chance = random.Random(chance.random())  # noqa: S311 - a thread's own
-    whole = {
-        "id": "1", "object": "chat.completion", "created": 1, "model": "scripted",
-        "choices": [{"index": 0, "finish_reason": "stop",
-                     "message": {"role": "assistant", "content": "It was lit in 1871."}}],
-        "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
-    }  # fmt: skip
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            head = await reader.readuntil(b"\r\n\r\n")
-            length = re.search(rb"(?i)content-length: *(\d+)", head)
-            await reader.readexactly(int(length[1]) if length else 0)
-            said = whole if chance.random() < 0.5 else _mutated(chance, whole)
-            body = json.dumps(said).encode()
-            writer.write(
-                b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n"
-                b"content-length: %d\r\n\r\n%b" % (len(body), body)
-            )
-            await writer.drain()
-        writer.close()
+    def answer(request: ChatRequest) -> Reply | Fault:
+        reply = Reply("It was lit in 1871.")
+        if chance.random() < 0.5:
+            return reply
+        return Fault(200, body=json.dumps(_mutated(chance, completion(request, reply))).encode())
 
-    ready, loop = threading.Event(), asyncio.new_event_loop()
-    ports: list[int] = []
-
-    async def serve() -> None:
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        ports.append(server.sockets[0].getsockname()[1])
-        ready.set()
-        with suppress(asyncio.CancelledError):
-            await server.serve_forever()
-
-    task = loop.create_task(serve())
-    thread = threading.Thread(target=lambda: loop.run_until_complete(task), daemon=True)
-    thread.start()
-    ready.wait()
-    try:
-        yield ports[0]
-    finally:
-        loop.call_soon_threadsafe(task.cancel)
-        thread.join(10)
+    return OpenAIServer(answer)
 
 
 def _asked(port: int, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:

@@ -98,6 +98,7 @@ class EndpointChat(ChatOpenAI):
 
 def _mend(message: Any) -> None:
     """Put a reply's content and the arguments of its calls into the form that LangChain takes."""
+    message.role = "assistant"  # with any other, LangChain makes a message without tool calls
     if isinstance(message.content, dict):
         message.content = [message.content]
     for call in message.tool_calls or ():

@@ -173,6 +173,16 @@ async def test_odd_reports_of_tokens_count_as_on_the_other_way(usage: str, read:
         assert (meter.usage.calls, meter.usage.input_tokens) == (1, read), way
 
 
+@pytest.mark.parametrize("role", ["user", "tool", "model", None])
+async def test_a_reply_is_the_models_whatever_its_role(role: str | None) -> None:
+    body = json.dumps({"choices": [{"message": {"role": role, "content": verdict()}}]})
+    for way in WAYS:
+        meter = UsageMeter()
+        with OpenAIServer(then(Fault.raw(body.encode()))) as server:
+            await ask(opened(server.base_url, way), meter)
+        assert meter.usage.calls == 1, way
+
+
 async def test_a_reply_that_does_not_end_is_left() -> None:
     said = pytest.raises(ProviderError, match="test-model sent a reply of more than 33,554,432")
     with flooding(b"{", b" " * (1 << 20)) as flood, said:
