@@ -11,17 +11,6 @@ from conflictscore.labelers.quotes import stands_in
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document, EvidenceLabel
 
-__all__ = [
-    "MODES",
-    "VERDICTS",
-    "Batch",
-    "BatchMode",
-    "BatchName",
-    "Open",
-    "prompt_of",
-    "read_reply",
-]
-
 BatchName = Literal["per-document", "matrix"]
 
 _REPLY_TOKENS = 400

@@ -33,8 +33,6 @@ from conflictscore.records import Claim, Document, EvidenceLabel
 from conflictscore.threads import together
 from conflictscore.tokens import count_tokens
 
-__all__ = ["BatchJudge", "BatchName"]
-
 _SHARED = ("label_rules_brief", "label_one_document", "label_one_claim", "label_claim_with")
 """The templates that the modes share."""
 _ROUNDS = 3

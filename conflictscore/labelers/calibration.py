@@ -15,15 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from conflictscore.errors import ConfigurationError
 from conflictscore.records import Label, first_fault
 
-__all__ = [
-    "UNCALIBRATED",
-    "Calibration",
-    "FittedCalibration",
-    "read_calibration",
-    "rounded",
-    "shipped_calibration",
-]
-
 
 class Calibration(BaseModel):
     """Probability of a label = softmax over labels of log-probability / temperature."""

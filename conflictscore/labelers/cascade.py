@@ -1,7 +1,5 @@
 """The cascade: a cheap labeler settles the easy pairs, and the judge sees only the hard ones."""
 
-import re
-import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -12,26 +10,13 @@ from conflictscore.labelers.protocol import Labeler, Pair, supports_script
 from conflictscore.labelers.verdicts import judge_all
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
-from conflictscore.scripts import script_of
 from conflictscore.storage.cache import ContentCache
-
-__all__ = ["WORDS", "Cascade", "Thresholds", "open_cascade"]
 
 _Place = tuple[int, int]
 """Numbers of a claim and a document."""
 Deciding = Literal["none", "sole", "sides"]
 """Verdicts of the cheap labeler that the judge is asked about: none; the only one of its side on a
 claim with both; or each that takes a side on a claim that some document contradicts."""
-WORDS = "words"
-"""The stage that compares words, and confirms what the cheap labeler finds irrelevant."""
-
-_WORD = re.compile(r"\w+")
-_LEAST_LETTERS = 4
-_STEM_LETTERS = 5
-_LEAST_WORDS = 3
-"""A claim of fewer such words may well be worded differently in the document."""
-_FIRST_WITHOUT_SPACES = "\u0e00"
-"""All scripts without spaces between words, such as Thai and Han, are from this letter on."""
 
 
 class Thresholds(NamedTuple):
@@ -69,13 +54,11 @@ class Thresholds(NamedTuple):
 
 
 class Cascade:
-    """Three stages; the first that is certain of a pair decides it, and its label says which.
+    """Two stages; the first that is certain of a pair decides it, and its label says which.
 
-    First the cheap labeler, where its score is high enough. Then the words: what it finds
-    irrelevant with less certainty counts if the document shares no content word with the claim.
-    (That alone shows little: a short document may well say the same in other words.) The judge gets
-    the rest, and every verdict of the cheap labeler on which a conflict depends alone: the only one
-    of its side, where the cheap labeler or the judge has found the other side.
+    The cheap labeler decides where its score is high enough. The judge gets the rest, and every
+    verdict of the cheap labeler on which a conflict depends alone: the only one of its side, where
+    the cheap labeler or the judge has found the other side.
 
     So a verdict may change with the documents beside it, and is found anew each time. Cached are
     the verdicts of the cheap labeler and of the judge, each under its own identity. A pair that the
@@ -116,7 +99,6 @@ class Cascade:
                 "judge": dict(judge.identity),
                 "certain": self._thresholds._asdict(),
                 **({"deciding": deciding} if deciding else {}),
-                "no_shared_words": [_LEAST_LETTERS, _STEM_LETTERS, _LEAST_WORDS],
             }
 
     @property
@@ -151,8 +133,8 @@ class Cascade:
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
         cheap = await self._cheap.label(claim, document, meter)
-        if (settled := self._settled((claim, document), cheap)) is not None:
-            return settled
+        if self._settles(claim, cheap):
+            return _decided_by(self._cheap, cheap)
         judged = await self._judge.label(claim, document, meter)
         return self._believed((claim, document), cheap, judged)
 
@@ -172,9 +154,10 @@ class Cascade:
         def take_cheap(verdict: EvidenceLabel) -> None:
             place = (verdict.claim, verdict.document)
             cheap[place] = verdict
-            if (settled := self._settled(at[place], verdict)) is None:
+            if not self._settles(at[place][0], verdict):
                 return
             del hard[place]
+            settled = _decided_by(self._cheap, verdict)
             if settled.label is Label.IRRELEVANT:  # no conflict can rest on it
                 on_label(settled)
             else:
@@ -204,13 +187,9 @@ class Cascade:
             for verdict in sides.values():
                 on_label(verdict)
 
-    def _settled(self, pair: Pair, verdict: EvidenceLabel) -> EvidenceLabel | None:
-        """The cheap verdict with the stage that settles it; None where the judge is needed."""
-        if self._thresholds.allows(verdict) and supports_script(self._cheap, pair[0]):
-            return _decided_by(self._cheap, verdict)
-        if verdict.label is Label.IRRELEVANT and _share_no_word(*pair):
-            return verdict.model_copy(update={"stage": WORDS})
-        return None
+    def _settles(self, claim: Claim, cheap: EvidenceLabel) -> bool:
+        """Whether a cheap verdict counts without the judge."""
+        return self._thresholds.allows(cheap) and supports_script(self._cheap, claim)
 
     def _believed(self, pair: Pair, cheap: EvidenceLabel, judged: EvidenceLabel) -> EvidenceLabel:
         """The judge's verdict, or the cheap one where the judge overlooks another number.
@@ -259,25 +238,3 @@ def open_cascade(model: str | Path | None = None, certain: float | None = None) 
 
     scores = Thresholds.of(model) if certain is None else Thresholds.from_score(certain)
     return Cascade(NliLabeler.open(model), thresholds=scores)
-
-
-def _share_no_word(claim: Claim, document: Document) -> bool:
-    """Whether a document visibly has no content word or number of a claim."""
-    stems = _content_stems(claim.text)
-    spaced = all(letter < _FIRST_WITHOUT_SPACES for letter in claim.text if letter.isalpha())
-    if len(stems) < _LEAST_WORDS or not spaced:
-        return False
-    text = f"{document.title} {document.text}"
-    return stems.isdisjoint(_content_stems(text)) and script_of(text) in ("", script_of(claim.text))
-
-
-def _content_stems(text: str) -> set[str]:
-    """Numbers, and the beginnings of words that are not short; without accents."""
-    if not text.isascii():
-        apart = unicodedata.normalize("NFKD", text)
-        text = "".join(letter for letter in apart if not unicodedata.combining(letter))
-    return {
-        word[:_STEM_LETTERS]
-        for word in _WORD.findall(text.casefold())
-        if len(word) >= _LEAST_LETTERS or word.isdecimal()
-    }

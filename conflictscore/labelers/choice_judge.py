@@ -14,8 +14,6 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 
-__all__ = ["LETTERS", "ChoiceJudge", "choice_prompt_sha256"]
-
 T = TypeVar("T")
 
 LETTERS = {"A": Label.SUPPORTS, "B": Label.CONTRADICTS, "C": Label.IRRELEVANT}

@@ -13,8 +13,6 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel
 
-__all__ = ["JsonJudge"]
-
 _REPLY_TOKENS = 700
 
 

@@ -11,15 +11,6 @@ from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document
 from conflictscore.tokens import count_tokens
 
-__all__ = [
-    "IDS_EACH",
-    "JudgePrompt",
-    "JudgePrompts",
-    "as_shown",
-    "content_ids",
-    "rules_of",
-]
-
 IDS_EACH = 450
 """How many ids claims have, and documents."""
 

@@ -10,8 +10,6 @@ from conflictscore.records import Claim, Document, EvidenceLabel
 from conflictscore.scripts import script_of
 from conflictscore.storage.cache import ContentCache
 
-__all__ = ["Labeler", "LabelerFactory", "Pair", "StagedLabeler", "TableLabeler", "supports_script"]
-
 Pair = tuple[Claim, Document]
 
 

@@ -8,15 +8,12 @@ from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
 from math import fsum, log
-from typing import NamedTuple
 
 from conflictscore.prompts import material
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval.token_windows import MARK
 from conflictscore.scripts import Folded, folded, terms_in
 from conflictscore.sentences import sentence_starts
-
-__all__ = ["LONGEST_PASSAGE", "Span", "found_in", "passage_of", "quoted_spans", "stands_in"]
 
 LONGEST_PASSAGE = 400
 """Characters of a document that are shown of a verdict."""
@@ -29,16 +26,6 @@ _ENDS = "\"'“”‘’«»… ."
 _LEFT_OUT = re.compile(r"[\[(]\s*(?:…|\.{3,})\s*[\])]|…|\.{3,}|\. \. \.")
 _SQUEEZABLE = re.compile(
     r"(?P<divided>(?<=[^\W\d_])-[ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_]))|(?P<blank>\s++)|[^\s-]++|-"
-)
-_MENU = re.compile(
-    r"^(?:[^\n\d|\u203a»·•→]{1,30}[|\u203a»·•→]){2,}[^\n\d]{0,30}$"  # entries side by side
-    r"|^(?:[^\S\n]*\w[^\n\d.!?:;,\u3002\uff01\uff1f]{0,24}(?:\n+|\Z)){4,}",  # entries line by line
-    re.MULTILINE,
-)
-_NOTICE = re.compile(
-    r"\b(?:cookies?|privacy policy|terms of (?:use|service)|all rights reserved|skip to (?:main )?"
-    r"content|sign (?:in|up)|log ?in|newsletter|enable javascript)\b",
-    re.IGNORECASE,
 )
 
 
@@ -108,7 +95,6 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
     document, or the window that decided. Where there is none, or it does not stand there, or it is
     longer than what is shown, it is the sentences that have most of the claim's words, each
     weighted by how few sentences have it; of a short document all of them.
-    Menus and notices of a page (cookies, newsletters) are left out then.
 
     Returns:
         At most 400 characters beside the marks of what was left out; None where the verdict takes
@@ -126,18 +112,12 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
 
 def _nearest(claim: str, text: str) -> str:
     """The sentences in a row, of 400 characters at most, that have most of the claim's words."""
-    notices = bool(_NOTICE.search(claim))
-    said = [one for one in _sentences(text, menus=False) if notices or not one.is_notice]
-    wanted = set(terms_in(claim))
-    if all(wanted.isdisjoint(one.terms) for one in said) and (
-        not said or not wanted.isdisjoint(terms_in(text))
-    ):  # what looks like a menu may be a list that the claim is about
-        said = [*_sentences(text, menus=True)]
-    kept = [one.text for one in said]
+    sentences, wanted = _sentences(text), set(terms_in(claim))
+    kept = [sentence for sentence, _ in sentences]
     best, worth = " ".join(kept), (-1.0, -1.0)
     if len(best) <= LONGEST_PASSAGE:
         return best
-    shared = [wanted & one.terms for one in said]
+    shared = [wanted & terms for _, terms in sentences]
     spread = Counter(word for words in shared for word in words)
     weight = {word: log(1 + len(kept) / count) for word, count in spread.items()}
     for first, sentence in enumerate(kept):
@@ -152,19 +132,9 @@ def _nearest(claim: str, text: str) -> str:
     return best
 
 
-class _Sentence(NamedTuple):
-    text: str
-    terms: frozenset[str]
-    is_notice: bool
-
-
-@lru_cache(maxsize=32)
-def _sentences(text: str, *, menus: bool) -> tuple[_Sentence, ...]:
-    """The sentences of a text, each on one line; one that is too long to show is cut up.
-
-    All claims of an answer are held against the same documents, so they are kept for a while.
-    """
-    text = text if menus else _MENU.sub("\n", text)
+@lru_cache(maxsize=32)  # all claims of an answer are held against the same documents
+def _sentences(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Sentences with their terms, each on one line; one that is too long to show is cut up."""
     starts = [*sentence_starts(text), len(text)]
     lines = (" ".join(text[start:end].split()) for start, end in pairwise(starts))
     parts = (
@@ -172,6 +142,4 @@ def _sentences(text: str, *, menus: bool) -> tuple[_Sentence, ...]:
         for line in lines
         for start in range(0, len(line), LONGEST_PASSAGE)
     )
-    return tuple(
-        _Sentence(part, frozenset(terms_in(part)), bool(_NOTICE.search(part))) for part in parts
-    )
+    return tuple((part, frozenset(terms_in(part))) for part in parts)

@@ -15,18 +15,6 @@ if TYPE_CHECKING:  # help and errors are made from here, and need no client of a
     from conflictscore.models.language_model import LanguageModel
     from conflictscore.prompts import PromptSet
 
-__all__ = [
-    "LABELERS",
-    "LabelerKind",
-    "LabelerName",
-    "check_labeler",
-    "default_judge",
-    "make_labeler",
-    "nli_is_installed",
-    "open_labeler",
-    "parse_labeler",
-]
-
 LabelerName = Literal["json", "choice", "nli", "cascade", "per-document", "matrix"]
 """The names of ``LABELERS``, for type checkers."""
 _NLI_PACKAGES = ("onnxruntime", "tokenizers")
@@ -96,8 +84,8 @@ LABELERS: Mapping[str, LabelerKind] = {
         extra="nli",
     ),
     "cascade": LabelerKind(
-        "nli and words settle the easy pairs, and the model judges the others, a local one by"
-        " choice and another by json",
+        "nli settles the easy pairs, and the model judges the others, a local one by choice and"
+        " another by json",
         "cascade:open_cascade",
         needs="judge",
         options={"model": str, "certain": _share},

@@ -14,8 +14,6 @@ from conflictscore.scripts import terms_in
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import together
 
-__all__ = ["LEFT_OUT", "label_table"]
-
 LEFT_OUT = "left out: "
 """Start of the reason of a pair that a setting left out; nothing failed there."""
 _OUT_OF_TIME = f"{LEFT_OUT}the time for labelling was used up"
@@ -64,7 +62,8 @@ async def label_table(
         ConfigurationError: A setting is wrong, so that no pair can be judged.
     """
     labels: dict[tuple[int, int], EvidenceLabel] = {}
-    working = _Working(seconds, seconds_if_disputed)
+    limit: asyncio.Timeout | None = None
+    hurries, earlier = False, 0.0
 
     def settle(pairs: Sequence[Pair], verdict: EvidenceLabel) -> None:
         passage = passage_of(*pairs[0], verdict)
@@ -74,7 +73,10 @@ async def label_table(
             labels[claim.number, document.number] = label
             on_label(label)
         if seconds_if_disputed is not None and _may_be_disputed(labels.values(), pairs[0][0]):
-            working.hurry()
+            nonlocal hurries
+            hurries = True
+            if limit is not None and (end := limit.when()) is not None:
+                limit.reschedule(min(end, earlier))
 
     pairs = _ordered(claims, documents, max_claims=max_claims, by_worth=seconds is not None)
     alike = {(same[0][0].number, same[0][1].number): same for same in _folded(pairs)}
@@ -86,16 +88,18 @@ async def label_table(
         cache=cache,
     )
     if seconds is None or seconds > 0:
-        limit = working.begin()
+        short = seconds_if_disputed or 0
+        earlier = asyncio.get_running_loop().time() + short
+        running = limit = asyncio.timeout(min(seconds, short) if hurries and seconds else seconds)
         try:
-            async with limit, together() as start:
+            async with running, together() as start:
                 for work in works:
                     start(work)
         except TimeoutError:  # what is not done in time is dropped
-            if not limit.expired():
+            if not running.expired():
                 raise
         finally:
-            working.end()
+            limit = None
     chosen = {claim.number for claim, _ in pairs}
     for claim in claims:
         reason = _OUT_OF_TIME if claim.number in chosen else _TOO_MANY_CLAIMS
@@ -109,34 +113,6 @@ async def label_table(
         )
         for claim in claims
     )
-
-
-class _Working:
-    """The time for work, and an earlier end once there is a reason to hurry."""
-
-    def __init__(self, seconds: float | None, in_a_hurry: float | None) -> None:
-        self._seconds, self._in_a_hurry = seconds, in_a_hurry
-        self._limit: asyncio.Timeout | None = None
-        self._hurries = False
-
-    def begin(self) -> asyncio.Timeout:
-        """The limit of work that begins now."""
-        seconds, earlier = self._seconds, self._in_a_hurry or 0
-        if self._hurries and seconds is not None:
-            seconds = min(seconds, earlier)
-        self._earlier = asyncio.get_running_loop().time() + earlier
-        self._limit = asyncio.timeout(seconds)
-        return self._limit
-
-    def end(self) -> None:
-        """The work has ended, and with it any reason to hurry."""
-        self._limit = None
-
-    def hurry(self) -> None:
-        """End at the earlier time."""
-        self._hurries = True
-        if self._limit is not None and (end := self._limit.when()) is not None:
-            self._limit.reschedule(min(end, self._earlier))
 
 
 def _may_be_disputed(labels: Iterable[EvidenceLabel], claim: Claim) -> bool:

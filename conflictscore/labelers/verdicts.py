@@ -18,8 +18,6 @@ from conflictscore.records import Document, EvidenceLabel, Label, Usage
 from conflictscore.storage.cache import ContentCache, content_key
 from conflictscore.threads import Work, together
 
-__all__ = ["content_of", "judge_all", "judging", "unlabelled"]
-
 _Place = tuple[int, int]
 """Numbers of a claim and a document."""
 

@@ -10,18 +10,6 @@ from conflictscore.nodes.claim_replies import each_once, folded
 from conflictscore.nodes.letters import LETTERS
 from conflictscore.prompts import material
 
-__all__ = [
-    "Choice",
-    "cited_documents",
-    "copied",
-    "of_the_task",
-    "read_choice",
-    "read_queries",
-    "read_reconsidered_choice",
-    "read_text",
-    "unframed",
-]
-
 _LETTER = re.compile(
     r"^(?:\((?P<inner>[A-Z])\)|(?P<bare>[A-Z])(?=$|[\s.:)–—-]))[.:)]?(?P<rest>.*)$"
 )

@@ -32,18 +32,6 @@ from conflictscore.nodes.state import (
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Answer, ClaimEvidence, Document, Method
 
-__all__ = [
-    "REPLY_TOKENS",
-    "ModelAnswerer",
-    "Reconsideration",
-    "announce",
-    "answerer_of",
-    "ask_with_documents",
-    "before_stop",
-    "cut_notes",
-    "prompt_with_documents",
-]
-
 T = TypeVar("T")
 
 REPLY_TOKENS = 512
@@ -79,8 +67,7 @@ class ModelAnswerer:
             ProviderError: The model failed, or twice gave a reply that cannot be read.
         """
         context, options = self.context, state["options"]
-        model, weighed = context.generator, context.option_probabilities
-        history = conversation_of(state, model).messages
+        history = conversation_of(state, context.generator).messages
 
         def read(reply: str) -> Answer:
             if not options:
@@ -88,29 +75,29 @@ class ModelAnswerer:
             choice = read_choice(reply, options)
             return Answer(text=options[choice.option], option=choice.option)
 
+        weighed = context.option_probabilities
         kind = "control_rag" if context.method is Method.CONTROL_RAG else "rag"
-        prompt, notes = prompt_with_documents(
-            state,
-            context,
-            f"{form_of(options, weighed=weighed)}_{kind}",
-            option_fields(options, weighed=weighed),
-            reply_tokens=REPLY_TOKENS,
-            step="answer",
-            history=history,
+        template = f"{form_of(options, weighed=weighed)}_{kind}"
+        fields = {"question": material(state["question"])}
+        fields |= option_fields(options, weighed=weighed)
+        prompt, fitted = _with_documents(
+            partial(context.prompts.render, template, **fields),
+            documents_of(state),
+            context.generator,
+            context.prompts,
+            history,
         )
-        if weighed:
-            answer = await weigh(model, prompt, options, context.prompts, meter)
-        else:
-            answer = await model.ask(
-                prompt,
-                read,
-                prompts=context.prompts,
-                meter=meter,
-                max_tokens=REPLY_TOKENS,
-                history=history,
-                parameters=context.answer_parameters,
-            )
-        return GeneratedAnswer(answer, tuple(notes))
+        answer = await _answered(
+            context.generator,
+            prompt,
+            options if weighed else (),
+            read,
+            context.prompts,
+            meter,
+            history,
+            context.answer_parameters,
+        )
+        return GeneratedAnswer(answer, tuple(cut_notes(fitted, "answer")))
 
     async def again(
         self, state: RagState, request: RevisionRequest, meter: UsageMeter
@@ -184,66 +171,72 @@ async def ask_with_documents(
     """Ask by a template of ``question``, ``documents`` and further fields.
 
     Returns:
-        The value, and notes on documents that were cut.
+        What ``read`` makes of the reply, and notes on documents that were cut: "to STEP, document 1
+        was cut".
     """
-    prompt, notes = prompt_with_documents(
-        state, context, template, fields, reply_tokens=reply_tokens, step=step, history=history
+    render = partial(
+        context.prompts.render, template, **{"question": material(state["question"]), **fields}
     )
-    value = await context.generator.ask(
+    documents, model, prompts = documents_of(state), context.generator, context.prompts
+    prompt, fitted = _with_documents(render, documents, model, prompts, history, reply_tokens)
+    value = await model.ask(
         prompt,
         read,
-        prompts=context.prompts,
+        prompts=prompts,
         meter=meter,
         max_tokens=reply_tokens,
         history=history,
         parameters=parameters,
     )
-    return value, notes
+    return value, cut_notes(fitted, step)
 
 
-def prompt_with_documents(
-    state: RagInput,
-    context: RunContext,
-    template: str,
-    fields: Mapping[str, str],
-    *,
-    reply_tokens: int,
-    step: str,
-    history: Sequence[BaseMessage] = (),
-) -> tuple[str, list[str]]:
-    """The whole prompt, and notes on documents that were cut; see :func:`ask_with_documents`."""
-    prompts = context.prompts
-    fields = {"question": material(state["question"]), **fields}
-    fitted = fit_documents(
-        documents_of(state),
-        context.generator,
-        prompts,
-        around=read_after(history, prompts.render(template, documents="", **fields)),
-        reply_tokens=reply_tokens,
+def _with_documents(
+    render: Callable[..., str],
+    documents: Sequence[Document],
+    model: LanguageModel,
+    prompts: PromptSet,
+    history: Sequence[BaseMessage],
+    reply_tokens: int = REPLY_TOKENS,
+) -> tuple[str, Fitted]:
+    """A prompt with its documents, cut to what the window leaves beside all else."""
+    around = read_after(history, render(documents=""))
+    fitted = fit_documents(documents, model, prompts, around=around, reply_tokens=reply_tokens)
+    return render(documents=prompts.documents(fitted.documents)), fitted
+
+
+async def _answered(
+    model: LanguageModel,
+    prompt: str,
+    weighed: Sequence[str],
+    read: Callable[[str], Answer],
+    prompts: PromptSet,
+    meter: UsageMeter,
+    history: Sequence[BaseMessage],
+    parameters: Mapping[str, Any] | None,
+) -> Answer:
+    """The answer to a prompt: what the reply says, or the likeliest of the options to weigh."""
+    if weighed:
+        return await weigh(model, prompt, weighed, prompts, meter)
+    return await model.ask(
+        prompt,
+        read,
+        prompts=prompts,
+        meter=meter,
+        max_tokens=REPLY_TOKENS,
+        history=history,
+        parameters=parameters,
     )
-    prompt = prompts.render(template, documents=prompts.documents(fitted.documents), **fields)
-    return prompt, cut_notes(fitted, step)
 
 
 @dataclass(frozen=True)
 class Reconsideration:
     """A request to reconsider an answer with both sides of a claim in view.
 
-    Tables 13 and 16; the second is 17 in arXiv v1.
-
-    Attributes:
-        question: The question.
-        options: The options of a multiple-choice question; none in free form.
-        before: The answer to reconsider.
-        claim: Its claim that has evidence on both sides, with its labels.
-        documents: All documents of the question.
-        history: Messages that go before the prompt; they take room from the documents.
-        evidence_from: Documents that the evidence of both sides is quoted from, by number; by
-            default ``documents``.
-        weights: Weights by document; the heaviest of each side come first.
-        variant: Ending of the template's name, for a benchmark method that asks in its own way.
-        fields: Further fields of that template.
-        weighed: Whether the option is chosen by the probability of its letter, with no reason.
+    Tables 13 and 16; the second is 17 in arXiv v1. ``history`` goes before the prompt and takes
+    room from the documents. A benchmark method that asks in its own way names the ending of its
+    template (``variant``) with further ``fields``. ``weighed`` chooses the option by the
+    probability of its letter, with no reason.
     """
 
     question: str
@@ -253,6 +246,7 @@ class Reconsideration:
     documents: Sequence[Document]
     history: Sequence[BaseMessage] = ()
     evidence_from: Sequence[Document] | None = None
+    """Documents that both sides are quoted from; by default ``documents``."""
     weights: Mapping[int, float] = field(default_factory=dict)
     variant: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -261,7 +255,6 @@ class Reconsideration:
     def prompt(self, model: LanguageModel, prompts: PromptSet) -> tuple[str, Fitted]:
         """The whole prompt, and its documents as they were fitted to the context window."""
         form = form_of(self.options, weighed=self.weighed)
-        render = partial(prompts.render, f"{form}_regenerate{self.variant}")
         evidence_from = self.evidence_from or self.documents
         fields = {
             "question": material(self.question),
@@ -271,11 +264,8 @@ class Reconsideration:
             **option_fields(self.options, weighed=self.weighed),
             **self.fields,
         }
-        around = read_after(self.history, render(documents="", **fields))
-        fitted = fit_documents(
-            self.documents, model, prompts, around=around, reply_tokens=REPLY_TOKENS
-        )
-        return render(documents=prompts.documents(fitted.documents), **fields), fitted
+        render = partial(prompts.render, f"{form}_regenerate{self.variant}", **fields)
+        return _with_documents(render, self.documents, model, prompts, self.history)
 
     async def ask(
         self,
@@ -285,10 +275,6 @@ class Reconsideration:
         parameters: Mapping[str, Any] | None = None,
     ) -> tuple[Answer, list[str]]:
         """The new answer, and notes on documents that were cut."""
-        prompt, fitted = self.prompt(model, prompts)
-        if self.weighed:
-            answer = await weigh(model, prompt, self.options, prompts, meter)
-            return answer, cut_notes(fitted, "answer again")
 
         def read(reply: str) -> Answer:
             if not self.options:
@@ -298,14 +284,10 @@ class Reconsideration:
             text = self.options[option]
             return Answer(text=text, option=option, justification=reason, cited=cited)
 
-        answer = await model.ask(
-            prompt,
-            read,
-            prompts=prompts,
-            meter=meter,
-            max_tokens=REPLY_TOKENS,
-            history=self.history,
-            parameters=parameters,
+        prompt, fitted = self.prompt(model, prompts)
+        weighed = self.options if self.weighed else ()
+        answer = await _answered(
+            model, prompt, weighed, read, prompts, meter, self.history, parameters
         )
         return answer, cut_notes(fitted, "answer again")
 

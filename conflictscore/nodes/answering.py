@@ -10,8 +10,6 @@ from conflictscore.records import Answer, Change, ClaimEvidence
 if TYPE_CHECKING:
     from conflictscore.nodes.state import RagState  # which imports this module
 
-__all__ = ["Answerer", "GeneratedAnswer", "RevisionRequest", "Written"]
-
 T = TypeVar("T")
 
 

@@ -8,8 +8,6 @@ from conflictscore.nodes.conversation import history_of, messages_of, turns_in
 from conflictscore.nodes.retrieve import given_documents, read_question
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime
 
-__all__ = ["EMPTY_RUN", "begin", "whole_input"]
-
 EMPTY_RUN: dict[str, Any] = {
     **dict.fromkeys(("run_id", "draft", "decomposition_error", "unclaimed", "decision", "reason")),
     **dict.fromkeys(("regeneration_error", "answer", "first_answer", "flipped", "justification")),

@@ -8,8 +8,6 @@ from conflictscore.models.json_lists import json_texts
 from conflictscore.models.replies import unwrapped
 from conflictscore.scripts import terms_in
 
-__all__ = ["each_once", "folded", "read_claims", "read_placed_claims"]
-
 _HEADING = re.compile(
     r"^[\W_]*(?:<\w{1,6}>)?claims[\W_]*(?:</\w{1,6}>)?$|^[*_#\s]*claims[:\uff1a][*_]*\s*(?P<first>\S.*)$",
     re.IGNORECASE,

@@ -7,8 +7,6 @@ from conflictscore.labelers.quotes import LONGEST_PASSAGE, found_in, passage_of
 from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
 
-__all__ = ["Witness", "conflict_details", "sourced_details", "witnesses"]
-
 _REASON_CHARS = 300
 _SOURCE_CHARS = 120
 

@@ -5,12 +5,11 @@ from typing import Any
 from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answer_replies import read_text
-from conflictscore.nodes.conversation import Conversation, Turn, conversation_of
+from conflictscore.nodes.conversation import Conversation, conversation_of
+from conflictscore.nodes.second_look.readers import Reader
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, spent
-from conflictscore.prompts import PromptSet, material, material_line
+from conflictscore.prompts import material, material_line
 from conflictscore.tokens import count_tokens
-
-__all__ = ["contextualize"]
 
 _LEAST_TOKENS = 128
 _MOST_TOKENS = 1024
@@ -22,7 +21,6 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Rewrite the question with the conversation before it; without earlier turns it stays.
 
     A question that could not be rewritten is used as it was asked, with a note.
-
     """
     asked, context, meter = state["question"], runtime.context, UsageMeter()
     conversation = conversation_of(state, context.generator)
@@ -46,22 +44,16 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 async def _standing_alone(
     asked: str, conversation: Conversation, context: RunContext, meter: UsageMeter
 ) -> str:
-    length = count_tokens(asked, context.generator.name).n
-    return await context.generator.ask(
-        context.prompts.render(
-            "contextualize",
-            history="\n".join(_line(turn, context.prompts) for turn in conversation.spoken),
-            question=material(asked),
-        ),
-        read_text,
-        prompts=context.prompts,
-        meter=meter,
-        max_tokens=min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length),
+    turns = (
+        context.prompts.render("turn", role=turn.role, text=material_line(turn.content))
+        for turn in conversation.spoken
     )
-
-
-def _line(turn: Turn, prompts: PromptSet) -> str:
-    return prompts.render("turn", role=turn.role, text=material_line(turn.content))
+    prompt = context.prompts.render(
+        "contextualize", history="\n".join(turns), question=material(asked)
+    )
+    length = count_tokens(asked, context.generator.name).n
+    room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length)
+    return await Reader(context.generator, context.prompts, meter).ask(prompt, read_text, room)
 
 
 def _left_out(conversation: Conversation) -> list[str]:

@@ -18,16 +18,6 @@ from conflictscore.nodes.state import RagState
 from conflictscore.prompts import neutral
 from conflictscore.tokens import count_tokens
 
-__all__ = [
-    "Conversation",
-    "Turn",
-    "conversation_of",
-    "history_of",
-    "messages_of",
-    "read_after",
-    "turns_in",
-]
-
 _SHARE = 4
 """A conversation gets 1 / _SHARE of the context window; the documents need the rest."""
 _FRAME_TOKENS = 4

@@ -18,8 +18,6 @@ from conflictscore.nodes.write_anew import write_anew
 from conflictscore.nodes.write_in_place import write_in_place
 from conflictscore.records import Attempt
 
-__all__ = ["correct"]
-
 
 async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Have the disputed claims of the last answer looked at again, with their evidence.

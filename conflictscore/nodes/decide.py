@@ -24,17 +24,6 @@ from conflictscore.records import (
     differs,
 )
 
-__all__ = [
-    "correction_time",
-    "decide",
-    "flipped_by",
-    "may_look_again",
-    "spare_time",
-    "to_look_for",
-    "unexplained",
-]
-
-
 _CALLS_IN_PLACE = 7
 """Measured with a scripted endpoint (``measurements.effort_costs``), one claim disputed."""
 
@@ -51,7 +40,8 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     decision: Decision = "record"
     update: dict[str, Any] = {}
     if again and left is not None and left <= correction_time(state, runtime.context):
-        reason = _no_time(left, runtime.context)
+        how = "leaves no time for it" if left else "is used up"
+        reason = f"the time budget of {runtime.context.settings.budget_seconds:g} s {how}"
         update["notes"] = [*state.get("notes", ()), f"the answer was not corrected: {reason}"]
         if unexplained(attempts):
             decision = "justify"
@@ -64,11 +54,6 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         decision = "justify"
     runtime.stream_writer({"event": "decision", "decision": decision, "reason": reason})
     return {"decision": decision, "reason": reason, **update}
-
-
-def _no_time(left: float, context: RunContext) -> str:
-    how = "leaves no time for it" if left else "is used up"
-    return f"the time budget of {context.settings.budget_seconds:g} s {how}"
 
 
 def may_look_again(attempts: Sized, context: RunContext) -> bool:
@@ -188,11 +173,7 @@ def unexplained(attempts: Sequence[Attempt]) -> bool:
 
 
 def flipped_by(attempts: Sequence[Attempt]) -> Attempt | None:
-    """The attempt that changed the answer for good; later ones repeat it.
-
-    Returns:
-        None where the last answer is the first one.
-    """
+    """The attempt that changed the answer for good; None where the last answer is the first."""
     first, last = attempts[0], attempts[-1]
     if not differs(first.answer.text, last.answer.text):
         return None

@@ -22,6 +22,7 @@ from conflictscore.nodes.claim_replies import read_claims, read_placed_claims
 from conflictscore.nodes.decide import may_look_again
 from conflictscore.nodes.json_claims import claims_of_values
 from conflictscore.nodes.second_look.head_to_head import hedge_evidence, passed_over
+from conflictscore.nodes.second_look.readers import Reader
 from conflictscore.nodes.second_look.statements import (
     affirms,
     denies,
@@ -45,8 +46,6 @@ from conflictscore.records import Answer, Attempt, Change, Claim, SecondLook
 from conflictscore.scripts import words_in
 from conflictscore.threads import together
 from conflictscore.tokens import count_tokens
-
-__all__ = ["claims_in_place", "decompose"]
 
 T = TypeVar("T")
 C = TypeVar("C", bound=str | tuple[str, str])
@@ -86,7 +85,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     claims: tuple[Claim, ...] = ()
     left_out: str | None = None
     if answer.option is not None:
-        claims = _numbered((answer.text,))
+        claims = _placed([(answer.text, None)])
     elif changes and not changes[0].whole:
         claims, changes = await _claims_after(changes, state, runtime, meter)
         left_out = attempts_of(state)[-1].unclaimed
@@ -237,11 +236,10 @@ async def _ask_for_claims(
         own = partial(_read_own, read, ours, answer.text)
         return await _asked(request, answer.text, own, runtime, meter)
 
-    told = (
-        runtime.context.settings.min_coverage is not None
-    )  # the caller hears whether all was checked
+    # with a least coverage, the caller hears whether all was checked
+    told = runtime.context.settings.min_coverage is not None
     if state.get("options") or not (in_place or told):
-        return _numbered(await ask(read_claims)), None
+        return _placed([(text, None) for text in await ask(read_claims)]), None
     placed = None
     if not short and in_place and may_look_again(state.get("attempts", ()), runtime.context):
         with suppress(UnreadableReplyError):  # then claims alone, which is the easier form
@@ -351,17 +349,8 @@ async def _asked(
     """Ask the decomposer about a text; the reply has room for its length."""
     context = runtime.context
     length = count_tokens(text, context.decomposer.name).n
-    return await context.decomposer.ask(
-        prompt,
-        read,
-        prompts=context.prompts,
-        meter=meter,
-        max_tokens=min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length),
-    )
-
-
-def _numbered(texts: Sequence[str]) -> tuple[Claim, ...]:
-    return _placed([(text, None) for text in texts])
+    room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length)
+    return await Reader(context.decomposer, context.prompts, meter).ask(prompt, read, room)
 
 
 def _placed(found: Sequence[Placed]) -> tuple[Claim, ...]:

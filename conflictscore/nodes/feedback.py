@@ -11,8 +11,6 @@ from langchain_core.tracers.langchain import LangChainTracer
 from langsmith import Client
 from langsmith.utils import LangSmithError
 
-__all__ = ["send_feedback"]
-
 _log = logging.getLogger(__name__)
 
 

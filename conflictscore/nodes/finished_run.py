@@ -5,8 +5,6 @@ from typing import Any
 
 from conflictscore.records import Answer, Run, RunStatus
 
-__all__ = ["run_of"]
-
 
 def run_of(state: Mapping[str, Any]) -> Run:
     """The run of a state, final or from any time before."""

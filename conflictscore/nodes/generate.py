@@ -8,8 +8,6 @@ from conflictscore.nodes.answering import GeneratedAnswer
 from conflictscore.nodes.retrieve import given_answer
 from conflictscore.nodes.state import RagState, RunRuntime, spent, timed
 
-__all__ = ["generate"]
-
 
 async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Have the question answered, or take the answer that came with it.

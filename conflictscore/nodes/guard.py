@@ -20,9 +20,7 @@ from conflictscore.nodes.state import (
     with_changes,
 )
 from conflictscore.nodes.write_in_place import excerpt, explained
-from conflictscore.records import Attempt, Change, ClaimEvidence, ConflictReport, RevisionAction
-
-__all__ = ["guard", "judge_change"]
+from conflictscore.records import Attempt, Change, ConflictReport, RevisionAction
 
 _OUTNUMBERED = "more documents contradict than support"
 
@@ -103,7 +101,8 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
     if refused is None and change.action is RevisionAction.REPLACE:
         if not new:
             refused = "it claims nothing in place of what it replaces"
-        if _invented([claim.excluding_zero_weight(weights) for claim in new]):
+        trusted = [claim.excluding_zero_weight(weights) for claim in new]
+        if new and not any(claim.supports for claim in trusted):
             refused = "no document supports what it says instead"
         said = {claim.claim.text for claim in old}
         unsaid = [claim for claim in new if claim.claim.text not in said]
@@ -111,11 +110,6 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
             what = "more trust stands against than behind" if weights else _OUTNUMBERED
             refused = f"{what} a claim that it makes instead"
     return change.model_copy(update=figures | {"accepted": refused is None, "note": refused})
-
-
-def _invented(new: Sequence[ClaimEvidence]) -> bool:
-    """Whether it makes claims, and no document supports any of them."""
-    return bool(new) and not any(claim.supports for claim in new)
 
 
 def _with_only(

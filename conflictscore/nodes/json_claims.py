@@ -8,13 +8,12 @@ from typing import NamedTuple
 from conflictscore.json_answers import JsonValue, json_values, said_by
 from conflictscore.markdown import passages
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.second_look.readers import Reader
 from conflictscore.nodes.second_look.statements import numbers_in, telling_terms
 from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import material_line
 from conflictscore.records import Attempt
 from conflictscore.threads import together
-
-__all__ = ["ValueClaims", "claims_of_values", "disputed_values", "is_prose"]
 
 _A_REQUEST = 40
 _MOST_VALUES = 400
@@ -54,13 +53,9 @@ async def claims_of_values(
                 for number, (pointer, text) in enumerate(told, start=1)
             ),
         )
-        said = await context.decomposer.ask(
-            prompt,
-            partial(_read, [text for _, text in told]),
-            prompts=context.prompts,
-            meter=meter,
-            max_tokens=_TOKENS + sum(_TOKENS_A_VALUE + len(text) // 2 for _, text in told),
-        )
+        room = _TOKENS + sum(_TOKENS_A_VALUE + len(text) // 2 for _, text in told)
+        reader = Reader(context.decomposer, context.prompts, meter)
+        said = await reader.ask(prompt, partial(_read, [text for _, text in told]), room)
         statements.update((first + number, text) for number, text in said)
 
     async with together() as start:

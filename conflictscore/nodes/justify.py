@@ -14,6 +14,7 @@ from conflictscore.nodes.answer_replies import cited_documents, read_text
 from conflictscore.nodes.conflict_details import conflict_details
 from conflictscore.nodes.conversation import conversation_of
 from conflictscore.nodes.decide import flipped_by
+from conflictscore.nodes.second_look.readers import Reader
 from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
@@ -26,8 +27,6 @@ from conflictscore.nodes.state import (
     with_changes,
 )
 from conflictscore.prompts import material
-
-__all__ = ["justify"]
 
 _REPLY_TOKENS = 160
 
@@ -49,14 +48,9 @@ async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         evidence=conflict_details(about[0], documents, context.prompts, weights_of(state)),
     )
     try:
-        reason = await context.generator.ask(
-            prompt,
-            read_text,
-            prompts=context.prompts,
-            meter=meter,
-            max_tokens=_REPLY_TOKENS,
-            history=conversation_of(state, context.generator).messages,
-        )
+        history = conversation_of(state, context.generator).messages
+        reader = Reader(context.generator, context.prompts, meter)
+        reason = await reader.ask(prompt, read_text, _REPLY_TOKENS, history=history)
     except (ProviderError, BudgetError) as error:
         if isinstance(error, BudgetError) and not may_be_given_up(state, context):
             raise

@@ -30,8 +30,6 @@ from conflictscore.records import (
     Label,
 )
 
-__all__ = ["label", "renumbered"]
-
 
 async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Label the new claims; those that an earlier answer of this question made keep their labels.

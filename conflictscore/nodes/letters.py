@@ -9,8 +9,6 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Answer
 
-__all__ = ["LETTERS", "form_of", "option_fields", "weigh"]
-
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """In the order of the options."""
 

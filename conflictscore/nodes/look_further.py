@@ -12,6 +12,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answer_replies import read_queries
 from conflictscore.nodes.decide import spare_time, to_look_for
 from conflictscore.nodes.retrieve import find_documents
+from conflictscore.nodes.second_look.readers import Reader
 from conflictscore.nodes.state import (
     RagState,
     RunContext,
@@ -25,8 +26,6 @@ from conflictscore.prompts import material
 from conflictscore.records import ClaimEvidence, Document, FurtherSearch
 from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.threads import deadline, together
-
-__all__ = ["look_further", "rollback"]
 
 _MOST_CLAIMS = 3
 """Claims a round, with two queries each."""
@@ -130,16 +129,11 @@ async def _searched(
 ) -> list[_Found]:
     """The searches of one claim; failures are noted."""
     claim, note = evidence.claim.text, None
+    fields = {"question": material(state["question"]), "claim": material(claim)}
+    reader = Reader(context.generator, context.prompts, meter)
     try:
-        queries = await context.generator.ask(
-            context.prompts.render(
-                "look_further", question=material(state["question"]), claim=material(claim)
-            ),
-            read_queries,
-            prompts=context.prompts,
-            meter=meter,
-            max_tokens=_QUERY_TOKENS,
-        )
+        prompt = context.prompts.render("look_further", **fields)
+        queries = await reader.ask(prompt, read_queries, _QUERY_TOKENS)
     except BudgetError as stop:
         return [_Found(evidence, note=str(stop))]
     except ProviderError as failure:

@@ -11,8 +11,6 @@ from conflictscore.nodes.state import RagState, RunRuntime
 from conflictscore.records import Answer
 from conflictscore.retrieval.duplicates import mark_duplicates
 
-__all__ = ["receive"]
-
 
 async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Number the documents, mark near-duplicates, and take the answer as the draft."""

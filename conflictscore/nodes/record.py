@@ -21,8 +21,6 @@ from conflictscore.nodes.state import (
 )
 from conflictscore.records import Attempt, Checked, Label
 
-__all__ = ["record"]
-
 _log = logging.getLogger(__name__)
 
 _ALONE = "it was held against one document alone, so no disagreement of sources could be seen"

@@ -17,15 +17,6 @@ from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.retrieval.search_notes import collecting
 from conflictscore.threads import in_time
 
-__all__ = [
-    "check_question",
-    "find_documents",
-    "given_answer",
-    "given_documents",
-    "read_question",
-    "retrieve",
-]
-
 
 async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Find documents, or take those of the caller, and mark near-duplicates.
@@ -35,7 +26,15 @@ async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         NoDocumentsError: The retriever found nothing.
     """
     question, options = read_question(state)
-    documents, notes = await _documents(state, runtime, question)
+    notes: list[str] = []
+    if documents := given_documents(state):
+        documents = await asyncio.to_thread(mark_duplicates, documents)
+    elif (retriever := runtime.context.retriever) is not None:
+        documents, notes = await find_documents(retriever, question)
+    else:
+        raise ConfigurationError(
+            "nothing to answer from: give a retriever, or documents with the question"
+        )
     runtime.stream_writer(
         {
             "event": "documents",
@@ -52,19 +51,6 @@ async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "notes": [*state.get("notes", []), *notes],
         "changes": [],
     }
-
-
-async def _documents(
-    state: RagState, runtime: RunRuntime, question: str
-) -> tuple[tuple[Document, ...], list[str]]:
-    if given := given_documents(state):
-        return await asyncio.to_thread(mark_duplicates, given), []
-    retriever = runtime.context.retriever
-    if retriever is None:
-        raise ConfigurationError(
-            "nothing to answer from: give a retriever, or documents with the question"
-        )
-    return await find_documents(retriever, question)
 
 
 async def find_documents(

@@ -15,8 +15,6 @@ from conflictscore.nodes.state import (
 from conflictscore.records import Attempt, ClaimEvidence, ConflictReport
 from conflictscore.retrieval.domains import voices
 
-__all__ = ["report_of", "score"]
-
 
 async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Aggregate the labels, and add the answer with its score to the attempts.

@@ -6,7 +6,7 @@ prompts and limits are in the run's context, which is never stored.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from langchain_core.messages import AnyMessage, MessageLikeRepresentation
 from langchain_core.retrievers import BaseRetriever
@@ -26,35 +26,14 @@ from conflictscore.records import (
     Document,
     FurtherSearch,
     Method,
+    Record,
     Usage,
 )
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
 
-__all__ = [
-    "Decision",
-    "RagInput",
-    "RagState",
-    "RunContext",
-    "RunRuntime",
-    "ScorerInput",
-    "attempts_of",
-    "changes_in",
-    "changes_of",
-    "claims_of",
-    "documents_of",
-    "draft_of",
-    "evidence_of",
-    "may_be_given_up",
-    "searches_of",
-    "spent",
-    "time_left",
-    "timed",
-    "weights_of",
-    "with_changes",
-]
-
+R = TypeVar("R", bound=Record)
 Decision = Literal["look_further", "correct", "justify", "record"]
 """Next step after an answer was scored."""
 
@@ -200,14 +179,19 @@ class RunRuntime:
     stream_writer: Callable[[Any], None] = _discard
 
 
-def documents_of(state: RagInput) -> tuple[Document, ...]:
-    """The documents of the question."""
-    return tuple(Document.model_validate(item) for item in state.get("documents", []))
+def _reader(kind: type[R], field: str) -> Callable[[Mapping[str, Any]], tuple[R, ...]]:
+    """Reads a list of records from the state."""
+    return lambda state: tuple(map(kind.model_validate, state.get(field, ())))
 
 
-def attempts_of(state: RagState) -> tuple[Attempt, ...]:
-    """The scored answers so far, first to last."""
-    return tuple(Attempt.model_validate(item) for item in state.get("attempts", []))
+documents_of = _reader(Document, "documents")
+attempts_of = _reader(Attempt, "attempts")
+"""The scored answers so far, first to last."""
+searches_of = _reader(FurtherSearch, "searches")
+claims_of = _reader(Claim, "claims")
+changes_of = _reader(Change, "changes")
+"""Every second look so far, by round and in the order of the answer."""
+evidence_of = _reader(ClaimEvidence, "evidence")
 
 
 def weights_of(state: RagState) -> Mapping[int, float]:
@@ -216,24 +200,9 @@ def weights_of(state: RagState) -> Mapping[int, float]:
     return last[0].report.weights if last and last[0].report else {}
 
 
-def searches_of(state: RagState) -> tuple[FurtherSearch, ...]:
-    """Searches after the first one."""
-    return tuple(FurtherSearch.model_validate(item) for item in state.get("searches", []))
-
-
 def draft_of(state: RagState) -> Answer:
     """The answer of this round."""
     return Answer.model_validate(state["draft"])
-
-
-def claims_of(state: RagState) -> tuple[Claim, ...]:
-    """The claims of this round's answer."""
-    return tuple(Claim.model_validate(item) for item in state.get("claims", []))
-
-
-def changes_of(state: RagState) -> tuple[Change, ...]:
-    """Every second look so far, by round and in the order of the answer."""
-    return tuple(Change.model_validate(item) for item in state.get("changes", []))
 
 
 def changes_in(state: RagState, number: int) -> tuple[Change, ...]:
@@ -256,11 +225,6 @@ def may_be_given_up(state: RagState, context: RunContext) -> bool:
     """
     in_place = context.settings.regeneration == "revise" and not state.get("options")
     return bool(state.get("changes")) and (context.settings.guard or in_place)
-
-
-def evidence_of(state: RagState) -> tuple[ClaimEvidence, ...]:
-    """The labelled claims of this round's answer."""
-    return tuple(ClaimEvidence.model_validate(item) for item in state.get("evidence", []))
 
 
 def time_left(state: RagState, context: RunContext) -> float | None:

@@ -14,8 +14,6 @@ from conflictscore.prompts import material, material_line
 from conflictscore.records import Attempt, Change, ConflictReport, RevisionAction, differs
 from conflictscore.threads import in_time
 
-__all__ = ["claims_by_choice", "write_anew"]
-
 _NUMBER_TOKENS = 16
 
 

@@ -34,8 +34,6 @@ from conflictscore.records import (
 from conflictscore.threads import in_time, together
 from conflictscore.tokens import count_tokens
 
-__all__ = ["excerpt", "explained", "write_in_place"]
-
 _FEW_PASSAGES = 2
 """Of an answer whose one claim is taken to answer the question."""
 _AROUND_CHARS = 1500

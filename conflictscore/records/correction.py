@@ -8,8 +8,6 @@ from pydantic import Field
 from conflictscore.records.evidence import Claim, ClaimEvidence, Record
 from conflictscore.records.second_look import SecondLook
 
-__all__ = ["Change", "RevisionAction", "differs"]
-
 
 class RevisionAction(StrEnum):
     """Action on a disputed passage."""

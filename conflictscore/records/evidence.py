@@ -10,19 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from conflictscore.choices import Disputed
 
-__all__ = [
-    "Claim",
-    "ClaimEvidence",
-    "ConflictReport",
-    "Document",
-    "EvidenceLabel",
-    "Label",
-    "Record",
-    "WeightedScores",
-    "encodable",
-    "first_fault",
-]
-
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAY_HOLD_TEXT = frozenset({str, dict, list, tuple})
 
@@ -152,7 +139,7 @@ class EvidenceLabel(Record):
     cached: bool = False
     """Whether the verdict came from the cache instead of a call."""
     stage: str | None = None
-    """Which stage of a cascade decided, ``words`` or a labeler's name; None without a cascade."""
+    """Which stage of a cascade decided: a labeler's name; None without a cascade."""
 
     @property
     def p_supports(self) -> float | None:

@@ -14,18 +14,6 @@ from conflictscore.records.evidence import (
 )
 from conflictscore.records.stored import upgraded_attempt, upgraded_run
 
-__all__ = [
-    "RUN_DETAILS",
-    "Answer",
-    "Attempt",
-    "Checked",
-    "FurtherSearch",
-    "Method",
-    "Run",
-    "RunStatus",
-    "Usage",
-]
-
 
 class Method(StrEnum):
     """How an answer is produced (paper, section 6.1)."""

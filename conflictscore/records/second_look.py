@@ -7,8 +7,6 @@ from pydantic import Field
 
 from conflictscore.records.evidence import ClaimEvidence, Record
 
-__all__ = ["Candidate", "DroppedReply", "Ground", "Ruling", "SecondLook", "Weighing"]
-
 _Index = Annotated[int, Field(ge=0)]
 _Document = Annotated[int, Field(ge=1)]
 

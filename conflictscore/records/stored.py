@@ -11,8 +11,6 @@ from typing import Any
 
 from conflictscore.records.correction import differs
 
-__all__ = ["changes_in_attempts", "upgraded_attempt", "upgraded_run"]
-
 _RETIRED = frozenset(
     {
         *("flip", "flips", "regeneration"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
+from conflictscore.errors import BudgetError, ProviderError
 from conflictscore.graph.create import run_context
 from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.cascade import Cascade, Thresholds
@@ -138,49 +138,6 @@ async def test_the_sides_of_one_claim_are_not_those_of_another() -> None:
     assert not world.asked
 
 
-LAMP = claim("The lighthouse keeper painted the great tower white.")
-
-
-@pytest.mark.parametrize(
-    ("of", "text", "by_words"),
-    [
-        (LAMP, "Bananas ripen faster beside apples.", True),
-        (LAMP, "It is for the two of us, and was.", True),
-        (LAMP, "The towers are old.", False),
-        (LAMP, "PAINTING is an art.", False),
-        (claim("It was lit in 1871."), "Bananas ripen.", False),
-        (claim("Lamps were lit during 1871."), "Bananas ripen.", True),
-        (claim("Lamps were lit during 1871."), "In 1871, bananas.", False),
-        (claim("灯塔在一八七一年点亮。守塔人写道。塔是白色的。"), "Bananas ripen.", False),
-        (claim("The “lamp” — once bright — shone."), "Bananas ripen.", True),
-        (claim("Dvořák wrote nine symphonies."), "Dvorak composed more.", False),
-        (LAMP, "灯塔在一八七一年点亮。守塔人写道。塔是白色的。", False),
-        (LAMP, "Хранитель маяка покрасил башню.", False),
-    ],
-)
-async def test_what_is_found_irrelevant_stands_where_no_telling_word_is_shared(
-    of: Claim, text: str, by_words: bool
-) -> None:
-    found, world = await decided(Cheap((IRRELEVANT, 0.5)), [document(text)], claims=[of])
-    [(stage, label)] = found
-    assert stage == ("words" if by_words else "json(test-model)")
-    assert world.asked["label"] == (0 if by_words else 1)
-    assert label is IRRELEVANT or not by_words
-
-
-@pytest.mark.parametrize(("score", "stage"), [(0.95, "cheap"), (0.5, "json(test-model)")])
-async def test_that_no_word_is_shared_says_nothing_against_a_side(score: float, stage: str) -> None:
-    cheap = Cheap((CONTRADICTS, score))
-    found, _ = await decided(cheap, [document("Bananas ripen.")], claims=[LAMP])
-    assert [by for by, _ in found] == [stage]
-
-
-async def test_words_of_a_title_count_too() -> None:
-    text = document("Bananas ripen faster.", title="The tower")
-    found, _ = await decided(Cheap((IRRELEVANT, 0.5)), [text], claims=[LAMP])
-    assert [stage for stage, _ in found] == ["json(test-model)"]
-
-
 async def test_what_the_judge_cannot_label_stays_without_a_label() -> None:
     world = World(broken={"label": Fault(400, message="no such luck")})
     with OpenAIServer(world) as server:
@@ -205,13 +162,6 @@ async def test_the_stage_is_kept_with_the_verdict(tmp_path: Path) -> None:
     assert [pair.stage for pair in row.labels] == ["json(test-model)", "cheap"]
 
 
-def test_a_verdict_without_a_cascade_names_no_stage_and_one_of_a_cascade_keeps_its_own() -> None:
-    label = EvidenceLabel(claim=1, document=1, label=SUPPORTS)
-    assert label.stage is None
-    staged = label.model_copy(update={"stage": "words"})
-    assert EvidenceLabel.model_validate(staged.to_json()).stage == "words"
-
-
 async def test_an_nli_model_and_a_judge_of_many_pairs_work_together(tmp_path: Path) -> None:
     nli = NliLabeler.open(make_nli_model(tmp_path / "small-nli"))
     claims = [claim("The lamp was lit in 1871.", 1), claim("The great tower was built white.", 2)]
@@ -229,7 +179,6 @@ async def test_an_nli_model_and_a_judge_of_many_pairs_work_together(tmp_path: Pa
         rows = await label_table(cascade, claims, documents, meter=UsageMeter())
     stages = [[pair.stage for pair in row.labels] for row in rows]
     assert stages[0][0] == "nli(small-nli)"
-    assert stages[1][2] == "words"
     assert {pair.label for pair in rows[0].labels[:1]} == {SUPPORTS}
     assert world.asked["batch"] <= 1
     assert all(pair.label is not Label.UNLABELLED for row in rows for pair in row.labels)
@@ -237,14 +186,10 @@ async def test_an_nli_model_and_a_judge_of_many_pairs_work_together(tmp_path: Pa
 
 async def test_one_pair_alone_takes_the_same_stages() -> None:
     with OpenAIServer(World()) as server:
-        cheap = Cheap((SUPPORTS, 0.5), (SUPPORTS, 0.95), (IRRELEVANT, 0.5))
+        cheap = Cheap((SUPPORTS, 0.5), (SUPPORTS, 0.95))
         cascade = Cascade(cheap, JsonJudge(calling(server), PROMPTS))
-        meter, bananas = UsageMeter(), document("Bananas ripen.", 3)
-        stages = [
-            (await cascade.label(of, text, meter)).stage
-            for of, text in [(CLAIM, YEARS[0]), (CLAIM, YEARS[1]), (LAMP, bananas)]
-        ]
-    assert stages == ["json(test-model)", "cheap", "words"]
+        stages = [(await cascade.label(CLAIM, text, UsageMeter())).stage for text in YEARS]
+    assert stages == ["json(test-model)", "cheap"]
 
 
 def test_a_change_reaches_both_labelers_of_a_cascade() -> None:
@@ -274,13 +219,6 @@ async def test_a_cascade_without_a_judge_takes_that_of_the_run_it_is_given_to() 
     assert given.labeler.name == "cascade(cheap, choice(test-model))"
     verdict = await context.labeler.label(CLAIM, YEARS[0], UsageMeter())
     assert verdict.stage == "cheap"
-
-
-async def test_a_cascade_that_no_run_completed_says_so() -> None:
-    alone = Cascade(Cheap((SUPPORTS, 0.5)))
-    assert alone.identity is None
-    with pytest.raises(ConfigurationError, match="has no judge"):
-        await label_table(alone, [CLAIM], YEARS, meter=UsageMeter())
 
 
 TWO_TO_ONE = [*YEARS, document("It was lit in 1871, book 3.", 3)]

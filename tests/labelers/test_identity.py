@@ -81,7 +81,6 @@ def test_verdicts_of_two_stages_depend_on_both_and_on_what_divides_them(
         "labeler": "cascade",
         **both,
         "certain": {"supports": 0.8, "contradicts": 0.7, "irrelevant": 0.6},
-        "no_shared_words": [4, 5, 3],
     }
     assert cascade.name == "cascade(choice(test-model), json(test-model))"
     assert Cascade(first).name == "cascade(choice(test-model), the judge of the run)"

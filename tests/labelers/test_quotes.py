@@ -7,7 +7,6 @@ from conflictscore.records import Claim, Document, EvidenceLabel, Label
 
 FILLER = "The keeper wrote the log by hand every night. " * 20
 LAMP = "The lamp was lit in 1871."
-MENU = "Home\nAbout us\nContact\nShop the lamp\n"
 COOKIES = "We use cookies to light up your visit, and the lamp partners too.\n"
 
 
@@ -65,20 +64,8 @@ def test_of_a_window_that_is_longer_than_what_is_shown_the_nearest_part_is_shown
     assert passage(f"{LAMP} {window}", snippet=window, snippet_found=True).startswith(LAMP)
 
 
-@pytest.mark.parametrize("chrome", [MENU, COOKIES, "Home | Lamps | The lamp | Lit\n"])
-def test_menus_and_notices_of_a_page_are_never_shown(chrome: str) -> None:
-    told = "A lamp shone from the tower since 1871."
-    assert passage(f"{chrome}{told}\n{chrome}") == told
-
-
-def test_a_claim_about_a_notice_or_a_list_is_shown_it() -> None:
-    assert "cookies" in passage(f"{COOKIES}{LAMP}", claim="The page uses cookies.")
-    founders = "Alice Smith\nBob Jones\nCarol White\nDan Brown"
-    assert "Bob Jones" in passage(f"It is old.\n{founders}\n", claim="Bob Jones founded the club.")
-
-
 def test_a_page_shows_each_claim_the_same_whichever_claims_came_before() -> None:
-    page = f"{MENU}{COOKIES}{FILLER}{LAMP} {FILLER}The tower has ninety steps."
+    page = f"{COOKIES}{FILLER}{LAMP} {FILLER}The tower has ninety steps."
     claims = ["The page uses cookies.", "The lamp was lit in 1874.", "The tower has 80 steps."]
     shown = {claim: passage(page, claim) for claim in claims}
     assert {claim: passage(page, claim) for claim in reversed(claims)} == shown

@@ -22,21 +22,6 @@ from conflictscore.storage.weights import Weights, Wheel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "BLOCK",
-    "DATA_FILE",
-    "FOLDER",
-    "LEARNED",
-    "MPNET",
-    "NLI_MPNET",
-    "AdaptedModel",
-    "aligned",
-    "float_tensors",
-    "in_blocks",
-    "limited",
-    "summed",
-]
-
 BLOCK = 64
 """Numbers of a row of a matrix that have a scale together."""
 DATA_FILE = "model.onnx.data"

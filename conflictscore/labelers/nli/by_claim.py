@@ -19,15 +19,6 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
 
-__all__ = [
-    "LEAST_PRODUCT",
-    "PAIR",
-    "NliByClaim",
-    "decided_by_claim",
-    "mean_verdict",
-    "open_nli_by_claim",
-]
-
 PAIR = "pair"
 """The stage of a label that another document of the claim decided."""
 LEAST_PRODUCT = 0.22

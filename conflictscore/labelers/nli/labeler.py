@@ -25,18 +25,6 @@ from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval.token_windows import Vocabulary, cut_windows
 from conflictscore.threads import in_thread
 
-__all__ = [
-    "CALIBRATION_FILE",
-    "MOST_DOUBTED",
-    "MOST_WINDOWS",
-    "NliLabeler",
-    "Premises",
-    "deciding_window",
-    "premise_tokens",
-    "premises",
-    "verdict_on",
-]
-
 MOST_WINDOWS = 128
 """The most windows that are read of a document; the rest of a longer one is left out."""
 

@@ -24,18 +24,6 @@ from conflictscore.records import Label, encodable
 from conflictscore.retrieval.token_windows import Vocabulary
 from conflictscore.threads import usable_cores
 
-__all__ = [
-    "LEAST_TOKENS",
-    "MOST_TOKENS",
-    "ModelFolder",
-    "NliModel",
-    "PairTokenizer",
-    "TokenPair",
-    "read_folder",
-    "resolve",
-    "shared_model",
-]
-
 _SHIPPED = Path(__file__).parent / "minilm"
 _FILES = ("model.onnx", "tokenizer.json", "config.json")
 _NAMES = {

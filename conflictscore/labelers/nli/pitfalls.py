@@ -18,8 +18,6 @@ from conflictscore.records import Label
 from conflictscore.scripts import fold
 from conflictscore.sentences import sentence_starts
 
-__all__ = ["number_replaced", "pitfall"]
-
 _MOST_CHARS, _MOST_OF_CLAIM = 4_000, 500
 """Of a passage, where a window of an NLI model has some 400; and of a claim, which is held against
 each of its sentences."""

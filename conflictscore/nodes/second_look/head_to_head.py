@@ -15,8 +15,6 @@ from conflictscore.nodes.second_look.statements import (
 )
 from conflictscore.records import Claim, ClaimEvidence, EvidenceLabel, Label, SecondLook
 
-__all__ = ["hedge_evidence", "passed_over", "refusal"]
-
 _MOST_PASSED_OVER = 2
 """Telling words of a change that its claims may leave out; a number is one too many."""
 

@@ -33,8 +33,6 @@ from conflictscore.records import (
 )
 from conflictscore.storage.cache import ContentCache
 
-__all__ = ["Looking", "look_again_at"]
-
 _MOST_RIVALS = 4
 """Of a claim, those that most documents gave."""
 _SURELY_SILENT = 0.6

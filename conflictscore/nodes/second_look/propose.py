@@ -9,8 +9,6 @@ from conflictscore.nodes.second_look.wording import hedged, replaced
 from conflictscore.records import ClaimEvidence, SecondLook
 from conflictscore.threads import together
 
-__all__ = ["Correction", "NewPassage", "propose"]
-
 _MOST_CLAIMS = 4
 """Disputed claims of a passage that are looked at, those with most at stake first."""
 

@@ -7,7 +7,7 @@ repeats it, and one that may say "not stated" says it too often. Inventions are 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
 from conflictscore.models import fit_documents
@@ -23,8 +23,6 @@ from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Document, DroppedReply
 from conflictscore.sentences import sentence_ends
 from conflictscore.threads import together
-
-__all__ = ["Answered", "Reader", "Rival", "ask_documents", "own_question"]
 
 T = TypeVar("T")
 
@@ -59,18 +57,16 @@ class Answered(NamedTuple):
 
 
 class Reader(NamedTuple):
-    """A model that reads for a second look, with the templates and the meter of the run."""
+    """A model to ask, with the templates and the meter of the run."""
 
     model: LanguageModel
     prompts: PromptSet
     meter: UsageMeter
 
-    async def ask(self, prompt: str, read: Callable[[str], T], max_tokens: int) -> T:
+    async def ask(self, prompt: str, read: Callable[[str], T], max_tokens: int, **more: Any) -> T:
         """As :meth:`LanguageModel.ask`."""
-        prompts, meter = self.prompts, self.meter
-        return await self.model.ask(
-            prompt, read, prompts=prompts, meter=meter, max_tokens=max_tokens
-        )
+        known: Any = {"prompts": self.prompts, "meter": self.meter, **more}
+        return await self.model.ask(prompt, read, max_tokens=max_tokens, **known)
 
 
 async def ask_documents(

@@ -10,21 +10,6 @@ from functools import lru_cache
 from conflictscore.prompts import without_invisibles
 from conflictscore.scripts import terms_in
 
-__all__ = [
-    "affirms",
-    "answer_span",
-    "answers_nothing",
-    "asks_for_current",
-    "denies",
-    "invented_numbers",
-    "is_about",
-    "numbers_in",
-    "opposite",
-    "restates",
-    "same_answer",
-    "telling_terms",
-]
-
 _STEM = 6
 """Letters by which two forms of a word are taken to be one: "first", "firstly"."""
 _FUNCTION_WORDS = frozenset(

@@ -10,8 +10,6 @@ from typing import Literal, NamedTuple
 
 from conflictscore.records import Candidate, ClaimEvidence, EvidenceLabel, Label
 
-__all__ = ["VoteOutcome", "outcome", "tallied", "votes_of"]
-
 _LEAST_SUPPORT = 0.4
 """P(SUPPORTS) from which a document stands behind a statement."""
 _LEAST_LEAD = 0.1

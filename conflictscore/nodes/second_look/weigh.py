@@ -24,8 +24,6 @@ from conflictscore.records import (
 )
 from conflictscore.threads import together
 
-__all__ = ["date_of", "newer_side", "read_ruling", "weigh"]
-
 _REPLY_TOKENS = 160
 _MOST_DOCUMENTS = 4
 """Of a side; more of them would be an argument by number."""

@@ -10,8 +10,6 @@ from conflictscore.nodes.second_look.statements import answer_span, is_about, nu
 from conflictscore.prompts import material_line
 from conflictscore.records import Candidate, Document, SecondLook
 
-__all__ = ["hedged", "named", "replaced", "spliced_span", "with_other_answer", "with_other_number"]
-
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _MOST_TOKENS = 80
 """Of a statement that is compared token by token, which takes quadratic time."""

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conflictscore.labelers.batch_judge import BatchJudge, BatchName
+from conflictscore.labelers.batch import BatchName
+from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.protocol import Pair
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel

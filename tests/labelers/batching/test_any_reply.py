@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflictscore.labelers.batch_judge import BatchName
+from conflictscore.labelers.batch import BatchName
 from conflictscore.records import Label
 from tests.batches import AskedBatch
 from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.labelers.batch_judge import BatchName
+from conflictscore.labelers.batch import BatchName
 from conflictscore.labelers.protocol import Pair
 from conflictscore.records import EvidenceLabel
 from tests.batches import AskedBatch, batch_of, batch_reply

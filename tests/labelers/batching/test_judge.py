@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from conflictscore.errors import ProviderError
-from conflictscore.labelers.batch_judge import BatchJudge, BatchName
+from conflictscore.labelers.batch import BatchName
+from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter

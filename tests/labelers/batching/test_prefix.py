@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from conflictscore.labelers.batch_judge import BatchName
+from conflictscore.labelers.batch import BatchName
 from conflictscore.records import Document
 from tests.fakes.openai_server import ChatRequest, OpenAIServer
 from tests.labelers.batching.talk import MODES, judged, pairs_of, truthful
