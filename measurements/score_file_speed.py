@@ -37,8 +37,8 @@ from conflictscore.scoring_files.engine import score_rows
 from conflictscore.scoring_files.file_run import ascore_file, open_source
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import usable_cores
-from measurements.instant_judge import instant_context
 from measurements.service_load import started
+from tests.scoring_files.instant_judge import instant_context
 
 __all__ = ["main"]
 

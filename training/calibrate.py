@@ -1,12 +1,15 @@
 """Fit the temperature of a labeler's probabilities on pairs that people labelled.
 
 For ``nli`` the file belongs beside the model as ``calibration.json``; for ``choice`` its entry goes
-into ``conflictscore/labelers/calibrations.json``. Do not measure on the same data.
+into ``conflictscore/labelers/calibrations.json``. Printed are the log loss and the expected
+calibration error before and after; do not call those after what the labeler is worth elsewhere.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from math import log
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import click
@@ -22,7 +25,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, Label
 
-__all__ = ["fit_temperature", "main"]
+__all__ = ["calibration_error", "fit_temperature", "main"]
 
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 _SLOPES = (0.02, 20.0)
@@ -46,6 +49,27 @@ def fit_temperature(scored: Sequence[Scored]) -> float:
 
     found: Any = minimize_scalar(loss, bounds=_SLOPES, method="bounded", options={"xatol": 1e-6})
     return round(1 / float(found.x), 3)
+
+
+def calibration_error(judged: Sequence[tuple[float, bool]]) -> float:
+    """Expected calibration error over 10 bins of equal width, in [0, 1]; lower is better.
+
+    Args:
+        judged: (probability that the labeler gave to its label, whether people agree); at least
+            one.
+    """
+    bins: dict[int, float] = {}
+    for probability, right in judged:
+        tenth = min(9, int(probability * 10))
+        bins[tenth] = bins.get(tenth, 0.0) + probability - right
+    return sum(map(abs, bins.values())) / len(judged)
+
+
+def _told(calibration: Calibration, scored: Sequence[Scored]) -> str:
+    found = [(gold, calibration.probabilities(said)) for gold, said in scored]
+    loss = fmean(-log(p[gold]) for gold, p in found)
+    error = calibration_error([(max(p.values()), p[gold] == max(p.values())) for gold, p in found])
+    return f"log loss {loss:.3f} (guessing {log(3):.3f}), expected calibration error {error:.3f}"
 
 
 async def _scored(labeler: NliLabeler | ChoiceJudge, pairs: Sequence[LabelledPair]) -> list[Scored]:
@@ -88,7 +112,8 @@ def main(data: Sequence[Path], model: str, sample: int | None, seed: int, out: P
         ),
     )
     out.write_text(fitted.model_dump_json(indent=2, exclude_none=True) + "\n", "utf-8")
-    click.echo(f"{out}: temperature {fitted.calibration.temperature}")
+    click.echo(f"as the model gives them: {_told(UNCALIBRATED, scored)}")
+    click.echo(f"temperature {fitted.calibration.temperature}: {_told(fitted.calibration, scored)}")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.engine import RowScorer, score_rows
 from conflictscore.scoring_files.file_run import Summary, ascore_file, open_source
 from conflictscore.scoring_files.rows import Columns
-from measurements.instant_judge import instant_context
+from tests.scoring_files.instant_judge import instant_context
 
 __all__ = ["answer_row", "lines", "outcomes", "score", "write_lines"]
 

@@ -24,9 +24,9 @@ from conflictscore.scoring_files.engine import OnResult, Result, score_row, scor
 from conflictscore.scoring_files.rows import Row
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.locking import lock
-from measurements.instant_judge import instant_context
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines
+from tests.scoring_files.instant_judge import instant_context
 from tests.world import DISAGREEING, World
 
 
@@ -426,7 +426,7 @@ import resource, sys
 from pathlib import Path
 from conflictscore.errors import ConfigurationError
 from tests.scoring_files.files import score
-from measurements.instant_judge import instant_context
+from tests.scoring_files.instant_judge import instant_context
 source, out, room = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 context = instant_context(out.parent / "cache.sqlite")
 most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]

@@ -13,8 +13,8 @@ import pytest
 
 from conflictscore.scoring_files.engine import Outcome
 from conflictscore.scoring_files.journal import Journal
-from measurements.instant_judge import instant_context
 from tests.scoring_files.files import answer_row, score, write_lines
+from tests.scoring_files.instant_judge import instant_context
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="SIGKILL is needed"),

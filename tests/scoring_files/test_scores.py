@@ -10,7 +10,7 @@ from langchain_core.documents import Document as Retrieved
 
 from conflictscore import RunStatus, ascore, score, score_frame
 from conflictscore.errors import InputError
-from measurements.instant_judge import InstantJudge, InstantModel
+from tests.scoring_files.instant_judge import InstantJudge, InstantModel
 
 pandas = pytest.importorskip("pandas")
 arrow = pytest.importorskip("pyarrow")

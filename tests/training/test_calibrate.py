@@ -13,7 +13,7 @@ from conflictscore.labelers.nli.labeler import CALIBRATION_FILE, NliLabeler
 from conflictscore.labelers.nli.model import NliModel
 from conflictscore.records import Label
 from tests.nli_model import make_nli_model
-from training.calibrate import Scored, fit_temperature, main
+from training.calibrate import Scored, calibration_error, fit_temperature, main
 
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
@@ -36,6 +36,12 @@ def test_the_temperature_that_was_put_in_is_found(temperature: float) -> None:
     assert fit_temperature(said_by(temperature, 4000)) == pytest.approx(temperature, rel=0.1)
 
 
+def test_calibration_error_is_how_far_confidence_is_from_being_right() -> None:
+    assert calibration_error([(0.95, True)] * 19 + [(0.95, False)]) == pytest.approx(0)
+    assert calibration_error([(0.9, True), (0.9, False)]) == pytest.approx(0.4)
+    assert calibration_error([(1.0, True), (0.5, False)]) == pytest.approx(0.25)
+
+
 def test_a_labeler_that_is_always_right_gets_a_finite_temperature() -> None:
     sure = {Label.SUPPORTS: -0.1, Label.CONTRADICTS: -3.0, Label.IRRELEVANT: -3.0}
     assert 0.04 < fit_temperature([(Label.SUPPORTS, sure)]) <= 1
@@ -49,5 +55,6 @@ def test_the_file_is_the_one_that_the_labeler_reads(tmp_path: Path) -> None:
     out = tmp_path / CALIBRATION_FILE
     done = CliRunner().invoke(main, [str(groups), "--model", str(folder), "--out", str(out)])
     assert done.exit_code == 0, done.output
+    assert done.stdout.count("expected calibration error") == 2
     used = NliLabeler(NliModel(folder)).calibration
     assert used.fitted_on == "1 pairs of lamps"
