@@ -9,6 +9,7 @@ to a passage, but people labelled each passage against the claim that a question
 
 import hashlib
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -32,7 +33,7 @@ from conflictscore.benchmarks.wikicontradict.data import (
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.denials import denied_in
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.second_look.statements import affirms
+from conflictscore.nodes.second_look.statements import affirms, same_answer
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 
 __all__ = ["SETS", "TABLES", "LabelledQuestion", "PeopleLabeler", "Spoiler", "as_benchmark"]
@@ -154,6 +155,61 @@ def _natconfqa(path: Path) -> list[LabelledQuestion]:
     return made
 
 
+def _conflicts(path: Path) -> list[LabelledQuestion]:
+    """CONFLICTS' questions on outdated facts and misinformation, with what its notes say."""
+    made = []
+    for _, row in read_json_lines(path):
+        gold, query = str(row["gold_answer"]).strip(), str(row["query"])
+        if not {"outdated", "misinformation"} & {*row["conflict_type"].split()}:
+            continue
+        others, gives = list[str](), [""] * len(row["docs"])
+        for place, note in enumerate(row["llm_per_doc_notes"]):
+            fact = str(note["key_fact"]).rstrip(".")
+            if note["verdict"] != "supports" or not fact:
+                continue
+            if exact_match(fact, [gold], ()).given:
+                gives[place] = gold
+                continue
+            gives[place] = next((one for one in others if same_answer(one, fact, query)), fact)
+            others += [gives[place]] if gives[place] == fact else []
+        if gold in gives:
+            question = Question(
+                id=str(row["id"]),
+                question=query,
+                correct=(gold,),
+                incorrect=tuple(others),
+                documents=tuple(
+                    {"text": d["text"], "metadata": {"date": d["date"]}} for d in row["docs"]
+                ),
+            )
+            made.append(_labelled(question, gives, (gold,), tuple(others), rivals=False))
+    return made
+
+
+def _minority(_: Path) -> list[LabelledQuestion]:
+    """The made cases of ``minority.toml``."""
+    made: list[LabelledQuestion] = []
+    for kind in tomllib.loads(Path(__file__).with_name("minority.toml").read_text("utf-8"))["kind"]:
+        for case in kind["cases"]:
+            of = dict(zip(kind["fields"], case, strict=True))
+            of["named"] = of["subject"][0].upper() + of["subject"][1:]
+            told = {"metadata": {"form": kind["form"].format(**of)}}
+            question = Question(
+                id=f"minority-{len(made) + 1}",
+                question=kind["question"].format(**of),
+                correct=(of["right"],),
+                incorrect=(of["wrong"],),
+                documents=tuple(
+                    {"title": title.format(**of), "text": text.format(**of), **told}
+                    for _, title, text in kind["documents"]
+                ),
+            )
+            gives = [of[side] for side, _, _ in kind["documents"]]
+            right, wrong = question.correct, question.incorrect
+            made.append(_labelled(question, gives, right, wrong, rivals=False))
+    return made
+
+
 def _labelled(
     question: Question,
     gives: Sequence[str],
@@ -163,14 +219,23 @@ def _labelled(
     rivals: bool,
 ) -> LabelledQuestion:
     documents = tuple(
-        {**document, "metadata": {"asked": question.id, "gives": answer}}
+        {
+            **document,
+            "metadata": {**document.get("metadata", {}), "asked": question.id, "gives": answer},
+        }
         for document, answer in zip(question.documents, gives, strict=True)
     )
     told = question.model_copy(update={"documents": documents})
     return LabelledQuestion(told, right, wrong, rivals)
 
 
-SETS = {"ramdocs": _ramdocs, "natconfqa": _natconfqa, "wikicontradict": _wikicontradict}
+SETS = {
+    "ramdocs": _ramdocs,
+    "natconfqa": _natconfqa,
+    "wikicontradict": _wikicontradict,
+    "conflicts": _conflicts,
+    "minority": _minority,
+}
 """Reader of each set, from its published file."""
 
 

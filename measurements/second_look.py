@@ -10,7 +10,7 @@ right one, alone or beside a wrong one. Where people found both answers right an
 WikiContradict, ties of NatConfQA) only an answer that gives both is right, as its authors judge it.
 
 Sets: ramdocs, natconfqa and wikicontradict, which people labelled; minority: twenty made cases of
-the lighthouse's kind (``minority_cases``); conflicts: the questions of CONFLICTS on outdated facts
+the lighthouse's kind (``minority.toml``); conflicts: the questions of CONFLICTS on outdated facts
 and misinformation whose gold answer stands in a document's note (those are a model's).
 
 --readers scripted: what each document says is known; the judge of two sides finds no ground in
@@ -24,7 +24,7 @@ was stopped goes on.
 import asyncio
 import itertools
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
@@ -33,21 +33,16 @@ import click
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.benchmarks.harness.question_sample import shortened
-from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.statistics import mcnemar
-from conflictscore.benchmarks.json_lines import read_json_lines
-from conflictscore.benchmarks.ramdocs.benchmark import exact_match
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.by_claim import open_nli_by_claim
 from conflictscore.models import LanguageModel, UsageMeter, open_model
 from conflictscore.nodes.second_look.readers import Reader, ask_documents
-from conflictscore.nodes.second_look.statements import same_answer
 from conflictscore.nodes.state import RagInput
 from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Usage
 from conflictscore.retrieval.documents import as_documents
 from conflictscore.storage.cache import ContentCache
-from measurements.minority_cases import minority_cases
 from measurements.people_labels import (
     SETS,
     TABLES,
@@ -58,7 +53,7 @@ from measurements.people_labels import (
 )
 from measurements.scripted_model import NotedPrompts, ScriptedModel
 
-__all__ = ["Looked", "first_by_lot", "main", "minority", "second_looks"]
+__all__ = ["Looked", "first_by_lot", "main", "second_looks"]
 
 _COLUMNS = (
     *("n", "right", "disputed", "corrected", "harmed", "p", "hedged", "of wrong", "of right"),
@@ -92,72 +87,10 @@ class Looked(NamedTuple):
     text: str
 
 
-def minority() -> list[LabelledQuestion]:
-    """The made cases as labelled questions."""
-    made = []
-    for number, case in enumerate(minority_cases(), start=1):
-        documents = tuple(
-            {
-                "title": title,
-                "text": text,
-                "metadata": {"asked": f"minority-{number}", "gives": gives},
-            }
-            for title, text, gives in case.documents
-        )
-        question = Question(
-            id=f"minority-{number}",
-            question=case.question,
-            correct=(case.right,),
-            incorrect=(case.wrong,),
-            documents=documents,
-        )
-        made.append(LabelledQuestion(question, (case.right,), (case.wrong,), rivals=False))
-    return made
-
-
-def conflicts(path: Path) -> list[LabelledQuestion]:
-    """CONFLICTS' questions on outdated facts and misinformation, with what its notes say."""
-    made = []
-    for _, row in read_json_lines(path):
-        gold, query = str(row["gold_answer"]).strip(), str(row["query"])
-        if not {"outdated", "misinformation"} & {*row["conflict_type"].split()}:
-            continue
-        notes, others = row["llm_per_doc_notes"], list[str]()
-        gives = [""] * len(row["docs"])
-        for place, note in enumerate(notes):
-            fact = str(note["key_fact"]).rstrip(".")
-            if note["verdict"] != "supports" or not fact:
-                continue
-            if exact_match(fact, [gold], ()).given:
-                gives[place] = gold
-                continue
-            alike = (one for one in others if same_answer(one, fact, query))
-            gives[place] = next(alike, fact)
-            others += [gives[place]] if gives[place] == fact else []
-        if gold in gives:
-            documents = tuple(
-                {
-                    "text": d["text"],
-                    "metadata": {"asked": row["id"], "gives": one, "date": d["date"]},
-                }
-                for d, one in zip(row["docs"], gives, strict=True)
-            )
-            question = Question(
-                id=str(row["id"]),
-                question=query,
-                correct=(gold,),
-                incorrect=tuple(others),
-                documents=documents,
-            )
-            made.append(LabelledQuestion(question, (gold,), tuple(others), rivals=False))
-    return made
-
-
 def stated(asked: LabelledQuestion, answer: str) -> str:
     """A full sentence that gives an answer."""
-    for case in minority_cases() if asked.question.id.startswith("minority") else ():
-        if case.question == asked.question.question:
-            return case.form.format(answer)
+    if form := asked.question.documents[0]["metadata"].get("form"):
+        return str(form).format(answer)
     if answer in ("true", "false"):
         return f"{answer.capitalize()}."
     return f"The answer to the question “{asked.question.question.rstrip('?')}” is {answer}."
@@ -219,10 +152,7 @@ def _folded(text: object) -> str:
 
 def _weighed(asked: LabelledQuestion, fields: Mapping[str, Any]) -> str:
     sides = [asked.right[0] in fields[f"statement_{side}"] for side in "ab"]
-    knows = (
-        asked.question.id.startswith("minority")
-        or "date" in asked.question.documents[0]["metadata"]
-    )
+    knows = {"form", "date"} & {*asked.question.documents[0]["metadata"]}
     if not knows or not any(sides):
         return "SIDE: NEITHER\nGROUND: NUMBER\nREASON: Nothing tells them apart."
     ground = "NEWER" if "newer" in fields["grounds"].casefold() else "PRIMARY"
@@ -330,15 +260,13 @@ def main(
         out.mkdir(parents=True, exist_ok=True)
         cache = ContentCache(out / "replies.sqlite")
     click.echo(_row("set", *_COLUMNS))
-    readers_of: dict[str, Callable[[Path], list[LabelledQuestion]]]
-    readers_of = {**SETS, "conflicts": conflicts, "minority": lambda _: minority()}
     for one, share in itertools.product(data, spoiled if labels == "people" else [labels]):
         name, _, file = one.partition("=")
-        if name not in readers_of:
-            raise click.UsageError(f"--data {one}: give NAME=FILE, NAME of {', '.join(readers_of)}")
+        if name not in SETS:
+            raise click.UsageError(f"--data {one}: give NAME=FILE, NAME of {', '.join(SETS)}")
         done = []
         try:
-            chosen = readers_of[name](Path(file))
+            chosen = SETS[name](Path(file))
             random.Random(seed).shuffle(chosen)  # noqa: S311 - a draw, not a secret
             if half is not None:
                 middle = len(chosen) // 2
