@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
-from measurements.damaged_replies import DAMAGES, FATAL, GOOD, Kind, applied, outcome_of, outcomes
+from tests.models.damages import DAMAGES, FATAL, GOOD, Kind, applied, outcome_of, outcomes
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 
