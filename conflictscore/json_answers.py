@@ -6,7 +6,6 @@ Places are in characters of the answer as it is, so that a new value leaves all 
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
@@ -61,12 +60,11 @@ def json_values(answer: str) -> tuple[JsonValue, ...] | None:
         return None
     if isinstance(tree, list) and all(isinstance(one, int | float | None) for one in tree):
         return None  # "[2]" cites a document
-    offset = answer.index(text)
+    tokens = _TOKEN.finditer(answer, answer.index(text), answer.index(text) + len(text))
     try:
-        found = [JsonValue(*value) for value in _walked(text)]
+        return tuple(_values_inside(next(tokens)[0], tokens))
     except _TooDeepError:
         return ()
-    return tuple(JsonValue(v.pointer, v.start + offset, v.end + offset) for v in found)
 
 
 def is_json(answer: str) -> bool:
@@ -152,40 +150,25 @@ class _TooDeepError(Exception):
     """A text is nested too deeply, or has a key that is too long, to say where its values are."""
 
 
-@dataclass
-class _Container:
-    is_object: bool
-    step: str | int
-    wants_key: bool
-
-    def ended_value(self) -> None:
-        self.wants_key = self.is_object
-        if isinstance(self.step, int):
-            self.step += 1
-
-
-def _walked(text: str) -> Iterator[tuple[str, int, int]]:
-    """Pointer, start and end of each value in a valid JSON text."""
-    path: list[_Container] = []
-    for match in _TOKEN.finditer(text):
-        part = match[0]
-        if part in "{[":
-            path.append(_Container(part == "{", "" if part == "{" else 0, part == "{"))
-            if len(path) > _MOST_DEPTH:
+def _values_inside(
+    opening: str, tokens: Iterator[re.Match[str]], pointer: str = "", depth: int = 1
+) -> Iterator[JsonValue]:
+    """The values up to the bracket that closes this one, in a valid JSON text."""
+    if depth > _MOST_DEPTH:
+        raise _TooDeepError
+    for index, token in enumerate(tokens):
+        step = str(index)
+        if token[0] in "}]":
+            return
+        if opening == "{":
+            if len(token[0]) > _LONGEST_KEY:
                 raise _TooDeepError
-            continue
-        if part in "}]":
-            path.pop()
-        elif path[-1].wants_key:
-            path[-1].step, path[-1].wants_key = json.loads(part), False
-            if len(part) > _LONGEST_KEY:
-                raise _TooDeepError
-            continue
-        elif part != "null":
-            steps = (str(one.step).replace("~", "~0").replace("/", "~1") for one in path)
-            yield "".join(f"/{step}" for step in steps), match.start(), match.end()
-        if path:
-            path[-1].ended_value()
+            step, token = json.loads(token[0]), next(tokens)
+        inside = f"{pointer}/{step.replace('~', '~0').replace('/', '~1')}"
+        if token[0] in "{[":
+            yield from _values_inside(token[0], tokens, inside, depth + 1)
+        elif token[0] != "null":
+            yield JsonValue(inside, token.start(), token.end())
 
 
 def _refuse(constant: str) -> NoReturn:

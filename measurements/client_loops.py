@@ -4,7 +4,7 @@ A simulated endpoint in a process of its own takes 100 ms a call, 64 calls at a 
 claims are scored against ten documents: for each question the call that takes its answer apart is
 made, and then the others, under a semaphore. The loops are aiohttp and httpx2 with nothing around
 them, the OpenAI client, LangChain's chat model, and ``label`` with its scheduler, retries, checks
-and a fresh cache, by way of LangChain's client and directly. Medians of --rounds; wall time is also
+and a fresh cache. Medians of --rounds; wall time is also
 given relative to aiohttp's in the same round. With --faults the endpoint then fails, and every
 label is compared with that of a run without faults.
 """
@@ -47,7 +47,7 @@ _FAULTS = ("--malformed=0.2", "--failing=0.05", "--refusing=0.05")
 _HEADERS = {"content-type": "application/json", "authorization": "Bearer none"}
 _LOOPS = (
     *("aiohttp", "httpx2", "openai", "ChatOpenAI"),
-    *("ours, by LangChain's client", "ours, direct", "ours, direct, gc.freeze()"),
+    *("ours", "ours, gc.freeze()"),
 )
 _ROW = "{:<28} {:>9} {:>6} {:>8} {:>8} {:>10} {:>14}"
 _COLUMNS = (
@@ -125,7 +125,7 @@ async def _compare(
     model = _model(address)
     recorder = _Recorder()
     watched = model.chat.model_copy(update={"callbacks": [recorder]})
-    await _scored(replace(model, chat=watched, direct=False), labeler, 1)
+    await _scored(replace(model, chat=watched), labeler, 1)
     calls, url = recorder.calls, f"{address}/chat/completions"
     bodies = [_body(model, call) for call in calls]
     async with (
@@ -147,15 +147,13 @@ async def _compare(
         async def by_chat_model(call: _Call) -> None:
             await model.chat.bind(**call.bound).ainvoke([*call.messages])
 
-        by_langchain = replace(model, direct=False)
         loops: dict[str, Callable[[], Awaitable[object]]] = {
             "aiohttp": lambda: _drive(by_aiohttp, bodies, questions),
             "httpx2": lambda: _drive(by_httpx2, bodies, questions),
             "openai": lambda: _drive(by_openai, bodies, questions),
             "ChatOpenAI": lambda: _drive(by_chat_model, calls, questions),
-            "ours, by LangChain's client": lambda: _scored(by_langchain, labeler, questions),
-            "ours, direct": lambda: _scored(model, labeler, questions),
-            "ours, direct, gc.freeze()": lambda: _scored(model, labeler, questions),
+            "ours": lambda: _scored(model, labeler, questions),
+            "ours, gc.freeze()": lambda: _scored(model, labeler, questions),
         }
         names = [name for name in _LOOPS if name == "aiohttp" or name in wanted]
         costs: dict[str, list[_Cost]] = {name: [] for name in names}

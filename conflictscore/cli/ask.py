@@ -1,14 +1,12 @@
 """conflictscore ask."""
 
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
-from conflictscore.cli.common import deliver, open_context, open_retriever, run_graph
+from conflictscore.cli.common import open_context, open_retriever, run_graph
 from conflictscore.cli.options import (
-    with_budget_options,
+    with_call_budget,
     with_model_options,
     with_output_options,
     with_run_settings,
@@ -41,17 +39,10 @@ Examples:
 )
 @with_search_options
 @with_run_settings
-@partial(with_budget_options, tokens=False)
+@with_call_budget
 @with_model_options
 @with_output_options
-def ask(
-    question: str,
-    options: tuple[str, ...],
-    as_json: bool,
-    log: Path | None,
-    quiet: bool,
-    **settings: Any,
-) -> None:
+def ask(question: str, options: tuple[str, ...], **settings: Any) -> None:
     """Answer QUESTION from documents; look again where they disagree."""
     from conflictscore.graph.self_correction import build_self_correction_graph
     from conflictscore.nodes.retrieve import check_question
@@ -60,9 +51,8 @@ def ask(
 
     question, options = clean_text(question), tuple(map(clean_text, options))
     check_question(question, options)
-    if log:
-        check_log(log)
+    if settings["log"]:
+        check_log(settings["log"])
     context = open_context(settings, retriever=open_retriever(settings))
     graph = build_self_correction_graph(context)
-    state, seconds = run_graph(graph, {"question": question, "options": list(options)}, quiet=quiet)
-    deliver(state, context, seconds, as_json=as_json, log=log)
+    run_graph(graph, {"question": question, "options": list(options)}, context, settings)

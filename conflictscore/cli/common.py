@@ -3,8 +3,7 @@
 import gc
 import json
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping
-from pathlib import Path
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import click
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "OpenLabeler",
     "chosen_spec",
-    "deliver",
     "judging",
     "open_context",
     "open_labeler_of",
@@ -113,16 +111,22 @@ def open_retriever(settings: Mapping[str, Any]) -> "BaseRetriever":
 def run_graph(
     graph: "CompiledStateGraph[Any, Any, Any, Any]",
     start: Mapping[str, Any],
-    *,
-    quiet: bool,
-) -> tuple[dict[str, Any], float]:
-    """Run a graph with its steps on stderr; the final state, and the seconds it took."""
+    context: "RunContext",
+    options: Mapping[str, Any],
+    notes: Iterable[str] = (),
+) -> "Run":
+    """Run a graph with its steps on stderr, and do what the output options say.
+
+    If logging the run fails, it is printed all the same. ``notes`` go before its own.
+    """
     from rich.console import Console
 
+    from conflictscore.nodes.finished_run import run_of
+    from conflictscore.reporting import run_log, terminal
     from conflictscore.reporting.displays import RunProgress
 
     console = Console(stderr=True, highlight=False)
-    enabled = not quiet and console.is_terminal
+    enabled = not options["quiet"] and console.is_terminal
 
     async def go() -> dict[str, Any]:
         state: dict[str, Any] = {}
@@ -140,7 +144,18 @@ def run_graph(
 
     started = time.perf_counter()
     state = run_async(go())
-    return state, time.perf_counter() - started
+    seconds = time.perf_counter() - started
+    state["notes"] = [*notes, *state["notes"]]
+    run = run_of(state)
+    try:
+        if log := options["log"]:
+            run_log.append_log(log, run_log.log_object(run, context, seconds))
+    finally:
+        if options["as_json"]:
+            click.echo(json.dumps(run.summary(texts=False), ensure_ascii=False, indent=2))
+        else:
+            terminal.print_run(run, Console(highlight=False, markup=False, emoji=False))
+    return run
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
@@ -155,36 +170,6 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
     gc.set_threshold(*_GARBAGE)
     gc.enable()
     return asyncio.run(work)
-
-
-def deliver(
-    state: Mapping[str, Any],
-    context: "RunContext",
-    seconds: float,
-    *,
-    as_json: bool,
-    log: Path | None,
-) -> "Run":
-    """Log a run if asked to, and print it; if one fails, the other is still done.
-
-    Returns:
-        The run.
-    """
-    from rich.console import Console
-
-    from conflictscore.nodes.finished_run import run_of
-    from conflictscore.reporting import run_log, terminal
-
-    run = run_of(state)
-    try:
-        if log:
-            run_log.append_log(log, run_log.log_object(run, context, seconds))
-    finally:
-        if as_json:
-            click.echo(json.dumps(run.summary(texts=False), ensure_ascii=False, indent=2))
-        else:
-            terminal.print_run(run, Console(highlight=False, markup=False, emoji=False))
-    return run
 
 
 class OpenLabeler(NamedTuple):

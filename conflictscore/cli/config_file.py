@@ -141,11 +141,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _check_names(
     path: Path, settings: Mapping[str, Any], commands: Mapping[tuple[str, ...], click.Command]
 ) -> None:
-    """Make sure that every key is an option, and every table a command, of any command line.
-
-    Raises:
-        ConfigurationError: One is not, or holds a secret.
-    """
+    """Refuse a key that is no option, a table that is no command, and a secret."""
     everywhere = {name for command in commands.values() for name in _keys(command)}
 
     def check(table: Mapping[str, Any], at: tuple[str, ...]) -> None:
@@ -180,11 +176,7 @@ def _secret(path: Path, names: tuple[str, ...]) -> ConfigurationError:
 
 
 def _value(path: Path, key: str, value: Any, option: click.Option, ctx: click.Context) -> Any:
-    """A value as the option takes it.
-
-    Raises:
-        ConfigurationError: It does not; names file and key.
-    """
+    """A value as the option takes it."""
     values = value if isinstance(value, list) else [value]
     kinds: tuple[type, ...] = (str,)
     if option.is_flag:

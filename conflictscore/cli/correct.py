@@ -1,14 +1,12 @@
 """conflictscore correct."""
 
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
-from conflictscore.cli.common import deliver, open_context, run_graph
+from conflictscore.cli.common import open_context, run_graph
 from conflictscore.cli.options import (
-    with_budget_options,
+    with_call_budget,
     with_model_options,
     with_output_options,
     with_run_settings,
@@ -33,18 +31,10 @@ Examples:
 @with_answer_options
 @click.option("--question", metavar="TEXT", help="The question that it answers, if known.")
 @with_run_settings
-@partial(with_budget_options, tokens=False)
+@with_call_budget
 @with_model_options
 @with_output_options
-def correct(
-    answer: str,
-    docs: tuple[str, ...],
-    question: str | None,
-    as_json: bool,
-    log: Path | None,
-    quiet: bool,
-    **settings: Any,
-) -> None:
+def correct(answer: str, docs: tuple[str, ...], question: str | None, **settings: Any) -> None:
     """Check an answer against documents, and correct it where they disagree with it.
 
     The answer may come from any chatbot. What no document disputes stays byte for byte.
@@ -54,12 +44,10 @@ def correct(
     from conflictscore.reporting.run_log import check_log
     from conflictscore.retrieval.document_files import read_documents
 
-    if log:
-        check_log(log)
+    if settings["log"]:
+        check_log(settings["log"])
     text = read_answer(answer)
     read = read_documents(docs)
     start = correction_input(text, read.documents, question)
     context = open_context(settings)
-    state, seconds = run_graph(build_self_correction_graph(context), start, quiet=quiet)
-    state["notes"] = [*read.notes, *state["notes"]]
-    deliver(state, context, seconds, as_json=as_json, log=log)
+    run_graph(build_self_correction_graph(context), start, context, settings, read.notes)

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from conflictscore.cli.common import chosen_spec, open_context, open_retriever, run_async
 from conflictscore.cli.options import (
-    with_budget_options,
+    with_call_budget,
     with_model_options,
     with_run_settings,
     with_search_options,
@@ -65,7 +65,7 @@ In a client's configuration (name folders from the root: clients start it anywhe
 @with_runs_options
 @with_search_options
 @with_run_settings
-@partial(with_budget_options, tokens=False)
+@with_call_budget
 @with_model_options
 def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     """Serve five tools to agents, by the Model Context Protocol.

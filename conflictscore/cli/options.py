@@ -1,6 +1,6 @@
 """Options that several commands share; those of a run's settings come from the record."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ __all__ = [
     "setting_option",
     "settings_in",
     "with_budget_options",
+    "with_call_budget",
     "with_evidence_options",
     "with_judge_options",
     "with_model_choice",
@@ -26,8 +27,8 @@ __all__ = [
     "with_output_options",
     "with_passage_tokens",
     "with_run_settings",
+    "with_scoring_settings",
     "with_search_options",
-    "with_settings",
     "with_trust_option",
 ]
 
@@ -240,30 +241,41 @@ _output_options = [
 ]
 
 
-def with_model_options(command: Any) -> Any:
-    """Add the options that choose models and labeler, for a command that also takes ``--set``."""
-    return _with(_MODELS, _model_options, command)
+def _added(group: str, *options: Any) -> Callable[[Any], Any]:
+    """A decorator that adds these options to a command, in a group of its help."""
+
+    def add(command: Any) -> Any:
+        for option in reversed(options):
+            command = in_group(group, option)(command)
+        return command
+
+    return add
 
 
-def with_model_choice(command: Any) -> Any:
-    """Add all options of models and labeler."""
-    return _with(_MODELS, [*_model_options, _context_window, _reasoning_effort], command)
+def _settings(*names: str) -> Callable[[Any], Any]:
+    """A decorator that adds options for these settings, and ``--set`` for the others."""
+    return _added(_SETTINGS, *map(setting_option, names), _set_option)
 
 
-def with_judge_options(command: Any) -> Any:
-    """Add the options of a command whose one model judges."""
-    options = [*_endpoint_options, *_prompt_options, _context_window, _reasoning_effort]
-    return _with(_MODELS, options, command)
-
-
-def with_output_options(command: Any) -> Any:
-    """Add the options of a command that prints a run."""
-    return _with(_OUTPUT, _output_options, command)
-
-
-def with_search_options(command: Any) -> Any:
-    """Add the options of a command that searches."""
-    return _with(_DOCUMENTS, _search_options, command)
+with_model_options = _added(_MODELS, *_model_options)
+"""The options that choose models and labeler, for a command that also takes ``--set``."""
+with_model_choice = _added(_MODELS, *_model_options, _context_window, _reasoning_effort)
+"""All options of models and labeler."""
+with_judge_options = _added(
+    _MODELS, *_endpoint_options, *_prompt_options, _context_window, _reasoning_effort
+)
+"""The options of a command whose one model judges."""
+with_output_options = _added(_OUTPUT, *_output_options)
+with_search_options = _added(_DOCUMENTS, *_search_options)
+with_scoring_settings = _settings("effort", "max_claims", "duplicates", "trust", "budget_seconds")
+with_run_settings = _settings(
+    "effort", "max_rounds", "max_claims", "duplicates", "trust", "budget_seconds"
+)
+with_trust_option = _added(_SETTINGS, setting_option("trust"))
+with_evidence_options = _added(_SETTINGS, *map(setting_option, ("duplicates", "max_claims")))
+"""The options of a command that weighs evidence in many answers."""
+with_call_budget = _added(_BUDGET, _max_calls)
+with_budget_options = _added(_BUDGET, _max_calls, _max_tokens)
 
 
 def with_passage_tokens(command: Any, *, tokens: int = 512) -> Any:
@@ -276,37 +288,4 @@ def with_passage_tokens(command: Any, *, tokens: int = 512) -> Any:
         metavar="N",
         help="Cut longer documents to their best passage of N tokens; 0 leaves them whole.",
     )
-    return _with(_DOCUMENTS, [length], command)
-
-
-def with_settings(command: Any, *names: str) -> Any:
-    """Add options for these settings, and ``--set`` for the others."""
-    return _with(_SETTINGS, [*map(setting_option, names), _set_option], command)
-
-
-def with_run_settings(command: Any) -> Any:
-    """Add the settings of a command that corrects answers."""
-    names = ("effort", "max_rounds", "max_claims", "duplicates", "trust", "budget_seconds")
-    return with_settings(command, *names)
-
-
-def with_trust_option(command: Any) -> Any:
-    """Add the option of a command that can weigh documents."""
-    return _with(_SETTINGS, [setting_option("trust")], command)
-
-
-def with_evidence_options(command: Any) -> Any:
-    """Add the options of a command that weighs evidence in many answers."""
-    options = [setting_option(name) for name in ("duplicates", "max_claims")]
-    return _with(_SETTINGS, options, command)
-
-
-def with_budget_options(command: Any, *, tokens: bool = True) -> Any:
-    """Add the options that limit model calls, and tokens if wanted."""
-    return _with(_BUDGET, [_max_calls, *([_max_tokens] if tokens else [])], command)
-
-
-def _with(group: str, options: Sequence[Any], command: Any) -> Any:
-    for option in reversed(options):
-        command = in_group(group, option)(command)
-    return command
+    return _added(_DOCUMENTS, length)(command)

@@ -1,17 +1,16 @@
 """conflictscore score."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from conflictscore.cli.common import deliver, judging, open_context, run_graph
+from conflictscore.cli.common import judging, open_context, run_graph
 from conflictscore.cli.options import (
-    with_budget_options,
+    with_call_budget,
     with_model_options,
     with_output_options,
-    with_settings,
+    with_scoring_settings,
 )
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import ConflictScoreError, InputError
@@ -40,29 +39,17 @@ def with_answer_options(command: Any) -> Any:
     )(command)
 
 
-def _with_scoring_settings(command: Any) -> Any:
-    names = ("effort", "max_claims", "duplicates", "trust", "budget_seconds")
-    return with_settings(command, *names)
-
-
 @click.command(
     cls=ManyDocs,
     epilog=_SCORE_EXAMPLES,
     short_help="Score an answer that exists already.",
 )
 @with_answer_options
-@_with_scoring_settings
-@partial(with_budget_options, tokens=False)
+@with_scoring_settings
+@with_call_budget
 @with_model_options
 @with_output_options
-def score(
-    answer: str,
-    docs: tuple[str, ...],
-    as_json: bool,
-    log: Path | None,
-    quiet: bool,
-    **settings: Any,
-) -> None:
+def score(answer: str, docs: tuple[str, ...], **settings: Any) -> None:
     """Score an answer that exists already: ConflictScore (CS-C and CS-R) against documents.
 
     The exit code is 1 if there is no score because the model failed.
@@ -72,19 +59,13 @@ def score(
     from conflictscore.reporting.run_log import check_log
     from conflictscore.retrieval.document_files import read_documents
 
-    if log:
-        check_log(log)
+    if settings["log"]:
+        check_log(settings["log"])
     text = read_answer(answer)
     read = read_documents(docs)
     context = open_context(judging(settings))
-    documents = [document.to_json() for document in read.documents]
-    state, seconds = run_graph(
-        build_scoring_graph(context),
-        {"answer": text, "documents": documents},
-        quiet=quiet,
-    )
-    state["notes"] = [*read.notes, *state["notes"]]
-    run = deliver(state, context, seconds, as_json=as_json, log=log)
+    start = {"answer": text, "documents": [document.to_json() for document in read.documents]}
+    run = run_graph(build_scoring_graph(context), start, context, settings, read.notes)
     if run.status is RunStatus.FAILED:
         raise click.exceptions.Exit(ConflictScoreError.exit_code)
 

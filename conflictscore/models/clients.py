@@ -138,11 +138,7 @@ def input_tokens(reply: Any) -> int:
 
 
 def _top_logprobs(message: BaseMessage) -> dict[str, float]:
-    """Natural log-probabilities of the likeliest first tokens; empty if none were given.
-
-    Raises:
-        ValueError: What was given cannot be read as such.
-    """
+    """Natural log-probabilities of the likeliest first tokens; empty if none were given."""
     try:
         reported = (message.response_metadata.get("logprobs") or {}).get("content")
         if not reported:

@@ -178,11 +178,7 @@ _PLAIN_FIELDS = ("document_snippet", "snippet", "reasoning", "reason", "claim")
 def _one_of(
     parts: Iterable[str], read: Callable[[str], Any], text: str, form: _Form
 ) -> dict[str, Any] | None:
-    """The object that one part of a text is or holds; None if none does.
-
-    Raises:
-        ValueError: Several do, and differ, or fields that are needed stand elsewhere too.
-    """
+    """The object that one part of a text is or holds, and no other part has fields of."""
     found: list[dict[str, Any]] = []
     accounted = Counter[str]()
     for part in parts:
@@ -219,11 +215,7 @@ def loads(text: str) -> Any:
 
 
 def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """An object with its names in small letters.
-
-    Raises:
-        ValueError: A name occurs twice, with different values.
-    """
+    """An object with its names in small letters; ValueError if one has two different values."""
     known: dict[str, Any] = {}
     for name, value in pairs:
         folded = "_".join(re.findall(r"\w+", name.lower()))

@@ -20,7 +20,7 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.models import LOCAL_ENDPOINT, reply_costs
 from conflictscore.models.breaker import CircuitBreaker
-from conflictscore.models.calls import begin, dispatch, single_flight
+from conflictscore.models.calls import begin, dispatch
 from conflictscore.models.capabilities import Capabilities
 from conflictscore.models.clients import (
     completes,
@@ -32,16 +32,15 @@ from conflictscore.models.clients import (
 )
 from conflictscore.models.failures import Retries, clear_error, without_logprobs
 from conflictscore.models.json_replies import json_reply
-from conflictscore.models.limits import CallGate, ConcurrencyLimit
+from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.prompt_cut import require_whole_prompt
 from conflictscore.models.replies import (
     reply_text,
     require_whole,
     without_reasoning,
 )
-from conflictscore.models.request_forms import RequestForm
-from conflictscore.models.styled_requests import StyledRequests
-from conflictscore.models.usage import UsageMeter, cost_of
+from conflictscore.models.requests import RequestForm, StyledRequests
+from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, neutral
 from conflictscore.records import encodable
 from conflictscore.storage.cache import ContentCache
@@ -66,9 +65,6 @@ class LanguageModel:
     the reason (template ``retry``), and then raises :class:`UnreadableReplyError`. All raise
     :class:`ConfigurationError` for a wrong key or model name and :class:`ProviderError` when the
     provider fails and trying again is of no use.
-
-    Where replies of the model may be cached and there is a cache, the same call that is in flight
-    already is not made a second time in the same event loop.
     """
 
     chat: BaseChatModel
@@ -91,10 +87,8 @@ class LanguageModel:
     cache: ContentCache | None = None
     retries: Retries | None = None
     """When a failed call is made again; None leaves that to the client, as it is set up."""
-    gate: CallGate | None = None
-    """Limits on calls besides concurrency: the rate and the budget of a run."""
-    direct: bool = False
-    """Whether a judge's calls take the direct path if no tracer or cache would miss them."""
+    admit: Callable[[], None] | None = None
+    """Called before each attempt at a call; raises if the budget of a run is used up."""
     capabilities: Capabilities | None = None
     """Capabilities of its endpoint, if the user sets them; None to find out."""
 
@@ -147,9 +141,7 @@ class LanguageModel:
             key["after"] = [[message.type, message.text] for message in history]
         repeatable = self.deterministic and self.identity is not None and not parameters
         cache = self.cache if repeatable else None
-        form = RequestForm(
-            "text", max_tokens, parameters or {}, repeatable=repeatable, verdict=False
-        )
+        form = RequestForm("text", max_tokens, parameters or {})
         stored = {} if cache is None else await cache.get_async(key)
         if isinstance(kept := stored.get("text"), str):
             with suppress(ValueError):  # what was readable to another reader is asked for again
@@ -252,9 +244,8 @@ class LanguageModel:
         """
         sender, known = with_max_tokens(self._sender, parameters)
         send = partial(begin, sender, [*messages], config, **known)
-        kind = ("reply", "tools" in parameters)
         async with in_time(self.name):
-            message: AIMessage = await self._dispatched(send, object(), kind)
+            message: AIMessage = await self._dispatched(send, object())
         return message
 
     @cached_property
@@ -278,26 +269,16 @@ class LanguageModel:
         """Ask, and once more with the reason if the reply cannot be read."""
         asked = [m.model_copy(update={"content": encodable(m.text)}) for m in history]
         asked.append(HumanMessage(encodable(prompt)))
-        config, kind = hidden_config(meter), (form.name, form.max_tokens.bit_length())
+        config = hidden_config(meter)
         breaker, last, waits = CircuitBreaker.current(), False, list[str]()
         async with AsyncExitStack() as asking_again:
             while True:
                 said = [*asked]
-                go = partial(
-                    self._dispatched,
-                    caller=meter,
-                    kind=kind,
-                    again=last,
-                    waits=waits,
-                )
-                work = partial(self._requests.reply, form, said, config, prompts, go)
+                go = partial(self._dispatched, caller=meter, again=last, waits=waits)
                 try:
                     with self._clear_errors():
-                        made = single_flight(self._joinable(asked, form), work)
-                        async with in_time(self.name, waits), made as (reply, ours):
-                            result = await reply
-                    if not ours:
-                        meter.cached(cost_of(result), self.name)
+                        async with in_time(self.name, waits):
+                            result = await self._requests.reply(form, said, config, prompts, go)
                     reply_costs.add(result)
                     require_whole_prompt(result, said, self.name)
                     value = read(result)
@@ -314,19 +295,6 @@ class LanguageModel:
                 asked += [AIMessage(neutral(unreadable.reply) or "(nothing)"), again]
                 await asking_again.enter_async_context(breaker.again(unreadable))
 
-    def _joinable(self, messages: Sequence[BaseMessage], form: RequestForm) -> Hashable | None:
-        """The key by which equal calls are one; None for a call that is not shared."""
-        if self.cache is None or not (self.deterministic and form.repeatable) or not self.identity:
-            return None
-        said = tuple((message.type, message.text) for message in messages)
-        asked_for = (form.name, form.max_tokens, self.thinking_tokens, form.terms)
-        # whom a budget ends must not take another's call along, so each gate has its own
-        return self._own_key, asked_for, said, id(self.gate)
-
-    @cached_property
-    def _own_key(self) -> str:
-        return json.dumps(self.identity, sort_keys=True)
-
     @cached_property
     def _requests(self) -> StyledRequests:
         return StyledRequests(
@@ -334,7 +302,6 @@ class LanguageModel:
             self._capabilities,
             thinking_tokens=self.thinking_tokens,
             spare_tokens=min(THINKING_TOKENS, self.context_window // 2),
-            direct=self.direct and self.retries is not None,
             scouts=not (self.is_local or self.endpoint.startswith(_OPENAI_URL)),
         )
 
@@ -342,7 +309,6 @@ class LanguageModel:
         self,
         send: Callable[[], Awaitable[Any]],
         caller: Hashable,
-        kind: tuple[Hashable, ...],
         again: bool = False,
         waits: list[str] | None = None,
     ) -> Coroutine[Any, Any, Any]:
@@ -350,8 +316,7 @@ class LanguageModel:
             send,
             limit=self.limit,
             caller=caller,
-            kind=(self.name, *kind),
-            gate=self.gate,
+            admit=self.admit,
             retries=self.retries,
             again=again,
             waiting=lambda error: None if waits is None else waits.append(str(self._clear(error))),

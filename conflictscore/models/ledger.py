@@ -10,7 +10,6 @@ from math import isfinite
 from conflictscore.errors import BudgetError, ConfigurationError
 from conflictscore.models.clients import with_handler
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.limits import CallGate
 from conflictscore.models.prices import PriceTable
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Usage
@@ -166,12 +165,9 @@ def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
         ConfigurationError: There is a budget in US dollars, and the model's price is not known.
     """
     ledger.register(model)
-    update = {
-        "callbacks": with_handler(model.chat.callbacks, _Account(ledger, model.name)),
-        "rate_limiter": None,  # the gate asks it
-    }
-    gate = CallGate(ledger.admit, own=model.chat.rate_limiter)
-    return replace(model, chat=model.chat.model_copy(update=update), gate=gate)
+    callbacks = with_handler(model.chat.callbacks, _Account(ledger, model.name))
+    chat = model.chat.model_copy(update={"callbacks": callbacks})
+    return replace(model, chat=chat, admit=ledger.admit)
 
 
 class _Account(UsageMeter):

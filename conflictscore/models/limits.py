@@ -1,29 +1,19 @@
-"""Limits that calls wait for: concurrency at the endpoint, and the budget of the run."""
+"""The bound on calls in flight at an endpoint."""
 
 import asyncio
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Hashable
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from langchain_core.rate_limiters import BaseRateLimiter
-
-__all__ = ["CallGate", "ConcurrencyLimit", "CongestionWindow"]
+__all__ = ["ConcurrencyLimit", "CongestionWindow"]
 
 _GENTLY, _HARD = 0.8, 0.5
 _REST_S = 2.0
 """Between two gentle decreases at least, so that stray refusals do not add up to a standstill."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S, _DOUBLINGS = 0.5, 15.0, 5
-_SLOW = 2.0
-"""Answers that take this many times as long as usual, on average, are a sign of congestion."""
-_SLOWEST = 4.0
-"""Cap on one response time, so that a single straggler is not taken for a trend."""
-_SMOOTHING = 0.1
-_LEARNING = 20
-"""Answers of a kind after which it is known how long one takes."""
-_MEMORY = 100
 
 
 @dataclass(eq=False)
@@ -36,16 +26,16 @@ class _Waiter:
 class ConcurrencyLimit:
     """A bound on calls in flight that all graphs, runs, threads and event loops share.
 
-    It adapts between ``least`` and ``calls``: places become fewer while the endpoint refuses calls
-    or slows down, and return while it answers. Callers take turns, so that one with many calls to
-    make does not keep another's first call waiting; each one's calls go in the order of asking.
+    It adapts between 1 and ``calls``: places become fewer while the endpoint refuses calls, and
+    return while it answers. Callers take turns, so that one with many calls to make does not keep
+    another's first call waiting; each one's calls go in the order of asking.
     """
 
     _by_endpoint: "dict[tuple[str, int], ConcurrencyLimit]" = {}  # noqa: RUF012 - process-wide
 
-    def __init__(self, calls: int, *, least: int = 1) -> None:
+    def __init__(self, calls: int) -> None:
         self.calls = calls
-        self._window = CongestionWindow(calls, least)
+        self._window = CongestionWindow(calls)
         self._held = 0
         self._resumes_at = 0.0
         self._waiting: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()
@@ -53,9 +43,9 @@ class ConcurrencyLimit:
         self._lock = threading.RLock()
 
     @classmethod
-    def shared(cls, endpoint: str, calls: int, *, least: int = 1) -> "ConcurrencyLimit":
+    def shared(cls, endpoint: str, calls: int) -> "ConcurrencyLimit":
         """The process-wide limit of an endpoint."""
-        return cls._by_endpoint.setdefault((endpoint, calls), cls(calls, least=least))
+        return cls._by_endpoint.setdefault((endpoint, calls), cls(calls))
 
     @property
     def allowed(self) -> int:
@@ -73,10 +63,10 @@ class ConcurrencyLimit:
         finally:
             self._release()
 
-    def answered(self, kind: Hashable, began: float) -> None:
-        """A call of this kind, sent at a time of the monotonic clock, was answered just now."""
+    def answered(self) -> None:
+        """A call was answered just now."""
         with self._lock:
-            self._window.answered(kind, began, time.monotonic())
+            self._window.answered()
 
     def refused(self, began: float) -> float:
         """A call was refused just now, or not answered in time.
@@ -145,45 +135,29 @@ def _hand_place_to(waiter: _Waiter) -> bool:
     return True
 
 
-@dataclass
-class _UsualTime:
-    seconds: float = 0.0
-    answers: int = 0
-
-
 class CongestionWindow:
-    """How many calls an endpoint takes well, from ``least`` to ``most``, where it starts.
+    """How many calls an endpoint takes well, from 1 to ``most``, where it starts.
 
     One more while it answers, a part fewer when not: the rule is TCP's (additive increase,
-    multiplicative decrease; Chiu and Jain, 1989). A refusal, a call without an answer and answers
-    that take much longer than calls of their kind used to are signs of congestion. Calls sent
-    before the last such sign say nothing new and are ignored. Not safe for threads by itself.
+    multiplicative decrease; Chiu and Jain, 1989). A refusal and a call without an answer are signs
+    of congestion. Calls sent before the last such sign say nothing new and are ignored. Not safe
+    for threads by itself.
     """
 
-    def __init__(self, most: int, least: int = 1) -> None:
-        self._most, self._least = most, least
-        self._size = float(most)
+    def __init__(self, most: int) -> None:
+        self._most, self._size = most, float(most)
         self._shrunk_at = self._refused_at = float("-inf")
         self._rounds = 0
-        self._slowness = 1.0
-        self._usual: dict[Hashable, _UsualTime] = {}
 
     @property
     def allowed(self) -> int:
         """Calls that may be in flight now."""
         return int(self._size)
 
-    def answered(self, kind: Hashable, began: float, now: float) -> None:
-        """A call was answered; ``began`` and ``now`` are seconds of a steady clock.
-
-        Calls of one ``kind`` are expected to take about as long as each other.
-        """
+    def answered(self) -> None:
+        """A call was answered."""
         self._rounds = 0
-        if self._is_slow(kind, now - began) and began > self._shrunk_at:
-            self._slowness = 1.0
-            self._shrink_gently(now)
-        else:
-            self._size = min(self._most, self._size + 1 / self._size)
+        self._size = min(self._most, self._size + 1 / self._size)
 
     def refused(self, began: float, now: float) -> float:
         """A call was refused, or not answered in time.
@@ -197,42 +171,13 @@ class CongestionWindow:
         self._refused_at = now
         self._rounds += 1
         if self._rounds == 1:
-            self._shrink_gently(now)
+            if now - self._shrunk_at >= _REST_S:
+                self._shrink(_GENTLY, now)
             return 0.0
         self._shrink(_HARD, now)
         doubled = _FIRST_PAUSE_S * 2.0 ** min(self._rounds - 1, _DOUBLINGS)
         return min(_LONGEST_PAUSE_S, doubled)
 
-    def _shrink_gently(self, now: float) -> None:
-        if now - self._shrunk_at >= _REST_S:
-            self._shrink(_GENTLY, now)
-
     def _shrink(self, by: float, now: float) -> None:
-        self._size = max(self._least, self._size * by)
+        self._size = max(1.0, self._size * by)
         self._shrunk_at = now
-
-    def _is_slow(self, kind: Hashable, seconds: float) -> bool:
-        usual = self._usual.setdefault(kind, _UsualTime())
-        known = usual.answers >= _LEARNING and usual.seconds > 0
-        if known:
-            times = min(_SLOWEST, seconds / usual.seconds)
-            self._slowness += _SMOOTHING * (times - self._slowness)
-        usual.answers = min(_MEMORY, usual.answers + 1)
-        usual.seconds += (seconds - usual.seconds) / usual.answers
-        return known and self._slowness > _SLOW
-
-
-@dataclass(frozen=True)
-class CallGate:
-    """Holds every attempt at a call until it may be sent."""
-
-    admit: Callable[[], None]
-    """Called last, when the wait is over; raises if no call may be made."""
-    own: BaseRateLimiter | None = None
-    """Rate limiter that the chat model came with."""
-
-    async def enter(self) -> None:
-        """Wait for one's turn."""
-        if self.own is not None:
-            await self.own.aacquire()
-        self.admit()

@@ -4,8 +4,9 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from langchain_core.language_models import BaseChatModel
@@ -90,53 +91,40 @@ def open_model(
         ConfigurationError: The spec names no model, or its key or runtime is missing.
     """
     name, options = split_spec(spec)
-    given = _OpenOptions(context_window, cache, max_calls, reasoning_effort)
-    model = _open(name, base_url, given)
+    model = _open(name, base_url, context_window, max_calls, reasoning_effort)
+    model = replace(model, cache=cache)
     return with_options(model, options) if options else model
 
 
-class _OpenOptions(NamedTuple):
-    """Arguments of :func:`open_model` beside the model."""
-
-    context_window: int | None
-    cache: ContentCache | None
-    max_calls: int | None
-    reasoning_effort: ReasoningEffort | None
-
-
-def _open(spec: str, base_url: str | None, given: _OpenOptions) -> LanguageModel:
+def _open(
+    spec: str,
+    base_url: str | None,
+    window: int | None,
+    max_calls: int | None,
+    effort: ReasoningEffort | None,
+) -> LanguageModel:
     provider, _, name = spec.partition(":")
     if provider == "local":
         if base_url:
             raise ConfigurationError("base_url needs a model of that endpoint; local has none")
-        return _open_local(name, given)
+        return _open_local(name, window)
     base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
     if provider == "openai" or not name or base_url:
         model = name if provider == "openai" else spec
         if model.strip():
-            return _open_openai(model, base_url, given)
+            return _open_openai(model, base_url, window, max_calls, effort)
     elif provider and name.strip():
         chat = _init_chat_model(provider, name)
         if "num_ctx" in type(chat).model_fields:  # Ollama cuts a longer prompt, and says nothing
-            window = given.context_window or _known_window(chat)
-            chat = chat.model_copy(update={"num_ctx": window})
+            chat = chat.model_copy(update={"num_ctx": window or _known_window(chat)})
         return from_chat_model(
-            chat,
-            context_window=given.context_window,
-            cache=given.cache,
-            max_calls=given.max_calls,
-            reasoning_effort=given.reasoning_effort,
+            chat, context_window=window, max_calls=max_calls, reasoning_effort=effort
         )
     raise ConfigurationError(_unknown(spec))
 
 
 def _init_chat_model(provider: str, name: str) -> BaseChatModel:
-    """A model of any provider that LangChain knows, at temperature 0 if it has one.
-
-    Raises:
-        ConfigurationError: LangChain or the provider's package is missing, the provider is unknown,
-            or the model cannot be set up, as for want of a key.
-    """
+    """A model of any provider that LangChain knows, at temperature 0 if it has one."""
     spec = f"{provider}:{name}"
     try:
         from langchain.chat_models import init_chat_model
@@ -218,7 +206,13 @@ def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> No
         )
 
 
-def _open_openai(name: str, base_url: str | None, given: _OpenOptions) -> LanguageModel:
+def _open_openai(
+    name: str,
+    base_url: str | None,
+    window: int | None,
+    max_calls: int | None,
+    effort: ReasoningEffort | None,
+) -> LanguageModel:
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
         raise ConfigurationError(
@@ -248,27 +242,21 @@ def _open_openai(name: str, base_url: str | None, given: _OpenOptions) -> Langua
         profile=known_profile(name) or None,
     )
     profile: Mapping[str, Any] = chat.profile or {}
-    told = told_effort(chat, given.reasoning_effort)
+    told = told_effort(chat, effort)
     # what takes a temperature while it does not reason takes none while it does
     steady = bool(profile.get("temperature", True)) and not (told and profile)
-    chat = chat.model_copy(update=told | ({"temperature": 0.0} if steady else {}))
-    endpoint = _without_credentials(base_url or _OPENAI_URL)
-    return LanguageModel(
-        chat=chat,
+    chat = chat.model_copy(update={"temperature": 0.0} if steady else {})
+    return replace(
+        from_chat_model(chat, context_window=window, max_calls=max_calls, reasoning_effort=effort),
         name=name if base_url else f"openai:{name}",
-        endpoint=endpoint,
-        context_window=(window := given.context_window or _known_window(chat)),
-        limit=ConcurrencyLimit.shared(endpoint, given.max_calls or _REMOTE_CALLS),
+        endpoint=_without_credentials(base_url or _OPENAI_URL),
         parameters=({"temperature": 0} if steady else {}) | told,
         deterministic=steady,
-        thinking_tokens=thinking_room(chat, window, told),
-        cache=given.cache,
         retries=Retries(),
-        direct=True,
     )
 
 
-def _open_local(name: str, given: _OpenOptions) -> LanguageModel:
+def _open_local(name: str, window: int | None) -> LanguageModel:
     from conflictscore.models import local
 
     weights = local.resolve(name)
@@ -277,8 +265,7 @@ def _open_local(name: str, given: _OpenOptions) -> LanguageModel:
     else:
         path = local.fetched(weights) or local.fetch_with_bar(weights)
         label, digest = f"local:{weights.name}", weights.sha256
-    window = given.context_window or local.CONTEXT_WINDOW
-    server = local.shared_server(path, context_window=window)
+    server = local.shared_server(path, context_window=window or local.CONTEXT_WINDOW)
     # a proxy from the environment must not see calls to this very process
     client, async_client = bounded_clients(proxied=False)
     chat = EndpointChat(
@@ -302,7 +289,6 @@ def _open_local(name: str, given: _OpenOptions) -> LanguageModel:
         parameters={"temperature": 0, "sha256": digest},
         deterministic=True,
         has_grammars=True,
-        cache=given.cache,
         retries=Retries(attempts=_LOCAL_ATTEMPTS),
     )
 

@@ -1,55 +1,34 @@
 """A loopback server that speaks the protocols of several providers, for their own clients."""
 
 import json
-import threading
 from collections.abc import Callable, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
+
+from tests.fakes.search_server import Received, Reply, SearchServer, json_reply
 
 __all__ = ["DialectServer", "anthropic", "gemini", "openai"]
 
 Body = Mapping[str, Any]
-Answer = Callable[[Body], tuple[int, Any]]
 
 
-class DialectServer:
-    """Answers every POST; ``bodies`` holds what was sent.
+class DialectServer(SearchServer):
+    """Answers every request.
 
     Args:
         answer: Gives a status and a JSON body for the JSON body of a request.
     """
 
-    def __init__(self, answer: Answer) -> None:
-        self.bodies: list[dict[str, Any]] = []
-        bodies = self.bodies
+    def __init__(self, answer: Callable[[Body], tuple[int, Any]]) -> None:
+        def handle(request: Received) -> Reply:
+            status, body = answer(request.json)
+            return json_reply(body, status)
 
-        class Connection(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+        super().__init__(handle)
 
-            def log_message(self, *_: Any) -> None:
-                """Keeps the test's output clean."""
-
-            def do_POST(self) -> None:
-                bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-                status, body = answer(bodies[-1])
-                data = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Connection)
-        self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        """The bodies of the requests so far."""
+        return [request.json for request in self.requests]
 
 
 def anthropic(body: Body, text: str, stop: str = "end_turn") -> dict[str, Any]:

@@ -76,7 +76,6 @@ async def test_a_model_that_refuses_logprobs_is_for_the_user_to_change(status: i
         await ChoiceJudge(calling(server), PROMPTS).label(claim(), document(), UsageMeter())
 
 
-@pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize(
     "logprobs",
     [
@@ -94,12 +93,12 @@ async def test_a_model_that_refuses_logprobs_is_for_the_user_to_change(status: i
     ],
 )
 async def test_odd_log_probabilities_cost_the_pair_its_label_and_nothing_more(
-    logprobs: str, direct: bool
+    logprobs: str,
 ) -> None:
     said = '"index": 0, "message": {"role": "assistant", "content": "A"}'
     body = f'{{"choices": [{{{said}, "logprobs": {logprobs}}}]}}'
     with OpenAIServer(then(Fault.raw(body.encode()))) as server:
-        judge = ChoiceJudge(calling(server, direct=direct), PROMPTS)
+        judge = ChoiceJudge(calling(server), PROMPTS)
         [evidence] = await label_table(judge, [claim()], [document()], meter=UsageMeter())
 
     [pair] = evidence.labels

@@ -1,4 +1,4 @@
-"""A language model that calls a loopback server with the real client."""
+"""A language model that calls a loopback server with the real client, and three ways to ask it."""
 
 from typing import Any
 
@@ -7,9 +7,20 @@ from pydantic import SecretStr
 
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
 from tests.fakes.openai_server import OpenAIServer
 
-__all__ = ["KEY", "calling"]
+__all__ = ["KEY", "PROMPTS", "SCHEMA", "ask", "ask_json", "ask_letter", "calling"]
+
+PROMPTS = PromptSet.load()
+SCHEMA = {
+    "title": "dating",
+    "type": "object",
+    "properties": {"year": {"type": "integer"}},
+    "required": ["year"],
+    "additionalProperties": False,
+}
 
 KEY = "zaphod-0042-beeblebrox"
 """In no form that a pattern for keys would know."""
@@ -39,3 +50,20 @@ def calling(
         "deterministic": True,
     }
     return LanguageModel(**{**known, **fields})
+
+
+async def ask(
+    model: LanguageModel, meter: UsageMeter | None = None, prompt: str = "hi", most: int = 9
+) -> str:
+    meter = meter or UsageMeter()
+    return await model.ask(prompt, str, prompts=PROMPTS, meter=meter, max_tokens=most)
+
+
+async def ask_json(model: LanguageModel, meter: UsageMeter | None = None) -> object:
+    meter = meter or UsageMeter()
+    return await model.ask_json("hi", SCHEMA, dict, prompts=PROMPTS, meter=meter, max_tokens=9)
+
+
+async def ask_letter(model: LanguageModel, meter: UsageMeter | None = None) -> object:
+    meter = meter or UsageMeter()
+    return await model.ask_letter("hi", ("A", "B"), dict, prompts=PROMPTS, meter=meter)

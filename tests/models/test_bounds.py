@@ -3,7 +3,6 @@
 import gzip
 import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
@@ -11,12 +10,10 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from conflictscore.errors import ProviderError
 from conflictscore.models import open_model
 from conflictscore.models.spec import from_chat_model
-from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
 from tests.fakes.flood_server import FLOOD, flooding
 from tests.fakes.openai_server import OpenAIServer, Reply, then
+from tests.models.calling import ask
 
-PROMPTS = PromptSet.load()
 BOUND = 50_000
 TOO_LONG = "sent a reply of more than 50,000 bytes, which was not read to its end"
 _HEAD = {"id": "c", "object": "chat.completion", "created": 0, "model": "m"}
@@ -30,11 +27,6 @@ def _a_low_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 def chunk(text: str) -> bytes:
     choices = [{"index": 0, "delta": {"role": "assistant", "content": text}}]
     return f"data: {json.dumps({**_HEAD, 'choices': choices})}\n\n".encode()
-
-
-async def ask(model: Any) -> str:
-    asked = model.ask("When?", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
-    return str(await asked)
 
 
 @pytest.mark.parametrize("streamed", [False, True])

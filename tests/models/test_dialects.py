@@ -139,7 +139,7 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
 
 
 def opened(dialect: Dialect, server: DialectServer) -> LanguageModel:
-    return replace(from_chat_model(dialect.chat(server.url)), capabilities=Capabilities())
+    return replace(from_chat_model(dialect.chat(server.endpoint)), capabilities=Capabilities())
 
 
 async def judged(model: LanguageModel) -> EvidenceLabel:
@@ -233,7 +233,7 @@ async def test_what_a_400_names_is_left_out_from_then_on(refused: str, said: str
         return 200, openai(body, verdict())
 
     with DialectServer(answer) as server:
-        chat = endpoint(server.url).model_copy(update={"temperature": 0.0})
+        chat = endpoint(server.endpoint).model_copy(update={"temperature": 0.0})
         model = replace(from_chat_model(chat), capabilities=Capabilities())
         for _ in range(2):
             assert (await judged(model)).label is Label.SUPPORTS

@@ -22,35 +22,11 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, then
-from tests.models.calling import KEY, calling
+from tests.models.calling import KEY, ask, ask_json, ask_letter, calling
 
-PROMPTS = PromptSet.load()
-SCHEMA = {
-    "title": "verdict",
-    "type": "object",
-    "properties": {"label": {"type": "string"}},
-    "required": ["label"],
-    "additionalProperties": False,
-}
 LIMITED = Fault(429, retry_after="0.01", message="slow down", code="rate_limit_exceeded")
-
-
-async def ask(model: LanguageModel, meter: UsageMeter | None = None) -> str:
-    meter = meter or UsageMeter()
-    return await model.ask("hi", str, prompts=PROMPTS, meter=meter, max_tokens=9)
-
-
-async def ask_json(model: LanguageModel) -> object:
-    return await model.ask_json(
-        "hi", SCHEMA, dict, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9
-    )
-
-
-async def ask_letter(model: LanguageModel) -> object:
-    return await model.ask_letter("hi", ("A", "B"), dict, prompts=PROMPTS, meter=UsageMeter())
 
 
 every_way = pytest.mark.parametrize(

@@ -20,23 +20,13 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.prices import Price, PriceTable
-from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.state import RagInput
-from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script, then
-from tests.models.calling import calling
+from tests.models.calling import ask, ask_json, ask_letter, calling
 from tests.world import DISAGREEING, PAPER, World
 
-PROMPTS = PromptSet.load()
-SCHEMA = {
-    "title": "dating",
-    "type": "object",
-    "properties": {"year": {"type": "integer"}},
-    "required": ["year"],
-    "additionalProperties": False,
-}
 PRICES = PriceTable({"test-model": Price(input=1000.0, output=10_000.0, source="test")})
 
 START: RagInput = {"question": "When was it lit?", "documents": DISAGREEING}
@@ -45,20 +35,6 @@ START: RagInput = {"question": "When was it lit?", "documents": DISAGREEING}
 def answer(request: ChatRequest) -> Reply:
     text = '{"year": 1871}' if "response_format" in request.body else "A"
     return Reply(text, logprobs={"A": -0.1}, input_tokens=10, output_tokens=1)
-
-
-async def ask(model: LanguageModel) -> object:
-    return await model.ask("hi", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
-
-
-async def ask_json(model: LanguageModel) -> object:
-    return await model.ask_json(
-        "hi", SCHEMA, dict, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9
-    )
-
-
-async def ask_letter(model: LanguageModel) -> object:
-    return await model.ask_letter("hi", ("A", "B"), dict, prompts=PROMPTS, meter=UsageMeter())
 
 
 def calls(usage: dict[str, Usage]) -> int:
@@ -376,26 +352,6 @@ class TestBudget:
 
 
 class TestRateLimiter:
-    async def test_a_call_that_waited_is_refused_where_the_budget_was_used_up_meanwhile(
-        self,
-    ) -> None:
-        ledger, waiting, turn = Ledger(max_tokens=20), asyncio.Event(), asyncio.Event()
-
-        class Turnstile(InMemoryRateLimiter):
-            async def aacquire(self, *, blocking: bool = True) -> bool:
-                waiting.set()
-                return await turn.wait()
-
-        with OpenAIServer(answer) as server:
-            chat = calling(server).chat.model_copy(update={"rate_limiter": Turnstile()})
-            call = asyncio.create_task(ask(attach(calling(server, chat=chat), ledger)))
-            await waiting.wait()
-            ledger.count("other", Usage(calls=1, input_tokens=20))
-            turn.set()
-            with pytest.raises(BudgetError):
-                await call
-        assert not server.requests
-
     async def test_a_pace_that_a_model_brings_is_kept(self) -> None:
         class Counting(InMemoryRateLimiter):
             passed = 0

@@ -9,18 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
 from tests.fakes.openai_server import ChatRequest, OpenAIServer
-from tests.models.calling import calling
-
-PROMPTS = PromptSet.load()
-
-
-async def ask(model: LanguageModel) -> str:
-    return await model.ask("hi", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
+from tests.models.calling import PROMPTS, ask, calling
 
 
 async def test_so_many_calls_are_in_flight_as_allowed_and_not_one_more() -> None:
@@ -208,13 +200,8 @@ class TestAdapting:
             limit.refused(time.monotonic())
         assert limit.allowed == 8
         for _ in range(100):
-            limit.answered("kind", time.monotonic())
+            limit.answered()
         assert limit.allowed == 10
-
-    async def test_a_bound_that_does_not_adapt_stays(self) -> None:
-        limit = ConcurrencyLimit(4, least=4)
-        limit.refused(time.monotonic())
-        assert limit.allowed == 4
 
     async def test_places_that_came_back_are_given_to_those_who_wait(self) -> None:
         limit, inside = ConcurrencyLimit(2), list[int]()
@@ -234,7 +221,7 @@ class TestAdapting:
             await asyncio.sleep(0)
             inside.append(1)
             for _ in range(10):
-                limit.answered("kind", time.monotonic())
+                limit.answered()
         async with asyncio.timeout(30):
             await asyncio.gather(*tasks)
 

@@ -19,19 +19,12 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.spec import from_chat_model, open_model
-from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, script, then
-from tests.models.calling import calling
+from tests.models.calling import ask, calling
 
-PROMPTS = PromptSet.load()
 REFUSED, FAILED = TransientError("refused", again=True), TransientError("failed", again=True)
 LATE = TransientError("late", again=True)
 SOON = "0.01"
-
-
-async def ask(model: LanguageModel, prompt: str = "hi") -> str:
-    return await model.ask(prompt, str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
 
 
 async def failure(model: LanguageModel) -> ConflictScoreError:
@@ -147,7 +140,7 @@ class TestRefusals:
 
         with OpenAIServer(answer) as server:
             model = trying(server, Retries(), limit=ConcurrencyLimit(1))
-            await asyncio.gather(ask(model, "one"), ask(model, "other"))
+            await asyncio.gather(ask(model, prompt="one"), ask(model, prompt="other"))
         assert len(came) == 3
         assert came[1] - came[0] >= 0.3
 
@@ -189,7 +182,7 @@ class TestNeverAgain:
 
 async def test_one_that_never_answers_is_given_up_on_after_so_many_attempts() -> None:
     with OpenAIServer(then(Fault.hang(3600))) as server:
-        error = await failure(trying(server, Retries(attempts=2), timeout=0.1))
+        error = await failure(trying(server, Retries(attempts=2), timeout=0.5))
     assert isinstance(error, ProviderError)
     assert "did not answer in time" in str(error)
     assert len(server.requests) == 2
@@ -203,7 +196,7 @@ async def test_who_waits_to_try_again_holds_no_place() -> None:
 
     with OpenAIServer(answer) as server:
         model = trying(server, Retries(), limit=ConcurrencyLimit(1))
-        await asyncio.gather(ask(model, "fails first"), ask(model, "other"))
+        await asyncio.gather(ask(model, prompt="fails first"), ask(model, prompt="other"))
     assert [r.prompt for r in server.requests] == ["fails first", "other", "fails first"]
 
 
@@ -229,7 +222,7 @@ async def test_an_interrupted_table_leaves_no_task_and_no_connection_behind() ->
 
     with OpenAIServer(hold) as server:
         model = trying(server, Retries(), limit=ConcurrencyLimit(8))
-        calls = asyncio.gather(*(ask(model, f"pair {n}") for n in range(60)))
+        calls = asyncio.gather(*(ask(model, prompt=f"pair {n}") for n in range(60)))
         for _ in range(8):
             assert await asyncio.to_thread(arrived.acquire, timeout=30)
         calls.cancel()

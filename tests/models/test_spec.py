@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, UnreadableReplyError
-from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import (
     OPENAI_DEFAULT,
     default_spec,
@@ -22,11 +20,8 @@ from conflictscore.models.spec import (
     require_effort,
 )
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
 from tests.fakes.openai_server import OpenAIServer, then
-from tests.models.calling import KEY
-
-PROMPTS = PromptSet.load()
+from tests.models.calling import KEY, PROMPTS, ask
 
 
 @pytest.fixture
@@ -41,10 +36,6 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 with_key = pytest.mark.usefixtures("_key")
-
-
-async def ask(model: LanguageModel) -> str:
-    return await model.ask("hi", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
 
 
 class TestDefault:
@@ -143,14 +134,14 @@ class TestOpenAI:
             ("never-heard-of", True, {"temperature": 0, "reasoning_effort": "high"}),
         ],
     )
-    async def test_a_reasoning_effort_is_told_to_what_may_take_it_on_every_path(
+    async def test_a_reasoning_effort_is_told_to_what_may_take_it_for_text_and_json(
         self, server: OpenAIServer, name: str, told: bool, parameters: dict[str, Any]
     ) -> None:
         model = open_model(name, base_url=server.base_url, reasoning_effort="high")
         await ask(model)
         with suppress(UnreadableReplyError):
             form = {"title": "said", "type": "object", "properties": {}}
-            await replace(model, direct=True).ask_json(
+            await model.ask_json(
                 "hi", form, dict, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9
             )
         assert len(server.requests) > 1

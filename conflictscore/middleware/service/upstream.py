@@ -99,16 +99,16 @@ class Upstream:
             RefusedError: The upstream failed, or refused the request.
         """
         forwarded = {**body, "model": self._name}
-        limit, kind = self.model.limit, (self.model.name, "upstream", bool(body.get("stream")))
+        limit = self.model.limit
         async with limit.place(object()):
-            if self.model.gate:
-                await self.model.gate.enter()
+            if self.model.admit:
+                self.model.admit()
             began = time.monotonic()
             try:
                 async with self._client.chat.completions.with_streaming_response.create(
                     model=self._name, messages=[], extra_body=forwarded
                 ) as response:
-                    limit.answered(kind, began)
+                    limit.answered()
                     yield UpstreamReply(response)
             except openai.OpenAIError as error:
                 failure = transient_error(error)
