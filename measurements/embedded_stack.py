@@ -1,9 +1,9 @@
 """Stacks of the labelers that run on this machine alone, on the same pairs.
 
-All validation claims and all of RAMDocs' answers, or --claims of them by lot, and what NLI models
-say of them: of all, of each set, and of each half by lot, so that what was chosen on the first is
-reported on the second. Outputs for each window are kept in --cache, so the same command resumes.
-nli-mpnet takes part where it was fetched.
+All validation claims, or --claims of them by lot, and what NLI models say of them: of all, of each
+set, and of each half by lot, so that what was chosen on the first is reported on the second.
+Outputs for each window are kept in --cache, so the same command resumes. nli-mpnet takes part where
+it was fetched.
 
 Gains are beside the local default, with 95 % intervals by claim. A figure below that of a constant
 answer is marked: one that says "conflict" of every claim, of none, or of each with two documents.
@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from conflictscore.benchmarks.conflict_detection.data import balanced
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.errors import ConflictScoreError, InputError
@@ -36,9 +35,7 @@ from conflictscore.records import Claim, Label
 from conflictscore.storage.cache import ContentCache, content_key
 from training.groups import validation_groups
 from training.human import data_files, label_files, labelled_pairs
-from training.pairs import LABELS, Pair
-from training.question_pairs import measured_pairs
-from training.questions import questions_in
+from training.pairs import LABELS
 
 __all__ = ["Pairs", "constants", "gain", "main"]
 
@@ -118,13 +115,6 @@ def _validation_claims(data: Sequence[Path]) -> list[ClaimGroup]:
     if not files:
         raise InputError("--data: there is no folder labels/ with people's labels in it")
     return validation_groups(labelled_pairs(files)[1])
-
-
-def _answers(data: Sequence[Path], size: int, seed: int) -> list[ClaimGroup]:
-    """Answers to RAMDocs' questions that are measured on, as statements; none without RAMDocs."""
-    pairs = list[Pair](measured_pairs([*questions_in(data_files([*data]))]))
-    statements = [pair for pair in pairs if pair.source == "ramdocs_statements"]
-    return balanced(validation_groups(statements), size, seed) if size > 1 else []
 
 
 def _by_lot(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
@@ -235,7 +225,7 @@ def gain(pairs: Pairs, before: Numbers, after: Numbers) -> tuple[Numbers, Number
     required=True,
     metavar="DIR",
     type=click.Path(exists=True, path_type=Path),
-    help="The folder labels/, and for answers also the folder ramdocs/.",
+    help="The folder labels/.",
 )
 @click.option("--claims", default=10_000, show_default=True, help="By lot.")
 @click.option("--seed", default=0, show_default=True)
@@ -247,26 +237,20 @@ def main(data: tuple[Path, ...], claims: int, seed: int, file: Path) -> None:
             cache.write_at_once()
             folders = [resolve(None), *filter(None, [NLI_MPNET.fetched()])]
             models = [KeptNliModel(folder, cache) for folder in folders]
-            for title, sample in (
-                ("Nine sets", _by_lot(_validation_claims(data), seed)[:claims]),
-                ("Answers", _by_lot(_answers(data, claims, seed), seed)),
-            ):
-                if sample:
-                    _print_parts(title, Pairs.of(sample), _stacks(models), seed)
+            pairs = Pairs.of(_by_lot(_validation_claims(data), seed)[:claims])
+            _print_parts(pairs, _stacks(models), seed)
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
 
 
-def _print_parts(
-    title: str, pairs: Pairs, stacks: Iterator[tuple[str, Labeler]], seed: int
-) -> None:
+def _print_parts(pairs: Pairs, stacks: Iterator[tuple[str, Labeler]], seed: int) -> None:
     found = []
     with CountBar(Console(stderr=True), "labelling", "claims") as bar:
         for name, labeler in stacks:
             found.append(Stack(name, asyncio.run(_labels(labeler, pairs, bar, name))))
-    _print(title, pairs, found)
+    _print("All sets", pairs, found)
     halves = np.array([lot("halves", seed, group.claim)[0] % 2 for group, _ in pairs.places])
-    parts = [(f"{title}, half {half + 1}", halves == half) for half in np.unique(halves)]
+    parts = [(f"half {half + 1}", halves == half) for half in np.unique(halves)]
     parts += [(name, pairs.sets == name) for name in np.unique(pairs.sets)]
     for part, own in parts:
         _print(part, pairs.where(own), [one._replace(given=one.given[own]) for one in found])

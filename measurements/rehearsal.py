@@ -132,11 +132,11 @@ def play(
     questions = _sampled(data, world.questions, number, out / "questions.csv")
     asked = truthfulqa(questions, "free-form", 0).questions
     found = pages_of(asked, world, number, signed=model is None)
-    with search_server(found) as address:
+    with search_server(found) as server:
         asyncio.run(
             record_questions(
                 list(found),
-                SearxngRetriever(endpoint=address, k=world.pages),
+                SearxngRetriever(endpoint=server.endpoint, k=world.pages),
                 out / "pages.jsonl",
                 search="searxng",
                 parameters={"top_k": world.pages, "read_pages": False},

@@ -4,19 +4,16 @@ import hashlib
 import json
 import random
 import re
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import material_line
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from tests.fakes.search_server import Received, Reply, SearchServer, json_reply
 
 __all__ = ["Script", "ScriptedLabeler", "World", "pages_of", "search_server"]
 
@@ -183,32 +180,16 @@ def pages_of(
     return found
 
 
-@contextmanager
-def search_server(found: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The address of a SearXNG server on this machine that finds these pages."""
+def search_server(found: Mapping[str, Sequence[str]]) -> SearchServer:
+    """A SearXNG server on this machine that finds these pages."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked = parse_qs(urlsplit(self.path).query)
-            pages = found.get(asked["q"][0], ()) if asked.get("pageno") in (None, ["1"]) else ()
-            results = [
-                {"title": "A page", "url": f"https://site-{n}.example/", "content": page}
-                for n, page in enumerate(pages)
-            ]
-            content = json.dumps({"results": results, "unresponsive_engines": []}).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def handle(request: Received) -> Reply:
+        asked = request.parameters
+        pages = found.get(asked["q"], ()) if asked.get("pageno", "1") == "1" else ()
+        results = [
+            {"title": "A page", "url": f"https://site-{n}.example/", "content": page}
+            for n, page in enumerate(pages)
+        ]
+        return json_reply({"results": results, "unresponsive_engines": []})
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    return SearchServer(handle)

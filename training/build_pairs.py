@@ -1,7 +1,7 @@
 """Make the data that the NLI model learns from and is measured on, out of a data folder.
 
-``--out`` gets two files: ``pairs.jsonl.gz``, to be read by people, and ``pairs.npz``, token numbers
-that a machine without the data can train from. Nothing of either belongs in the repository.
+``--out`` gets ``pairs.npz``: token numbers that a machine without the data can train from. Nothing
+of it belongs in the repository.
 
 Six parts: ``questions`` (answers to questions against passages), ``human`` (labels of people),
 ``general`` (public inference sets, the compressed files of the folder), ``neutral`` (their claims
@@ -21,7 +21,7 @@ from conflictscore.labelers.nli.model import LEAST_TOKENS, MOST_TOKENS
 from training.general import general_files, general_pairs, topical_pairs
 from training.human import data_files, label_files, labelled_pairs, split_apart
 from training.packing import pack
-from training.pairs import LABELS, Row, read_rows, write_rows
+from training.pairs import Row, read_rows
 from training.question_pairs import learned_pairs, measured_pairs
 from training.questions import questions_in
 
@@ -93,41 +93,26 @@ def main(
     seed: int,
     made: Path | None,
 ) -> None:
-    """Write both files and print what is in them."""
+    """Write the file and print what is in it."""
     try:
         rows = rows_of(
-            data_files(list(data)),
-            general=general_files(list(data)),
-            made=made,
-            seed=seed,
+            data_files(list(data)), general=general_files(list(data)), made=made, seed=seed
         )
         out.mkdir(parents=True, exist_ok=True)
-        counts: Counter[tuple[str, str, str]] = Counter()
-        write_rows(out / "pairs.jsonl.gz", _counted(rows, counts))
-        size = pack(
-            read_rows(out / "pairs.jsonl.gz"),
-            out / "pairs.npz",
-            tokenizer=tokenizer,
-            pair_tokens=pair_tokens,
-        )
+        counts: Counter[str] = Counter()
+        path = out / "pairs.npz"
+        size = pack(_counted(rows, counts), path, tokenizer=tokenizer, pair_tokens=pair_tokens)
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
-    click.echo(_table(counts))
-    click.echo(f"{sum(counts.values())} pairs; pairs.npz has {size / 2**20:.1f} MiB")
+    for part, count in counts.items():
+        click.echo(f"{part:<11} {count:>8}")
+    click.echo(f"{counts.total()} pairs; {path} has {size / 2**20:.1f} MiB")
 
 
-def _counted(rows: Iterator[Row], counts: Counter[tuple[str, str, str]]) -> Iterator[Row]:
+def _counted(rows: Iterator[Row], counts: Counter[str]) -> Iterator[Row]:
     for row in rows:
-        counts[row.part, row.pair.source, row.pair.label] += 1
+        counts[row.part] += 1
         yield row
-
-
-def _table(counts: Counter[tuple[str, str, str]]) -> str:
-    lines = [f"{'part':<11} {'source':<26}" + "".join(f"{label:>12}" for label in LABELS)]
-    for part, source in sorted({(part, source) for part, source, _ in counts}):
-        cells = "".join(f"{counts[part, source, label]:>12}" for label in LABELS)
-        lines.append(f"{part:<11} {source:<26}{cells}")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,11 @@
 import gzip
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-__all__ = ["LABELS", "OTHERWISE", "Pair", "Part", "Row", "claim_key", "read_rows", "write_rows"]
+__all__ = ["LABELS", "OTHERWISE", "Pair", "Part", "Row", "claim_key", "read_rows"]
 
 Label = Literal["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
 LABELS: tuple[Label, ...] = ("SUPPORTS", "CONTRADICTS", "IRRELEVANT")
@@ -68,23 +68,8 @@ def claim_key(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
-def write_rows(path: Path, rows: Iterable[Row]) -> int:
-    """Write rows as compressed JSON lines, one at a time; the same rows give the same bytes.
-
-    Returns:
-        How many there were.
-    """
-    count = 0
-    with path.open("wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as lines:
-        for part, pair in rows:
-            line = json.dumps({"part": part, **pair._asdict()}, ensure_ascii=False)
-            lines.write(line.encode() + b"\n")
-            count += 1
-    return count
-
-
 def read_rows(path: Path) -> Iterator[Row]:
-    """Read what :func:`write_rows` wrote, one row at a time."""
+    """Read compressed JSON lines, one row at a time."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             record = json.loads(line)

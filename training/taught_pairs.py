@@ -1,7 +1,7 @@
 """Which pairs a teacher is asked about."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,10 @@ from training.batches import balanced
 from training.packed import COLUMNS, PARTS, Numbers, Packed, Texts
 from training.pairs import LABELS, OTHERWISE
 
-__all__ = ["UNLABELLED", "closest_windows", "pairs_to_teach"]
+__all__ = ["UNLABELLED", "Drawn", "closest_windows", "pairs_to_teach"]
 
+_WINDOWS = 2
+"""Windows of a document that are learned from: the closest to the claim."""
 UNLABELLED = 255
 """In place of a label: the teacher decides."""
 
@@ -19,30 +21,33 @@ _NEAR = 12
 """A claim is crossed with passages among so many, the nearest of its set by words."""
 
 
-def pairs_to_teach(
-    packed: Packed,
-    *,
-    human: int,
-    questions: int,
-    general: int,
-    neutral: int,
-    made: int,
-    crossed: int,
-    windows: int,
-    seed: int,
-) -> Packed:
+class Drawn(NamedTuple):
+    """Pairs that a teacher is asked about, at most.
+
+    Attributes:
+        human: Pairs that people labelled.
+        questions: Answers to questions.
+        general: Pairs of general inference sets.
+        neutral: Passages on the topic of a claim that say nothing of it.
+        made: Pairs made by rule of one window, as many of each label. The rule knows better than a
+            teacher: it says what is in their windows.
+        crossed: About so many claims that people judged, each with another passage of its set.
+    """
+
+    human: int = 10_000
+    questions: int = 6000
+    general: int = 5000
+    neutral: int = 3000
+    made: int = 3000
+    crossed: int = 6000
+
+
+def pairs_to_teach(packed: Packed, draw: Drawn, *, seed: int) -> Packed:
     """Draw what a teacher is asked, beside all that is measured on.
 
     Args:
         packed: What ``training.build_pairs`` made.
-        human: Pairs that people labelled, at most.
-        questions: Answers to questions, at most.
-        general: Pairs of general inference sets, at most.
-        neutral: Passages on the topic of a claim that say nothing of it, at most.
-        made: Pairs made by rule of one window, at most, as many of each label. The rule knows
-            better than a teacher: it says what is in their windows.
-        crossed: About so many claims that people judged, each with another passage of its set.
-        windows: Windows of a document: the closest to the claim.
+        draw: How many of each kind.
         seed: Decides which.
 
     Returns:
@@ -50,6 +55,7 @@ def pairs_to_teach(
         made ones in ``taught``, and zeros for the others. Crossed ones are unlabelled, and so are
         those of sets that label otherwise (``training.pairs.OTHERWISE``).
     """
+    human, questions, general, neutral, made, crossed = draw
     rng = np.random.default_rng(seed)
     of_part = {part: packed.of_part(part) for part in PARTS}
     sizes = {"human": human, "questions": questions, "neutral": neutral}
@@ -76,7 +82,7 @@ def pairs_to_teach(
     both: dict[str, Any] = {
         name: np.concatenate([getattr(measured, name), getattr(added, name)]) for name in COLUMNS
     }
-    return _by_rule(_with_own_windows(closest_windows(packed._replace(**both), windows)))
+    return _by_rule(_with_own_windows(closest_windows(packed._replace(**both), _WINDOWS)))
 
 
 def _by_rule(packed: Packed) -> Packed:

@@ -21,7 +21,7 @@ from training.figures import verdicts
 from training.packed import PARTS, Marks, Numbers, Packed, load_packed, save_packed
 from training.packing import marks_of
 from training.pairs import LABELS
-from training.taught_pairs import UNLABELLED, pairs_to_teach
+from training.taught_pairs import UNLABELLED, Drawn, pairs_to_teach
 
 __all__ = ["main", "renumbered", "with_verdicts"]
 
@@ -68,13 +68,6 @@ def with_verdicts(packed: Packed, taught: Numbers) -> Packed:
 @click.option("--teacher", required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--teacher-tokenizer", required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--drawn-human", default=10_000, show_default=True)
-@click.option("--drawn-questions", default=6000, show_default=True)
-@click.option("--drawn-general", default=5000, show_default=True)
-@click.option("--drawn-neutral", default=3000, show_default=True)
-@click.option("--drawn-made", default=3000, show_default=True)
-@click.option("--crossed", default=6000, show_default=True)
-@click.option("--windows", default=2, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=0, show_default=True)
 @click.option("--batch-tokens", default=3072, show_default=True)
 @click.option("--minutes", default=1e9, help="Ask for so many, and leave out the other pairs.")
@@ -85,30 +78,13 @@ def main(
     teacher: Path,
     teacher_tokenizer: Path,
     out: Path,
-    drawn_human: int,
-    drawn_questions: int,
-    drawn_general: int,
-    drawn_neutral: int,
-    drawn_made: int,
-    crossed: int,
-    windows: int,
     seed: int,
     batch_tokens: int,
     minutes: float,
     threads: int,
 ) -> None:
     """Ask the teacher, and write the pairs with what it said."""
-    packed = pairs_to_teach(
-        load_packed(pairs),
-        human=drawn_human,
-        questions=drawn_questions,
-        general=drawn_general,
-        neutral=drawn_neutral,
-        made=drawn_made,
-        crossed=crossed,
-        windows=windows,
-        seed=seed,
-    )
+    packed = pairs_to_teach(load_packed(pairs), Drawn(), seed=seed)
     tokens = _between(packed, tokenizer, teacher_tokenizer)
     shown = renumbered(packed, tokens, marks_of(teacher_tokenizer))
     torch.set_num_threads(threads)

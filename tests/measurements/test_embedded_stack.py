@@ -78,7 +78,7 @@ def test_the_command_resumes_and_marks_what_a_constant_beats(
     assert tables[0].exit_code == 0, tables[0].output
     assert tables[0].stdout == tables[1].stdout
     assert tables[0].stdout.count("| nli(minilm), by claim |") == 4  # all, the halves, the set
-    assert "Nine sets: 9 pairs of 6 claims" in tables[0].stdout
+    assert "All sets: 9 pairs of 6 claims" in tables[0].stdout
 
 
 def test_data_without_labels_is_refused(data: Path, tmp_path: Path) -> None:

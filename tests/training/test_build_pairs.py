@@ -1,5 +1,6 @@
-"""From a data folder to the two files, with nothing that is measured on among what is learned."""
+"""From a data folder to the file, with nothing that is measured on among what is learned."""
 
+import gzip
 import json
 from collections import defaultdict
 from pathlib import Path
@@ -10,8 +11,9 @@ from click.testing import CliRunner
 
 from tests.training.toy import toy_tokenizer
 from training import build_pairs
+from training.human import data_files
 from training.packed import PARTS, load_packed
-from training.pairs import Pair, Row, claim_key, read_rows, write_rows
+from training.pairs import Pair, Row, claim_key
 
 LAMP = (
     "The Vennick lighthouse was lit in 1871 by the keeper Anna Holt. Its tower is 40 metres high."
@@ -75,13 +77,17 @@ def build(data: Path, out: Path, *more: str) -> str:
     return found.output
 
 
+def rows(data: Path, made: Path | None = None) -> list[Row]:
+    return [*build_pairs.rows_of(data_files([data]), made=made, seed=0)]
+
+
 def test_no_claim_and_no_passage_is_both_measured_on_and_learned_from(
     data: Path, tmp_path: Path
 ) -> None:
     said = build(data, tmp_path / "out")
     claims = defaultdict(set)
     documents = defaultdict(set)
-    for part, pair in read_rows(tmp_path / "out" / "pairs.jsonl.gz"):
+    for part, pair in rows(data):
         claims[part].add(claim_key(pair.claim))
         documents[part].add(pair.document)
     assert claims["validation"] == {
@@ -103,20 +109,17 @@ def test_made_pairs_are_taken_over_but_for_claims_near_one_that_is_measured_on(
 ) -> None:
     far = Pair("The lamp of Vennick burned whale oil.", LAMP, "SUPPORTS", "lamps", "sentence")
     near = far._replace(claim="The Torvik beacon is green?")
-    rows = [Row("synthetic", far), Row("synthetic", near), Row("human", far)]
-    write_rows(tmp_path / "made.jsonl.gz", rows)
-    build(data, tmp_path / "out", "--made", str(tmp_path / "made.jsonl.gz"))
-    found = read_rows(tmp_path / "out" / "pairs.jsonl.gz")
+    made = [Row("synthetic", far), Row("synthetic", near), Row("human", far)]
+    with gzip.open(tmp_path / "made.jsonl.gz", "wt") as file:
+        file.writelines(json.dumps({"part": p, **pair._asdict()}) + "\n" for p, pair in made)
+    found = rows(data, tmp_path / "made.jsonl.gz")
     assert [pair for part, pair in found if part == "synthetic"] == [far]
 
 
-def test_answers_are_held_against_the_documents_of_their_question(
-    data: Path, tmp_path: Path
-) -> None:
-    build(data, tmp_path / "out")
+def test_answers_are_held_against_the_documents_of_their_question(data: Path) -> None:
     found = {
         (pair.document == SECRET, pair.label)
-        for part, pair in read_rows(tmp_path / "out" / "pairs.jsonl.gz")
+        for part, pair in rows(data)
         if part == "questions" and pair.kind != "silenced"
     }
     assert found == {(False, "SUPPORTS"), (False, "CONTRADICTS"), (True, "IRRELEVANT")}
@@ -125,5 +128,5 @@ def test_answers_are_held_against_the_documents_of_their_question(
 def test_the_same_data_and_seed_give_the_same_bytes(data: Path, tmp_path: Path) -> None:
     for name in ("one", "other"):
         build(data, tmp_path / name, "--seed", "5")
-    for file in ("pairs.jsonl.gz", "pairs.npz"):
-        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "other" / file).read_bytes()
+    one, other = ((tmp_path / name / "pairs.npz").read_bytes() for name in ("one", "other"))
+    assert one == other

@@ -12,7 +12,7 @@ from training.packed import Numbers, Packed, load_packed
 from training.packing import pack
 from training.pairs import Row
 from training.plan import Settings
-from training.taught_pairs import UNLABELLED, pairs_to_teach
+from training.taught_pairs import UNLABELLED, Drawn, pairs_to_teach
 from training.weights import load, save
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
@@ -49,8 +49,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def drawn(packed: Packed, crossed: int = 80, made: int = 0) -> Packed:
-    sizes = {"human": 100, "questions": 10, "general": 30, "neutral": 0, "made": made}
-    return pairs_to_teach(packed, **sizes, crossed=crossed, windows=2, seed=0)
+    sizes = Drawn(human=100, questions=10, general=30, neutral=0, made=made, crossed=crossed)
+    return pairs_to_teach(packed, sizes, seed=0)
 
 
 def asked(folder: Path, out: Path, *more: str) -> str:
@@ -112,7 +112,7 @@ def test_none_need_be_crossed(folder: Path) -> None:
     assert len(pairs.of_part("taught")) == 130
 
 
-def test_of_made_pairs_the_rule_speaks_and_not_the_teacher(folder: Path, tmp_path: Path) -> None:
+def test_of_made_pairs_the_rule_speaks_and_not_the_teacher(folder: Path) -> None:
     whole = load_packed(folder / "pairs.npz")
     pairs = drawn(whole, crossed=0, made=30)
     assert pairs.taught is not None
@@ -128,16 +128,9 @@ def test_of_made_pairs_the_rule_speaks_and_not_the_teacher(folder: Path, tmp_pat
     rows = whole.of_part("synthetic")
     assert texts <= {assemble(whole, [pair]).ids.tobytes() for pair in rows}
 
-    only = ("--drawn-made", "30", "--crossed", "0", "--drawn-human", "0", "--drawn-general", "0")
-    assert "30 pairs" in asked(folder, tmp_path / "made.npz", *only)
-    kept = load_packed(tmp_path / "made.npz")
-    assert kept.taught is not None
-    rows = kept.of_part("taught")
-    np.testing.assert_array_equal(kept.taught[kept.first_window[rows]], np.eye(3)[kept.label[rows]])
-
 
 def test_a_student_learns_what_the_teacher_says(folder: Path, tmp_path: Path) -> None:
-    said = asked(folder, tmp_path / "taught.npz", "--crossed", "100")
+    said = asked(folder, tmp_path / "taught.npz")
     assert "pairs, in" in said, said
     packed = load_packed(tmp_path / "taught.npz")
     assert packed.taught is not None
@@ -154,6 +147,9 @@ def test_a_student_learns_what_the_teacher_says(folder: Path, tmp_path: Path) ->
     taught = packed.of_part("taught")
     of_rule = (packed.taught[packed.first_window[taught]] == 1).any(axis=1)
     assert of_rule.any()
+    rows = taught[of_rule]
+    said_by_rule = packed.taught[packed.first_window[rows]]
+    np.testing.assert_array_equal(said_by_rule, np.eye(3)[packed.label[rows]])
     taught = taught[~of_rule]
     with torch.no_grad():
         expected = run(assemble(shown, taught[:20]), 0.0).softmax(1).numpy()
