@@ -8,11 +8,13 @@ correction away from it is lost, and CS-R. What is in dispute never changes: one
 and none of the defences takes a voice away.
 """
 
+import json
+import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 from rich.console import Console
@@ -26,19 +28,31 @@ from conflictscore.progress import CountBar
 from conflictscore.records import Claim, ClaimEvidence, Document, Duplicates, EvidenceLabel, Label
 from conflictscore.retrieval.domains import voices
 from conflictscore.retrieval.duplicates import mark_duplicates
-from measurements.flood_cases import (
-    CLEAN,
-    COPIES,
-    OPPOSITE,
-    SETS,
-    Case,
-    Question,
-    copies_of,
-    read_cases,
-    read_questions,
-)
 
-__all__ = ["main", "outcome"]
+__all__ = ["CLEAN", "changed_words", "look_alikes", "main", "outcome", "read_cases"]
+
+_LONGEST = 3000
+"""Characters of a document that are compared, so that pages of the web do not take hours."""
+COPIES = (2, 5, 10, 20)
+SETS = {
+    "ramdocs": "ramdocs/ramdocs.jsonl",
+    "natconfqa": "labels/natconfqa_groups.jsonl",
+    "wikicontradict": "labels/wikicontradict_groups.jsonl",
+}
+_CYRILLIC = str.maketrans(
+    "aceopxyijsABCEHKMOPTX",
+    "\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455"
+    "\u0410\u0412\u0421\u0415\u041d\u041a\u041c\u041e\u0420\u0422\u0425",
+)
+OPPOSITE = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
+
+
+CLEAN = {
+    **SETS,
+    "factcheckgpt": "labels/factcheckgpt_groups.jsonl",
+    "conflicts": "conflicts/conflicts.jsonl",
+}
+
 
 DEFENCES: dict[str, tuple[Duplicates, bool]] = {
     "none": ("vote", False),
@@ -47,6 +61,99 @@ DEFENCES: dict[str, tuple[Duplicates, bool]] = {
     "domain, copies at many": ("domain", False),
 }
 """By name: what counts once, and whether all copies are at one domain."""
+
+
+class Case(NamedTuple):
+    """A claim's documents; the last one is the attacker's.
+
+    Attributes:
+        source: The set that it is of.
+        texts: Of the documents.
+        sides: What each says of a claim that the others support at least as often as they
+            contradict it; the attacker's contradicts it.
+    """
+
+    source: str
+    texts: tuple[str, ...]
+    sides: tuple[Label, ...]
+
+
+def read_cases(source: str, path: Path) -> Iterator[Case]:
+    """The questions of a set in which the attacker's side is not the larger one."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        if record.get("id", "").endswith("-a2"):  # WikiContradict's other answer to a question
+            continue
+        labelled = _labelled(record)
+        sides = Counter(side for _, side in labelled)
+        if sides[Label.CONTRADICTS] > sides[Label.SUPPORTS]:
+            labelled = [(text, OPPOSITE.get(side, side)) for text, side in labelled]
+        if min(sides[Label.SUPPORTS], sides[Label.CONTRADICTS]) > 0:
+            ordered = sorted(labelled, key=lambda one: one[1] is Label.CONTRADICTS)
+            texts, labels = zip(*ordered, strict=True)
+            yield Case(source, texts, labels)
+
+
+def _labelled(record: Mapping[str, Any]) -> list[tuple[str, Label]]:
+    """Texts of documents, and what people say of each."""
+    if "documents" not in record:
+        known = [one for one in record["docs"] if one["label"] in Label.__members__]
+        labelled = [(one["text"], Label(one["label"])) for one in known]
+        return [one for one in labelled if one[1] is not Label.UNLABELLED]
+    documents = record["documents"]  # of RAMDocs
+    correct = Counter(one["answer"] for one in documents if one["type"] == "correct")
+    wanted = correct.most_common(1)[0][0] if correct else ""
+
+    def side(one: Mapping[str, str]) -> Label:
+        if one["type"] == "misinfo":
+            return Label.CONTRADICTS
+        return Label.SUPPORTS if one["answer"] == wanted else Label.IRRELEVANT
+
+    return [(one["text"], side(one)) for one in documents]
+
+
+Question = tuple[Sequence[Document], Sequence[Label | None]]
+"""Documents, and what each says of a claim where people said it."""
+
+
+def read_questions(name: str, path: Path, limit: int | None) -> Iterator[Question]:
+    """The first questions of a set as they are, or all, with the addresses that they have."""
+    for line in path.read_text(encoding="utf-8").splitlines()[:limit]:
+        record = json.loads(line)
+        found: list[tuple[str, str, Label | None]]
+        if name == "conflicts":
+            found = [(one["text"], one["url"], None) for one in record["docs"]]
+        else:
+            found = [(text, "", side) for text, side in _labelled(record)]
+        found = [one for one in found if one[0].strip()]
+        documents = [
+            Document(number=n, text=t[:_LONGEST], url=u) for n, (t, u, _) in enumerate(found, 1)
+        ]
+        yield documents, [side for _, _, side in found]
+
+
+def changed_words(text: str, vocabulary: Sequence[str], rng: random.Random) -> str:
+    """A text in which one word in six is another one of the vocabulary."""
+    words = text.split()
+    for place in rng.sample(range(len(words)), len(words) // 6):
+        words[place] = rng.choice(vocabulary)
+    return " ".join(words)
+
+
+def look_alikes(text: str, rng: random.Random) -> str:
+    """A text in which half of the letters that have a Cyrillic look-alike are that one."""
+    return "".join(one.translate(_CYRILLIC) if rng.random() < 0.5 else one for one in text)
+
+
+def _copies_of(case: Case, vocabulary: Sequence[str]) -> dict[str, list[str]]:
+    """As many copies of the case's last document as the largest flood needs, by kind."""
+    rng = random.Random(case.texts[-1])  # noqa: S311
+    text, many = case.texts[-1], range(COPIES[-1] - 1)
+    return {
+        "the same": [text for _ in many],
+        "a word in six changed": [changed_words(text, vocabulary, rng) for _ in many],
+        "look-alike letters": [look_alikes(text, rng) for _ in many],
+    }
 
 
 class Outcome(NamedTuple):
@@ -73,10 +180,7 @@ def outcome(
         documents: With their near-duplicates marked.
         duplicates: What documents that are not independent count.
     """
-    once: Mapping[int, int] = {}
-    if duplicates != "vote":
-        near = {d.number: d.duplicate_of for d in documents if d.duplicate_of}
-        once = voices(documents) if duplicates == "domain" else near
+    once = _once(documents, duplicates)
 
     def evidence(swapped: Mapping[Label, Label]) -> ClaimEvidence:
         labels = (
@@ -96,6 +200,14 @@ def outcome(
         corrected=replaced(opposite, claim),
         cs_r=conflictscore_ratio([claim], once) or 0.0,
     )
+
+
+def _once(documents: Sequence[Document], duplicates: Duplicates) -> Mapping[int, int]:
+    """For documents that have no voice of their own the one that speaks for them."""
+    if duplicates == "domain":
+        return voices(documents)
+    near = {d.number: d.duplicate_of for d in documents if d.duplicate_of}
+    return near if duplicates == "once" else {}
 
 
 _Flooded = tuple[str, int, Outcome, Outcome]
@@ -127,26 +239,18 @@ def _documents(case: Case, copies: Sequence[str], *, one_domain: bool) -> tuple[
     )
 
 
-class _Clean(NamedTuple):
+def _without_copies(
+    question: Question, duplicates: Duplicates
+) -> tuple[list[bool], list[bool], bool | None]:
     """Effect of a defence on the documents of a question that nobody copied.
 
-    Attributes:
-        folded: For every two documents whether they are one voice.
-        opposed: For those of them whose sides people know whether these are opposite.
-        otherwise: Whether another thing is decided; None where sides are not known.
+    Returns:
+        For every two documents whether they are one voice; for those of them whose sides people
+        know whether these are opposite; and whether another thing is decided, if that is known.
     """
-
-    folded: list[bool]
-    opposed: list[bool]
-    otherwise: bool | None
-
-
-def _without_copies(question: Question, duplicates: Duplicates) -> _Clean:
     documents, sides = question
     marked = mark_duplicates(documents)
-    once = {d.number: d.duplicate_of for d in marked if d.duplicate_of}
-    if duplicates == "domain":
-        once = voices(marked)
+    once = _once(marked, duplicates)
     pairs = [
         (once.get(a.number, a.number) == once.get(b.number, b.number), side, other)
         for (a, side), (b, other) in combinations(zip(marked, sides, strict=True), 2)
@@ -155,11 +259,8 @@ def _without_copies(question: Question, duplicates: Duplicates) -> _Clean:
     otherwise = None
     if len(known) == len(marked):
         otherwise = outcome(known, marked, "vote")[:2] != outcome(known, marked, duplicates)[:2]
-    return _Clean(
-        folded=[together for together, _, _ in pairs],
-        opposed=[OPPOSITE.get(a) is b for together, a, b in pairs if together and a and b],
-        otherwise=otherwise,
-    )
+    opposed = [OPPOSITE.get(a) is b for together, a, b in pairs if together and a and b]
+    return [together for together, _, _ in pairs], opposed, otherwise
 
 
 def _table(title: str, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> None:
@@ -213,9 +314,9 @@ def _report_clean(name: str, questions: Sequence[Question]) -> None:
     for defence in list(DEFENCES)[1:3]:
         seen = [_without_copies(question, DEFENCES[defence][0]) for question in questions]
         rows[defence.partition(",")[0]] = [
-            _percent([one for each in seen for one in each.folded]),
-            _percent([one for each in seen for one in each.opposed]),
-            _percent([each.otherwise for each in seen if each.otherwise is not None]),
+            _percent([one for folded, _, _ in seen for one in folded]),
+            _percent([one for _, opposed, _ in seen for one in opposed]),
+            _percent([otherwise for _, _, otherwise in seen if otherwise is not None]),
         ]
     columns = ["pairs folded", "of them on opposite sides", "questions decided otherwise"]
     _table(f"clean documents of {name}, {len(questions)} questions", columns, rows)
@@ -249,7 +350,7 @@ def main(data: Path, limit: int) -> None:
     floods: dict[str, list[_Flooded]] = defaultdict(list)
     with CountBar(Console(stderr=True), "flooding", "questions") as bar:
         for done, case in enumerate(cases, start=1):
-            for kind, copies in copies_of(case, vocabulary).items():
+            for kind, copies in _copies_of(case, vocabulary).items():
                 floods[kind] += _flooded(case, copies)
             bar.show(done, len(cases))
     _report_floods(floods)

@@ -9,8 +9,15 @@ from click.testing import CliRunner
 
 from conflictscore.records import Document, Label
 from conflictscore.retrieval.duplicates import mark_duplicates
-from measurements.flood_cases import CLEAN, changed_words, look_alikes, read_cases, read_questions
-from measurements.floods import main, outcome
+from measurements.floods import (
+    CLEAN,
+    changed_words,
+    look_alikes,
+    main,
+    outcome,
+    read_cases,
+    read_questions,
+)
 
 TEXT = " ".join(f"word{n}" for n in range(60))
 FOR, AGAINST = Label.SUPPORTS, Label.CONTRADICTS
