@@ -5,51 +5,155 @@ Long answers are put together from claims that people labelled against documents
 other one in Markdown. Each is revised by a scripted model that obeys, and by one that misbehaves;
 and it is asked for again as a whole, as the paper does. All that a document contradicts is looked
 at, except in the row "default".
-
-With --model, a real model revises the passages, whose claims are known; the bundled NLI model
-labels what it writes, and every change is printed to be read, since nobody labelled what is right
-in it. With --out its replies are kept: a run that was stopped goes on, and more answers pay only
-for what is new.
 """
 
+import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import cycle, pairwise
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from conflictscore import create_self_correcting_rag
+from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
 from conflictscore.errors import ConflictScoreError
 from conflictscore.markdown import passages
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.state import RagInput
 from conflictscore.prompts import PromptSet
-from conflictscore.records import (
-    Claim,
-    Document,
-    EvidenceLabel,
-    Label,
-    Usage,
-)
+from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
 from conflictscore.settings import Settings
-from measurements.long_answers import CITED, DENIED, HEDGED, LongAnswer, long_answers
 from measurements.scripted_model import NotedPrompts, ScriptedModel
 
-__all__ = [
-    "Tally",
-    "main",
-    "misbehaviours",
-    "obey",
-    "revised",
-]
+__all__ = ["DENIED", "LongAnswer", "Tally", "long_answers", "main", "misbehaviours", "revised"]
 
 _QUESTION = "What is known about these matters?"
 _OUTCOMES = ("right", "hedged", "kept", "harmed")
+DENIED, _HEDGED = "Contrary to what is often said, this is wrong: ", "Sources disagree on this: "
+_MOST_DOCUMENTS = 3
+_CLAIM_CHARS = range(40, 240)
+_MARKS = set("*_`[]|<>#\n\\~")
+_CITED = r"(?: \[\d+\])?"
+
+
+class _Sentence(NamedTuple):
+    text: str
+    labels: tuple[Label, ...]
+    documents: tuple[str, ...]
+
+    @property
+    def disputed(self) -> bool:
+        return Label.CONTRADICTS in self.labels
+
+
+@dataclass(frozen=True)
+class LongAnswer:
+    """An answer with its documents and what people know of them."""
+
+    text: str
+    documents: tuple[str, ...]
+    labels: dict[str, dict[str, Label]]
+    """By sentence and document, people's label; all others are irrelevant."""
+    disputed: tuple[str, ...]
+    """The sentences that a document contradicts, in their order."""
+
+    @property
+    def undisputed(self) -> list[str]:
+        """Text before, between and after the disputed sentences with their citations."""
+        disputed = "|".join(map(re.escape, self.disputed))
+        return re.split(rf"(?:{disputed}){_CITED}", self.text)
+
+    def refuted(self, sentence: str) -> bool:
+        """Whether no document supports a disputed sentence."""
+        return Label.SUPPORTS not in self.labels[sentence].values()
+
+    def label(self, claim: str, document: str) -> Label | None:
+        """People's label of a sentence, or of one that denies or hedges it; None of any other."""
+        known = next((text for text in self.labels if text in claim), None)
+        if known is None:
+            return None
+        label = self.labels[known].get(document, Label.IRRELEVANT)
+        if label is Label.IRRELEVANT:
+            return label
+        if _HEDGED in claim:
+            return Label.SUPPORTS
+        if DENIED in claim:
+            return Label.CONTRADICTS if label is Label.SUPPORTS else Label.SUPPORTS
+        return label
+
+
+def long_answers(files: Iterable[Path], count: int, seed: int) -> list[LongAnswer]:
+    """So many answers, put together by seed out of files of groups; every other one in Markdown.
+
+    Raises:
+        InputError: A file cannot be read; the line names file, row and field.
+        ConflictScoreError: There are no disputed sentences in the files, or no others.
+    """
+    known = list({one.text: one for file in files for one in _sentences(file)}.values())
+    draw = random.Random(seed)  # noqa: S311 - a draw, not a secret
+    draw.shuffle(known)
+    disputed, others = ([one for one in known if one.disputed is kind] for kind in (True, False))
+    if len(disputed) < 3 or len(others) < 11:
+        raise ConflictScoreError("the files have too few disputed claims, or too few others")
+    return [_answer(disputed, others, draw, markdown=bool(n % 2)) for n in range(count)]
+
+
+def _sentences(file: Path) -> Iterator[_Sentence]:
+    for where, record in read_json_lines(file):
+        text = " ".join(text_of(record, "claim", where).split())
+        text = text if text.endswith(".") else f"{text}."
+        told = [
+            (document.get("label"), document.get("text"))
+            for _, document in documents_of(record, "docs", where)
+            if document.get("label") in set(Label)
+        ]
+        sides = sorted(told, key=lambda one: one[0] == Label.IRRELEVANT)[:_MOST_DOCUMENTS]
+        if len(text) not in _CLAIM_CHARS or _MARKS & set(text) or not text[0].isupper():
+            continue
+        if len(passages(text)) == 1 and sides and sides[0][0] != Label.IRRELEVANT:
+            labels, texts = zip(*sides, strict=True)
+            yield _Sentence(text, tuple(map(Label, labels)), texts)
+
+
+def _answer(
+    disputed: Sequence[_Sentence],
+    others: Sequence[_Sentence],
+    draw: random.Random,
+    *,
+    markdown: bool,
+) -> LongAnswer:
+    wrong = draw.sample(disputed, draw.randint(1, 3))
+    chosen = draw.sample(others, draw.randint(6, 12) - len(wrong))
+    for place in sorted(draw.sample(range(len(chosen) + 1), len(wrong)), reverse=True):
+        chosen.insert(place, wrong.pop())  # no two side by side
+    labels: dict[str, dict[str, Label]] = {
+        one.text: dict(zip(one.documents, one.labels, strict=True)) for one in chosen
+    }
+    told = [one.text for one in chosen]
+    return LongAnswer(
+        text=_written(told, markdown=markdown),
+        documents=tuple(dict.fromkeys(text for one in chosen for text in one.documents)),
+        labels=labels,
+        disputed=tuple(one.text for one in chosen if one.disputed),
+    )
+
+
+def _written(sentences: Sequence[str], *, markdown: bool) -> str:
+    first, second = sentences[: len(sentences) // 2], sentences[len(sentences) // 2 :]
+    if not markdown:
+        return f"{' '.join(first)}\n\n{' '.join(second)}"
+    listed = "\r\n".join(f"- {sentence} [{n}]" for n, sentence in enumerate(second, start=1))
+    return (
+        f"## What is known\r\n\r\n**In short**\r\n\r\n{' '.join(first)}\r\n\r\n{listed}\r\n\r\n"
+        "| what | how |\r\n|---|---|\r\n| asked | once |\r\n\r\n"
+        "```sh\r\ncurl -s https://a.test/x  # see [1]\r\n```\r\n\r\nSee [more](https://a.test/b(c))."
+    )
 
 
 Behaviour = Callable[[LongAnswer, str], str]
@@ -88,26 +192,20 @@ def _scripted(answer: LongAnswer, behave: Behaviour) -> ScriptedModel:
             case "claim_question":
                 return "What of this?"
             case "ask_document":
-                return next(
-                    (
-                        behave(answer, one)
-                        for one in answer.disputed
-                        if _denies(answer, one, fields)
-                    ),
-                    "The document does not say.",
-                )
+                denied = (one for one in answer.disputed if _denies(answer, one, fields))
+                sentence = next(denied, "")
+                return behave(answer, sentence) if sentence else "The document does not say."
             case "weigh":
                 first = DENIED in fields["statement_a"]
                 said = fields["statement_b" if first else "statement_a"]
-                side = (
-                    ("A" if first else "B") if answer.refuted(_known(answer, said)) else "NEITHER"
-                )
+                known = next(one for one in answer.disputed if one in said)
+                side = "BA"[first] if answer.refuted(known) else "NEITHER"
                 return f"SIDE: {side}\nGROUND: PRIMARY\nREASON: The documents say so (Doc 1)."
             case "put_in":
                 return str(fields["passage"])
             case "free_form_regenerate":
                 sentence = next(one for one in answer.disputed if one in fields["claim"])
-                return f"{DENIED if answer.refuted(sentence) else HEDGED}{sentence}"
+                return f"{DENIED if answer.refuted(sentence) else _HEDGED}{sentence}"
             case _:
                 return "The documents say so (Doc 1)."
 
@@ -122,14 +220,10 @@ def _denies(answer: LongAnswer, sentence: str, fields: Mapping[str, Any]) -> boo
     return any(" ".join(text.split())[:200] in shown for text in denying)
 
 
-def _known(answer: LongAnswer, statement: str) -> str:
-    return next(sentence for sentence in answer.disputed if sentence in statement)
-
-
 def _told(text: str) -> list[str]:
     """The sentences of an answer, without citations and marks."""
     said = (text[p.start : p.end] for p in passages(text) if p.kind == "text")
-    return [re.sub(CITED + "$", "", one).strip("* ") for one in said]
+    return [re.sub(_CITED + "$", "", one).strip("* ") for one in said]
 
 
 class _Labels:
@@ -166,13 +260,7 @@ class Tally:
     usage: Usage = field(default_factory=Usage)
 
     def add(self, answer: LongAnswer, after: str, usage: Usage) -> None:
-        """Count one answer.
-
-        Args:
-            answer: As it was.
-            after: As it is now.
-            usage: What that took.
-        """
+        """Count an answer that is this one now, and what that took."""
         place, found = 0, list[tuple[int, int] | None]()
         stretches = answer.undisputed
         for number, stretch in enumerate(stretches, start=1):
@@ -195,7 +283,7 @@ def _row(name: str, *cells: object) -> str:
 
 
 def _outcome(answer: LongAnswer, sentence: str, now: str) -> str:
-    if re.fullmatch(re.escape(sentence) + CITED, now.strip()):
+    if re.fullmatch(re.escape(sentence) + _CITED, now.strip()):
         return "kept"
     if "ources disagree" in now and sentence.rstrip(".") in now:
         return "hedged"
@@ -207,13 +295,7 @@ def _outcome(answer: LongAnswer, sentence: str, now: str) -> str:
 def revised(
     answers: Sequence[LongAnswer], *, behaviours: Iterator[Behaviour], **settings: Any
 ) -> Tally:
-    """Revise answers, and count what came of it.
-
-    Args:
-        answers: What is revised.
-        behaviours: How a scripted model behaves, an answer each.
-        **settings: Of the loop.
-    """
+    """Revise answers by scripted models that behave so, an answer each, and count the outcome."""
     tally = Tally()
     for answer in answers:
         scripted = _scripted(answer, next(behaviours))
@@ -225,13 +307,8 @@ def revised(
             context_window=128_000,
             **{"disputed": ("conflict", "refuted", "contradicted"), **settings},
         )
-        state = graph.invoke(
-            {
-                "question": _QUESTION,
-                "documents": list(answer.documents),
-                "draft_answer": answer.text,
-            }
-        )
+        asked: RagInput = {"question": _QUESTION, "documents": [*answer.documents]}
+        state = graph.invoke({**asked, "draft_answer": answer.text})
         tally.add(answer, state["answer"], Usage.model_validate(state["usage"]))
     return tally
 

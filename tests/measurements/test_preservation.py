@@ -11,8 +11,7 @@ from click.testing import CliRunner
 from conflictscore.markdown import passages
 from conflictscore.records import Label, Usage
 from measurements import preservation
-from measurements.long_answers import DENIED, LongAnswer, long_answers
-from measurements.preservation import Tally, revised
+from measurements.preservation import DENIED, LongAnswer, Tally, long_answers, revised
 
 IN_PLACE: dict[str, Any] = {"regeneration": "revise", "guard": True}
 
