@@ -1,8 +1,6 @@
 """Cost of a run and of each method: as paid, and as if no reply came from a cache.
 
-The cost of a net correction has both figures. As paid, a run that was stopped does not count its
-own replies twice, which it then finds in its cache; without a cache it is what the method costs.
-Counted are, for
+The cost of a net correction is what the method costs without a cache. Counted are, for
 
 - ``regenerated-rag``: what the loop cost beyond its first answer, so claims, labels and the second
   answer, of all questions, those without conflict included. As in the paper, the score and the
@@ -61,7 +59,6 @@ def run_cost(
         method: _beyond_baseline(results, method, first_usage, check_usage)
         for method in net_corrections
     }
-    whole = {method: models and _cold(models) for method, models in spent.items()}
     each = net_corrections.items()
     return Cost(
         usage=usage,
@@ -72,16 +69,12 @@ def run_cost(
         unknown_prices=tuple(dict.fromkeys((*priced(usage)[1], *unknown))),
         seconds=fsum(seconds for result in results for seconds in result.seconds.values()),
         net_corrections=dict(net_corrections),
-        money_per_net_correction={m: _each(_dollars(priced, spent[m]), net) for m, net in each},
         cold_money_per_net_correction={
-            m: _each(_dollars(priced, whole[m]), net) for m, net in each
+            m: _each(priced(models)[0] if (models := spent[m]) is not None else None, net)
+            for m, net in each
         },
-        tokens_per_net_correction={m: _each(_tokens(whole[m]), net) for m, net in each},
+        tokens_per_net_correction={m: _each(_tokens(spent[m]), net) for m, net in each},
     )
-
-
-def _dollars(priced: Money, models: _ByModel | None) -> float | None:
-    return None if models is None else priced(models)[0]
 
 
 def _beyond_baseline(
@@ -90,21 +83,22 @@ def _beyond_baseline(
     first_usage: Mapping[str, _ByModel],
     check_usage: Mapping[str, _ByModel],
 ) -> dict[str, Usage] | None:
-    """See the module; None where it is not known what a first answer cost."""
+    """See the module; None where what a reply of a cache or a first answer cost is not known."""
     look = method_of(method)
-    parts: list[_ByModel] = []
+    parts: list[_ByModel | None] = []
     for result in results:
         if look.step != LOOP:
-            parts.append(result.usage.get(look.step, {}))
+            parts.append(_cold(result.usage.get(look.step, {})))
         if look.looks_again and not look.own_loop and LOOP in result.usage:
-            first = first_usage.get(result.question.id)
-            if first is None:
+            whole, first = _cold(result.usage[LOOP]), first_usage.get(result.question.id)
+            if whole is None or first is None:
                 return None
-            beyond = _less(result.usage[LOOP], first)
+            beyond = _less(whole, first)
             if method != "guarded-rag":
                 beyond = _less(beyond, check_usage.get(result.question.id, {}))
             parts.append(beyond)
-    return _sum(parts)
+    known = [part for part in parts if part is not None]
+    return _sum(known) if len(known) == len(parts) else None
 
 
 def _cold(models: _ByModel) -> dict[str, Usage] | None:

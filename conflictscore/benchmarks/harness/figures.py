@@ -186,13 +186,11 @@ class Cost(Record):
     """Seconds of all steps together; with questions in parallel, more than what passed."""
     net_corrections: dict[str, int] = Field(default_factory=dict)
     """Corrected less harmed against the baseline, by the benchmark's first measure."""
-    money_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
-    """Dollars that were paid for the method beyond the baseline, over its net corrections; None
-    where these are not above 0 or the money is not known."""
     cold_money_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
-    """The same as if no reply came from a cache."""
+    """Dollars for the method beyond the baseline, had no reply come from a cache, over its net
+    corrections; None where these are not above 0 or the money is not known."""
     tokens_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
-    """The same in tokens, in and out, as if no reply came from a cache."""
+    """The same in tokens, in and out."""
 
 
 class Figures(Record):

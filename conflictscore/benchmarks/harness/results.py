@@ -105,11 +105,12 @@ def results(
 def part_usage(
     records: Iterable[StepRecord], part: Literal["first_usage", "check_usage"]
 ) -> dict[str, dict[str, Usage]]:
-    """Usage of a part of the loop, by the question's id and the model's name.
+    """Usage of a part of the loop without a cache, by the question's id and the model's name.
 
     ``first_usage`` is of the first answer alone, which ``rag`` pays for; of a loop that failed, it
     is all. ``check_usage`` is of the score and the explanation of the last answer, which the paper
-    does without. A question is absent where no loop was recorded, or one that does not say.
+    does without. A loop that was taken again found its own replies, so its records do not add up:
+    the largest counts. A question is absent where no loop was recorded, or one does not say.
     """
     usages: dict[str, dict[str, Usage]] = {}
     silent = set()
@@ -120,12 +121,13 @@ def part_usage(
             known: Mapping[str, Usage] | None = record.usage if part == "first_usage" else {}
         else:
             known = getattr(_read_value(record, PartUsageValue), part)
-        if known is None:
+        if known is None or any(usage.cold is None for usage in known.values()):
             silent.add(record.question)
-        else:
-            before = usages.setdefault(record.question, {})
-            for model, usage in known.items():
-                before[model] = before.get(model, Usage()) + usage
+            continue
+        most = usages.setdefault(record.question, {})
+        for model, usage in known.items():
+            both = most.get(model, Usage()), usage.cold or Usage()
+            most[model] = max(both, key=lambda one: one.input_tokens + one.output_tokens)
     return {question: usage for question, usage in usages.items() if question not in silent}
 
 

@@ -4,21 +4,17 @@ import asyncio
 import random
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol
-
-from typing_extensions import override
+from typing import Any
 
 from conflictscore.benchmarks.harness.definition import SCORES, AnswerJudge, Benchmark
 from conflictscore.benchmarks.harness.failing import reason_of, refuse_odd_values
 from conflictscore.benchmarks.harness.listening import Listener
 from conflictscore.benchmarks.harness.meanings import reworded_pairs, same_claims
-from conflictscore.benchmarks.harness.methods.asker import Asker, CheckUsage
+from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.harness.methods.registry import (
     BASELINE,
@@ -37,9 +33,10 @@ from conflictscore.benchmarks.harness.records import (
     Verdict,
     meaning_key,
 )
-from conflictscore.benchmarks.harness.results import part_usage, results
+from conflictscore.benchmarks.harness.results import results
 from conflictscore.benchmarks.harness.setup import Ready, RunSettings
 from conflictscore.benchmarks.harness.spending import Spending, StepKey
+from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.harness.summarise import COMPARED
 from conflictscore.errors import (
     BudgetError,
@@ -51,40 +48,20 @@ from conflictscore.models.usage import UsageMeter, telling_kept_calls
 from conflictscore.records import Attempt, ConflictReport, Document, Label, Usage
 
 
-class Store(Protocol):
-    """Where records are kept."""
-
-    @property
-    def questions(self) -> Sequence[Question]:
-        """The questions of the run."""
-
-    @property
-    def done(self) -> Mapping[StepKey, StepRecord]:
-        """The last record of each step, by question id, step and key."""
-
-    def records(self) -> Sequence[StepRecord]:
-        """All records, in order."""
-
-    def append(self, record: StepRecord) -> StepRecord:
-        """Keep a record; gives it as a later reader will find it."""
-
-
 class Session:
     """One process's work on a run."""
 
     def __init__(
         self,
         *,
-        store: Store,
+        store: RunStore,
         ready: Ready,
         benchmark: Benchmark,
         settings: RunSettings,
         ledger: Ledger,
         listener: Listener,
-        spending: Spending | None = None,
+        spending: Spending,
         retried: Iterable[StepKey] = (),
-        asker: Asker | None = None,
-        compare: Sequence[tuple[str, str]] = COMPARED,
     ) -> None:
         """Get ready.
 
@@ -95,24 +72,19 @@ class Session:
             settings: What decides the figures.
             ledger: Where the collaborators' calls are counted.
             listener: Is told what happens.
-            spending: Where calls are kept with their steps; None counts those of this session.
+            spending: Where calls are kept with their steps.
             retried: Steps that are recorded and are to be taken again.
-            asker: What is asked by; by default an :class:`.Asker` of the collaborators.
-            compare: Pairs of methods that are compared besides those with the baseline.
         """
-        self._compare = compare
         self._store = store
         self._spending = spending
         self._records: dict[str, list[StepRecord]] = defaultdict(list)
         for record in store.records():
             self._records[record.question].append(record)
-        counting = ledger.step if spending is None else partial(self._first_answer, spending)
-        self._asker = asker or Asker(
+        self._asker = Asker(
             ready.context,
             ready.resampler,
-            counting,
+            ledger.step,
             benchmark.reply_tokens,
-            check=None if spending is None else _Check(spending, self._records),
             checked=settings.checks_last,
         )
         self._grader = ready.answer_judge
@@ -222,7 +194,7 @@ class Session:
     async def _meanings(self, question: Question) -> None:
         if question.options or self._scored:
             return  # options have no other words, and no two reports make the same claims
-        for one, other in reworded_pairs(self.result(question), self._compare):
+        for one, other in reworded_pairs(self.result(question), COMPARED):
             work = partial(same_claims, self._asker, one, other)
             await self._step(question, MEANING, work, key=meaning_key(one, other))
 
@@ -256,7 +228,7 @@ class Session:
         started = time.perf_counter()
         value, error = None, None
         kept = telling_kept_calls(self._ledger.count)
-        with self._ledger.step() as usage, self._at(place), kept:
+        with self._spending.at(place), kept:
             try:
                 value = await work()
             except (BudgetError, ConfigurationError):
@@ -274,7 +246,7 @@ class Session:
             key=key,
             value=value,
             error=error,
-            usage=self._cost(place, usage),
+            usage=self._cost(place),
             seconds=time.perf_counter() - started,
             time=now(),
         )
@@ -292,23 +264,8 @@ class Session:
         steps = [r.step for r in self._records[record.question]]
         return LOOP in steps[len(steps) - steps[::-1].index(record.step) :]
 
-    @contextmanager
-    def _first_answer(self, spending: Spending) -> Iterator[Mapping[str, Usage]]:
-        """Usage of a loop's first answer beyond earlier records of the loop."""
-        usage: dict[str, Usage] = {}
-        with spending.first_part() as part:
-            yield usage
-        question = part[0]
-        recorded = part_usage(self._records[question], "first_usage").get(question, {})
-        usage |= spending.of(part, recorded)
-
-    def _at(self, place: StepKey) -> AbstractContextManager[None]:
-        return nullcontext() if self._spending is None else self._spending.at(place)
-
-    def _cost(self, place: StepKey, usage: Mapping[str, Usage]) -> dict[str, Usage]:
+    def _cost(self, place: StepKey) -> dict[str, Usage]:
         """Usage of a step beyond its earlier records."""
-        if self._spending is None:
-            return dict(usage)
         recorded: dict[str, Usage] = {}
         for record in self._records[place[0]]:
             if (record.step, record.key) == place[1:]:
@@ -325,27 +282,6 @@ class Session:
             measures=self._measures,
         )
         return result
-
-
-class _Check(CheckUsage):
-    """Counts what it costs to score and explain the last answers of loops."""
-
-    def __init__(self, spending: Spending, records: Mapping[str, Sequence[StepRecord]]) -> None:
-        self._spending, self._records = spending, records
-        self._part: ContextVar[StepKey | None] = ContextVar("conflictscore_check", default=None)
-
-    @override
-    def begin(self) -> None:
-        self._part.set(self._spending.begin_check())
-
-    @override
-    def usage(self) -> Mapping[str, Usage]:
-        part = self._part.get()
-        if part is None:
-            return {}
-        self._part.set(None)  # the next question of this task begins anew
-        recorded = part_usage(self._records.get(part[0], ()), "check_usage").get(part[0], {})
-        return self._spending.of(part, recorded)
 
 
 def now() -> str:

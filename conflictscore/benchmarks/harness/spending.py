@@ -21,11 +21,6 @@ StepKey = tuple[str, str, str]
 _PLACE: ContextVar[StepKey] = ContextVar("conflictscore_place", default=("", "", ""))
 """The step that calls belong to; tasks and threads inherit it from their starter."""
 
-_FIRST, _CHECK = "/first", "/check"
-"""Go after the name of a step for its first part and its last one, which are counted alone too."""
-_PART: ContextVar[list[str]] = ContextVar("conflictscore_part")
-"""The part that is at work, in a list that all tasks of the step share."""
-
 _COUNTS = tuple(Usage.model_fields)
 _SUMS = ", ".join(("model", *(f"sum({name})" for name in _COUNTS)))
 _KEPT = tuple(name for name in _COUNTS if name.startswith("kept_"))
@@ -64,40 +59,21 @@ class Spending:
     @contextmanager
     def at(self, place: StepKey) -> Iterator[None]:
         """Have the calls made inside kept as those of a step."""
-        token, part = _PLACE.set(place), _PART.set([""])
+        token = _PLACE.set(place)
         try:
             yield
         finally:
             _PLACE.reset(token)
-            _PART.reset(part)
-
-    @contextmanager
-    def first_part(self) -> Iterator[StepKey]:
-        """Have the calls made inside kept as the first part of the step at work.
-
-        Yields:
-            The place of that part; its calls are the step's too.
-        """
-        question, step, key = _PLACE.get()
-        part = (question, f"{step}{_FIRST}", key)
-        with self.at(part):
-            yield part
-
-    def begin_check(self) -> StepKey:
-        """Have all further calls of the step at work kept as its last part, and name that part."""
-        question, step, key = _PLACE.get()
-        _PART.get()[0] = _CHECK
-        return question, f"{step}{_CHECK}", key
 
     def add(self, model: str, usage: Usage) -> None:
         """Keep what one call cost; the death of the process cannot take it back."""
         self._add(model, usage, self._session)
 
     def _add(self, model: str, usage: Usage, session: str) -> None:
-        question, step, key = _PLACE.get()
-        place = (question, f"{step}{_PART.get([''])[0]}", key, model)
         try:
-            self._connection.execute(_INSERT, (*place, *vars(usage).values(), session))
+            self._connection.execute(
+                _INSERT, (*_PLACE.get(), model, *vars(usage).values(), session)
+            )
         except DATABASE_FAILURES as error:
             raise self._unusable(error) from error
 
@@ -125,17 +101,18 @@ class Spending:
         return bool(lacking)
 
     def of(self, place: StepKey, recorded: Mapping[str, Usage]) -> dict[str, Usage]:
-        """Usage of a step, or a part of one, in all sessions, less its earlier records.
+        """Usage of a step in all sessions, less its earlier records.
 
         A step that was stopped finds its own replies in the cache when it is taken again. Tokens
         count as kept as far as this session's pass, with its kept replies, took more than was paid.
 
         Args:
-            place: The step with its parts, or one of them.
+            place: The step.
             recorded: What earlier records of it say, by the model's name.
         """
         question, step, key = place
-        here = (question, step, f"{step}{_FIRST}", f"{step}{_CHECK}", key)
+        # earlier versions kept the first and the last part of a loop under names of their own
+        here = (question, step, f"{step}/first", f"{step}/check", key)
         query = f"SELECT {_SUMS} FROM spent WHERE question = ? AND step IN (?, ?, ?) AND key = ?"  # noqa: S608
         paid = self._sum(f"{query} GROUP BY model ORDER BY model", *here)
         now = self._sum(f"{query} AND session = ? GROUP BY model", *here, self._session)

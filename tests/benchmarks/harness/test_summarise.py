@@ -286,7 +286,7 @@ class TestCost:
             RESAMPLE: 220,
             PLACEBO: 1100,
         }
-        assert cost.money_per_net_correction == cost.tokens_per_net_correction
+        assert cost.cold_money_per_net_correction == cost.tokens_per_net_correction
         assert cost.usage == {MODEL: Usage(calls=24, input_tokens=2860)}
         assert cost.by_step[LOOP] == Usage(calls=18, input_tokens=2000)
         assert (cost.money, cost.unknown_prices, cost.seconds) == (2860, (), 5.0)
@@ -304,7 +304,7 @@ class TestCost:
             usage={MODEL: Usage(calls=9, input_tokens=1000, cache_read_tokens=400)},
         )
         cost = summed([q], [both], methods=(RAG, REGENERATED), money=a_dollar_each).cost
-        assert (cost.money, cost.money_per_net_correction[REGENERATED]) == (400, 370)
+        assert (cost.money, cost.cold_money_per_net_correction[REGENERATED]) == (400, 370)
 
     def test_a_reply_of_a_cache_costs_nothing_now_and_has_its_price_all_the_same(self) -> None:
         q = choice("one")
@@ -315,7 +315,6 @@ class TestCost:
         cached = answered(q, CONTROL, option(q, 0), usage={MODEL: kept})
         cost = summed([q], [both, cached], methods=(RAG, CONTROL, REGENERATED)).cost
         assert (cost.money, cost.cold_money) == (100, 220)
-        assert cost.money_per_net_correction == {CONTROL: 0, REGENERATED: 50}
         assert cost.cold_money_per_net_correction == {CONTROL: 40, REGENERATED: 130}
         assert cost.unknown_prices == ()
 
@@ -331,7 +330,6 @@ class TestCost:
         )
         cost = summed([q], [both], methods=(RAG, REGENERATED)).cost
         assert (cost.money, cost.cold_money) == (0, None)
-        assert cost.money_per_net_correction == {REGENERATED: 0}
         assert cost.cold_money_per_net_correction == {REGENERATED: None}
         assert cost.uncounted_calls == 4
 
@@ -356,11 +354,11 @@ class TestCost:
         extra = record(questions[0], GRADE, None, key="?", error="x", usage=other)
         cost = summed(questions, [*records, extra]).cost
         assert (cost.money, cost.unknown_prices) == (None, ("mystery",))
-        assert cost.money_per_net_correction[REGENERATED] == 900
+        assert cost.cold_money_per_net_correction[REGENERATED] == 900
 
         unpriced = summed(questions, records, money=None).cost
         assert (unpriced.money, unpriced.unknown_prices) == (None, (MODEL,))
-        assert set(unpriced.money_per_net_correction.values()) == {None}
+        assert set(unpriced.cold_money_per_net_correction.values()) == {None}
         assert unpriced.tokens_per_net_correction[REGENERATED] == 900
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.graph.chains import (
@@ -34,58 +34,28 @@ _FIRST = "free_form_rag"
 """Template of a first answer in free form; a report has its own wording."""
 
 
-class UsageScope(Protocol):
-    """Opens a scope that says what the calls inside it cost, by the model's name."""
-
-    def __call__(self) -> AbstractContextManager[Mapping[str, Usage]]:
-        """Open one."""
-
-
-class CheckUsage:
-    """Counts nothing, where nothing is spent."""
-
-    def begin(self) -> None:
-        """The calls from here on, in the step at work, score and explain its last answer."""
-
-    def usage(self) -> Mapping[str, Usage]:
-        """Their usage by the model's name."""
-        return {}
-
-
 class Asker:
     """Asks the models of a run.
 
     Attributes:
         context: The collaborators; its method is not read.
         resampler: The answering model as it is asked for a second sample.
-        first_usage: Opens a scope that says, once it is closed, what a loop's first answer cost.
-        check: Counts the calls that score and explain a loop's last answer.
-        checked: Whether the loop does that: where no figure needs it, as in the paper, it does not.
+        usage: Opens a scope that says what the calls inside it cost, by the model's name.
+        checked: Whether the loop's last answer is scored: where no figure needs it, as in the
+            paper, it is not.
     """
 
     def __init__(
         self,
         context: RunContext,
         resampler: LanguageModel,
-        first_usage: UsageScope,
+        usage: Callable[[], AbstractContextManager[Mapping[str, Usage]]],
         reply_tokens: int | None = None,
         *,
-        check: "CheckUsage | None" = None,
         checked: bool = True,
     ) -> None:
-        """Take what is asked.
-
-        Args:
-            context: See the class.
-            resampler: See the class.
-            first_usage: See the class.
-            reply_tokens: As of :class:`~conflictscore.benchmarks.harness.definition.Benchmark`.
-            check: See the class.
-            checked: See the class.
-        """
         self.context, self.resampler = context, resampler
-        self.first_usage = first_usage
-        self.check, self.checked = check or CheckUsage(), checked
+        self.usage, self.checked = usage, checked
         self._reply_tokens = reply_tokens
         self._graphs: dict[Any, Any] = {}
 

@@ -1,6 +1,6 @@
 """The methods around the loop: its own three, its controls, and other ways to look again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from conflictscore.records import (
     Ground,
     Label,
     Method,
+    Usage,
 )
 
 if TYPE_CHECKING:
@@ -29,19 +30,17 @@ if TYPE_CHECKING:
 async def _loop(asker: Asker, asked: Asked) -> dict[str, Any]:
     """The first answer, its score and, where a claim has evidence on both sides, the next."""
     question, documents = asked.question, asked.documents
-    with asker.first_usage() as first_usage:
+    with asker.usage() as first_usage:
         first = await asker.answer_first(question, documents)
-    last = asker.context.settings.max_rounds
+    at_last: list[Mapping[str, Usage]] = []
+    with asker.usage() as spent:
 
-    def answered(number: int) -> None:
-        if number == last:
-            asker.check.begin()
+        def answered(number: int) -> None:
+            if number == asker.context.settings.max_rounds:
+                at_last.append(dict(spent))
 
-    state = await asker.run(
-        _graph,
-        {**graph_input(question, documents), "draft_answer": first["answer"]["text"]},
-        answered,
-    )
+        given = {**graph_input(question, documents), "draft_answer": first["answer"]["text"]}
+        state = await asker.run(_graph, given, answered)
     begun, *later = state["attempts"]
     if "probabilities" in first["answer"]:  # the loop was given the text alone
         begun = {**begun, "answer": first["answer"]}
@@ -52,7 +51,11 @@ async def _loop(asker: Asker, asked: Asked) -> dict[str, Any]:
         "notes": [*first["notes"], *state["notes"]],
         "regeneration_error": state.get("regeneration_error"),
         "first_usage": {name: usage.to_json() for name, usage in first_usage.items()},
-        "check_usage": {name: usage.to_json() for name, usage in asker.check.usage().items()},
+        "check_usage": {
+            name: (usage - before.get(name, Usage())).to_json()
+            for before in at_last
+            for name, usage in spent.items()
+        },
     }
 
 

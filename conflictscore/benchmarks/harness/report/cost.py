@@ -65,21 +65,22 @@ def cost_cards(cost: Cost, *, verbose: bool, changes: tuple[str, str] = CHANGES)
         return
     rows = []
     for method, net in cost.net_corrections.items():
-        dollars = (cost.money_per_net_correction, cost.cold_money_per_net_correction)
+        dollars = cost.cold_money_per_net_correction.get(method)
         tokens = cost.tokens_per_net_correction.get(method)
         rows.append(
             (
                 method,
                 f"{net:+,}" if net else "0",
-                *("no gain" if net <= 0 else money(each.get(method)) for each in dollars),
+                "no gain" if net <= 0 else money(dollars),
                 "no gain" if net <= 0 else "unknown" if tokens is None else f"{tokens:,.0f}",
             )
         )
     net_name = "net corrections" if changes == CHANGES else " less ".join(changes)
     yield Card(
         "",
-        ("method", net_name, "paid for\neach", "without\na cache", "tokens for\neach"),
+        ("method", net_name, "dollars for\neach", "tokens for\neach"),
         tuple(rows),
+        "without a cache",
     )
 
 

@@ -110,7 +110,7 @@ def cost(money: float | None = 0.1234, unknown: tuple[str, ...] = ()) -> Cost:
         unknown_prices=unknown,
         seconds=3725,
         net_corrections={REGENERATED: 1},
-        money_per_net_correction={REGENERATED: money},
+        cold_money_per_net_correction={REGENERATED: money},
         tokens_per_net_correction={REGENERATED: 64_500.0},
     )
 
