@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.failing import failures
-from conflictscore.benchmarks.harness.listening import Listener, NullListener
+from conflictscore.benchmarks.harness.listening import Listener
 from conflictscore.benchmarks.harness.manifest import Manifest, versions
 from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun, summarised, write_figures
@@ -83,23 +83,6 @@ async def arun_benchmark(
     Every step is recorded the moment it ends, and every reply inside a step is kept as it comes:
     a run that dies loses at most the calls in flight.
 
-    Args:
-        benchmark: The questions that were chosen, and their judge.
-        folder: The run's folder; it is made where there is none.
-        setup: Models, retriever and settings.
-        limits: How fast, and how far.
-        retrieval: How documents are found, as plain JSON for the manifest.
-        hashes: SHA-256 of what documents are found in, by name.
-        selection: How the questions were chosen, as plain JSON for the manifest.
-        missing: What to do about questions that a recording does not have.
-        retry_failed: Whether steps that failed in an earlier session are tried again.
-        prices: What calls cost; by default what is published.
-        listener: Is told what happens, for a progress display.
-        compare: Pairs of methods to compare; by default ``regenerated-rag`` and ``control-rag``.
-        study: Folders of the other runs of a study, beside this one: replies are kept in one cache
-            for all, documents that one of them found are not searched for again, and what all
-            spent counts to the limits.
-
     Raises:
         InputError: The folder is foreign or holds another run; questions are missing; the benchmark
             cannot be run with one of the methods.
@@ -134,12 +117,13 @@ async def arun_benchmark(
             closing(Spending(store.folder / "spent.sqlite")) as spending,
             closing(ContentCache(kept_in / "calls.sqlite")) as own,
         ):
-            lost = spending.catch_up(store.spent())
-            spent = spending.total()
+            spent, told = spending.total(), _recorded_usage(store)
+            lost = any(used - spent.get(name, Usage()) != Usage() for name, used in told.items())
+            if lost:
+                spent = told
             for other in begun:
-                for step in RunStore.read(other).spent().values():
-                    for name, usage in step.items():
-                        spent[name] = spent.get(name, Usage()) + usage
+                for name, usage in _recorded_usage(RunStore.read(other)).items():
+                    spent[name] = spent.get(name, Usage()) + usage
             ledger = Ledger(
                 prices=prices,
                 max_tokens=limits.max_tokens,
@@ -153,7 +137,7 @@ async def arun_benchmark(
                 benchmark=benchmark,
                 settings=setup.settings,
                 ledger=ledger,
-                listener=listener or NullListener(),
+                listener=listener or Listener(),
                 spending=spending,
                 retried=failures(store.done.values()) if retry_failed else (),
             )
@@ -161,14 +145,23 @@ async def arun_benchmark(
         notes = [*benchmark.notes, *store.notes]
         if lost:
             notes.append(
-                f"{folder / 'spent.sqlite'} had lost calls that the records tell of; they count"
-                " again, and calls of steps that were never recorded do not"
+                f"{folder / 'spent.sqlite'} has lost calls that the records tell of: budgets go by"
+                " these, and calls of steps that were never recorded do not count"
             )
         if left_out:
             notes.append(f"{len(left_out)} questions were left out: they are not in the recording")
         run = summarised(store, prices, stopped=stopped, notes=notes, compare=compare)
         write_figures(run)
         return run
+
+
+def _recorded_usage(store: RunStore) -> dict[str, Usage]:
+    """Usage by all records of a run, by the model's name."""
+    spent: dict[str, Usage] = {}
+    for record in store.records():
+        for name, usage in record.usage.items():
+            spent[name] = spent.get(name, Usage()) + usage
+    return spent
 
 
 def _share_documents(other: RunStore, store: RunStore) -> None:

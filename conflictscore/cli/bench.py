@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.outcome import BenchmarkRun
     from conflictscore.benchmarks.harness.setup import Setup
     from conflictscore.benchmarks.registry import Entry
-    from conflictscore.benchmarks.running import Limits
-    from conflictscore.models.prices import PriceTable
 
 __all__ = ["bench"]
 
@@ -76,30 +75,32 @@ def _bench_command(entry: "Entry") -> click.Command:
 
 
 def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
+    from rich.console import Console
+
     from conflictscore.benchmarks.harness.outcome import compared_of
+    from conflictscore.benchmarks.harness.report.bench_progress import BenchProgress
     from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods, refuse_methods
-    from conflictscore.cli.report import compared_pairs
+    from conflictscore.benchmarks.running import Limits, arun_benchmark
+    from conflictscore.cli.common import run_async
+    from conflictscore.cli.report import compared_pairs, print_study, read_report_runs
     from conflictscore.models.prices import PriceTable
     from conflictscore.prompts import PromptSet
 
-    benchmark, selection = _chosen(entry, settings, settings["seed"])
+    first = settings["seed"]
+    benchmark, selection = _chosen(entry, settings, first)
     methods = chosen_methods(_names(settings["methods"], tuple(benchmark.offered)))
     refuse_methods(benchmark, methods)
-    settings = {**settings, "compare": compared_pairs(settings["compare"])}
-    compared_of(settings["compare"], methods)
-    decided = RunSettings(
-        seed=settings["seed"],
-        methods=methods,
-        reconsider=settings["reconsider"],
-    )
+    compare = compared_of(compared_pairs(settings["compare"]), methods)
     prices = PriceTable.load()
     if settings.get("exclude_benchmarks"):
         told = {q.question: (*q.correct, *q.incorrect, *q.options) for q in benchmark.questions}
         settings = {**settings, "references": told}
     asked = PromptSet.open(settings["prompts"], base=benchmark.prompt_set)
+    decided = RunSettings(seed=first, methods=methods, reconsider=settings["reconsider"])
     setup, retrieval, hashes = _open(entry, decided, {**settings, "prompts": asked})
     whole: Path = settings["out"] or Path("runs") / f"{entry.name}-{benchmark.form}"
-    folders = _folders(whole, settings)
+    seeds = range(first, first + settings["seeds"])
+    folders = [whole / f"seed-{seed}" for seed in seeds] if len(seeds) > 1 else [whole]
     if settings["dry_run"]:
         from conflictscore.cli.bench_dry_run import dry_run
 
@@ -116,23 +117,28 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
         )
         click.echo(f"No report was asked for. Read {topics}, and give it as --data.", err=True)
         return
-    runs = []
-    for number, folder in enumerate(folders):
-        seed = settings["seed"] + number
-        repeated = replace(setup.settings, seed=seed, replicate=number)
-        run = _work(
-            _chosen(entry, settings, seed)[0] if number else benchmark,
-            folder,
-            replace(setup, settings=repeated),
-            prices=prices,
-            retrieval=retrieval,
-            hashes=hashes,
-            selection=selection,
-            settings=settings,
-            study=[other for other in folders if other != folder],
-        )
-        runs.append(run)
-        if len(folders) == 1:
+    at_a_time = LOCAL_QUESTIONS if setup.context.generator.is_local else REMOTE_QUESTIONS
+    work = partial(
+        arun_benchmark,
+        limits=Limits(
+            settings["concurrency"] or at_a_time, settings["max_tokens"], settings["max_cost"]
+        ),
+        retrieval=retrieval,
+        hashes=hashes,
+        selection=selection,
+        missing=settings.get("missing", "fail"),
+        retry_failed=settings["retry_failed"],
+        prices=prices,
+        compare=compare,
+    )
+    for number, (seed, folder) in enumerate(zip(seeds, folders, strict=True)):
+        ordered = _chosen(entry, settings, seed)[0] if number else benchmark
+        repeated = replace(setup, settings=replace(decided, seed=seed, replicate=number))
+        others = [other for other in folders if other != folder]
+        console = Console(stderr=True, highlight=False)
+        with BenchProgress(console, ordered, enabled=not settings["quiet"]) as progress:
+            run = run_async(work(ordered, folder, repeated, listener=progress, study=others))
+        if not others:
             _deliver(run, benchmark, setup, settings)
         if run.stopped:
             raise run.stopped
@@ -141,13 +147,15 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
                 "no question was answered; fix what failed, and run it again with --retry-failed"
             )
     if len(folders) > 1:
-        _deliver_study(folders, whole, settings)
+        print_study(read_report_runs(tuple(folders), compare=compare), as_json=settings["as_json"])
+        click.echo(f"Every run and flip on a page: conflictscore report {whole}", err=True)
 
 
 def _chosen(
     entry: "Entry", settings: Mapping[str, Any], seed: int
 ) -> tuple["Benchmark", dict[str, Any]]:
     """The questions, the same for every seed, with their options in the order of this one."""
+    from conflictscore.benchmarks.harness.question_sample import shortened
     from conflictscore.benchmarks.registry import open_benchmark
 
     whole = open_benchmark(
@@ -160,31 +168,8 @@ def _chosen(
     benchmark, selection = whole.selected(
         limit=settings["limit"], sample=settings["sample"], seed=settings["seed"]
     )
-    return benchmark if entry.searches else _shortened(benchmark, settings), selection
-
-
-def _folders(whole: Path, settings: Mapping[str, Any]) -> list[Path]:
-    """The folder of each run: those of several seeds are in the one of the study."""
-    if settings["seeds"] == 1:
-        return [whole]
-    return [whole / f"seed-{settings['seed'] + number}" for number in range(settings["seeds"])]
-
-
-def _deliver_study(folders: list[Path], whole: Path, settings: Mapping[str, Any]) -> None:
-    from conflictscore.cli.report import print_study, read_report_runs
-
-    shown = read_report_runs(tuple(folders), compare=settings["compare"])
-    print_study(shown, as_json=settings["as_json"])
-    click.echo(f"Every run and flip on a page: conflictscore report {whole}", err=True)
-
-
-def _shortened(benchmark: "Benchmark", settings: Mapping[str, Any]) -> "Benchmark":
-    """The benchmark with its own documents cut as the passage options say."""
-    from conflictscore.benchmarks.harness.question_sample import shortened
-
-    if not settings["passage_tokens"]:
-        return benchmark
-    return shortened(benchmark, settings["passage_tokens"])
+    tokens = 0 if entry.searches else settings["passage_tokens"]
+    return shortened(benchmark, tokens) if tokens else benchmark, selection
 
 
 def _names(given: str | None, offered: tuple[str, ...]) -> list[str]:
@@ -234,64 +219,6 @@ def _searches(settings: Mapping[str, Any]) -> list[str]:
     if settings["search"] is None:
         return ["corpus" if settings["docs"] else configured_search() or "none"]
     return [part.strip().partition(":")[0] for part in settings["search"].split(",")]
-
-
-def _limits(setup: "Setup", settings: Mapping[str, Any]) -> "Limits":
-    from conflictscore.benchmarks.running import Limits
-
-    local = setup.context.generator.is_local
-    return Limits(
-        concurrency=settings["concurrency"] or (LOCAL_QUESTIONS if local else REMOTE_QUESTIONS),
-        max_tokens=settings["max_tokens"],
-        max_cost=settings["max_cost"],
-    )
-
-
-def _work(
-    benchmark: "Benchmark",
-    folder: Path,
-    setup: "Setup",
-    *,
-    prices: "PriceTable",
-    retrieval: dict[str, Any],
-    hashes: dict[str, str],
-    selection: dict[str, Any],
-    settings: Mapping[str, Any],
-    study: list[Path],
-) -> "BenchmarkRun":
-    from rich.console import Console
-
-    from conflictscore.benchmarks.harness.report.bench_progress import BenchProgress
-    from conflictscore.benchmarks.running import arun_benchmark
-    from conflictscore.cli.common import run_async
-
-    console = Console(stderr=True, highlight=False)
-    progress = BenchProgress(
-        console,
-        enabled=not settings["quiet"],
-        total=len(benchmark.questions),
-        measure=benchmark.measures[0],
-        graded=benchmark.measures[0] in benchmark.graded,
-        falls=benchmark.measures[0] in benchmark.falling,
-    )
-    with progress:
-        return run_async(
-            arun_benchmark(
-                benchmark,
-                folder,
-                setup,
-                limits=_limits(setup, settings),
-                retrieval=retrieval,
-                hashes=hashes,
-                selection=selection,
-                missing=settings.get("missing", "fail"),
-                retry_failed=settings["retry_failed"],
-                prices=prices,
-                listener=progress,
-                compare=settings["compare"],
-                study=study,
-            )
-        )
 
 
 def _left_out(retriever: Any) -> Mapping[str, int]:

@@ -34,13 +34,9 @@ class Card:
     """Spaces between cells if there is no header."""
 
 
-SOFT_BREAK = "-\u200b\n"
-"""Breaks a word of a header at a terminal alone."""
-
-
 def column_name(header: str) -> str:
     """A header in one line, as pages and exports show it."""
-    return " ".join(header.replace(SOFT_BREAK, "").replace("-\n", "-").split())
+    return " ".join(header.replace("-\n", "-").split())
 
 
 def print_card(card: Card, console: Console) -> None:

@@ -251,8 +251,9 @@ def test_any_two_methods_can_be_compared_and_the_papers_pair_is_by_default(
     assert named.exit_code == 0, named.stderr
     assert "Against resample, question by question" in named.stdout
     figures = json.loads(Path("runs/mc/figures.json").read_text())
-    (pair,) = figures["compared"]
+    pair, *controls = figures["compared"]
     assert (pair["method"], pair["against"]) == ("guarded-rag", "resample")
+    assert {one["against"] for one in controls} == {"placebo", "resample"}
     assert pair["p_holm"] >= pair["p_value"]
 
     assert run("report", "runs/mc").exit_code == 0

@@ -102,10 +102,6 @@ def inline_citations(answer: str, documents: Collection[int]) -> tuple[int, ...]
 
     Brackets with anything else in them cite nothing.
 
-    Args:
-        answer: The answer, or a sentence of it.
-        documents: Numbers that can be cited; others are left out.
-
     Returns:
         The numbers, ascending, each once.
     """

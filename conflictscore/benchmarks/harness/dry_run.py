@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.listening import NullListener
+from conflictscore.benchmarks.harness.listening import Listener
 from conflictscore.benchmarks.harness.manifest import Manifest
 from conflictscore.benchmarks.harness.methods.registry import MEANING, steps
 from conflictscore.benchmarks.harness.records import Verdict
@@ -199,14 +199,7 @@ def estimate(
     prices: PriceTable,
     assumed: tuple[int, int] | None = None,
 ) -> Estimate:
-    """Estimate a run from at most 30 of its questions.
-
-    Args:
-        benchmark: The questions that were chosen.
-        setup: Models, retriever and settings. Your own labeler's calls are not counted.
-        prices: What the models cost.
-        assumed: So many documents of so many tokens, where a search would be paid for.
-    """
+    """Estimate a run from at most 30 of its questions."""
     setup = setup.worded(benchmark)
     if not benchmark.reply_forms:
         benchmark = replace(benchmark, judge=benchmark.judge and _unjudged, judges={})
@@ -237,7 +230,7 @@ def estimate(
                 benchmark=benchmark,
                 settings=setup.settings,
                 ledger=counter.ledger,
-                listener=NullListener(),
+                listener=Listener(),
                 spending=spending,
             )
             for question in sample:

@@ -8,7 +8,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.records import Record, Usage
 
 
@@ -122,23 +121,6 @@ class CategoryFigures(Record):
     measures: dict[str, dict[str, Proportion | Interval]]
 
 
-class ScoreFigures(Record):
-    """ConflictScore before and after, by the answer that a method ended with.
-
-    ``before`` and ``after`` are over the same questions: those that were regenerated and have a
-    score both times.
-    """
-
-    method: str
-    cs_c: Interval
-    """Mean CS-C of all scored answers of the method."""
-    cs_r: Interval
-    cs_c_before: Interval
-    cs_c_after: Interval
-    cs_r_before: Interval
-    cs_r_after: Interval
-
-
 class Claims(Record):
     """Claims of a method's answers, where all answers are judged by their ConflictScore."""
 
@@ -162,9 +144,6 @@ class TypeAccuracy(Record):
     type is wrong."""
     untold: Annotated[int, Field(ge=0)]
     """Questions of which it could tell no type."""
-    confusion: dict[ConflictType, dict[ConflictType, int]]
-    """By people's type, how often the method told each; types that occur on neither side are
-    absent."""
 
 
 class Cost(Record):
@@ -216,7 +195,6 @@ class Figures(Record):
     ``resample``."""
     transitions: tuple[Transitions, ...]
     categories: tuple[CategoryFigures, ...]
-    scores: tuple[ScoreFigures, ...]
     claims: tuple[Claims, ...] = ()
     """By method, where answers are judged by their ConflictScore."""
     types: tuple[TypeAccuracy, ...] = ()

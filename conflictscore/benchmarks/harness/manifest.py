@@ -61,10 +61,6 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
 
     ``created`` and ``versions`` may differ; for the latter see :func:`changed_versions`.
 
-    Args:
-        old: The manifest of the run.
-        new: What would resume it.
-
     Returns:
         Lines such as ``configuration.model.temperature 0.0 there and 0.7 now``, in the order of
         the manifest; empty where nothing differs.

@@ -37,11 +37,6 @@ def read_run(
 ) -> BenchmarkRun:
     """A run as far as it went, ended or at work; nothing in its folder changes.
 
-    Args:
-        folder: The run's folder.
-        prices: What its calls cost.
-        compare: Pairs of its methods to compare; by default the paper's.
-
     Raises:
         InputError: There is no run in the folder, or it is damaged or of another format.
         ConfigurationError: The extra ``[bench]`` is not installed.
@@ -59,13 +54,6 @@ def summarised(
     compare: Sequence[tuple[str, str]] = (),
 ) -> BenchmarkRun:
     """The results and figures of what a store holds.
-
-    Args:
-        store: The run.
-        prices: What its calls cost.
-        stopped: Why it stopped before its end.
-        notes: What the user should know of it.
-        compare: Pairs of methods to compare; by default the paper's.
 
     Raises:
         InputError: A method to compare is not of the run.

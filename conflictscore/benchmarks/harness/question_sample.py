@@ -66,15 +66,7 @@ def drawn_order(options: Sequence[str], *, question: str, seed: int) -> tuple[st
 def select(
     questions: Sequence[Question], *, limit: int | None, sample: int | None, seed: int
 ) -> tuple[Question, ...]:
-    """The questions that a run is made with, in the order of the file.
-
-    Args:
-        questions: All that there are.
-        limit: The first so many.
-        sample: So many, drawn by seed without replacement; every larger sample with the same seed
-            holds the smaller one, wherever the questions stand in the file.
-        seed: Of the sample.
-    """
+    """The questions that a run is made with, in the order of the file."""
     if limit is not None and sample is not None:
         raise InputError("limit and sample exclude each other; give one of them")
     there = len(questions)
@@ -95,13 +87,7 @@ def with_documents(
     retriever: BaseRetriever | None,
     missing: Literal["fail", "skip"],
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
-    """The questions that documents can be had for, and the texts of those that have none.
-
-    Args:
-        questions: Some may bring their own documents.
-        retriever: Where the others search.
-        missing: What to do about questions that a recording does not have.
-    """
+    """The questions that documents can be had for, and the texts of those that have none."""
     searched = [q for q in questions if not q.documents]
     if searched and retriever is None:
         raise ConfigurationError(

@@ -36,12 +36,7 @@ from conflictscore.benchmarks.harness.step_values import (
     GradedValue,
     LoopValue,
     MeaningValue,
-    NotedValue,
-    PartUsageValue,
-    PlaceboValue,
-    RevisedValue,
     StepValue,
-    TypedValue,
 )
 from conflictscore.errors import InputError
 from conflictscore.nodes.decide import flipped_by
@@ -84,12 +79,6 @@ def results(
     - Methods that begin with the loop's first answer end with it where there was nothing to ask
       about; where the loop was taken again after them, they are still to come.
     - Where a method that was asked for the type of the conflict failed, it told none.
-
-    Args:
-        questions: The questions of the run; the results come in their order.
-        records: What was recorded; records of other questions are passed over.
-        methods: The methods of the run.
-        measures: What its judge says of a free-form answer.
     """
     by_question: dict[str, list[StepRecord]] = {question.id: [] for question in questions}
     for record in records:
@@ -120,7 +109,7 @@ def part_usage(
         if record.error is not None:
             known: Mapping[str, Usage] | None = record.usage if part == "first_usage" else {}
         else:
-            known = getattr(_read_value(record, PartUsageValue), part)
+            known = getattr(_read_value(record, LoopValue), part)
         if known is None or any(usage.cold is None for usage in known.values()):
             silent.add(record.question)
             continue
@@ -161,7 +150,7 @@ class Recorded:
         """The question's result by these methods."""
         found = {name: method.answer(method, self) for name, method in methods.items()}
         documents = self._value(DOCUMENTS, DocumentsValue)
-        placebo = self._value("placebo", PlaceboValue)
+        placebo = self._value("placebo", AnsweredValue)
         attempts = self._loop.attempts if isinstance(self._loop, LoopValue) else ()
         changes = self._changes(methods)
         telling = flipped_by(attempts) if attempts else None
@@ -179,7 +168,7 @@ class Recorded:
             guard=self.guard,
             donor=placebo.donor if placebo else None,
             predicted={
-                name: told.conflict_type if (told := self._value(name, TypedValue)) else None
+                name: told.conflict_type if (told := self._value(name, AnsweredValue)) else None
                 for name, method in methods.items()
                 if method.tells_type and found[name]
                 if self._disputed or not method.begins_with_first
@@ -194,7 +183,7 @@ class Recorded:
         """The changes of the loop, and of each method that corrects by the loop's own step."""
         changes = {LOOP: self._loop.changes} if isinstance(self._loop, LoopValue) else {}
         for method in methods.values():
-            if method.own_loop and (value := self._value(method.step, RevisedValue)):
+            if method.own_loop and (value := self._value(method.step, AnsweredValue)):
                 changes[method.step] = value.changes
         return changes
 
@@ -252,14 +241,7 @@ class Recorded:
     def answer_of(
         self, step: str, *, after_first: bool = False, grade_key: Callable[[str], str] = str
     ) -> MethodResult | None:
-        """The answer of a step, the failure that it ended in, or None where it is still to come.
-
-        Args:
-            step: A step with one answer.
-            after_first: Whether it begins with the loop's first answer, which then stands where
-                there was no conflict to ask about.
-            grade_key: By the answer's text, what its grade is kept by.
-        """
+        """The answer of a step, the failure that it ended in, or None where it is still to come."""
         if after_first and self.first is not None and self.first.answer is None:
             return _failed("the first answer failed")
         outcome = self._outcome(step, AnsweredValue)
@@ -330,7 +312,7 @@ class Recorded:
         return bool(report.conflicting)
 
     def _notes(self) -> tuple[str, ...]:
-        told = [self._value(step, NotedValue) for step in steps()]
+        told = [self._value(step, StepValue) for step in steps()]
         return tuple(dict.fromkeys(note for value in told if value for note in value.notes))
 
     def _usage(self) -> dict[str, dict[str, Usage]]:

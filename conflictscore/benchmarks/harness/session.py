@@ -63,18 +63,7 @@ class Session:
         spending: Spending,
         retried: Iterable[StepKey] = (),
     ) -> None:
-        """Get ready.
-
-        Args:
-            store: Where records are kept, and what it holds already.
-            ready: The collaborators.
-            benchmark: Its judge and measures; the questions are the store's.
-            settings: What decides the figures.
-            ledger: Where the collaborators' calls are counted.
-            listener: Is told what happens.
-            spending: Where calls are kept with their steps.
-            retried: Steps that are recorded and are to be taken again.
-        """
+        """Get ready."""
         self._store = store
         self._spending = spending
         self._records: dict[str, list[StepRecord]] = defaultdict(list)

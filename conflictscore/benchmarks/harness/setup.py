@@ -175,16 +175,6 @@ class Setup:
     ) -> "Setup":
         """Open what a run needs.
 
-        Args:
-            settings: Settings of the benchmark.
-            loop: Those of :func:`paper_loop`, with at least one round. The calls of your own
-                labeler are not counted.
-            model: Model that answers; as for :func:`~conflictscore.create_self_correcting_rag`.
-            retriever: Finds documents, where questions bring none of their own.
-            answer_judge: The model that judges free-form answers; by default the loop's judge.
-            **models: How models are opened. The cache keeps replies and verdicts of deterministic
-                models for other runs too; without one they are kept in the run's folder alone.
-
         Raises:
             InputError: A setting is out of range.
             ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
@@ -250,10 +240,6 @@ class Setup:
 
         Replies of deterministic models go to the cache that was given; where one of the models is
         not deterministic, or nothing tells it apart, all go to the run's own.
-
-        Args:
-            ledger: Counts the calls, and stops them when the budget is used up.
-            own: The run's own cache.
         """
         context = self.context
         models = (context.generator, context.decomposer, self.answer_judge)
@@ -316,11 +302,7 @@ class Setup:
 
 
 def paper_loop(**settings: Unpack[CorrectionSettings]) -> Settings:
-    """The paper's loop, with the labeler that suits the judge where none is named.
-
-    Args:
-        **settings: Settings that override the preset's.
-    """
+    """The paper's loop, with the labeler that suits the judge where none is named."""
     chosen: dict[str, Any] = {"effort": "paper", "labeler": None, **settings}
     return Settings(**chosen)
 

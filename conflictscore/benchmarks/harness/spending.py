@@ -67,12 +67,9 @@ class Spending:
 
     def add(self, model: str, usage: Usage) -> None:
         """Keep what one call cost; the death of the process cannot take it back."""
-        self._add(model, usage, self._session)
-
-    def _add(self, model: str, usage: Usage, session: str) -> None:
         try:
             self._connection.execute(
-                _INSERT, (*_PLACE.get(), model, *vars(usage).values(), session)
+                _INSERT, (*_PLACE.get(), model, *vars(usage).values(), self._session)
             )
         except DATABASE_FAILURES as error:
             raise self._unusable(error) from error
@@ -81,34 +78,11 @@ class Spending:
         """Usage of all calls so far, by the model's name."""
         return self._sum(f"SELECT {_SUMS} FROM spent GROUP BY model ORDER BY model")  # noqa: S608
 
-    def catch_up(self, recorded: Mapping[StepKey, Mapping[str, Usage]]) -> bool:
-        """Add the calls that records tell of and the file does not, as after it was lost.
-
-        Args:
-            recorded: What all records of each step say, by the model's name.
-
-        Returns:
-            Whether there were any.
-        """
-        lacking = [
-            (step, model, left)
-            for step, usage in recorded.items()
-            for model, left in _lacking(usage, self.of(step, {})).items()
-        ]
-        for step, model, left in lacking:
-            with self.at(step):
-                self._add(model, left, "")
-        return bool(lacking)
-
     def of(self, place: StepKey, recorded: Mapping[str, Usage]) -> dict[str, Usage]:
         """Usage of a step in all sessions, less its earlier records.
 
         A step that was stopped finds its own replies in the cache when it is taken again. Tokens
         count as kept as far as this session's pass, with its kept replies, took more than was paid.
-
-        Args:
-            place: The step.
-            recorded: What earlier records of it say, by the model's name.
         """
         question, step, key = place
         # earlier versions kept the first and the last part of a loop under names of their own
@@ -146,9 +120,3 @@ class Spending:
             f"{self._path}: cannot be used ({error}); make room there, or put back a copy: it holds"
             " what was spent, and without it only what the records tell of is counted"
         )
-
-
-def _lacking(recorded: Mapping[str, Usage], kept: Mapping[str, Usage]) -> dict[str, Usage]:
-    """Recorded usage beyond the usage in the file, by the model's name."""
-    lacks = {model: usage - kept.get(model, Usage()) for model, usage in recorded.items()}
-    return {model: usage for model, usage in lacks.items() if usage != Usage()}

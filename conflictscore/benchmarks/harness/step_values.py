@@ -6,26 +6,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.records import (
-    Answer,
-    Attempt,
-    Change,
-    ConflictReport,
-    Document,
-    Usage,
-)
+from conflictscore.records import Answer, Attempt, Change, ConflictReport, Document, Usage
 from conflictscore.records.stored import upgraded_run
 
 
 class StepValue(BaseModel):
-    """The value of a step, as far as it is read here."""
+    """The value of any step, as far as it is read here."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class NotedValue(StepValue):
-    """Of any step that notes something."""
-
     notes: tuple[str, ...] = ()
 
 
@@ -41,6 +29,9 @@ class LoopValue(StepValue):
     attempts: tuple[Attempt, ...] = Field(min_length=1)
     changes: tuple[Change, ...] = ()
     regeneration_error: str | None = None
+    first_usage: dict[str, Usage] | None = None
+    """Cost of the first answer; None where the record does not say, as for ``check_usage``."""
+    check_usage: dict[str, Usage] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -48,35 +39,13 @@ class LoopValue(StepValue):
         return upgraded_run(data) if isinstance(data, dict) else data
 
 
-class PartUsageValue(StepValue):
-    """Of ``loop``, what its parts cost; None where it does not say."""
-
-    first_usage: dict[str, Usage] | None = None
-    check_usage: dict[str, Usage] | None = None
-
-
 class AnsweredValue(StepValue):
     """Of a step with one answer."""
 
     answer: Answer
-
-
-class RevisedValue(AnsweredValue):
-    """Of a method that corrects by the loop's own step."""
-
     changes: tuple[Change, ...] = ()  # earlier versions recorded only what changed, as "flips"
-
-
-class PlaceboValue(AnsweredValue):
-    """Of ``placebo``."""
-
-    donor: str | None
-
-
-class TypedValue(AnsweredValue):
-    """Of a method that tells the type of the conflict."""
-
-    conflict_type: ConflictType | None
+    donor: str | None = None
+    conflict_type: ConflictType | None = None
 
 
 class MeaningValue(StepValue):

@@ -32,7 +32,6 @@ from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.harness.records import Question, StepRecord
 from conflictscore.benchmarks.json_lines import decoded, fault_in_words, read_json_lines
 from conflictscore.errors import InputError
-from conflictscore.records import Usage
 from conflictscore.storage.locking import LOCK_FILE, lock_folder
 from conflictscore.storage.manifests import write_whole
 from conflictscore.storage.record_file import RecordFile, RecordLines, json_line, no_json
@@ -80,11 +79,6 @@ class RunStore:
         """Start a run, or resume one that was started with the same; other writers are kept out.
 
         Half a line at the end of its records is cut off, with a note.
-
-        Args:
-            folder: Where the run is or will be; it is made where there is none.
-            manifest: What the run is made with now.
-            questions: What it asks, each with an id of its own.
         """
         folder = Path(folder)
         with ExitStack() as opened:
@@ -140,15 +134,6 @@ class RunStore:
     def records(self) -> tuple[StepRecord, ...]:
         """All records in order, with those that a later one replaces: they were paid for too."""
         return tuple(self._records)
-
-    def spent(self) -> dict[tuple[str, str, str], dict[str, Usage]]:
-        """Usage of each step by all its records, by the model's name."""
-        spent: dict[tuple[str, str, str], dict[str, Usage]] = {}
-        for record in self._records:
-            step = spent.setdefault((record.question, record.step, record.key), {})
-            for model, usage in record.usage.items():
-                step[model] = step.get(model, Usage()) + usage
-        return spent
 
     def append(self, record: StepRecord) -> StepRecord:
         """Add a record; once this returns, the death of the process cannot take it back.

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.costs import Money, run_cost
 from conflictscore.benchmarks.harness.definition import SCORES
 from conflictscore.benchmarks.harness.figures import (
@@ -14,11 +13,10 @@ from conflictscore.benchmarks.harness.figures import (
     MethodFigures,
     Paired,
     Proportion,
-    ScoreFigures,
     Transitions,
     TypeAccuracy,
 )
-from conflictscore.benchmarks.harness.methods.registry import BASELINE, LOOP, METHODS, method_of
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS, method_of
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.statistics import (
     changes,
@@ -55,22 +53,6 @@ def figures(
     """Count and average the results of a run; the order of the results does not matter.
 
     Pairs, transitions and all that speaks of the first answer need the baseline among the methods.
-
-    Args:
-        results: One a question, from :func:`conflictscore.benchmarks.harness.results.results`.
-        methods: The methods of the run.
-        measures: What answers are judged by, at least one; transitions and net corrections are
-            counted by the first.
-        money: What usage costs; None where no price is known.
-        total_questions: Questions of the run, ended or not.
-        first_usage: What the first answers alone cost, by question and model, from
-            :func:`conflictscore.benchmarks.harness.results.part_usage`. What a second look cost is
-            not known where a question with a loop is absent.
-        check_usage: What it cost to score and explain the last answers, likewise.
-        graded: Those of the measures whose values are numbers in [0, 1].
-        falling: Those of the graded measures of which less is better.
-        compare: Pairs of methods to compare besides those with the baseline, each where both are
-            among the methods.
     """
     ordered = [method for method in METHODS if method in methods]
     # an answer that is right by another thing is not the baseline's corrected or harmed
@@ -119,7 +101,6 @@ def figures(
             for method in others
         ),
         categories=_categories(results, ordered, measures, graded),
-        scores=tuple(_scores(results, method) for method in others if METHODS[method].step == LOOP),
         claims=tuple(_claims(results, m) for m in ordered) if set(SCORES) & set(measures) else (),
         types=_told_types(results, ordered),
         coverage=_mean(_reports(results, BASELINE), lambda report: report.coverage),
@@ -315,69 +296,20 @@ def _claims(results: Sequence[QuestionResult], method: str) -> Claims:
     )
 
 
-def _scores(results: Sequence[QuestionResult], method: str) -> ScoreFigures:
-    again = [
-        (before.report, after.report)
-        for result in results
-        if result.reconsidered is not None
-        if (before := result.methods.get(BASELINE)) and before.report
-        if (after := result.methods.get(method)) and after.report
-    ]
-
-    def before_and_after(score: _Score) -> tuple[Interval, Interval]:
-        known = [
-            (before, after) for before, after in again if None not in (score(before), score(after))
-        ]
-        return _mean((b for b, _ in known), score), _mean((a for _, a in known), score)
-
-    def count(report: ConflictReport) -> float | None:
-        return report.cs_c
-
-    def ratio(report: ConflictReport) -> float | None:
-        return report.cs_r
-
-    cs_c_before, cs_c_after = before_and_after(count)
-    cs_r_before, cs_r_after = before_and_after(ratio)
-    return ScoreFigures(
-        method=method,
-        cs_c=_mean(_reports(results, method), count),
-        cs_r=_mean(_reports(results, method), ratio),
-        cs_c_before=cs_c_before,
-        cs_c_after=cs_c_after,
-        cs_r_before=cs_r_before,
-        cs_r_after=cs_r_after,
-    )
-
-
 def _told_types(
     results: Sequence[QuestionResult], methods: Sequence[str]
 ) -> tuple[TypeAccuracy, ...]:
-    """A figure for each of these methods that tells a type; none where people did not label types.
-
-    Args:
-        results: One a question.
-        methods: The methods of the run, in their order.
-    """
+    """Of each method that tells a type; none where people did not label types."""
     known = [(r, r.question.conflict_type) for r in results if r.question.conflict_type]
-    if not known:
-        return ()
-    return tuple(
-        _type_accuracy(
-            method, [(true, r.predicted[method]) for r, true in known if method in r.predicted]
-        )
-        for method in methods
-        if method_of(method).tells_type
-    )
-
-
-def _type_accuracy(
-    method: str, told: Sequence[tuple[ConflictType, ConflictType | None]]
-) -> TypeAccuracy:
-    """Of people's type and the method's, by question."""
-    there = [kind for kind in ConflictType if any(kind in pair for pair in told)]
-    return TypeAccuracy(
-        method=method,
-        accuracy=proportion(sum(true is said for true, said in told), len(told)),
-        untold=sum(said is None for _, said in told),
-        confusion={true: {said: told.count((true, said)) for said in there} for true in there},
-    )
+    found = []
+    for method in methods if known else ():
+        if method_of(method).tells_type:
+            told = [(true, r.predicted[method]) for r, true in known if method in r.predicted]
+            found.append(
+                TypeAccuracy(
+                    method=method,
+                    accuracy=proportion(sum(true is said for true, said in told), len(told)),
+                    untold=sum(said is None for _, said in told),
+                )
+            )
+    return tuple(found)

@@ -118,7 +118,6 @@ def test_told_types_are_held_against_peoples(ran: Ran) -> None:
         "pipeline": 1,
         "taxonomy-aware": 0,
     }
-    assert types["pipeline"].confusion[OPINIONS][ConflictType.OUTDATED] == 1
 
 
 def test_every_answer_is_asked_for_with_citations_and_taken_apart_without(ran: Ran) -> None:

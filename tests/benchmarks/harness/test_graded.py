@@ -195,10 +195,6 @@ def test_a_type_is_right_where_it_is_peoples_and_wrong_where_there_is_none() -> 
     (pipeline,) = summed([*questions, failed, waiting], records, RAG, PIPELINE).types
     assert (pipeline.method, pipeline.untold) == (PIPELINE, 2)
     assert (pipeline.accuracy.count, pipeline.accuracy.n) == (2, 5)
-    assert pipeline.confusion == {
-        OPINIONS: {OPINIONS: 1, OUTDATED: 0},
-        OUTDATED: {OPINIONS: 1, OUTDATED: 1},
-    }
 
 
 def test_typed_rag_is_held_only_against_questions_that_it_was_asked_the_type_of() -> None:
@@ -215,7 +211,6 @@ def test_typed_rag_is_held_only_against_questions_that_it_was_asked_the_type_of(
     ]
     (typed,) = summed([agreeing, split, untold, failed], records, RAG, TYPED).types
     assert (typed.accuracy.count, typed.accuracy.n, typed.untold) == (1, 2, 1)
-    assert typed.confusion == {OUTDATED: {OUTDATED: 1}}
 
 
 def test_typed_rag_costs_the_look_at_the_first_answer_and_its_own_step() -> None:

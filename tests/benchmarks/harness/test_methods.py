@@ -61,7 +61,6 @@ class TestTyped:
         assert quiz.asked["regenerate"] == 2, "the loop itself ends with the first answer"
         [accuracy] = run.figures.types
         assert (accuracy.accuracy.count, accuracy.accuracy.n, accuracy.untold) == (1, 2, 0)
-        assert accuracy.confusion[OUTDATED] == {OUTDATED: 1, MISINFORMATION: 1}
 
     async def test_without_a_conflict_nothing_is_asked_and_the_first_answer_stands(
         self, tmp_path: Path

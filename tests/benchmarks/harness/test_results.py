@@ -326,7 +326,7 @@ class TestRecords:
             (LOOP, {"attempts": []}, "attempts"),
             (LOOP, {}, "attempts"),
             ("control-rag", {"answer": {"text": 3}}, "answer.text"),
-            ("placebo", {"answer": {"text": "so"}}, "donor"),
+            ("placebo", {"answer": {"text": "so"}, "donor": 3}, "donor"),
         ],
     )
     def test_a_value_of_another_form_is_refused_by_name(

@@ -24,16 +24,6 @@ def test_calls_are_added_up_by_step_and_model_across_sessions(tmp_path: Path) ->
         assert second.of(place, {"model-a": _CALL}) == {"model-a": Usage(), "model-b": _CALL}
 
 
-def test_what_a_lost_file_had_counted_is_taken_from_the_records(tmp_path: Path) -> None:
-    step, recorded = ("one", "loop", "k"), {"model-a": _CALL, "model-b": _CALL + _CALL}
-    with closing(Spending(tmp_path / "spent.sqlite")) as spending:
-        with spending.at(step):
-            spending.add("model-b", _CALL)
-        assert spending.catch_up({step: recorded})
-        assert spending.total() == recorded
-        assert not spending.catch_up({step: recorded})
-
-
 @pytest.mark.parametrize("kept", [0, 4096])
 def test_a_damaged_file_is_one_line_and_never_begins_again_at_nothing(
     tmp_path: Path, kept: int

@@ -16,7 +16,6 @@ from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
 from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.errors import InputError
-from conflictscore.records import Usage
 from tests.benchmarks.harness.run_folders import QUESTIONS, contents, manifest, opened, record
 
 
@@ -46,19 +45,6 @@ def test_a_run_is_gone_on_with_and_read_as_it_was_left(folder: Path) -> None:
     assert read.done["q0", GRADE, "a1"] == grade
     assert (read.folder, read.manifest, read.questions) == (folder, manifest(), QUESTIONS)
     assert read.notes == left.notes == ()
-
-
-def test_what_a_step_cost_counts_every_time_that_it_was_taken(folder: Path) -> None:
-    once = Usage(calls=2, input_tokens=30, output_tokens=4)
-    with opened(folder) as store:
-        for _ in range(2):
-            store.append(record("q0").model_copy(update={"usage": {"m": once, "n": once}}))
-        store.append(record("q1"))
-
-        assert store.spent() == {
-            ("q0", LOOP, ""): {"m": once + once, "n": once + once},
-            ("q1", LOOP, ""): {},
-        }
 
 
 def test_a_record_is_kept_as_a_later_reader_finds_it(folder: Path) -> None:

@@ -199,26 +199,6 @@ def test_the_noise_floor_stands_beside_the_changes_of_the_loop() -> None:
     assert made.ended == 2
 
 
-def test_scores_before_and_after_are_of_the_questions_that_were_asked_again() -> None:
-    up, down, calm, blind = questions = [choice(name) for name in ("up", "down", "calm", "blind")]
-    worse = report("+---")
-    records = [
-        loop(up, attempt(option(up, 1), SPLIT), attempt(option(up, 0), SUPPORTED, after=SPLIT)),
-        loop(down, attempt(option(down, 0), SPLIT), attempt(option(down, 1), worse, after=SPLIT)),
-        loop(calm, attempt(option(calm, 0), SUPPORTED)),
-        loop(blind, attempt(option(blind, 0), SPLIT), attempt(option(blind, 1), None, after=SPLIT)),
-    ]
-    made = summed(questions, records, methods=[RAG, REGENERATED, GUARDED])
-    regenerated, guarded = made.scores
-    assert regenerated.cs_r.n == 3
-    assert (regenerated.cs_r.value, regenerated.cs_r_before.value) == (0.25, 0.5)
-    assert (regenerated.cs_r_after.value, regenerated.cs_r_after.n) == (0.375, 2)
-    assert (regenerated.cs_c_before.value, regenerated.cs_c_after.value) == (1.0, 0.5)
-    assert (guarded.cs_r.value, guarded.cs_r.n) == (0.25, 4)  # keeps what has no better support
-    assert guarded.cs_r_before.value == 0.5
-    assert guarded.cs_r_after.value == pytest.approx(1 / 3)
-
-
 def test_coverage_is_that_of_the_first_answers() -> None:
     half, full = questions = [choice("half"), choice("full")]
     records = [
@@ -367,7 +347,6 @@ def test_a_run_that_has_not_begun_has_no_figure_that_looks_like_one() -> None:
     assert (made.questions, made.ended, made.failed) == (1, 0, 0)
     assert {m.measures["accuracy"].value for m in made.methods} == {None}
     assert {p.p_value for p in made.paired} == {None}
-    assert {s.cs_c.value for s in made.scores} == {None}
     assert made.coverage == Interval(value=None)
 
 
@@ -388,8 +367,7 @@ def test_without_the_baseline_nothing_is_paired() -> None:
         [question], [answered(question, "control-rag", option(question, 0))], methods=[CONTROL]
     )
     assert share(made.methods[0].measures["accuracy"]).count == 1
-    assert (made.paired, made.transitions, made.scores, made.cost.net_corrections) == (
-        (),
+    assert (made.paired, made.transitions, made.cost.net_corrections) == (
         (),
         (),
         {},
@@ -482,8 +460,5 @@ def test_all_counts_add_up(run: tuple[list[Question], list[StepRecord]]) -> None
         assert judged[0].n <= change.harms_of_conflict.n <= answered_ones
         wrong = change.recovered_of_wrong
         assert wrong is None or change.corrections.count <= wrong.n <= change.harms_of_conflict.n
-    for scores in made.scores:
-        assert scores.cs_c_before.n == scores.cs_c_after.n <= scores.cs_c.n
-        assert scores.cs_r_before.n == scores.cs_r_after.n <= scores.cs_r.n
     assert sum(c.questions for c in made.categories) in (0, len(questions))
     assert sum(made.cost.by_step.values(), Usage()) == sum(made.cost.usage.values(), Usage())

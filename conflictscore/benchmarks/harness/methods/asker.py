@@ -77,13 +77,7 @@ class Asker:
         given: Mapping[str, Any],
         on_answer: Callable[[int], None] = lambda number: None,
     ) -> dict[str, Any]:
-        """The final state of a graph.
-
-        Args:
-            build: Makes the graph, once: a function of a module.
-            given: What the graph starts from.
-            on_answer: Is told the round of each answer before the graph goes on with it.
-        """
+        """The final state of a graph."""
         if build not in self._graphs:
             self._graphs[build] = build(self)
         state: dict[str, Any] = {}

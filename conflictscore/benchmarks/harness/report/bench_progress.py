@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
+from conflictscore.benchmarks.harness.definition import Benchmark
+from conflictscore.benchmarks.harness.listening import Listener
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import QuestionResult, StepRecord
 from conflictscore.benchmarks.harness.report.flips import FlipKind, flip_kind
@@ -17,38 +19,19 @@ _GRADED_KINDS = {FlipKind.CORRECTION: "higher", FlipKind.HARM: "lower"}
 _FALLING_KINDS = {FlipKind.CORRECTION: "lower", FlipKind.HARM: "higher"}
 
 
-class BenchProgress(CountBar):
-    """Shows a run's questions, flips, failures and cost; the runner's ``Listener``."""
+class BenchProgress(CountBar, Listener):
+    """Shows a run's questions, flips, failures and cost."""
 
-    def __init__(
-        self,
-        console: Console,
-        *,
-        enabled: bool,
-        total: int,
-        measure: str,
-        graded: bool = False,
-        falls: bool = False,
-    ) -> None:
-        """Prepare the bar; it shows from ``with`` on.
-
-        Args:
-            console: Where to show it, usually stderr.
-            enabled: Whether anything is shown.
-            total: Questions of the run, those of earlier sessions included.
-            measure: The measure by which changed answers are counted.
-            graded: Whether its values are numbers rather than yes or no.
-            falls: Whether less is better by it.
-        """
+    def __init__(self, console: Console, benchmark: Benchmark, *, enabled: bool) -> None:
+        """Prepare the bar; it shows from ``with`` on, where ``enabled``."""
         super().__init__(console, "asking", "questions", enabled=enabled)
-        self._total, self._measure, self._falls = total, measure, falls
-        self._kinds = _FALLING_KINDS if falls else _GRADED_KINDS if graded else _KINDS
+        self._total, self._measure = len(benchmark.questions), benchmark.measures[0]
+        self._falls = self._measure in benchmark.falling
+        graded = _GRADED_KINDS if self._measure in benchmark.graded else _KINDS
+        self._kinds = _FALLING_KINDS if self._falls else graded
         self._done = self._failed = 0
         self._flips: dict[str, Counter[str]] = {}
         self._spent = ""
-
-    def started(self, question_id: str, step: str) -> None:
-        """A step began."""
 
     def ended(self, record: StepRecord) -> None:
         """A step ended; prints why if it failed."""

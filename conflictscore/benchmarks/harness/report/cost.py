@@ -40,13 +40,7 @@ def failure_cards(results: Iterable[QuestionResult]) -> Iterator[Card]:
 
 
 def cost_cards(cost: Cost, *, verbose: bool, changes: tuple[str, str] = CHANGES) -> Iterator[Card]:
-    """Calls and tokens by model, money, time, and what a net correction cost.
-
-    Args:
-        cost: What the run cost.
-        verbose: Also calls and tokens by step.
-        changes: What a change for the better and one for the worse are called.
-    """
+    """Calls and tokens by model, money, time, and what a net correction cost."""
     if not cost.usage:
         yield Card("Cost", after=("no model was called",))
         return

@@ -100,12 +100,7 @@ def export_table(runs: Sequence[ReportRun], out: Path) -> int:
 
 
 def table_of(runs: Sequence[ReportRun], kind: str) -> tuple[int, bytes]:
-    """How many rows there are, and the table; see :func:`export_table`.
-
-    Args:
-        runs: The runs.
-        kind: One of ``TABLE_FORMATS``.
-    """
+    """How many rows there are, and the table; see :func:`export_table`."""
     columns = _columns(runs)
     rows = [
         {column: _whole(row.get(column)) for column in columns}

@@ -32,10 +32,6 @@ def export_figures(runs: Sequence[ReportRun], out: Path) -> int:
     CSV has the columns ``run``, ``table``, ``row``, ``column`` and ``value``. LaTeX needs the
     package booktabs; what was read from files and models is escaped in it.
 
-    Args:
-        runs: The runs.
-        out: A path that ends in .csv or .tex.
-
     Returns:
         How many tables there are.
 

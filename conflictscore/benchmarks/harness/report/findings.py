@@ -27,12 +27,7 @@ them go one way, its two-sided p is ``2 / 2**pairs``."""
 
 
 def findings(figures: Figures, paper: PaperFigures | None) -> tuple[str, ...]:
-    """One or a few sentences for each thing that a reader could take the figures wrong by.
-
-    Args:
-        figures: The figures of a run.
-        paper: What a paper reports for the same form; None where it has nothing.
-    """
+    """One or a few sentences for each thing that a reader could take the figures wrong by."""
     return (
         *_what_is_missing(figures),
         *_comparisons(figures, paper),

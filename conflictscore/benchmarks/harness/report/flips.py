@@ -43,13 +43,6 @@ def flip_kind(
 ) -> FlipKind | None:
     """Whether the difference between two methods' answers is for the better.
 
-    Args:
-        result: What a run knows of a question.
-        method: The method that may have changed the answer.
-        measure: What it is worth by, as a rule the first measure of the benchmark.
-        falls: Whether less is better by it.
-        against: The other method.
-
     Returns:
         None where the answers do not differ, or one of them is missing.
     """

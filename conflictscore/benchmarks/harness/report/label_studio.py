@@ -43,11 +43,6 @@ def tasks_of(runs: Sequence[ReportRun]) -> list[dict[str, Any]]:
 def export_tasks(runs: Sequence[ReportRun], folder: Path) -> int:
     """Write ``tasks.json``, one task a flip, and the ``labeling_config.xml`` that shows it.
 
-    Args:
-        runs: The runs. A task holds the names of run and question, so tasks of several runs can
-            stand in one project.
-        folder: Where to; it is made where there is none.
-
     Returns:
         How many tasks there are.
     """
@@ -164,14 +159,7 @@ def _speaks(pair: EvidenceLabel | None) -> bool:
 
 
 def review_row(run: str, flip: tuple[str, str], reviewer: str, said: Review) -> dict[str, Any]:
-    """A review as a row of JSON_MIN.
-
-    Args:
-        run: The run's name.
-        flip: The question's id, and the method.
-        reviewer: Their name.
-        said: What they said.
-    """
+    """A review as a row of JSON_MIN."""
     return {
         "run": run,
         "question_id": flip[0],

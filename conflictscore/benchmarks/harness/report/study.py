@@ -10,7 +10,7 @@ from itertools import combinations
 from math import fsum, lcm, sqrt
 from statistics import fmean, stdev
 
-from conflictscore.benchmarks.harness.figures import Interval, Proportion
+from conflictscore.benchmarks.harness.figures import Interval, Paired, Proportion
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
 from conflictscore.benchmarks.harness.power import questions_needed_graded
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
@@ -31,7 +31,6 @@ __all__ = [
     "FlipAgreement",
     "JudgeNoise",
     "PooledPair",
-    "RunPair",
     "Study",
     "studies",
     "study_groups",
@@ -42,24 +41,14 @@ _PairKey = tuple[str, str, str]
 """Method, the one that it is held against, and measure."""
 
 
-class RunPair(Record):
-    """A pair of methods in one run."""
-
-    run: str
-    n: int
-    corrected: int
-    harmed: int
-    difference: Interval
-    p_value: float | None
-
-
 class PooledPair(Record):
     """A pair of methods in all runs of a study."""
 
     method: str
     against: str
     measure: str
-    runs: tuple[RunPair, ...]
+    runs: dict[str, Paired]
+    """The pair in each run, by the run's name."""
     difference: Interval
     """Mean over questions of the mean over their runs, with a bootstrap interval by question."""
     p_value: float | None
@@ -190,19 +179,12 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
         method=key[0],
         against=key[1],
         measure=key[2],
-        runs=tuple(
-            RunPair(
-                run=run.name,
-                n=pair.n,
-                corrected=pair.corrected,
-                harmed=pair.harmed,
-                difference=pair.difference,
-                p_value=pair.p_value,
-            )
+        runs={
+            run.name: pair
             for run in runs
             for pair in run.figures.tests
             if (pair.method, pair.against, pair.measure) == key
-        ),
+        },
         difference=difference,
         p_value=p_value,
         between=between,

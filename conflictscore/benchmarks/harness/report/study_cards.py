@@ -24,12 +24,7 @@ def all_study_cards(runs: Sequence[ReportRun]) -> Iterator[Card]:
 
 
 def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
-    """The tables of a study in order.
-
-    Args:
-        study: The study.
-        figures: Those of one of its runs, which say what changes by each measure are called.
-    """
+    """The tables of a study in order."""
     yield Card(
         f"Study: {counted(len(study.runs), 'run')} of {study.benchmark}, {study.form}",
         note=f"{', '.join(map(one_line, study.runs))}\n"
@@ -52,14 +47,15 @@ def _pooled(other: str, measure: str, pairs: list[PooledPair], figures: Figures)
     rows: list[tuple[str, ...]] = []
     faint = set()
     for pair in pairs:
-        moved = (sum(r.corrected for r in pair.runs), sum(r.harmed for r in pair.runs))
+        each = pair.runs.values()
+        moved = (sum(r.corrected for r in each), sum(r.harmed for r in each))
         rows.append((pair.method, *_cells(pair.difference, moved), *_p(pair)))
-        for run in pair.runs:
+        for name, run in pair.runs.items():
             faint.add(len(rows))
             moved = run.corrected, run.harmed
             rows.append(
                 (
-                    f"  {one_line(run.run, 20)}",
+                    f"  {one_line(name, 20)}",
                     *_cells(run.difference, moved),
                     p_value(run.p_value),
                     "",

@@ -4,19 +4,15 @@ Names of models, categories and errors are untrusted text: no markup, no control
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from textwrap import fill
 
 from rich.console import Console
 from rich.text import Text
 
-from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.figures import (
-    CategoryFigures,
     Figures,
     Interval,
     Proportion,
     Transitions,
-    TypeAccuracy,
 )
 from conflictscore.benchmarks.harness.methods.registry import method_of
 from conflictscore.benchmarks.harness.records import QuestionResult
@@ -36,7 +32,7 @@ from conflictscore.reporting.figure_text import (
     published,
     span,
 )
-from conflictscore.reporting.plain_table import SOFT_BREAK, Card, print_card
+from conflictscore.reporting.plain_table import Card, print_card
 
 _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...] = (
     ("retained", lambda paper: (paper.retained, paper.conflict)),
@@ -54,8 +50,7 @@ _CHANGED = (
     " wording: a word differs"
 )
 _FEW = range(2, 7)
-"""So many categories stand side by side, and are shown without being asked for."""
-_NAME_WIDTH = 11
+"""So many categories are shown without being asked for."""
 
 
 def print_figures(
@@ -67,28 +62,12 @@ def print_figures(
     results: Sequence[QuestionResult] = (),
     verbose: bool = False,
 ) -> None:
-    """Print all figures of a run, and what they can and cannot show.
-
-    Args:
-        figures: The figures.
-        console: Where to.
-        title: What was run.
-        paper: A paper's figures for the same form, to stand beside; None where it has none.
-        results: The questions, for the reasons of failures.
-        verbose: Also the categories where they are many, the cost of each step, a paper's tables,
-            and what became of answers with conflict under the methods that do not look at it.
-    """
+    """Print all figures of a run, and what they can and cannot show."""
     console.print(Text(f"\n{one_line(title)}", style="bold underline"))
     ended = f"{figures.ended:,} of {counted(figures.questions, 'question')} ended"
     console.print(Text(f"{ended}, {figures.failed:,} failed for at least one method"))
     for card in figure_cards(figures, paper, results, verbose=verbose):
         print_card(card, console)
-
-
-def _told_types(told: TypeAccuracy) -> list[ConflictType]:
-    """The types that a method told at least once, in their usual order."""
-    known = {kind for row in told.confusion.values() for kind, number in row.items() if number}
-    return [kind for kind in ConflictType if kind in known]
 
 
 def figure_cards(
@@ -126,7 +105,7 @@ def sections(
             Card(f"In the paper: {one.title}", one.columns, one.rows, one.note, free_text=True)
             for one in published_tables
         ],
-        "scores": [_scores(figures)],
+        "scores": [Card("", after=(_coverage(figures),))],
         "failures": [*failure_cards(results)],
         "cost": [*cost_cards(figures.cost, verbose=verbose, changes=changes)],
         "limits": [Card("Limits of these figures", (), rows)] if rows else [],
@@ -245,7 +224,7 @@ def _outcome(name: str, moved: Transitions, figures: Figures) -> str:
 
 
 def _types(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
-    """Accuracies with what stands in a paper, and a confusion matrix a method."""
+    """Accuracies, with those of a paper."""
     if not figures.types:
         return
     yield Card(
@@ -261,124 +240,42 @@ def _types(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
         ),
         published_types(paper),
     )
-    for told in figures.types:
-        if columns := _told_types(told):
-            names = (
-                k.replace("-", "-\n").replace("misinform", f"misinform{SOFT_BREAK}")
-                for k in columns
-            )
-            yield Card(
-                f"{told.method}: the type it told, by people's type",
-                ("people's type", *names),
-                tuple(
-                    (kind.value, *(f"{row.get(column, 0):,}" for column in columns))
-                    for kind in ConflictType
-                    if (row := told.confusion.get(kind)) is not None
-                ),
-                bold=False,
-            )
 
 
 def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
-    """A few, such as types of conflict, are columns; many are rows, and shown in verbose only."""
-    few = len(figures.categories) in _FEW
-    if not figures.categories or not (few or verbose):
+    """A few, such as types of conflict, are always shown; many in verbose only."""
+    if not figures.categories or not (len(figures.categories) in _FEW or verbose):
         return
     methods = [method.method for method in figures.methods]
     for measure in figures.measures:
-        graded = figures.is_graded(measure)
-        what = "mean % (n)" if graded else "% (n)" if few else "right of judged"
-        found = {
-            (category.category, method): category.measures.get(method, {}).get(measure)
-            for category in figures.categories
-            for method in methods
-        }
-        if few:
-            columns = ("method", *map(_column, figures.categories))
-            rows = [
-                (method, *(_with_n(found[c.category, method]) for c in figures.categories))
-                for method in methods
-            ]
-        else:
-            columns = ("category", "n", *(method.replace("-", "-\n") for method in methods))
-            rows = [
-                (
-                    one_line(c.category) or "(none)",
-                    f"{c.questions:,}",
-                    *(_brief(found[c.category, m]) for m in methods),
-                )
-                for c in figures.categories
-            ]
-        title = f"By category: {one_line(measure)}, {what}"
-        yield Card(title, columns, tuple(rows), free_text=not few)
-
-
-def _column(category: CategoryFigures) -> str:
-    """The name in lines, so narrow that the five types of conflict fit 80 characters."""
-    words = (
-        part for word in (one_line(category.category) or "(none)").split() for part in _cut(word)
-    )
-    return fill(" ".join(words), _NAME_WIDTH, break_on_hyphens=False)
-
-
-def _cut(word: str) -> Iterator[str]:
-    for part in word.split("-") if len(word) > _NAME_WIDTH else [word]:
-        rest = part
-        while len(rest) > _NAME_WIDTH:
-            yield f"{rest[: _NAME_WIDTH - 2]}-"
-            rest = rest[_NAME_WIDTH - 2 :]
-        yield rest
-
-
-def _brief(value: Proportion | Interval | None) -> str:
-    return f"{value.count}/{value.n}" if isinstance(value, Proportion) else _with_n(value)
+        rows = []
+        for one in figures.categories:
+            found = (one.measures.get(method, {}).get(measure) for method in methods)
+            name = one_line(one.category) or "(none)"
+            rows.append((name, f"{one.questions:,}", *map(_with_n, found)))
+        what = "mean % (n)" if figures.is_graded(measure) else "% (n)"
+        yield Card(
+            f"By category: {one_line(measure)}, {what}",
+            ("category", "n", *(method.replace("-", "-\n") for method in methods)),
+            tuple(rows),
+            free_text=True,
+        )
 
 
 def _with_n(value: Proportion | Interval | None) -> str:
     return "" if value is None else f"{percent(value.value)} ({value.n:,})"
 
 
-def _scores(figures: Figures) -> Card:
-    """CS-C and CS-R of each method, and before and after of the answers it regenerated."""
-    rows = [
-        (
-            scores.method if name == "CS-C" else "",
-            name,
-            _mean(overall),
-            f"{overall.n:,}",
-            _mean(before),
-            _mean(after),
-            f"{after.n:,}",
-        )
-        for scores in figures.scores
-        for name, overall, before, after in (
-            ("CS-C", scores.cs_c, scores.cs_c_before, scores.cs_c_after),
-            ("CS-R", scores.cs_r, scores.cs_r_before, scores.cs_r_after),
-        )
-    ]
+def _coverage(figures: Figures) -> str:
     covered = figures.coverage
-    labelled = "none has a score"
-    if covered.value is not None:
-        bounds = span(percent(covered.low), percent(covered.high))
-        known = "" if covered.low is None else f"{bounds}, "
-        share, answers = percent(covered.value), counted(covered.n, "answer")
-        labelled = f"{share} % of their pairs were labelled ({known}{answers})"
-    return Card(
-        "ConflictScore (0 is best)",
-        ("method", "", "all answers", "n", "before", "after", "n"),
-        tuple(rows),
-        "before and after: the answers that were regenerated, over the same ones" if rows else "",
-        after=(f"coverage of the first answers: {labelled}",),
+    if covered.value is None:
+        return "coverage of the first answers: none has a score"
+    known = "" if covered.low is None else f"{span(percent(covered.low), percent(covered.high))}, "
+    return (
+        f"coverage of the first answers: {percent(covered.value)} % of their pairs were labelled"
+        f" ({known}{counted(covered.n, 'answer')})"
     )
 
 
 def _estimate(value: Proportion | Interval) -> list[str]:
     return [percent(value.value), span(percent(value.low), percent(value.high))]
-
-
-def _mean(value: Interval) -> str:
-    if value.value is None:
-        return "none"
-    if value.low is None or value.high is None:
-        return f"{value.value:.2f}"
-    return f"{value.value:.2f} ({value.low:.2f}-{value.high:.2f})"

@@ -1,6 +1,5 @@
 """Figures and results of a benchmark run, made by hand."""
 
-from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.figures import (
     CategoryFigures,
     Cost,
@@ -9,7 +8,6 @@ from conflictscore.benchmarks.harness.figures import (
     MethodFigures,
     Paired,
     Proportion,
-    ScoreFigures,
     Transitions,
     TypeAccuracy,
 )
@@ -132,17 +130,6 @@ def figures(**changes: object) -> Figures:
                 measures={RAG: {"accuracy": share(5, 8)}, REGENERATED: {"accuracy": share(6, 8)}},
             ),
         ),
-        scores=(
-            ScoreFigures(
-                method=REGENERATED,
-                cs_c=Interval(value=0.2, low=0.1, high=0.3, n=100),
-                cs_r=Interval(value=0.25, low=0.15, high=0.35, n=100),
-                cs_c_before=Interval(value=0.81, low=0.7, high=0.9, n=10),
-                cs_c_after=Interval(value=0.61, low=0.4, high=0.8, n=10),
-                cs_r_before=Interval(value=0.5, n=10),
-                cs_r_after=Interval(value=None, n=0),
-            ),
-        ),
         coverage=Interval(value=1.0, n=100),
         cost=cost(),
     )
@@ -167,13 +154,7 @@ def graded_pair(
 
 def types(method: str = "pipeline") -> TypeAccuracy:
     """Of ten questions six types were told right, and one not at all."""
-    outdated, opinions = ConflictType.OUTDATED, ConflictType.CONFLICTING_OPINIONS
-    return TypeAccuracy(
-        method=method,
-        accuracy=share(6, 10, 0.313, 0.832),
-        untold=1,
-        confusion={outdated: {outdated: 4, opinions: 2}, opinions: {outdated: 1, opinions: 2}},
-    )
+    return TypeAccuracy(method=method, accuracy=share(6, 10, 0.313, 0.832), untold=1)
 
 
 def graded_figures(**changes: object) -> Figures:

@@ -1,15 +1,16 @@
 """Progress of a benchmark run: questions, flips, cost and failures."""
 
+from dataclasses import replace
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
-from conflictscore.benchmarks.harness.listening import Listener
 from conflictscore.benchmarks.harness.methods.registry import LOOP
 from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.harness.report.bench_progress import BenchProgress
 from conflictscore.records import Usage
+from tests.benchmarks.harness.quiz import lamps
 from tests.benchmarks.harness.report.bench_world import changed
 from tests.benchmarks.harness.report.lamps import graded
 
@@ -26,12 +27,13 @@ class Watched:
         measure: str = "accuracy",
     ) -> None:
         self.out = StringIO()
+        benchmark = replace(
+            lamps(total), measures=(measure,), graded=frozenset({measure}) - {"accuracy"}
+        )
         self.progress = BenchProgress(
             Console(file=self.out, width=200, force_terminal=terminal, color_system=None),
+            benchmark,
             enabled=enabled,
-            total=total,
-            measure=measure,
-            graded=measure != "accuracy",
         )
 
     @property
@@ -40,11 +42,10 @@ class Watched:
 
 
 def work(progress: BenchProgress, question: str, *, error: str | None = None) -> None:
-    listener: Listener = progress
-    listener.started(question, LOOP)
+    progress.started(question, LOOP)
     value = None if error else {"reason": ""}
-    listener.ended(StepRecord(question=question, step=LOOP, value=value, error=error))
-    listener.question(changed(False, True, question=question, error=error))
+    progress.ended(StepRecord(question=question, step=LOOP, value=value, error=error))
+    progress.question(changed(False, True, question=question, error=error))
 
 
 def test_a_log_has_a_line_at_each_tenth() -> None:

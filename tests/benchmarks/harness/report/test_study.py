@@ -47,7 +47,9 @@ def test_pooling_is_by_question_and_between_runs_is_a_two_way_table(table: list[
     pair = pair_of(study)
     assert pair.difference.value == pytest.approx(values.mean())
     assert pair.difference.n == 5
-    assert [one.difference.value for one in pair.runs] == pytest.approx(values.mean(axis=1))
+    assert [one.difference.value for one in pair.runs.values()] == pytest.approx(
+        values.mean(axis=1)
+    )
     assert pair.between == pytest.approx(values.mean(axis=1).std(ddof=1))
     residuals = (
         values
@@ -63,7 +65,7 @@ def test_the_same_run_twice_tells_no_more_than_once() -> None:
     moved = (1, 1, 1, 1, 1, 1, -1, 0, 0)
     pair = pair_of(made_of(outcomes("one", *moved), outcomes("two", *moved)))
     assert pair.p_value == pytest.approx(mcnemar(6, 1))
-    assert [one.p_value for one in pair.runs] == [pair.p_value, pair.p_value]
+    assert [one.p_value for one in pair.runs.values()] == [pair.p_value, pair.p_value]
     assert (pair.between, pair.by_chance) == (0, 0)
     assert pair.p_holm is not None
     assert pair.p_holm >= mcnemar(6, 1)

@@ -97,23 +97,6 @@ class Said:
 
 
 @dataclass(frozen=True)
-class OtherAnswer:
-    """Another method's answer to the same question."""
-
-    method: str
-    said: Said | None
-    error: str | None
-    kind: FlipKind | None
-    """None where its answer is the baseline's."""
-    donor: str | None
-    """Id of the question whose evidence the placebo showed."""
-    told: ConflictType | None
-    """The type of the conflict that it told; None where it tells none, or could not."""
-    annotation: FlipAnnotation | None
-    """The reviewers' verdicts on it."""
-
-
-@dataclass(frozen=True)
 class ShownPassage:
     """A document's passage about the claim."""
 
@@ -143,16 +126,43 @@ class ShownClaim:
 
 @dataclass(frozen=True)
 class FlipCard:
-    """One question whose first answer had evidence on both sides."""
+    """A method's answer to a question, beside the first answer and those of other methods."""
 
     run: ReportRun
     result: QuestionResult
     method: str
-    kind: str
-    """A :class:`FlipKind`, or ``kept``."""
-    before: Said
-    after: Said
-    others: tuple[OtherAnswer, ...]
+
+    @cached_property
+    def kind(self) -> str:
+        """A :class:`FlipKind`, or ``kept``."""
+        kind = flip_kind(self.result, self.method, self.run.first_measure, falls=self.run.falls)
+        return KEPT if kind is None else kind.value
+
+    @cached_property
+    def before(self) -> Said | None:
+        """The first answer; None where it failed."""
+        return _said(self.run, self.result.methods.get(BASELINE))
+
+    @cached_property
+    def after(self) -> Said | None:
+        """The method's answer; None where it failed, or was not run."""
+        return _said(self.run, self.result.methods.get(self.method))
+
+    @property
+    def error(self) -> str | None:
+        """Why the method failed."""
+        return self.result.methods[self.method].error
+
+    @property
+    def donor(self) -> str | None:
+        """Id of the question whose evidence the placebo showed."""
+        return self.result.donor if self.method == "placebo" else None
+
+    @property
+    def others(self) -> list["FlipCard"]:
+        """The answers of other methods."""
+        names = (name for name in self.result.methods if name not in (BASELINE, self.method))
+        return [FlipCard(self.run, self.result, name) for name in names]
 
     @property
     def judged(self) -> bool:
@@ -180,25 +190,22 @@ class FlipCard:
         return self.result.predicted.get(self.method)
 
     @property
-    def justification(self) -> str | None:
-        """The model's reason for the new answer."""
-        return justification(self.result, self.method)
-
-    @property
     def reason(self) -> Any:
         """The reason as markup, with links to the documents that it cites."""
+        given = justification(self.result, self.method)
         shown_here = {
             passage.document.number
             for claim in self.claims
             for passage in (*claim.supports, *claim.contradicts)
         }
-        return linked_documents(self.justification or "It gave none.", self.anchor, shown_here)
+        return linked_documents(given or "It gave none.", self.anchor, shown_here)
 
     @property
     def diff(self) -> Any:
         """The changes of a free-form answer, word by word, as markup; empty without any."""
-        changed = self.kind != KEPT and not self.result.question.options
-        return word_diff(self.before.text, self.after.text) if changed else ""
+        if self.kind == KEPT or self.result.question.options or not (self.before and self.after):
+            return ""
+        return word_diff(self.before.text, self.after.text)
 
     @property
     def anchor(self) -> str:
@@ -247,19 +254,14 @@ def cards(run: ReportRun) -> tuple[list[FlipCard], list[FlipCard]]:
     flips, kept = [], []
     for result in run.results:
         look = second_look(result)
-        first = _said(run, result.methods.get(BASELINE))
-        if look is None or first is None:
-            continue
-        for method in dict.fromkeys((look, *_TYPED)):
-            after = _said(run, result.methods.get(method))
-            if after is None:
+        for method in dict.fromkeys((look, *_TYPED)) if look else ():
+            card = FlipCard(run, result, method)
+            if card.before is None or card.after is None:
                 continue
-            kind = flip_kind(result, method, run.first_measure, falls=run.falls)
-            others = tuple(_others(run, result, method))
-            if kind is not None:
-                flips.append(FlipCard(run, result, method, kind.value, first, after, others))
+            if card.kind != KEPT:
+                flips.append(card)
             elif result.conflict and method == look:
-                kept.append(FlipCard(run, result, method, KEPT, first, after, others))
+                kept.append(card)
     return flips, kept
 
 
@@ -274,30 +276,11 @@ def _said(run: ReportRun, ended: MethodResult | None) -> Said | None:
     )
 
 
-def _others(run: ReportRun, result: QuestionResult, shown: str) -> Iterator[OtherAnswer]:
-    for method, ended in result.methods.items():
-        if method not in (BASELINE, shown):
-            yield OtherAnswer(
-                method,
-                _said(run, ended),
-                ended.error,
-                flip_kind(result, method, run.first_measure, falls=run.falls),
-                result.donor if method == "placebo" else None,
-                result.predicted.get(method),
-                run.annotation(result, method),
-            )
-
-
 def excerpt(text: str, passage: str | None) -> Excerpt:
     """The stretch of a document around a passage.
 
     That is around the passage's first part where the others are far from it, and the beginning of
     the document where it does not stand there.
-
-    Args:
-        text: The document.
-        passage: What of it is to be marked; see
-            :func:`~conflictscore.labelers.quotes.quoted_spans`.
     """
     whole = shown(text)
     start, end = _stretch(quoted_spans(shown(passage or ""), whole))

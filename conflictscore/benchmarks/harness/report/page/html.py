@@ -34,13 +34,7 @@ def markdown(text: str) -> Any:
 
 
 def linked_documents(text: str, anchor: str, numbers: Collection[int]) -> Any:
-    """Untrusted text in which "(Docs 1, 3)" links to these documents on the page.
-
-    Args:
-        text: The text.
-        anchor: What the documents' ids begin with: document 3 is ``ANCHOR-3``.
-        numbers: The documents that are shown.
-    """
+    """Untrusted text in which "(Docs 1, 3)" links to these documents on the page."""
     from markupsafe import Markup, escape
 
     def one(number: re.Match[str]) -> str:

@@ -24,12 +24,7 @@ _POLICY = (
 
 
 def write_report(runs: Sequence[ReportRun], out: Path) -> None:
-    """Write the report of one or more runs, side by side.
-
-    Args:
-        runs: The runs, in the order in which they are shown.
-        out: The HTML file; an earlier one is replaced at once, when the new one is whole.
-    """
+    """Write the report of one or more runs, side by side."""
     if out.is_dir():
         raise InputError(f"{out}: a folder; name the HTML file to write")
     write_whole(out, render_report(runs).encode())

@@ -155,11 +155,6 @@ def live_run(
 
     The first answer stands as that of ``rag``, the answer that stands as that of
     ``regenerated-rag``. The category is the run's status.
-
-    Args:
-        name: What it is called.
-        logged: The runs, oldest first.
-        annotations: What reviewers said, by run id and method.
     """
     runs = [one.run for one in logged]
     last = logged[-1].about if logged else {}
@@ -182,7 +177,6 @@ def live_run(
         paired=(),
         transitions=(),
         categories=(),
-        scores=(),
         coverage=mean_interval([value for value in coverages if value is not None]),
         cost=Cost(
             usage={model: reduce(add, (run.usage for run in runs), Usage())},

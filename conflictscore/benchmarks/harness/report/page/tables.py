@@ -84,14 +84,7 @@ def review_tables(run: ReportRun) -> list[ReviewTable]:
 def review_table(
     run: str, what: str, said: Sequence[Mapping[str, Review]], *, paired: bool = True
 ) -> ReviewTable:
-    """Verdicts counted, and how far reviewers agree.
-
-    Args:
-        run: The run's name.
-        what: ``flip`` or ``unchanged answer``.
-        said: For each of these its reviews by reviewer; empty where there are none.
-        paired: Whether the agreement of each two reviewers is wanted.
-    """
+    """Verdicts counted, and how far reviewers agree."""
     reviewed = [reviews for reviews in said if reviews]
     reviewers = dict.fromkeys(who for reviews in reviewed for who in reviews if paired)
     return ReviewTable(
