@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conflictscore.benchmarks.harness.report.page.report_run import FlipAnnotation, ReportRun
-    from conflictscore.models.prices import PriceTable
 
     _Annotations = Mapping[str, dict[tuple[str, str], FlipAnnotation]]
 
@@ -191,12 +190,10 @@ def compared_pairs(given: "Sequence[str]") -> list[tuple[str, str]]:
     Raises:
         InputError: One is not ``A:B`` with two different methods.
     """
-    from conflictscore.benchmarks.harness.methods.registry import METHODS
-
     pairs = []
     for text in given:
         one, _, other = (part.strip() for part in text.partition(":"))
-        if one == other or not {one, other} <= METHODS.keys():
+        if not one or not other or one == other:
             raise InputError(
                 f"--compare {text}: two different methods are needed, such as"
                 " regenerated-rag:control-rag"
@@ -211,23 +208,28 @@ def read_report_runs(
     compare: "Sequence[tuple[str, str]]" = (),
 ) -> "list[ReportRun]":
     """Every run with a name that no other has, and what reviewers said of it."""
+    from conflictscore.benchmarks.harness.outcome import read_run
     from conflictscore.benchmarks.harness.report.label_studio import read_annotations
-    from conflictscore.benchmarks.harness.report.page.report_run import live_run
+    from conflictscore.benchmarks.harness.report.page.report_run import ReportRun, live_run
     from conflictscore.models.prices import PriceTable
     from conflictscore.reporting.run_log import read_runs
 
-    table = PriceTable.load()
+    prices = PriceTable.load()
     runs = tuple(part for run in runs for part in _parts(run))
     names = [run.name or run.resolve().name for run in runs]
     if len(set(names)) < len(names):
         names = [run.as_posix() for run in runs]
     said = read_annotations(annotations) if annotations else {}
-    shown = [
-        live_run(name, read_runs(run), _merged_reviews(_reviews_beside(run), said.get(name, {})))
-        if run.is_file()
-        else _benchmark_run(name, run, table, said.get(name, {}), compare)
-        for name, run in zip(names, runs, strict=True)
-    ]
+    shown = []
+    for name, path in zip(names, runs, strict=True):
+        reviews = said.get(name, {})
+        if path.is_file():
+            both = _merged_reviews(_reviews_beside(path), reviews)
+            shown.append(live_run(name, read_runs(path), both))
+        else:
+            run = read_run(path, prices, compare)
+            manifest = run.manifest.to_json()
+            shown.append(ReportRun(name, manifest, run.figures, run.results, reviews))
     _warn_of_lost_reviews(said, shown)
     return shown
 
@@ -256,23 +258,3 @@ def _reviews_beside(runs: Path) -> "dict[tuple[str, str], FlipAnnotation]":
     path = reviews_beside(runs)
     said = read_annotations(path) if path.is_file() else {}
     return {flip: reviews for flips in said.values() for flip, reviews in flips.items()}
-
-
-def _benchmark_run(
-    name: str,
-    folder: Path,
-    prices: "PriceTable",
-    said: "dict[tuple[str, str], FlipAnnotation]",
-    compare: "Sequence[tuple[str, str]]",
-) -> "ReportRun":
-    from conflictscore.benchmarks.harness.outcome import read_run
-    from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
-
-    run = read_run(folder, prices, compare)
-    return ReportRun(
-        name=name,
-        manifest=run.manifest.to_json(),
-        figures=run.figures,
-        results=run.results,
-        annotations=said,
-    )

@@ -88,16 +88,6 @@ def _bootstrap(ordered: tuple[float, ...]) -> tuple[float, float]:
     return float(interval.low), float(interval.high)
 
 
-def paired_difference(before: Sequence[float], after: Sequence[float]) -> Interval:
-    """The mean of the :func:`changes` with its interval by question; see :func:`mean_interval`.
-
-    Args:
-        before: One value a question; of a verdict, True counts 1 and False 0.
-        after: As many, of the same questions in the same order.
-    """
-    return mean_interval(changes(before, after))
-
-
 def changes(before: Sequence[float], after: Sequence[float]) -> list[float]:
     """After less before, by question, rounded so far that rounding errors tell none apart.
 

@@ -23,7 +23,6 @@ from conflictscore.benchmarks.harness.statistics import (
     holm,
     mcnemar,
     mean_interval,
-    paired_difference,
     proportion,
     wilcoxon_pratt,
 )
@@ -211,7 +210,7 @@ def _paired(
         corrected=corrected,
         harmed=harmed,
         p_value=p_value,
-        difference=paired_difference(before, after),
+        difference=mean_interval(changes(before, after)),
     )
 
 

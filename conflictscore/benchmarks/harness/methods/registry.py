@@ -51,6 +51,8 @@ class MethodEntry(NamedTuple):
     """The step that it shares with others; empty where it has one of its own, called like it."""
 
 
+_WIKI = "conflictscore.benchmarks.wikicontradict.methods"
+
 METHODS: dict[str, MethodEntry] = {
     "rag": MethodEntry(
         "answers from the documents, with no word about conflicts",
@@ -99,32 +101,24 @@ METHODS: dict[str, MethodEntry] = {
         "answers knowing the type that people gave: an upper bound for the two above",
         ".conflict_aware:ORACLE",
     ),
-    "no-documents": MethodEntry(
-        "answers the question alone", "conflictscore.benchmarks.wikicontradict.methods:NO_DOCUMENTS"
-    ),
+    "no-documents": MethodEntry("answers the question alone", f"{_WIKI}:NO_DOCUMENTS"),
     "first-document": MethodEntry(
-        "answers from the first document alone",
-        "conflictscore.benchmarks.wikicontradict.methods:FIRST_DOCUMENT",
+        "answers from the first document alone", f"{_WIKI}:FIRST_DOCUMENT"
     ),
     "second-document": MethodEntry(
-        "answers from the second document alone",
-        "conflictscore.benchmarks.wikicontradict.methods:SECOND_DOCUMENT",
+        "answers from the second document alone", f"{_WIKI}:SECOND_DOCUMENT"
     ),
     "swapped-order": MethodEntry(
-        "as control-rag, with the documents in the other order",
-        "conflictscore.benchmarks.wikicontradict.methods:SWAPPED_ORDER",
+        "as control-rag, with the documents in the other order", f"{_WIKI}:SWAPPED_ORDER"
     ),
     "asked-conflict": MethodEntry(
-        "says whether the documents conflict over the question",
-        "conflictscore.benchmarks.wikicontradict.methods:ASKED_CONFLICT",
+        "says whether the documents conflict over the question", f"{_WIKI}:ASKED_CONFLICT"
     ),
     "agreeing-pair": MethodEntry(
-        "as control-rag, from two documents that agree",
-        "conflictscore.benchmarks.wikicontradict.methods:AGREEING_PAIR",
+        "as control-rag, from two documents that agree", f"{_WIKI}:AGREEING_PAIR"
     ),
     "asked-agreeing": MethodEntry(
-        "says whether two documents that agree conflict",
-        "conflictscore.benchmarks.wikicontradict.methods:ASKED_AGREEING",
+        "says whether two documents that agree conflict", f"{_WIKI}:ASKED_AGREEING"
     ),
     "revised-rag": MethodEntry(
         "rag, revised in place where documents dispute it, behind a guard (ours)",

@@ -154,7 +154,7 @@ def test_methods_that_look_at_no_conflict_have_their_transitions_in_verbose_only
 def test_categories_and_steps_show_in_verbose_only() -> None:
     brief, long = shown(figures()), shown(figures(), verbose=True)
     assert "Myths" not in brief
-    assert row(long, "Myths") == ["Myths", "8", "5/8", "6/8"]
+    assert row(long, "Myths") == ["Myths", "8", "62.5 (8)", "75.0 (8)"]
     assert "loop" not in brief
     assert row(long, "loop") == ["loop", "412", "35", "120,331", "8,812"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.markup import rendered_markdown, shown
-from conflictscore.reporting import figure_text
+from conflictscore.reporting.figure_text import counted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -52,8 +52,8 @@ def word_diff(before: str, after: str) -> Any:
     from markupsafe import Markup, escape
 
     old, new = (re.findall(r"\s*\S+|\s+", shown(text)) for text in (before, after))
-    counted = Counter(new)
-    if sum(counted[word] for word in old) > _DIFFED_PAIRS:
+    there = Counter(new)
+    if sum(there[word] for word in old) > _DIFFED_PAIRS:
         return Markup("")
 
     def parts() -> Iterator[Any]:
@@ -91,9 +91,7 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    names = ("percent", "published", "points", "p_value", "money", "seconds", "counted")
-    made.filters |= {name: getattr(figure_text, name) for name in names}
-    made.filters["markdown"] = markdown
+    made.filters |= {"counted": counted, "markdown": markdown}
     return made
 
 
