@@ -11,7 +11,6 @@ from pydantic import TypeAdapter
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import QuestionResult
-from conflictscore.benchmarks.harness.report.reconsidered import other_choices
 from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.reporting.figure_text import percent
 from conflictscore.reporting.plain_table import Card
@@ -102,12 +101,12 @@ def _published() -> Mapping[str, Mapping[str, PaperFigures]]:
 
 
 def own_tables(figures: Figures, results: Sequence[QuestionResult] = ()) -> list[Card]:
-    """The tables that benchmarks make of a run, and of the claims that another choice puts back."""
+    """The tables that benchmarks make of a run."""
     entries = BENCHMARKS.values()
     makers = [entry.tables for entry in entries if entry.tables]
     of_results = [entry.result_tables for entry in entries if entry.result_tables]
     made = [make(figures) for make in makers] + [make(results) for make in of_results]
-    return [table for tables in made for table in tables] + other_choices(results)
+    return [table for tables in made for table in tables]
 
 
 def published_types(paper: PaperFigures | None) -> str:

@@ -67,6 +67,12 @@ class Amounts(Record):
     cost: float | None
     """US dollars at the full price, as if no cache held a reply; None where it is not known."""
 
+    @classmethod
+    def of(cls, *values: Any) -> "Amounts":
+        """From the values of the fields in order, a cost that is NaN being unknown."""
+        named = dict(zip(cls.model_fields, values, strict=True))
+        return cls(**{**named, "cost": None if isnan(named["cost"]) else named["cost"]})
+
 
 class Estimate(Record):
     """The calls that a run is expected to make; the last of each is the total."""
@@ -265,19 +271,8 @@ def estimate(
                 ends.append((usage.calls, *tokens, nan if dollars is None else dollars))
             rows.append([share * (a + rate * (b - a)) for a, b in zip(*ends, strict=True)])
         total = [sum(column) for column in zip(*rows, strict=True)]
-        return tuple(
-            Amounts(
-                step=step,
-                model=model,
-                calls=calls,
-                input_tokens=read,
-                output_tokens=written,
-                cost=None if isnan(cost) else cost,
-            )
-            for (step, model), (calls, read, written, cost) in zip(
-                [*places, ("total", "")], [*rows, total], strict=True
-            )
-        )
+        named = zip([*places, ("total", "")], [*rows, total], strict=True)
+        return tuple(Amounts.of(*place, *row) for place, row in named)
 
     return Estimate(
         questions=len(questions),

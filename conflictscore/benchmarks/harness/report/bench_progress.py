@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from rich.console import Console
 
 from conflictscore.benchmarks.harness.definition import Benchmark
+from conflictscore.benchmarks.harness.figures import change_words
 from conflictscore.benchmarks.harness.listening import Listener
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import QuestionResult, StepRecord
@@ -13,10 +14,6 @@ from conflictscore.benchmarks.harness.report.flips import FlipKind, flip_kind
 from conflictscore.progress import CountBar
 from conflictscore.records import Usage
 from conflictscore.reporting.figure_text import counted, money, one_line
-
-_KINDS = {FlipKind.CORRECTION: "corrected", FlipKind.HARM: "harmed"}
-_GRADED_KINDS = {FlipKind.CORRECTION: "higher", FlipKind.HARM: "lower"}
-_FALLING_KINDS = {FlipKind.CORRECTION: "lower", FlipKind.HARM: "higher"}
 
 
 class BenchProgress(CountBar, Listener):
@@ -27,8 +24,9 @@ class BenchProgress(CountBar, Listener):
         super().__init__(console, "asking", "questions", enabled=enabled)
         self._total, self._measure = len(benchmark.questions), benchmark.measures[0]
         self._falls = self._measure in benchmark.falling
-        graded = _GRADED_KINDS if self._measure in benchmark.graded else _KINDS
-        self._kinds = _FALLING_KINDS if self._falls else graded
+        graded = self._measure in benchmark.graded
+        words = change_words(graded=graded, falls=self._falls)
+        self._kinds = dict(zip((FlipKind.CORRECTION, FlipKind.HARM), words, strict=True))
         self._done = self._failed = 0
         self._flips: dict[str, Counter[str]] = {}
         self._spent = ""

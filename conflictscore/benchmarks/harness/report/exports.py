@@ -17,44 +17,17 @@ from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.records import Usage
 from conflictscore.reporting.files import write_whole
 
-_BEFORE_MEASURES: dict[str, str] = {
-    "run": "string",
-    "id": "string",
-    "category": "string",
-    "question": "string",
-    "options": "strings",
-    "gold": "integer",
-    "method": "string",
-    "answer": "string",
-    "option": "integer",
-    "justification": "string",
-    "story": "strings",
-    "error": "string",
-}
-_AFTER_MEASURES: dict[str, str] = {
-    "conflict_type": "string",
-    "predicted_type": "string",
-    "conflict": "boolean",
-    "flipped": "boolean",
-    "reworded": "boolean",
-    "kind": "string",
-    "cs_c": "number",
-    "cs_r": "number",
-    "coverage": "number",
-    "claims": "integer",
-    "documents": "integer",
-    "guard_accepted": "boolean",
-    "guard_note": "string",
-    "donor": "string",
-    "step": "string",
-    "calls": "integer",
-    "cached_calls": "integer",
-    "input_tokens": "integer",
-    "cache_read_tokens": "integer",
-    "output_tokens": "integer",
-    "seconds": "number",
-}
-_OF_REVIEWERS = dict.fromkeys(("reviewers", "verdicts", "comments"), "strings")
+_BEFORE_MEASURES = (
+    *("run", "id", "category", "question", "options", "gold"),
+    *("method", "answer", "option", "justification", "story", "error"),
+)
+_AFTER_MEASURES = (
+    *("conflict_type", "predicted_type", "conflict", "flipped", "reworded", "kind"),
+    *("cs_c", "cs_r", "coverage", "claims", "documents"),
+    *("guard_accepted", "guard_note", "donor", "step"),
+    *("calls", "cached_calls", "input_tokens", "cache_read_tokens", "output_tokens", "seconds"),
+)
+_OF_REVIEWERS = ("reviewers", "verdicts", "comments")
 """In the same order; only where somebody reviewed any of the runs."""
 _UNSEEN = " \u00a0\u00ad\u200b\u200e\u200f\u2060\u3000\ufeff"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -102,8 +75,9 @@ def export_table(runs: Sequence[ReportRun], out: Path) -> int:
 def table_of(runs: Sequence[ReportRun], kind: str) -> tuple[int, bytes]:
     """How many rows there are, and the table; see :func:`export_table`."""
     columns = _columns(runs)
+    graded = {m for run in runs for m in run.figures.measures if run.figures.is_graded(m)}
     rows = [
-        {column: _whole(row.get(column)) for column in columns}
+        {column: _whole(row.get(column), number=column in graded) for column in columns}
         for run in runs
         for result in run.results
         for row in _rows(run, result)
@@ -111,29 +85,14 @@ def table_of(runs: Sequence[ReportRun], kind: str) -> tuple[int, bytes]:
     return len(rows), TABLE_FORMATS[kind](columns, rows)
 
 
-def _columns(runs: Sequence[ReportRun]) -> dict[str, str]:
-    """The kind of each column, by its name."""
-    kinds: dict[str, str] = {}
-    for run in runs:
-        for measure in run.figures.measures:
-            kind = "number" if run.figures.is_graded(measure) else kinds.get(measure, "boolean")
-            kinds[measure] = kind
-    measured = {
-        f"{measure}{part}": kind
-        for measure, value in kinds.items()
-        for part, kind in (("", value), ("_explanation", "string"), ("_error", "string"))
-    }
-    compared = {
-        f"against_{pair.against}": "string" for run in runs for pair in run.figures.compared
-    }
-    reviewed = any(run.annotations for run in runs)
-    return {
-        **_BEFORE_MEASURES,
-        **measured,
-        **_AFTER_MEASURES,
-        **compared,
-        **(_OF_REVIEWERS if reviewed else {}),
-    }
+def _columns(runs: Sequence[ReportRun]) -> list[str]:
+    measures = dict.fromkeys(measure for run in runs for measure in run.figures.measures)
+    measured = [f"{name}{part}" for name in measures for part in ("", "_explanation", "_error")]
+    compared = dict.fromkeys(
+        f"against_{pair.against}" for run in runs for pair in run.figures.compared
+    )
+    reviewed = _OF_REVIEWERS if any(run.annotations for run in runs) else ()
+    return [*_BEFORE_MEASURES, *measured, *_AFTER_MEASURES, *compared, *reviewed]
 
 
 def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
@@ -201,14 +160,16 @@ def _spent(result: QuestionResult, method: str) -> dict[str, Any]:
     return {"step": step, "seconds": result.seconds.get(step), **usage}
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: Any, *, number: bool = False) -> Any:
     """The value, with no half of a surrogate pair in its texts: no format can hold one."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
-    return [_whole(part) for part in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_whole(part) for part in value]
+    return float(value) if number and value is not None else value
 
 
-def _csv(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _csv(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> bytes:
     text = io.StringIO()
     # Python quotes a lone carriage return only where it is part of the line end
     writer = csv.writer(text, lineterminator="\r\n")
@@ -228,12 +189,12 @@ def is_formula(text: str) -> bool:
     return text.startswith(_FORMULA_STARTS) or text.lstrip(_UNSEEN).startswith(_FORMULA_STARTS)
 
 
-def _json_lines(_: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _json_lines(_: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> bytes:
     lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _parquet(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _parquet(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> bytes:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -241,16 +202,9 @@ def _parquet(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> b
         raise ConfigurationError(
             f"a Parquet file needs pyarrow: {install_hint('bench')}, or write .csv"
         ) from error
-    types = {
-        "string": pa.string(),
-        "strings": pa.list_(pa.string()),
-        "integer": pa.int64(),
-        "number": pa.float64(),
-        "boolean": pa.bool_(),
-    }
-    schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
+    table = pa.Table.from_pydict({name: [row[name] for row in rows] for name in columns})
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), sink)
+    pq.write_table(table, sink)
     return bytes(sink.getvalue())
 
 

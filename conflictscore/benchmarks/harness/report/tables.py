@@ -11,24 +11,27 @@ from rich.text import Text
 from conflictscore.benchmarks.harness.figures import (
     Figures,
     Interval,
+    Paired,
     Proportion,
     Transitions,
 )
-from conflictscore.benchmarks.harness.methods.registry import method_of
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.cost import CHANGES, cost_cards, failure_cards
 from conflictscore.benchmarks.harness.report.findings import findings
-from conflictscore.benchmarks.harness.report.pairs import pair_cards
 from conflictscore.benchmarks.paper_figures import (
     PaperFigures,
     PaperTransitions,
     own_tables,
     published_types,
 )
+from conflictscore.nodes.write_anew import claims_by_choice
 from conflictscore.reporting.figure_text import (
     counted,
     one_line,
+    p_value,
     percent,
+    points,
     published,
     span,
 )
@@ -49,6 +52,7 @@ _CHANGED = (
     "revised: a claim of one answer is not supported by the other, by the run's labeler; by"
     " wording: a word differs"
 )
+_PAPERS = "regenerated-rag"
 _FEW = range(2, 7)
 """So many categories are shown without being asked for."""
 
@@ -96,8 +100,8 @@ def sections(
     rows = tuple(("-", sentence) for sentence in limits)
     return {
         "measures": [_measure(figures, measure, paper) for measure in figures.measures],
-        "claims": [*_claims(figures), *own_tables(figures, results)],
-        "pairs": [*pair_cards(figures, paper)],
+        "claims": [*_claims(figures), *own_tables(figures, results), *other_choices(results)],
+        "pairs": [*_pairs(figures, paper)],
         "conflicts": [*_transitions(figures, paper, verbose=verbose)],
         "types": [*_types(figures, paper)],
         "categories": [*_categories(figures, verbose=verbose)],
@@ -167,6 +171,60 @@ def _claims(figures: Figures) -> Iterator[Card]:
         )
 
 
+def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
+    """Pairs of methods, a table for each other method and measure; a paper's stand below theirs."""
+    groups: dict[tuple[str, str], list[Paired]] = {}
+    for pair in figures.tests:
+        groups.setdefault((pair.against, pair.measure), []).append(pair)
+    adjusted = any(pair.p_holm is not None for pair in figures.tests)
+    for (other, measure), pairs in groups.items():
+        graded = figures.is_graded(measure)
+        counts: tuple[str, ...] = ("both\nright", "both\nwrong", "corrected", "harmed")
+        if graded:
+            counts = ("n", *figures.change_words(measure))
+        rows: list[tuple[str, ...]] = []
+        faint = set()
+        for pair in pairs:
+            before = [pair.n] if graded else [pair.both_right, pair.both_wrong]
+            given = (*before, pair.corrected, pair.harmed)
+            rows.append(
+                (
+                    pair.method,
+                    *("" if n is None else f"{n:,}" for n in given),
+                    p_value(pair.p_value),
+                    *([p_value(pair.p_holm)] if adjusted else []),
+                    points(pair.difference.value),
+                    span(points(pair.difference.low), points(pair.difference.high)),
+                )
+            )
+            reported = paper.difference(pair.method, measure, other) if paper else None
+            if paper is not None and reported is not None:
+                known = [""] * (4 if adjusted else 3)
+                # the counts are known for regenerated-rag against rag in multiple choice alone
+                if (told := paper.transitions) and (pair.method, other) == (
+                    "regenerated-rag",
+                    BASELINE,
+                ):
+                    known[:3] = [f"{told.corrections}", f"{told.harms}", p_value(told.p_value)]
+                faint.add(len(rows))
+                rows.append(("in the paper", *[""] * len(before), *known, points(reported), ""))
+        test = "Wilcoxon signed-rank test, Pratt's zeros" if graded else "exact McNemar test"
+        family = f"Holm: p adjusted over all {len(figures.tests)} tests of the run"
+        yield Card(
+            f"Against {other}, question by question: {one_line(measure)}",
+            ("method", *counts, "p", *(["Holm"] if adjusted else []), "points", "95 % interval"),
+            tuple(rows),
+            "\n".join(
+                (
+                    f"p: {test}, two-sided; interval of the difference: bootstrap, too narrow where"
+                    " few questions changed: go by p",
+                    *([family] if adjusted else []),
+                )
+            ),
+            faint=frozenset(faint),
+        )
+
+
 def _transitions(figures: Figures, paper: PaperFigures | None, *, verbose: bool) -> Iterator[Card]:
     compared = {pair.against for pair in figures.compared}
     shown = [
@@ -177,7 +235,7 @@ def _transitions(figures: Figures, paper: PaperFigures | None, *, verbose: bool)
     if shown:
         yield Card("Answers with conflict")
     for moved in shown:
-        told = paper.transitions if paper and moved.method == "regenerated-rag" else None
+        told = paper.transitions if paper and moved.method == _PAPERS else None
         rows = []
         for name, reported in _OUTCOMES:
             value: Proportion | None = getattr(moved, name)
@@ -221,6 +279,32 @@ def _outcome(name: str, moved: Transitions, figures: Figures) -> str:
         better, worse = figures.change_words(moved.measure)
         names = {"corrections": better, "harms": worse, "harms_of_conflict": f"{worse} of all"}
     return names.get(name, name.replace("_", " "))
+
+
+def other_choices(results: Sequence[QuestionResult]) -> list[Card]:
+    """How many second looks would have been about another claim; no table where none would."""
+    put_back = [
+        (claims_by_choice(report), result.reconsidered.claim.number)
+        for result in results
+        if result.reconsidered is not None
+        if (first := result.methods.get(BASELINE)) is not None
+        if (report := first.report) is not None and report.reconsider is not None
+    ]
+    others = [set(choices.values()) - {number} for choices, number in put_back]
+    if not any(others):
+        return []
+    rows = []
+    for choice in put_back[0][0]:
+        count = sum(choices[choice] != number for choices, number in put_back)
+        rows.append((choice, f"{count:,}", f"{len(put_back):,}", percent(count / len(put_back))))
+    return [
+        Card(
+            "Second looks that another choice of claim would change (--reconsider)",
+            ("claim put back", "about another", "of", "%"),
+            tuple(rows),
+            "0: the choice of this run, or one that is the same here",
+        )
+    ]
 
 
 def _types(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.page.render import render_report
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
-from conflictscore.benchmarks.harness.report.reconsidered import other_choices
 from conflictscore.benchmarks.harness.report.study import PooledPair, Study, studies
 from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
+from conflictscore.benchmarks.harness.report.tables import other_choices
 from conflictscore.benchmarks.harness.statistics import mcnemar
 from tests.benchmarks.harness.report.lamps import HOSTILE, choice, free, graded, run
 from tests.nodes.steps import claim_with, scored

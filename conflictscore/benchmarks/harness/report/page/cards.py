@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
@@ -45,9 +46,8 @@ class Excerpt:
     """Empty where nothing is marked; then all stands in ``before``."""
     after: str
     starts_inside: bool
-    """Whether the document begins earlier."""
     ends_inside: bool
-    """Whether the document goes on."""
+    """Whether the document begins earlier, and whether it goes on."""
 
 
 @dataclass(frozen=True)
@@ -287,11 +287,9 @@ def excerpt(text: str, passage: str | None) -> Excerpt:
     end = min(end, start + _LONGEST_PASSAGE)
     reach = _REACH if start < end else 2 * _REACH
     first, last = _word_start(whole, start, reach), _word_end(whole, end, reach)
-    if start == end:
-        return Excerpt(whole[first:last], "", "", first > 0, last < len(whole))
-    return Excerpt(
-        whole[first:start], whole[start:end], whole[end:last], first > 0, last < len(whole)
-    )
+    cuts = (first, start, end, last) if start < end else (first, last, last, last)
+    before, marked, after = (whole[a:b] for a, b in pairwise(cuts))
+    return Excerpt(before, marked, after, first > 0, last < len(whole))
 
 
 def _word_start(text: str, start: int, reach: int) -> int:
