@@ -88,6 +88,8 @@ class Batch:
     cut: frozenset[int]
     """Numbers of the documents that are cut."""
     pairs: tuple[Pair, ...]
+    no_room: str | None = None
+    """Why no call has room for these pairs."""
 
     def claim_ids(self) -> dict[int, str]:
         """The id of each claim, by its number."""

@@ -7,7 +7,6 @@ next claims.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -44,14 +43,6 @@ _LEAST_CLAIMS_TOKENS = 256
 _MARK_TOKENS = 16
 
 Tell = Callable[[EvidenceLabel], None]
-
-
-@dataclass(frozen=True)
-class _NoRoom:
-    """Pairs that no call has room for, and why."""
-
-    pairs: tuple[Pair, ...]
-    reason: str
 
 
 class BatchJudge:
@@ -102,9 +93,7 @@ class BatchJudge:
             for part in self._parts(pairs):
                 start(partial(self._settle, part, meter, on_label, _ROUNDS))
 
-    async def _settle(
-        self, part: Batch | _NoRoom, meter: UsageMeter, tell: Tell, rounds: int
-    ) -> None:
+    async def _settle(self, part: Batch, meter: UsageMeter, tell: Tell, rounds: int) -> None:
         """Tell a label for each pair of a part, asking again for what is left open."""
         left, again = await self._attempt(part, meter, tell)
         if rounds == 1 or not again:
@@ -116,17 +105,12 @@ class BatchJudge:
                 await self._settle(smaller, meter, tell, rounds - 1)
 
     async def _attempt(
-        self, part: Batch | _NoRoom, meter: UsageMeter, tell: Tell
+        self, part: Batch, meter: UsageMeter, tell: Tell
     ) -> tuple[Open, list[list[Pair]]]:
-        """Ask once, and tell what came of it.
-
-        Returns:
-            What is left open, each pair with the reason, and the parts in which asking for it again
-            may help; none where it cannot.
-        """
-        if isinstance(part, _NoRoom):
-            return [(pair, part.reason) for pair in part.pairs], []
+        """Ask once; what is left open, and the parts in which asking for it again may help."""
         pairs = list(part.pairs)
+        if part.no_room:
+            return [(pair, part.no_room) for pair in pairs], []
         numbers = [sorted({item.number for item in side}) for side in zip(*pairs, strict=True)]
         claims, documents = (", ".join(map(str, side)) for side in numbers)
         try:
@@ -153,14 +137,14 @@ class BatchJudge:
         left = [(pair, said + reason) for pair, reason in left]
         return left, [[pair for pair, _ in left]] if left else []
 
-    def _parts(self, pairs: Sequence[Pair]) -> list[Batch | _NoRoom]:
+    def _parts(self, pairs: Sequence[Pair]) -> list[Batch]:
         """Divide pairs, each with a claim and document number of its own; the first go first.
 
         Documents that do not fit together whole are divided in halves until they do; one that does
         not fit alone is cut, visibly. Room is kept for as many claims as a call may have: which
         documents go together, and where they are cut, changes only with a claim that is very long.
         """
-        divided: list[Batch | _NoRoom] = []
+        divided: list[Batch] = []
         documents = list({document.number: document for _, document in pairs}.values())
         for start in range(0, len(documents), self._mode.documents):
             numbers = {d.number for d in documents[start : start + self._mode.documents]}
@@ -183,10 +167,12 @@ class BatchJudge:
             total += tokens
         yield claims, total
 
-    def _fitting(self, pairs: Sequence[Pair], claim_tokens: int) -> list[Batch | _NoRoom]:
+    def _fitting(self, pairs: Sequence[Pair], claim_tokens: int) -> list[Batch]:
         """One call for these pairs, or more where their documents do not fit together."""
+        claims = tuple({claim.number: claim for claim, _ in pairs}.values())
         documents = sorted({d.number: d for _, d in pairs}.values(), key=lambda d: d.number)
         reply_tokens = self._mode.reply_tokens(self._mode.claims * len(documents))
+        batch = partial(Batch, claims, tuple(documents), pairs=tuple(pairs))
         try:
             fitted = fit_documents(
                 documents,
@@ -204,16 +190,11 @@ class BatchJudge:
                         f" document in the context window of {self._model.name}"
                         f" ({self._model.context_window} tokens)"
                     )
-                return [_NoRoom(tuple(pairs), reason)]
+                return [batch(shown={}, cut=frozenset(), no_room=reason)]
         else:
             if len(documents) == 1 or not fitted.cut:
-                claims = {claim.number: claim for claim, _ in pairs}
                 shown = {document.number: as_shown(document) for document in fitted.documents}
-                cut = frozenset(fitted.cut)
-                return [Batch(tuple(claims.values()), tuple(documents), shown, cut, tuple(pairs))]
+                return [batch(shown=shown, cut=frozenset(fitted.cut))]
         first = {document.number for document in documents[: len(documents) // 2]}
-        parts: list[Batch | _NoRoom] = []
-        for in_first in (True, False):
-            half = [pair for pair in pairs if (pair[1].number in first) is in_first]
-            parts += self._fitting(half, claim_tokens)
-        return parts
+        halves = ([p for p in pairs if (p[1].number in first) is side] for side in (True, False))
+        return [part for half in halves for part in self._fitting(half, claim_tokens)]

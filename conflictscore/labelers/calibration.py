@@ -63,11 +63,7 @@ class FittedCalibration(BaseModel):
 
 
 def shipped_calibration(model: str, prompt_sha256: str) -> Calibration:
-    """The bundled calibration of ``choice`` for a model and its prompt.
-
-    Returns:
-        :data:`UNCALIBRATED` for another model, or where the prompt is no longer the same.
-    """
+    """The bundled calibration of ``choice`` for a model with this very prompt, if any."""
     entry = _SHIPPED.get(model)
     if entry is None or entry.prompt_sha256 != prompt_sha256:
         return UNCALIBRATED

@@ -151,10 +151,7 @@ def overlap_scores(claims: Sequence[Claim], documents: Sequence[Document]) -> li
     """How much each document is likely to say about each claim, from 0 to 1.
 
     The share of a claim's words that stand in the document, each weighted by how few of the
-    documents have it: a word of all of them tells nothing.
-
-    Returns:
-        A row a claim, a number a document.
+    documents have it: a word of all of them tells nothing. A row a claim, a number a document.
     """
     contents = [set(terms_in(f"{document.title} {document.text}")) for document in documents]
     spread = Counter(word for words in contents for word in words)

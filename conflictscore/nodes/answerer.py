@@ -60,12 +60,7 @@ class ModelAnswerer:
     context: RunContext
 
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
-        """Answer in free form, or by choosing an option.
-
-        Raises:
-            ContextWindowError: The window is too small for the documents.
-            ProviderError: The model failed, or twice gave a reply that cannot be read.
-        """
+        """Answer in free form, or by choosing an option."""
         context, options = self.context, state["options"]
         history = conversation_of(state, context.generator).messages
 

@@ -41,9 +41,6 @@ async def begin(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
     Without a ``question``, the last human message is it. Without a ``history``, the messages before
     that one are: on a checkpointer's thread, the earlier questions and their answers.
-
-    Raises:
-        InputError: The input cannot be used, a turn of the history included.
     """
     messages = state.get("messages") or []
     human = [place for place, one in enumerate(messages) if isinstance(one, HumanMessage)]

@@ -12,14 +12,7 @@ _SOURCE_CHARS = 120
 
 
 class Witness(NamedTuple):
-    """A document on one side of a claim.
-
-    Attributes:
-        document: The document.
-        verdict: The judge's verdict on it.
-        passage: Its evidence, in its own words; empty for a blank document.
-        copies: Numbers of the documents on this side with nearly its text, ascending.
-    """
+    """A document on one side of a claim, with its evidence, and its near-copies on that side."""
 
     document: Document
     verdict: EvidenceLabel

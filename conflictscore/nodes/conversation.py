@@ -62,9 +62,6 @@ def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
 
     The oldest turns of user and assistant are left out first, so that the first one shown is the
     user's. System turns always stay.
-
-    Raises:
-        InputError: A turn has no text, or an unknown role.
     """
     turns = history_of(state.get("history"))
     sizes = [count_tokens(turn.content, model.name).n + _FRAME_TOKENS for turn in turns]
@@ -115,11 +112,7 @@ def messages_of(given: object, field: str) -> list[BaseMessage]:
 
 
 def history_of(given: object) -> tuple[Turn, ...]:
-    """The turns of a ``history``; messages of tools, and calls of them, are left out.
-
-    Raises:
-        InputError: As :func:`messages_of`, or a user's or system's turn has no text.
-    """
+    """The turns of a ``history``; messages of tools, and calls of them, are left out."""
     messages = messages_of(given, "history")
     for number, message in enumerate(messages, 1):
         if isinstance(message, SystemMessage | HumanMessage) and not message.text.strip():

@@ -10,12 +10,7 @@ from conflictscore.nodes.state import RagState, RunRuntime, spent, timed
 
 
 async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Have the question answered, or take the answer that came with it.
-
-    Raises:
-        ContextWindowError: The context window is too small for the documents.
-        ProviderError: The model failed, or twice gave a reply that cannot be read.
-    """
+    """Have the question answered, or take the answer that came with it; a failure is raised."""
     meter, answer = UsageMeter(), given_answer(state, state["options"])
     if answer is not None:
         given = GeneratedAnswer(answer)

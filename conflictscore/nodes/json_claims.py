@@ -33,12 +33,7 @@ class ValueClaims(NamedTuple):
 async def claims_of_values(
     answer: str, question: str, context: RunContext, meter: UsageMeter
 ) -> ValueClaims:
-    """Have each value of a JSON answer written as a statement, with the question in view.
-
-    Raises:
-        ProviderError: The model failed, or twice gave a reply that cannot be read.
-        BudgetError: The budget is used up.
-    """
+    """Have each value of a JSON answer written as a statement, with the question in view."""
     found = [value for value in json_values(answer) or () if _tells(answer, value)]
     asked, statements = found[:_MOST_VALUES], dict[int, str]()
 

@@ -47,10 +47,6 @@ async def weigh(
 
     They are normalised over the options; a letter that the server does not report has at most what
     the reported tokens leave over.
-
-    Raises:
-        ConfigurationError: The server gives no log-probabilities.
-        ProviderError: The model failed, or twice gave no letter.
     """
     letters = LETTERS[: len(options)]
 

@@ -19,12 +19,7 @@ from conflictscore.threads import in_time
 
 
 async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Find documents, or take those of the caller, and mark near-duplicates.
-
-    Raises:
-        InputError: The input cannot be used; see :func:`read_question`.
-        NoDocumentsError: The retriever found nothing.
-    """
+    """Find documents, or take those of the caller, and mark near-duplicates."""
     question, options = read_question(state)
     notes: list[str] = []
     if documents := given_documents(state):
@@ -56,11 +51,7 @@ async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 async def find_documents(
     retriever: BaseRetriever, question: str
 ) -> tuple[tuple[Document, ...], list[str]]:
-    """Search, number the documents, and mark near-duplicates.
-
-    Returns:
-        The documents, at least one, and notes on how they were found.
-    """
+    """Search, number the documents, at least one, and mark near-duplicates; notes on the search."""
     with collecting() as left:
         async with in_time("the search"):
             found = await call(retriever, question)

@@ -4,71 +4,35 @@ Everything here is immutable, typed and turns into plain JSON and back without l
 (``model_dump(mode="json")`` / ``model_validate``); nothing here does I/O.
 """
 
-from conflictscore.choices import CONFLICT, Disputed, Duplicates, Regeneration
-from conflictscore.records.correction import Change, RevisionAction, differs
-from conflictscore.records.evidence import (
-    Claim,
-    ClaimEvidence,
-    ConflictReport,
-    Document,
-    EvidenceLabel,
-    Label,
-    Record,
-    WeightedScores,
-    encodable,
-    first_fault,
-)
-from conflictscore.records.run import (
-    RUN_DETAILS,
-    Answer,
-    Attempt,
-    Checked,
-    FurtherSearch,
-    Method,
-    Run,
-    RunStatus,
-    Usage,
-)
-from conflictscore.records.second_look import (
-    Candidate,
-    DroppedReply,
-    Ground,
-    Ruling,
-    SecondLook,
-    Weighing,
-)
-
-__all__ = [
-    "CONFLICT",
-    "RUN_DETAILS",
-    "Answer",
-    "Attempt",
-    "Candidate",
-    "Change",
-    "Checked",
-    "Claim",
-    "ClaimEvidence",
-    "ConflictReport",
-    "Disputed",
-    "Document",
-    "DroppedReply",
-    "Duplicates",
-    "EvidenceLabel",
-    "FurtherSearch",
-    "Ground",
-    "Label",
-    "Method",
-    "Record",
-    "Regeneration",
-    "RevisionAction",
-    "Ruling",
-    "Run",
-    "RunStatus",
-    "SecondLook",
-    "Usage",
-    "Weighing",
-    "WeightedScores",
-    "differs",
-    "encodable",
-    "first_fault",
-]
+from conflictscore.choices import CONFLICT as CONFLICT
+from conflictscore.choices import Disputed as Disputed
+from conflictscore.choices import Duplicates as Duplicates
+from conflictscore.choices import Regeneration as Regeneration
+from conflictscore.records.correction import Change as Change
+from conflictscore.records.correction import RevisionAction as RevisionAction
+from conflictscore.records.correction import differs as differs
+from conflictscore.records.evidence import Claim as Claim
+from conflictscore.records.evidence import ClaimEvidence as ClaimEvidence
+from conflictscore.records.evidence import ConflictReport as ConflictReport
+from conflictscore.records.evidence import Document as Document
+from conflictscore.records.evidence import EvidenceLabel as EvidenceLabel
+from conflictscore.records.evidence import Label as Label
+from conflictscore.records.evidence import Record as Record
+from conflictscore.records.evidence import WeightedScores as WeightedScores
+from conflictscore.records.evidence import encodable as encodable
+from conflictscore.records.evidence import first_fault as first_fault
+from conflictscore.records.run import RUN_DETAILS as RUN_DETAILS
+from conflictscore.records.run import Answer as Answer
+from conflictscore.records.run import Attempt as Attempt
+from conflictscore.records.run import Checked as Checked
+from conflictscore.records.run import FurtherSearch as FurtherSearch
+from conflictscore.records.run import Method as Method
+from conflictscore.records.run import Run as Run
+from conflictscore.records.run import RunStatus as RunStatus
+from conflictscore.records.run import Usage as Usage
+from conflictscore.records.second_look import Candidate as Candidate
+from conflictscore.records.second_look import DroppedReply as DroppedReply
+from conflictscore.records.second_look import Ground as Ground
+from conflictscore.records.second_look import Ruling as Ruling
+from conflictscore.records.second_look import SecondLook as SecondLook
+from conflictscore.records.second_look import Weighing as Weighing

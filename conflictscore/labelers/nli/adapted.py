@@ -66,28 +66,20 @@ MPNET = Weights(
 
 @dataclass(frozen=True)
 class AdaptedModel:
-    """A model of which a part is fetched.
-
-    Attributes:
-        name: What it is called by ``--nli-model`` and ``conflictscore model fetch``.
-        note: What it is good for, in one line.
-        archive: What is fetched.
-        data: The checkpoint's tensors in the archive.
-        data_bytes: Their size; earlier versions kept them as they are.
-        packed_bytes: The size of ``DATA_FILE``.
-        tokenizer: The ``tokenizer.json`` in the archive.
-        pair_tokens: The length of pairs that it was trained on.
-        shipped: The folder with what comes with the package.
-    """
+    """A model of which an archive is fetched, and the rest shipped with the package."""
 
     name: str
     note: str
     archive: Weights
     data: str
+    """The checkpoint's tensors in the archive."""
     data_bytes: int
+    """Their size; earlier versions kept them as they are."""
     packed_bytes: int
+    """The size of ``DATA_FILE``."""
     tokenizer: str
     pair_tokens: int
+    """The length of pairs that it was trained on."""
     shipped: Path
 
     @property

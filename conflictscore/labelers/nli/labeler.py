@@ -36,13 +36,7 @@ _PREMISE_TOKENS = 48
 
 
 class Premises(NamedTuple):
-    """A document as the model reads it.
-
-    Attributes:
-        texts: The windows, each under the title.
-        windows: The windows by themselves, as they stand in the document.
-        cut: Whether the document has more windows than are read.
-    """
+    """A document as the model reads it: its windows under the title, and as they stand in it."""
 
     texts: tuple[str, ...]
     windows: tuple[str, ...]

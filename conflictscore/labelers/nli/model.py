@@ -40,21 +40,17 @@ _CHUNK = 1 << 20
 
 
 class ModelFolder(NamedTuple):
-    """Content of a model's folder.
-
-    Attributes:
-        path: The folder.
-        labels: The labels of the model's outputs, in their order.
-        positions: The most tokens of a claim and a premise together.
-        vocabulary: Rows of the embedding matrix; None where the configuration does not say.
-        sha256: Digest of the files that verdicts depend on.
-    """
+    """Content of a model's folder."""
 
     path: Path
     labels: tuple[Label, ...]
+    """Of the model's outputs, in their order."""
     positions: int
+    """The most tokens of a claim and a premise together."""
     vocabulary: int | None
+    """Rows of the embedding matrix; None where the configuration does not say."""
     sha256: str
+    """Digest of the files that verdicts depend on."""
 
 
 def resolve(model: str | Path | None) -> Path:
@@ -162,13 +158,8 @@ class PairTokenizer:
     """Turns texts into tokens. Thread-safe.
 
     What looks like one of the model's marks in a text is read as plain words: a document cannot
-    end its premise and write a claim of its own.
-
-    Attributes:
-        largest_id: The largest token number there is.
-        marks: The tokens that a pair has beside its texts'.
-        truncation: The most tokens of a pair that the tokenizer was set up for, or None.
-        vocabulary: How windows are measured.
+    end its premise and write a claim of its own. ``marks`` are the tokens that a pair has beside
+    its texts'; ``truncation`` is the length of a pair that the tokenizer was set up for, if any.
     """
 
     def __init__(self, folder: ModelFolder) -> None:
@@ -219,14 +210,9 @@ class PairTokenizer:
 class NliModel:
     """A three-way cross-encoder and its tokenizer. Thread-safe.
 
-    Attributes:
-        folder: Where it was loaded from.
-        sha256: Digest of its files.
-        most_tokens: The most tokens that the model reads of a pair, with its marks.
-        pair_tokens: The length of a pair that it is best at: the one that its tokenizer was set up
-            for, otherwise 128.
-        tokenizer: Turns texts into pairs.
-        threads: How many pairs it reads at a time.
+    ``most_tokens`` is the most that it reads of a pair, with its marks; ``pair_tokens`` the length
+    that it is best at: what its tokenizer was set up for, otherwise 128. It reads ``threads`` pairs
+    at a time.
     """
 
     def __init__(self, path: Path) -> None:

@@ -51,21 +51,17 @@ _IN_WORDS = 20
 
 
 class _Sentence(NamedTuple):
-    """A sentence as it is compared.
-
-    Attributes:
-        text: As it stands.
-        spoken: Its words in lower case between blanks, to look for phrases in.
-        names_and_nouns: Its words without function words and numbers, as they stand.
-        stems: The same, folded and cut, with the numbers, in order.
-        numbers: Without separators of thousands.
-    """
+    """A sentence as it is compared."""
 
     text: str
     spoken: str
+    """Its words in lower case between blanks, to look for phrases in."""
     names_and_nouns: tuple[str, ...]
+    """Its words without function words and numbers, as they stand."""
     stems: tuple[str, ...]
+    """The same, folded and cut, with the numbers, in order."""
     numbers: frozenset[str]
+    """Without separators of thousands."""
 
     def cues(self, kind: str) -> frozenset[str]:
         """The cues of a kind that it has."""

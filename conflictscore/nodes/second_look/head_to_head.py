@@ -132,11 +132,7 @@ def _either(one: EvidenceLabel, other: EvidenceLabel) -> EvidenceLabel:
 
 
 def passed_over(after: str, before: str, claims: Sequence[str], question: str) -> str | None:
-    """The words of a change that none of its claims has, where they are more than a slip.
-
-    Returns:
-        The words, or None where at most two are missing and no number is.
-    """
+    """The words of a change that none of its claims has; None for at most two and no number."""
     known = telling_terms(before) | telling_terms(question)
     known = known.union(*map(telling_terms, claims))
     left = sorted(telling_terms(after) - known)

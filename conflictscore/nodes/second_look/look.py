@@ -44,26 +44,12 @@ _MOST_ASKED = 12
 
 @dataclass(frozen=True)
 class Looking:
-    """Collaborators of a second look.
-
-    Attributes:
-        question: The user's question.
-        documents: All documents.
-        duplicates: For each near-copy the first of its group; where a domain counts once, for each
-            of its documents.
-        weights: How far documents are trusted; empty where all count alike.
-        unsettled: Whether a dispute that nothing settles is told (``hedge``) or left (``keep``).
-        reader: Reads a document alone.
-        judge: Weighs two sides.
-        labeler: Labels rivals.
-        cache: Where verdicts are kept.
-        seconds: The most time for labelling rivals; None for no limit.
-        only_claim: Whether the answer makes one claim, which then answers the user's question.
-    """
+    """Collaborators of a second look."""
 
     question: str
     documents: Sequence[Document]
     duplicates: Mapping[int, int]
+    """For each near-copy the first of its group; where a domain counts once, each of its pages."""
     weights: Mapping[int, float]
     unsettled: str
     reader: Reader
@@ -71,7 +57,9 @@ class Looking:
     labeler: Labeler
     cache: ContentCache | None = None
     seconds: float | None = None
+    """The most time for labelling rivals; None for no limit."""
     only_claim: bool = False
+    """Whether the answer makes one claim, which then answers the user's question."""
 
 
 class _Rivals(NamedTuple):

@@ -21,12 +21,7 @@ class Correction(NamedTuple):
 
 
 class NewPassage(NamedTuple):
-    """Replacement for a passage.
-
-    Attributes:
-        text: The new passage; the old one where nothing changes.
-        looks: The second looks, one a claim.
-    """
+    """What takes the place of a passage, itself where nothing changes; a look at each claim."""
 
     text: str
     looks: tuple[SecondLook, ...]
@@ -51,10 +46,6 @@ async def propose(
     Claims are looked at side by side. Winners are put in first, by changing the span in which they
     differ or by their own sentence; those that fit in neither way by asking for the passage.
     Disputes that nothing settles are then told in it.
-
-    Raises:
-        ProviderError: The passage could not be written.
-        ContextWindowError: As ``write``.
     """
     claims = disputed[:_MOST_CLAIMS]
     looks: dict[int, SecondLook] = {}

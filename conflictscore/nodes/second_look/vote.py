@@ -19,12 +19,10 @@ _WITNESSES = 2
 
 
 class VoteOutcome(NamedTuple):
-    """Outcome of the vote.
+    """The strongest rival, None where none counts, and what becomes of the passage.
 
-    Attributes:
-        kind: ``replace``: the rival takes the passage's place. ``open``: counting does not settle
-            it. ``keep``: no rival counts, or only a single dissenter against two witnesses.
-        rival: The index of the strongest rival; None where none counts.
+    ``replace``: the rival takes its place. ``open``: counting does not settle it. ``keep``: no
+    rival counts, or only a single dissenter against two witnesses.
     """
 
     kind: Literal["replace", "open", "keep"]

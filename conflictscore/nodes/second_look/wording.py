@@ -13,6 +13,8 @@ from conflictscore.records import Candidate, Document, SecondLook
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _MOST_TOKENS = 80
 """Of a statement that is compared token by token, which takes quadratic time."""
+_MOST_CHARS = 400
+"""Of a span that is looked for: at each place in a text, it may be read to its end."""
 _ENDS = " .!\u3002"
 _CITED = re.compile(r"[ \t]?\[(\d{1,3})\]")
 _LAST_CITATIONS = re.compile(r"(?<!\])(?<!\][ \t])(?:[ \t]?\[\d{1,3}\])++(?=[.!?]?$)")
@@ -55,6 +57,8 @@ def with_other_answer(claim: str, answer: str, question: str) -> str | None:
 
 def _with(new: str, old: str, text: str) -> str | None:
     """A text with one span changed; None where it does not stand there exactly once."""
+    if len(old) > _MOST_CHARS:
+        return None
     places = [*re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", text)]
     if len(places) != 1:
         return None
