@@ -16,7 +16,7 @@ from pathlib import Path
 from conflictscore.errors import ConflictScoreError
 from conflictscore.middleware.service.kept_runs import KeptRuns
 from conflictscore.storage.cache import ContentCache
-from conflictscore.storage.postgres import PostgresEngine, PostgresTables
+from conflictscore.storage.postgres import PostgresTables
 from conflictscore.storage.record_file import RecordFile, RecordLines, json_line
 from measurements.campaign_machine import PROGRAMS
 
@@ -172,7 +172,7 @@ def failover(chance: random.Random, folder: Path) -> Generator[str | None]:
     primary = _Server(folder, ports[0])
     asked = f"host={folder},{folder}&port={ports[0]},{ports[1]}&target_session_attrs=primary"
     tables = PostgresTables(f"postgresql://campaign@/postgres?{asked}")
-    cache = ContentCache(PostgresEngine(tables))
+    cache = ContentCache(tables)
     runs = KeptRuns(most=1000, most_bytes=1 << 28, store=tables)
     case = 0
     try:

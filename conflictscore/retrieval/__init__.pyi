@@ -1,9 +1,12 @@
 from .base import TopKRetriever as TopKRetriever
-from .brave import BraveRetriever as BraveRetriever
 from .chain import ChainRetriever as ChainRetriever
 from .corpus import CorpusRetriever as CorpusRetriever
 from .ddgs import DdgsRetriever as DdgsRetriever
 from .google import GoogleRetriever as GoogleRetriever
+from .http_searches import BraveRetriever as BraveRetriever
+from .http_searches import SearxngRetriever as SearxngRetriever
+from .http_searches import SerperRetriever as SerperRetriever
+from .http_searches import TavilyRetriever as TavilyRetriever
 from .json_search import JsonSearchRetriever as JsonSearchRetriever
 from .opening import open_retrieval as open_retrieval
 from .pages.page import FetchSettings as FetchSettings
@@ -12,9 +15,6 @@ from .passages import PassageRetriever as PassageRetriever
 from .providers import PROVIDERS as PROVIDERS
 from .recording.recorder import record_questions as record_questions
 from .recording.replay import RecordedRetriever as RecordedRetriever
-from .searxng import SearxngRetriever as SearxngRetriever
-from .serper import SerperRetriever as SerperRetriever
-from .tavily import TavilyRetriever as TavilyRetriever
 from .vertex import VertexRetriever as VertexRetriever
 from .web_search import Fault as Fault
 from .web_search import Hit as Hit

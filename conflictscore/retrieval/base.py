@@ -13,6 +13,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, model_validator
 
 from conflictscore.errors import InputError
+from conflictscore.retrieval.cleaning import clean_text
 
 __all__ = ["TopKRetriever", "WrappingRetriever", "afound_by", "found_by"]
 
@@ -27,7 +28,7 @@ class TopKRetriever(BaseRetriever):
         k_limit: The most that this provider can return; None if it sets no limit.
 
     Raises:
-        InputError: ``k`` is out of range, when built or when invoked.
+        InputError: ``k`` is out of range, when built or when invoked, or the question is empty.
     """
 
     # An unknown option is an error, and an error never shows what was given: it may be a key.
@@ -44,17 +45,19 @@ class TopKRetriever(BaseRetriever):
         """How many documents lie on this machine to be searched for free; None if none do."""
         return None
 
-    @abstractmethod
     def search(self, query: str, k: int) -> list[Document]:
         """At most ``k`` documents for this question, best first; thread-safe."""
+        raise NotImplementedError
 
     @model_validator(mode="after")
     def _k_is_in_range(self) -> Self:
         self._usable(self.k)
         return self
 
-    def _usable(self, k: int | None) -> int:
-        """The number of documents for one call; raises InputError if it is out of range."""
+    def _usable(self, k: int | None, query: str = "?") -> int:
+        """The number of documents for one call; InputError if it or the question is unusable."""
+        if not clean_text(query):
+            raise InputError("the question to search for is empty")
         if k is None:
             return self.k
         if k < 1:
@@ -67,12 +70,12 @@ class TopKRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        return self.search(query, self._usable(k))
+        return self.search(query, self._usable(k, query))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        return await asyncio.to_thread(self.search, query, self._usable(k))
+        return await asyncio.to_thread(self.search, query, self._usable(k, query))
 
 
 class WrappingRetriever(TopKRetriever):
@@ -88,11 +91,11 @@ class WrappingRetriever(TopKRetriever):
 
     @abstractmethod
     def change(self, query: str, found: list[Document]) -> list[Document]:
-        """The changed documents: as many, in the same order."""
+        """The changed documents, in the same order."""
 
-    @abstractmethod
     async def achange(self, query: str, found: list[Document]) -> list[Document]:
         """As ``change``, without blocking the event loop."""
+        return await asyncio.to_thread(self.change, query, found)
 
     @property
     def at_hand(self) -> int | None:
@@ -104,19 +107,16 @@ class WrappingRetriever(TopKRetriever):
         """Notes for the user on the wrapped retriever."""
         return tuple(getattr(self.retriever, "notes", ()))
 
-    def search(self, query: str, k: int) -> list[Document]:
-        """See the base."""
-        return self.invoke(query, k=k)
-
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        return self.change(query, found_by(self.retriever, query, self._usable(k), run_manager))
+        found = found_by(self.retriever, query, self._usable(k, query), run_manager)
+        return self.change(query, found)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        found = await afound_by(self.retriever, query, self._usable(k), run_manager)
+        found = await afound_by(self.retriever, query, self._usable(k, query), run_manager)
         return await self.achange(query, found)
 
 

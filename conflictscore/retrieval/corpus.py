@@ -8,7 +8,7 @@ import numpy as np
 from langchain_core.documents import Document as Retrieved
 from pydantic import Field, PrivateAttr, model_validator
 
-from conflictscore.errors import InputError, NoDocumentsError
+from conflictscore.errors import NoDocumentsError
 from conflictscore.records import Document
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.document_files import read_documents
@@ -72,8 +72,6 @@ class CorpusRetriever(TopKRetriever):
 
     def search(self, query: str, k: int) -> list[Retrieved]:
         """See the class."""
-        if not query.strip():
-            raise InputError("the question to search for is empty")
         scores = self._ranker.scores(query)
         order = np.argsort(-scores, kind="stable")[:k]
         if len(self.documents) > k:

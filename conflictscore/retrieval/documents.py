@@ -70,7 +70,7 @@ def as_documents(given: Any) -> tuple[Document, ...]:
     )
 
 
-def as_document(item: DocumentLike, number: int) -> Document:
+def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
     """A document as a caller holds it: one reader for every entry point.
 
     Of a mapping, ``text``, ``content`` or ``page_content`` is read, ``title``, and as its address
@@ -81,7 +81,7 @@ def as_document(item: DocumentLike, number: int) -> Document:
         InputError: It is none of these, has no text, or a field of the wrong type; names the
             document and the field.
     """
-    where = f"document {number}"
+    where = where or f"document {number}"
     if isinstance(item, str):
         item = {"text": item}
     elif isinstance(item, Document):

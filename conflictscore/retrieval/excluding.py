@@ -46,10 +46,6 @@ class ExcludingRetriever(WrappingRetriever):
                 self.left_out[_QUOTING] += left_out
         return clean
 
-    async def achange(self, query: str, found: list[Document]) -> list[Document]:
-        """See the base."""
-        return self.change(query, found)
-
     def _gives_away(self, question: str, document: Document) -> bool:
         references = self.references.get(question, ())
         if not references:

@@ -1,6 +1,5 @@
 """From long documents to the passage of each that fits a question best."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Self
 
@@ -42,10 +41,6 @@ class PassageRetriever(WrappingRetriever):
     def change(self, query: str, found: list[Document]) -> list[Document]:
         """See the base."""
         return cut_to_passages(query, found, self.tokens)
-
-    async def achange(self, query: str, found: list[Document]) -> list[Document]:
-        """See the base."""
-        return await asyncio.to_thread(self.change, query, found)
 
 
 def cut_to_passages(query: str, documents: Sequence[Document], tokens: int) -> list[Document]:

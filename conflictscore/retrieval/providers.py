@@ -51,17 +51,19 @@ class Provider:
 
 PROVIDERS: Mapping[str, Provider] = {
     "serper": Provider(
-        "Google's results, by serper.dev", "serper:SerperRetriever", (("SERPER_API_KEY",),)
+        "Google's results, by serper.dev", "http_searches:SerperRetriever", (("SERPER_API_KEY",),)
     ),
     "brave": Provider(
         "the Brave Search API",
-        "brave:BraveRetriever",
+        "http_searches:BraveRetriever",
         (("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"),),
     ),
-    "tavily": Provider("the Tavily search API", "tavily:TavilyRetriever", (("TAVILY_API_KEY",),)),
+    "tavily": Provider(
+        "the Tavily search API", "http_searches:TavilyRetriever", (("TAVILY_API_KEY",),)
+    ),
     "searxng": Provider(
         "a SearXNG server of your own, without a key",
-        "searxng:SearxngRetriever",
+        "http_searches:SearxngRetriever",
         (("SEARXNG_URL",),),
         argument="URL",
         option="endpoint",

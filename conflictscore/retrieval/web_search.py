@@ -159,8 +159,6 @@ class WebSearchRetriever(TopKRetriever):
     def search(self, query: str, k: int) -> list[Document]:
         """See the class."""
         query = clean_text(query)  # no address can hold a lone surrogate, which JSON can
-        if not query:
-            raise InputError("the question to search for is empty")
         size = min(self.page_size, k)
         hits: dict[str, Hit] = {}
         for number in range(math.ceil(k / size)):

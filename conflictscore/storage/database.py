@@ -1,6 +1,7 @@
 """Shared tables: in an SQLite file here, in PostgreSQL in `postgres.py`."""
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -68,6 +69,7 @@ class SQLiteTables:
         *,
         unusable: Callable[[Exception], ConfigurationError],
         timeout: float = 5.0,
+        rest: float = 0.0,
     ) -> None:
         """Open the file, or create it.
 
@@ -75,17 +77,22 @@ class SQLiteTables:
             path: The file; None for memory.
             unusable: Makes the error for a file that cannot be used.
             timeout: Seconds to wait for another process that writes.
+            rest: Seconds after a failed write in which further ones fail at once, since each may
+                wait for a lock.
 
         Raises:
             ConfigurationError: The file cannot be used.
         """
-        self._unusable = unusable
+        self._unusable, self._rest = unusable, rest
+        self._trouble, self._rests_until = ConfigurationError(""), 0.0
         self._worker_id = 0
         self._worker = ThreadPoolExecutor(1, "conflictscore database", self._started)
         try:
             self._file = connect(path or Path(":memory:"), timeout=timeout)
         except DATABASE_FAILURES as error:
             raise unusable(error) from error
+        # SQLite's own error for a damaged text would quote it
+        self._file.text_factory = lambda text: text.decode(errors="replace")
 
     def make(self, *tables: str) -> None:
         """See :class:`Database`."""
@@ -123,10 +130,16 @@ class SQLiteTables:
         self._worker_id = threading.get_ident()
 
     def _run(self, statement: str, values: Sequence[Value]) -> Sequence[Sequence[Any]]:
+        writes = not statement.startswith("SELECT")
+        if writes and time.monotonic() < self._rests_until:
+            raise self._trouble
         try:
             return self._file.execute(statement.replace("$", "?"), storable(values)).fetchall()
         except DATABASE_FAILURES as error:
-            raise self._unusable(error) from error
+            failure = self._unusable(error)
+            if writes:
+                self._trouble, self._rests_until = failure, time.monotonic() + self._rest
+            raise failure from error
 
 
 def storable(values: Iterable[Value]) -> list[Value]:

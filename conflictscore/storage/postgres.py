@@ -9,18 +9,17 @@ import asyncio
 import atexit
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
-from itertools import islice
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.storage.database import Done, Value, storable
 
-__all__ = ["PostgresEngine", "PostgresTables", "shared_tables", "shown_store"]
+__all__ = ["PostgresTables", "shared_tables", "shown_store"]
 
 T = TypeVar("T")
 Exchange = Callable[[Any], Awaitable[T]]
@@ -35,9 +34,6 @@ _LAST_REST_S = 0.1
 _CONNECTIONS = 4
 _OF_STATEMENTS = frozenset({"22", "23", "25", "40", "42"})
 """Error classes of a statement, as opposed to the server."""
-_BATCH = 500
-_MOST_UNWRITTEN = 20_000
-"""The most values kept for a server that is away; further ones are dropped."""
 _TRIES = 10
 """Retries of a statement that may run twice, with a pause before each."""
 _MOST_WAITING = 64 << 20
@@ -81,6 +77,7 @@ class PostgresTables:
         self._failures: tuple[type[Exception], ...] = (*errors, OSError, TimeoutError)
         self._rests_until, self._trouble = 0.0, ""
         self._waiting, self._closing = 0, asyncio.Event()
+        self._turns = asyncio.Semaphore(_CONNECTIONS)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="postgres", daemon=True)
         self._thread.start()
@@ -108,7 +105,7 @@ class PostgresTables:
                 for table in tables:
                     await connection.execute(table)
 
-        self.wait(made)
+        self._wait(made)
 
     def execute(self, statement: str, *values: Value) -> Sequence[Sequence[Any]]:
         """See :class:`~conflictscore.storage.database.Database`."""
@@ -117,7 +114,7 @@ class PostgresTables:
         async def fetched(connection: Any) -> Sequence[Sequence[Any]]:
             return [tuple(row) for row in await connection.fetch(statement, *whole)]
 
-        return self.wait(fetched)
+        return self._wait(fetched)
 
     def later(self, statement: str, *values: Value, done: Done, again: bool = False) -> None:
         """See :class:`~conflictscore.storage.database.Database`."""
@@ -125,7 +122,8 @@ class PostgresTables:
 
         async def executed() -> ConfigurationError | None:
             try:
-                await self.connected(lambda connection: connection.execute(statement, *whole))
+                async with self._turns:  # so that many at once do not wait in vain for a connection
+                    await self._connected(lambda connection: connection.execute(statement, *whole))
             except ConfigurationError as error:
                 return error
             return None
@@ -139,7 +137,7 @@ class PostgresTables:
                 self._waiting -= size
             done(error)
 
-        self.start(ended())
+        self._start(ended())
 
     async def _again(
         self, work: Callable[[], Awaitable[ConfigurationError | None]]
@@ -157,25 +155,25 @@ class PostgresTables:
                 break
         return error
 
-    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+    def _start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         """Run a coroutine on the connections' event loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def wait(self, work: "Exchange[T]") -> T:
+    def _wait(self, work: "Exchange[T]") -> T:
         """Use a connection, and wait for the result, a few seconds at most.
 
         Raises:
             ConfigurationError: It failed, or took too long.
         """
         self._refuse_in_rest()
-        future = self.start(self.connected(work))
+        future = self._start(self._connected(work))
         try:
             return future.result(2 * _PATIENCE_S)
         except TimeoutError as error:  # not even releasing the connection ended in time
             future.cancel()
             raise self._failed(error) from None
 
-    async def connected(self, work: "Exchange[T]") -> T:
+    async def _connected(self, work: "Exchange[T]") -> T:
         """Use a connection, on the connections' event loop.
 
         Raises:
@@ -193,7 +191,7 @@ class PostgresTables:
         """Close all connections, after a short wait for statements in progress."""
         if self._loop.is_running():
             with suppress(TimeoutError):
-                self.start(self._settled()).result(_CLOSE_S)
+                self._start(self._settled()).result(_CLOSE_S)
             self._loop.call_soon_threadsafe(self._pool.terminate)
             self._end()
 
@@ -223,90 +221,6 @@ class PostgresTables:
 
     def _unusable(self, reason: str) -> ConfigurationError:
         return ConfigurationError(f"store {self._where} cannot be used ({reason})")
-
-
-class PostgresEngine:
-    """The cache in a PostgreSQL database; see :class:`~conflictscore.storage.cache.CacheEngine`.
-
-    Values are written in the background, in batches. A normal exit waits for them; a kill loses
-    those of the last few milliseconds. While the server is away they wait in memory.
-    """
-
-    def __init__(self, tables: PostgresTables) -> None:
-        """Create the table if it is missing.
-
-        Raises:
-            ConfigurationError: It cannot be created.
-        """
-        self._tables = tables
-        self._lock = threading.Lock()
-        self._unwritten: dict[str, str] = {}
-        self._writing: Future[None] | None = None
-        self._trouble: ConfigurationError | None = None
-        tables.make(
-            f"CREATE TABLE IF NOT EXISTS {_SCHEMA}.cache"
-            " (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
-        )
-        atexit.register(self.close)  # runs before the connections close, which registered first
-
-    def find(self, keys: Sequence[str]) -> Mapping[str, str]:
-        """See :class:`~conflictscore.storage.cache.CacheEngine`."""
-        with self._lock:
-            mine = {key: self._unwritten[key] for key in keys if key in self._unwritten}
-        wanted = [key for key in keys if key not in mine]
-
-        async def found(connection: Any) -> dict[str, str]:
-            return dict(
-                await connection.fetch("SELECT key, value FROM cache WHERE key = ANY($1)", wanted)
-            )
-
-        return {**mine, **(self._tables.wait(found) if wanted else {})}
-
-    def put(self, key: str, value: str) -> None:
-        """See :class:`~conflictscore.storage.cache.CacheEngine`."""
-        with self._lock:
-            trouble, self._trouble = self._trouble, None
-            if len(self._unwritten) < _MOST_UNWRITTEN:
-                self._unwritten[key] = value
-            if self._writing is None:
-                self._writing = self._tables.start(self._write())
-        if trouble is not None:
-            raise trouble
-
-    def close(self) -> None:
-        """Wait a few seconds for values to be written."""
-        with self._lock:
-            writing, away = self._writing, self._trouble
-        if writing is not None and away is None:
-            with suppress(TimeoutError):
-                writing.result(_CLOSE_S)
-
-    async def _write(self) -> None:
-        """Write all values in batches, sorted by key so that two processes cannot deadlock."""
-        while True:
-            with self._lock:
-                batch = dict(sorted(islice(self._unwritten.items(), _BATCH)))
-                if not batch:
-                    self._writing = None
-                    return
-            try:
-                await self._tables.connected(
-                    lambda connection, batch=batch: connection.execute(  # type: ignore[misc]
-                        "INSERT INTO cache SELECT * FROM unnest($1::text[], $2::text[])"
-                        " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                        [*batch],
-                        [*batch.values()],
-                    )
-                )
-            except ConfigurationError as error:
-                with self._lock:
-                    self._trouble = error
-                await asyncio.sleep(_REST_S)
-                continue
-            with self._lock:
-                for key, value in batch.items():
-                    if self._unwritten.get(key) is value:
-                        del self._unwritten[key]
 
 
 @lru_cache

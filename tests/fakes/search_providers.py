@@ -15,13 +15,15 @@ from urllib.parse import quote
 
 from pydantic import SecretStr
 
-from conflictscore.retrieval.brave import BraveRetriever
 from conflictscore.retrieval.ddgs import DdgsRetriever
 from conflictscore.retrieval.google import GoogleRetriever
+from conflictscore.retrieval.http_searches import (
+    BraveRetriever,
+    SearxngRetriever,
+    SerperRetriever,
+    TavilyRetriever,
+)
 from conflictscore.retrieval.json_search import JsonSearchRetriever
-from conflictscore.retrieval.searxng import SearxngRetriever
-from conflictscore.retrieval.serper import SerperRetriever
-from conflictscore.retrieval.tavily import TavilyRetriever
 from conflictscore.retrieval.vertex import VertexRetriever
 from conflictscore.retrieval.web_search import WebSearchRetriever
 from tests.fakes.google_search import google, google_error

@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, InputError, QuotaError
-from conflictscore.retrieval.brave import BraveRetriever
+from conflictscore.retrieval.http_searches import BraveRetriever
 from conflictscore.retrieval.search_notes import collecting
 from tests.fakes.search_server import Reply, SearchServer, brave, brave_error
 

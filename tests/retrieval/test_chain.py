@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -26,9 +25,8 @@ from conflictscore.errors import (
 from conflictscore.records import Document as Record
 from conflictscore.retrieval.chain import ChainRetriever
 from conflictscore.retrieval.corpus import CorpusRetriever
+from conflictscore.retrieval.http_searches import SearxngRetriever, SerperRetriever
 from conflictscore.retrieval.search_notes import collecting
-from conflictscore.retrieval.searxng import SearxngRetriever
-from conflictscore.retrieval.serper import SerperRetriever
 from tests.fakes.search_server import Reply, SearchServer, searxng, serper, serper_error
 
 OUT_OF_CREDIT = serper_error(400, "Not enough credits")
@@ -149,30 +147,6 @@ def test_an_empty_question_is_refused_without_a_request(ask: Ask) -> None:
     assert web.asked == (0, 0)
 
 
-def test_a_used_up_search_is_left_alone_for_an_hour(ask: Ask) -> None:
-    now = [1000.0]
-    with Web(faults=[OUT_OF_CREDIT]) as web:
-        chain = web.chain(clock=lambda: now[0])
-        with collecting() as notes:
-            ask(chain, "one")
-        now[0] += 3599
-        with collecting() as later:
-            ask(chain, "two")
-        assert web.asked == (1, 2)
-        assert notes == later
-        now[0] += 1
-        assert ask(chain, "three")[0].metadata["title"] == "S1"
-    assert web.asked == (2, 2)
-
-
-def test_a_search_that_failed_otherwise_is_asked_again(ask: Ask) -> None:
-    with Web(faults=[DOWN]) as web:
-        chain = web.chain()
-        ask(chain, "one")
-        assert ask(chain, "two")[0].metadata["title"] == "S1"
-    assert web.asked == (2, 1)
-
-
 def test_where_all_fail_each_one_is_named_with_its_reason(ask: Ask) -> None:
     with Web(always=OUT_OF_CREDIT) as web:
         chain = web.chain()
@@ -184,15 +158,6 @@ def test_where_all_fail_each_one_is_named_with_its_reason(ask: Ask) -> None:
     assert "other ways" not in message
     assert caught.value.provider == "serper, searxng"
     assert caught.value.__context__ is None
-
-
-def test_where_all_are_left_alone_their_reasons_are_named(ask: Ask) -> None:
-    with Web(always=OUT_OF_CREDIT) as web:
-        chain = ChainRetriever(retrievers=web.chain().retrievers[:1])
-        for _ in range(2):
-            with pytest.raises(ProviderError, match=r"serper: .*Not enough credits"):
-                ask(chain, "sky")
-    assert web.asked == (1, 0)
 
 
 class Failing(BaseRetriever):
@@ -307,16 +272,3 @@ def test_notes_of_the_searches_are_the_chains() -> None:
     with Web() as web:
         chain = ChainRetriever(retrievers=(*web.chain().retrievers, files))
     assert chain.notes == ("a.txt: odd",)
-
-
-def test_a_chain_of_nothing_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="at least one"):
-        ChainRetriever(retrievers=())
-
-
-def test_twenty_threads_share_one_chain() -> None:
-    with Web(always=OUT_OF_CREDIT) as web, ThreadPoolExecutor(20) as threads:
-        answers = list(threads.map(web.chain().invoke, [f"q{n}" for n in range(60)]))
-    assert {found[0].metadata["title"] for found in answers} == {"X1"}
-    assert web.asked[0] <= 20
-    assert web.asked[1] == 60

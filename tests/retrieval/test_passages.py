@@ -127,7 +127,7 @@ def test_k_reaches_a_retriever_that_takes_it_and_cuts_what_another_finds() -> No
     assert len(around_corpus.invoke(QUESTION, k=7)) == 7
     fixed = Fixed(documents=[Retrieved(text) for text in texts])
     assert [d.page_content for d in PassageRetriever(retriever=fixed, k=3).invoke("?")] == texts[:3]
-    assert len(PassageRetriever(retriever=fixed).search("?", 8)) == 8
+    assert len(PassageRetriever(retriever=fixed).invoke("?", k=8)) == 8
 
 
 async def test_awaited_it_awaits_the_other_and_ranks_beside_the_event_loop(

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
+from conflictscore.retrieval.http_searches import SearxngRetriever
 from conflictscore.retrieval.search_notes import collecting
-from conflictscore.retrieval.searxng import SearxngRetriever
 from tests.fakes.search_server import SearchServer, html_reply, json_reply, searxng
 
 RESULTS = [

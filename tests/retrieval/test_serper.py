@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, InputError, QuotaError
-from conflictscore.retrieval.serper import SerperRetriever
+from conflictscore.retrieval.http_searches import SerperRetriever
 from tests.fakes.search_server import SearchServer, serper, serper_error
 
 KEY = "serper-key"

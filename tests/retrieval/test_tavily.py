@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from conflictscore.errors import QuotaError
-from conflictscore.retrieval.tavily import TavilyRetriever
+from conflictscore.retrieval.http_searches import TavilyRetriever
 from tests.fakes.search_server import SearchServer
 from tests.fakes.search_services import tavily, tavily_error
 

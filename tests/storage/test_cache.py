@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.storage import cache as cache_module
-from conflictscore.storage.cache import ContentCache, SQLiteEngine, cache_dir, content_key
+from conflictscore.storage.cache import ContentCache, cache_dir
 from tests.full_disk import no_room
 
 CONTENT = {"claim": "It was lit in 1871.", "judge": {"model": "m", "parameters": {"t": 0}}}
@@ -294,9 +293,8 @@ class TestFullDisk:
     def test_a_database_that_may_not_grow_is_no_different(
         self, path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
-        engine = SQLiteEngine(path)
-        engine._opened().execute("PRAGMA max_page_count = 3")
-        cache = ContentCache(engine)
+        cache = ContentCache(path)
+        cache._database.execute("PRAGMA max_page_count = 5")
         for number in range(9):
             cache.put({"n": number}, {"v": "x" * 4000})
         assert cache.get({"n": 0}) == {"v": "x" * 4000}
@@ -304,50 +302,20 @@ class TestFullDisk:
         assert "full" in warned_once(caplog, path)
 
     @pytest.mark.parametrize("made", [False, True])
-    def test_a_cache_is_opened_all_the_same_and_used_once_there_is_room(
+    def test_a_cache_is_opened_all_the_same_in_memory(
         self,
         path: Path,
         made: bool,
         caplog: pytest.LogCaptureFixture,
-        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(cache_module, "_REST_SECONDS", 0)
         if made:
             ContentCache(path).close()
         with no_room():
             cache = ContentCache(path)
             assert cache.get(CONTENT) is None
             cache.put(CONTENT, {"v": 1})
+            assert cache.get(CONTENT) == {"v": 1}
         warned_once(caplog, path)
-        cache.put(CONTENT, {"v": 1})
-        assert cache.get(CONTENT) == {"v": 1}
-
-
-class TestEngines:
-    def test_another_engine_can_stand_behind_the_cache(self) -> None:
-        class Memory:
-            def __init__(self) -> None:
-                self.values: dict[str, str] = {}
-
-            def find(self, keys: Sequence[str]) -> dict[str, str]:
-                return {key: self.values[key] for key in keys if key in self.values}
-
-            def put(self, key: str, value: str) -> None:
-                self.values[key] = value
-
-            def close(self) -> None:
-                self.values.clear()
-
-        engine = Memory()
-        cache = ContentCache(engine)
-        cache.put(CONTENT, {"label": "SUPPORTS"})
-        assert cache.get(CONTENT) == {"label": "SUPPORTS"}
-        assert cache.get({}) is None
-        there, missing = content_key(CONTENT), content_key({})
-        assert cache.find([there, missing]) == {there: {"label": "SUPPORTS"}}
-        assert [len(key) for key in engine.values] == [64]
-        cache.close()
-        assert engine.values == {}
 
 
 class TestPlace:

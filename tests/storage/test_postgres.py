@@ -16,7 +16,7 @@ from conflictscore.middleware.service.kept_runs import RUNNING, KeptRuns, RunFil
 from conflictscore.reviewing import add_runs_page
 from conflictscore.storage import postgres
 from conflictscore.storage.cache import ContentCache
-from conflictscore.storage.postgres import PostgresEngine, PostgresTables
+from conflictscore.storage.postgres import PostgresTables
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.service.serving import serving, until
 from tests.postgres_server import PostgresServer, postgres_server
@@ -60,22 +60,22 @@ class TestCache:
         program = (
             "from conflictscore.storage.cache import ContentCache\n"
             "cache = ContentCache.default()\n"
-            "for n in range(1200): cache.put({'n': n}, {'v': n})\n"
+            "for n in range(100): cache.put({'n': n}, {'v': n})\n"
             "cache.put({'text': 'a\\ud83d \\0 $1 \\'; --', 'claim': 'x'}, {'r': 'b\\udc00\\0'})\n"
         )
         env = {"CONFLICTSCORE_STORE": server.url, "PYTHONPATH": ":".join(sys.path)}
         subprocess.run([sys.executable, "-c", program], check=True, env=env)
 
         with opened(server) as tables:
-            cache = ContentCache(PostgresEngine(tables))
-            assert [cache.get({"n": n}) for n in (0, 1199, 1200)] == [{"v": 0}, {"v": 1199}, None]
+            cache = ContentCache(tables)
+            assert [cache.get({"n": n}) for n in (0, 99, 100)] == [{"v": 0}, {"v": 99}, None]
             assert cache.get(odd) == {"r": "b\udc00\0"}
 
     def test_many_who_write_the_same_at_once_do_not_wait_for_each_other_for_ever(
         self, server: PostgresServer
     ) -> None:
         with opened(server) as one, opened(server) as other:
-            caches = [ContentCache(PostgresEngine(tables)) for tables in (one, other)]
+            caches = [ContentCache(tables) for tables in (one, other)]
 
             def write(number: int) -> None:
                 for n in range(100) if number % 2 else reversed(range(100)):
@@ -85,15 +85,13 @@ class TestCache:
                 list(threads.map(write, range(4)))
             for cache in caches:
                 assert all(cache.get({"n": n}) == {"v": n} for n in range(100))
-                cache.close()
 
     def test_a_server_that_goes_away_is_a_miss_and_a_warning_and_comes_back(
         self, server: PostgresServer, caplog: pytest.LogCaptureFixture
     ) -> None:
         with opened(server) as tables:
-            cache = ContentCache(PostgresEngine(tables))
+            cache = ContentCache(tables)
             cache.put({"n": 1}, {"v": 1})
-            cache.close()
             server.stop()
             try:
                 assert cache.get({"n": 1}) is None
@@ -103,7 +101,7 @@ class TestCache:
                 server.start()
             until(lambda: cache.get({"n": 1}))
             with opened(server) as elsewhere:
-                other = ContentCache(PostgresEngine(elsewhere))
+                other = ContentCache(elsewhere)
                 until(lambda: other.get({"n": 2}) == {"v": 2})
         # asyncio may log here what another test's event loop has left behind
         [record] = [one for one in caplog.records if one.name.startswith("conflictscore.")]
@@ -116,7 +114,7 @@ class TestCache:
     ) -> None:
         monkeypatch.setattr(postgres, "_PATIENCE_S", 0.2)
         with opened(server) as tables:
-            cache = ContentCache(PostgresEngine(tables))
+            cache = ContentCache(tables)
             with server.held_up():
                 assert cache.get({"n": 1}) is None
             cache.put({"n": 1}, {"v": 1})

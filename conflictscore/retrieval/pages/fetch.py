@@ -3,10 +3,6 @@
 Every hop of a page goes through the same gate. Its address must be plain http or https, its name
 is looked up once, every IP address found must be public, and the connection is made to one of them,
 so that nothing is looked up a second time in between.
-
-httpx-secure is a second line of defence: it checks the address of each connection again. By itself
-it tells a name's address by connecting to it, and lets through special-purpose ranges that lead
-inside: 6to4, the local NAT64 prefix, IPv4-compatible and site-local addresses.
 """
 
 import asyncio
@@ -21,8 +17,7 @@ from importlib.metadata import version
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Self
 
-import httpx
-from httpx_secure import SSRFProtectionError, httpx_ssrf_protection
+import httpx2
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.retrieval.pages.page import FetchedPage, FetchSettings, PageError
@@ -103,21 +98,14 @@ class PageFetcher:
 
     def __init__(self, settings: FetchSettings | None = None) -> None:
         self._settings = settings or FetchSettings()
-        allowed = self._settings.allowed_networks
-        # The transport alone is used. Around it the client keeps cookies, and looks into every
-        # redirect even if it is told not to follow one.
-        self._transport = httpx.AsyncHTTPTransport(verify=_authorities())
-        self._client = httpx_ssrf_protection(
-            httpx.AsyncClient(transport=self._transport),
-            check_globally_reachable=not allowed,
-            custom_validator=lambda _host, address, _port: admitted(address, allowed),
-        )
+        # A client around the transport would keep cookies, and look into every redirect.
+        self._transport = httpx2.AsyncHTTPTransport(verify=_authorities())
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *raised: object) -> None:
-        await self._client.aclose()
+        await self._transport.aclose()
 
     async def fetch(self, url: str) -> FetchedPage:
         """The page at this address, as far as the settings allow.
@@ -131,13 +119,11 @@ class PageFetcher:
                 return await self._follow(url)
         except TimeoutError:
             raise PageError(f"did not arrive within {timeout:g} s") from None
-        except SSRFProtectionError:
-            raise PageError(_NOT_PUBLIC) from None
-        except httpx.ConnectError as error:
+        except httpx2.ConnectError as error:
             raise PageError(_why_not_connected(error)) from None
-        except httpx.ConnectTimeout:
+        except httpx2.ConnectTimeout:
             raise PageError("is on a server that cannot be reached") from None
-        except httpx.HTTPError:
+        except httpx2.HTTPError:
             raise PageError("was cut off") from None
 
     async def _follow(self, url: str) -> FetchedPage:
@@ -153,13 +139,13 @@ class PageFetcher:
             target = _checked(location, target)
         raise PageError(f"redirects more than {self._settings.max_redirects} times")
 
-    async def _send(self, target: httpx.URL) -> httpx.Response:
+    async def _send(self, target: httpx2.URL) -> httpx2.Response:
         """Asks one hop's server at its IP addresses, in turn until one answers."""
         host = target.raw_host.decode()
         port = target.port or (443 if target.scheme == "https" else 80)
         addresses = await _resolve(host, port, self._settings.allowed_networks)
         while True:
-            request = httpx.Request(
+            request = httpx2.Request(
                 "GET",
                 target.copy_with(host=addresses[0]),
                 headers={"host": target.netloc.decode(), **_HEADERS},
@@ -170,12 +156,12 @@ class PageFetcher:
             )
             try:
                 return await self._transport.handle_async_request(request)
-            except (httpx.ConnectError, httpx.ConnectTimeout):
+            except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 del addresses[0]
                 if not addresses:
                     raise
 
-    async def _read(self, response: httpx.Response, url: str, target: httpx.URL) -> FetchedPage:
+    async def _read(self, response: httpx2.Response, url: str, target: httpx2.URL) -> FetchedPage:
         if not response.is_success:
             raise PageError(f"answered with status {response.status_code}")
         content_type = _content_type(response.headers.get("content-type", ""))
@@ -207,15 +193,15 @@ def _authorities() -> ssl.SSLContext:
 
 @cache
 def _read_authorities(*_named: str | None) -> ssl.SSLContext:
-    return httpx.create_ssl_context()
+    return httpx2.create_ssl_context()
 
 
-def _checked(address: str, base: httpx.URL | None = None) -> httpx.URL:
+def _checked(address: str, base: httpx2.URL | None = None) -> httpx2.URL:
     """An address that may be asked, relative to the one that leads to it; PageError otherwise."""
     how = "redirects to" if base else "has"
     try:
-        url = base.join(address) if base else httpx.URL(address)
-    except (httpx.InvalidURL, ValueError):
+        url = base.join(address) if base else httpx2.URL(address)
+    except (httpx2.InvalidURL, ValueError):
         raise PageError(f"{how} an address that is not a URL") from None
     if url.scheme not in ("http", "https"):
         raise PageError(f"{how} an address that is neither http nor https")
@@ -237,7 +223,7 @@ def _content_type(header: str) -> str:
     return found
 
 
-def _why_not_connected(error: httpx.ConnectError) -> str:
+def _why_not_connected(error: httpx2.ConnectError) -> str:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):

@@ -28,7 +28,6 @@ _log = logging.getLogger(__name__)
 
 _AT_ONCE = 8
 """Pages that are read at the same time, and held in memory."""
-_NEEDED = ("httpx", "httpx_secure", "trafilatura")
 
 _WORD = re.compile(r"\w{4,}")
 _WORDS_A_SHARED_ONE = 6
@@ -67,7 +66,7 @@ class PageReadingRetriever(WrappingRetriever):
 
     @model_validator(mode="after")
     def _has_its_libraries(self) -> Self:
-        if not all(map(find_spec, _NEEDED)):
+        if not find_spec("trafilatura"):
             raise ConfigurationError(
                 f"reading pages needs the extra [fetch]: {install_hint('fetch')}"
             )

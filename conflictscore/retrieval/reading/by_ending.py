@@ -12,7 +12,15 @@ from conflictscore.errors import InputError, install_hint
 from conflictscore.retrieval.cleaning import Scalar, clean_text, is_scalar
 from conflictscore.retrieval.reading.decoding import NotTextError, decode
 
-__all__ = ["ENDINGS", "PLAIN_ENDINGS", "FileDocument", "UnusableFileError", "read_file"]
+__all__ = [
+    "ENDINGS",
+    "PLAIN_ENDINGS",
+    "FileDocument",
+    "UnusableFileError",
+    "csv_rows",
+    "json_rows",
+    "read_file",
+]
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+([^\s#].*)$", re.MULTILINE)
 _NO_TITLE = re.compile(
@@ -22,8 +30,8 @@ _NO_TITLE = re.compile(
     re.IGNORECASE,
 )
 """Titles that programs write into a file's properties where its author gave none."""
-_MOST_DOCUMENTS = 200_000
-"""Documents of one file: as many fit into the memory of a laptop."""
+_MOST_ROWS = 200_000
+"""Of one file: as many documents fit into the memory of a laptop."""
 _TEXT_FIELDS = ("text", "content", "page_content")
 
 Notes = list[str]
@@ -95,13 +103,8 @@ def _read_html(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
 
 def _read_jsonl(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
     left_out: dict[str, None] = {}
-    for row, line in enumerate(_decoded(data, url, notes).split("\n"), 1):
-        if not line.strip():
-            continue
-        if row > _MOST_DOCUMENTS:
-            raise UnusableFileError(f"it has more than {_MOST_DOCUMENTS:,} lines; cut it up")
-        where = f"{url}, line {row}"
-        yield _row_document(_object(line, where), where, url, left_out)
+    for where, fields in json_rows(_decoded(data, url, notes), url):
+        yield _row_document(fields, where, url, left_out)
     notes += (f"{url}: the field {name!r} is not a single value, left out" for name in left_out)
 
 
@@ -109,54 +112,35 @@ def _row_document(
     fields: dict[str, Any], where: str, url: str, left_out: dict[str, None]
 ) -> FileDocument:
     """The document of one row; adds the names of the fields that it cannot keep."""
-    names = [name for name in _TEXT_FIELDS if fields.get(name) is not None]
-    body = _string(fields, names[0] if names else "text", where)
-    if not body:
-        raise InputError(f"{where}: the field 'text' is missing or empty")
-    title = _string(fields, "title", where)
-    address = _string(fields, "url", where)
-    metadata: dict[str, Scalar] = {}
-    for key, value in fields.items():
-        name = clean_text(key)
-        if isinstance(value, list | dict):
-            left_out[name] = None
-        elif not is_scalar(value):
-            raise InputError(f"{where}: the field {name!r} is not a finite number")
-        else:
-            metadata[name] = clean_text(value) if isinstance(value, str) else value
-    return FileDocument(body, title, address or url, metadata)
+    from conflictscore.retrieval.documents import as_document
+
+    cleaned = {
+        clean_text(key): clean_text(value) if isinstance(value, str) else value
+        for key, value in fields.items()
+    }
+    left_out |= {k: None for k, v in cleaned.items() if not is_scalar(v) and k != "metadata"}
+    found = as_document(cleaned, 1, where)
+    return FileDocument(found.text, found.title, found.url or url, found.metadata)
 
 
 def _read_csv(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
     text = _decoded(data, url, notes)
     # spreadsheets write semicolons where the comma is a decimal point
     separator = max(",;\t", key=text.partition("\n")[0].count)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    usual = csv.field_size_limit(len(text) + 1)  # it holds for the whole process
     columns: list[str] = []
-    without_text, start = 0, 1
-    try:
-        for number, row in enumerate(rows):
-            where, start = f"{url}, line {start}", rows.line_num + 1
-            if number > _MOST_DOCUMENTS:
-                raise UnusableFileError(f"it has more than {_MOST_DOCUMENTS:,} rows; cut it up")
-            if not any(cell.strip() for cell in row):
-                continue
-            if not columns:
-                columns = _columns(row)
-                continue
-            if len(row) != len(columns):
-                raise InputError(f"{where}: a row of {len(row)} under a header of {len(columns)}")
-            cells = zip(columns, map(clean_text, row), strict=True)
-            fields: dict[str, Any] = {name: cell for name, cell in cells if name and cell}
-            if fields.keys().isdisjoint(_TEXT_FIELDS):
-                without_text += 1
-            else:
-                yield _row_document(fields, where, url, {})
-    except csv.Error as error:
-        raise InputError(f"{url}, line {start}: not comma-separated values ({error})") from None
-    finally:
-        csv.field_size_limit(usual)
+    without_text = 0
+    for where, row in csv_rows(text, url, separator):
+        if not columns:
+            columns = _columns(row)
+            continue
+        if len(row) != len(columns):
+            raise InputError(f"{where}: a row of {len(row)} under a header of {len(columns)}")
+        cells = zip(columns, map(clean_text, row), strict=True)
+        fields: dict[str, Any] = {name: cell for name, cell in cells if name and cell}
+        if fields.keys().isdisjoint(_TEXT_FIELDS):
+            without_text += 1
+        else:
+            yield _row_document(fields, where, url, {})
     if without_text:
         notes.append(f"{url}: rows without a text, left out: {without_text}")
 
@@ -173,26 +157,47 @@ def _columns(header: Sequence[str]) -> list[str]:
     return columns
 
 
-def _object(line: str, where: str) -> dict[str, Any]:
-    try:
-        fields = json.loads(line, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        raise InputError(f"{where}: not JSON; each line holds one JSON object") from None
-    if not isinstance(fields, dict):
-        raise InputError(f'{where}: not a JSON object such as {{"text": "...", "title": "..."}}')
-    return fields
+def json_rows(text: str, shown: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of JSON lines, each with its place for errors.
+
+    Raises:
+        InputError: A line is no object, or there are too many; names it.
+    """
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{shown}, line {number}"
+        if number > _MOST_ROWS:
+            raise InputError(f"{where}: more than {_MOST_ROWS:,} lines; cut the file up")
+        try:
+            fields = json.loads(line, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            raise InputError(f"{where}: not JSON; each line holds one JSON object") from None
+        if not isinstance(fields, dict):
+            raise InputError(f'{where}: not a JSON object such as {{"text": "...", ...}}')
+        yield where, fields
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _string(fields: dict[str, Any], name: str, where: str) -> str:
-    """Takes a field out; empty where it is missing or null."""
-    value = fields.pop(name, None)
-    if not isinstance(value, str | None):
-        raise InputError(f"{where}: the field {name!r} is not a string")
-    return clean_text(value or "")
+def csv_rows(text: str, shown: str, separator: str = ",") -> Iterator[tuple[str, list[str]]]:
+    """The rows of a table that are not blank, each with its place for errors; see ``json_rows``."""
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    usual = csv.field_size_limit(len(text) + 1)  # it holds for the whole process
+    start = 1
+    try:
+        for number, row in enumerate(rows):
+            where, start = f"{shown}, line {start}", rows.line_num + 1
+            if number > _MOST_ROWS:
+                raise InputError(f"{where}: more than {_MOST_ROWS:,} rows; cut the file up")
+            if any(cell.strip() for cell in row):
+                yield where, row
+    except csv.Error as error:
+        raise InputError(f"{shown}, line {start}: not comma-separated values ({error})") from None
+    finally:
+        csv.field_size_limit(usual)
 
 
 def _read_pdf(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:

@@ -1,10 +1,7 @@
-"""A recording on disk: an index of its questions, and appending to it.
-
-Only questions and places are kept, so that a file far larger than the memory can be used.
-"""
+"""A recording on disk: reading it, and appending to it."""
 
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from conflictscore.errors import InputError
 from conflictscore.retrieval.recording.format import Recording, SearchSettings, decoded, encoded
@@ -17,15 +14,8 @@ _BEGINNING = b'{"format"'
 """How every line begins that the writer writes."""
 
 
-class _Place(NamedTuple):
-    question: str
-    number: int
-    start: int
-    length: int
-
-
 class RecordingIndex:
-    """The questions of a recording, and where they stand; safe to use from many threads at once.
+    """The questions of a recording and what was found for them.
 
     Attributes:
         path: The file.
@@ -40,14 +30,18 @@ class RecordingIndex:
             InputError: The file cannot be read, or a line is wrong; names file, line and field.
         """
         self.path = lines.path
-        self._places: dict[str, _Place] = {}
+        self._recordings: dict[str, Recording] = {}
         self.settings: list[SearchSettings] = []
+        shown = self.path.as_posix()
         try:
             for line in lines:
                 if line.text.strip():
-                    self._add(line)
+                    found = decoded(line.text, f"{shown}, line {line.number}")
+                    self._recordings[question_key(found.question)] = found
+                    if found.settings not in self.settings:
+                        self.settings.append(found.settings)
         except FileNotFoundError as error:
-            raise InputError(f"{self._shown}: cannot be read ({error.strerror})") from None
+            raise InputError(f"{shown}: cannot be read ({error.strerror})") from None
         self.half = lines.half
 
     @classmethod
@@ -58,43 +52,14 @@ class RecordingIndex:
     @property
     def questions(self) -> tuple[str, ...]:
         """The questions, as they were asked, each once."""
-        return tuple(place.question for place in self._places.values())
+        return tuple(recording.question for recording in self._recordings.values())
 
     def __contains__(self, question: str) -> bool:
-        return question_key(question) in self._places
+        return question_key(question) in self._recordings
 
-    def read(self, question: str) -> Recording | None:
-        """Recording of a question; None if it was not recorded.
-
-        Raises:
-            InputError: The file changed since it was indexed, or can no longer be read.
-        """
-        place = self._places.get(question_key(question))
-        if place is None:
-            return None
-        try:
-            with self.path.open("rb") as file:
-                file.seek(place.start)
-                text = file.read(place.length)
-        except OSError as error:
-            reason = error.strerror
-            raise InputError(f"{self._shown}: can no longer be read ({reason})") from None
-        where = f"{self._shown}, line {place.number}"
-        found = decoded(text, where)
-        if found.question != place.question:
-            raise InputError(f"{where}: the file changed since it was opened")
-        return found
-
-    @property
-    def _shown(self) -> str:
-        return self.path.as_posix()
-
-    def _add(self, line: RecordLine) -> None:
-        found = decoded(line.text, f"{self._shown}, line {line.number}")
-        key = question_key(found.question)
-        self._places[key] = _Place(found.question, line.number, line.start, len(line.text))
-        if found.settings not in self.settings:
-            self.settings.append(found.settings)
+    def get(self, question: str) -> Recording | None:
+        """Recording of a question; None if it was not recorded."""
+        return self._recordings.get(question_key(question))
 
 
 class RecordingWriter:
@@ -116,19 +81,11 @@ class RecordingWriter:
         )
         try:
             self.index = RecordingIndex(self._file.lines)
-            self._refuse_other_settings(settings)
+            _refuse_other_settings(self.index, settings)
             self._file.resume()
         except BaseException:
             self._file.close()
             raise
-
-    def _refuse_other_settings(self, settings: SearchSettings) -> None:
-        for other in self.index.settings:
-            if other != settings:
-                raise InputError(
-                    f"{self.index.path.as_posix()} was recorded with other settings:"
-                    f" {_change(other, settings)}; record to another file"
-                )
 
     def append(self, recording: Recording) -> None:
         """Add a line; it is on the disk when this returns.
@@ -153,12 +110,17 @@ def _is_half(line: RecordLine) -> bool:
     return _BEGINNING.startswith(line.text[: len(_BEGINNING)]) and no_json(line)
 
 
-def _change(before: SearchSettings, now: SearchSettings) -> str:
-    """Difference between two settings, in words."""
-    there: dict[str, Any] = {"search": before.search, **before.parameters}
-    here: dict[str, Any] = {"search": now.search, **now.parameters}
-    return ", ".join(
-        f"{name} {there.get(name)!r} there and {here.get(name)!r} now"
-        for name in {**there, **here}
-        if there.get(name) != here.get(name)
-    )
+def _refuse_other_settings(index: RecordingIndex, settings: SearchSettings) -> None:
+    here: dict[str, Any] = {"search": settings.search, **settings.parameters}
+    for other in index.settings:
+        there: dict[str, Any] = {"search": other.search, **other.parameters}
+        change = ", ".join(
+            f"{name} {there.get(name)!r} there and {here.get(name)!r} now"
+            for name in {**there, **here}
+            if there.get(name) != here.get(name)
+        )
+        if change:
+            raise InputError(
+                f"{index.path.as_posix()} was recorded with other settings: {change}; record to"
+                " another file"
+            )

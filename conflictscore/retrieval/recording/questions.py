@@ -1,14 +1,12 @@
 """The questions of a file, and when two of them are the same."""
 
-import csv
-import io
-import json
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
+from conflictscore.retrieval.reading.by_ending import csv_rows, json_rows
 
 __all__ = ["question_key", "read_questions"]
 
@@ -66,46 +64,25 @@ def _read_text(text: str, shown: str) -> Iterator[str]:
 
 
 def _read_csv(text: str, shown: str) -> Iterator[str]:
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     place: int | None = None
-    start = 1
-    try:
-        for row in rows:
-            where, start = f"{shown}, line {start}", rows.line_num + 1
-            if not any(cell.strip() for cell in row):
-                continue
-            if place is None:
-                place = _place(row, where)
-            elif len(row) <= place or not (question := clean_text(row[place])):
-                raise InputError(f"{where}, field {_COLUMN}: there is no question")
-            else:
-                yield question
-    except csv.Error as error:
-        raise InputError(f"{shown}, line {start}: not CSV ({error})") from None
-
-
-def _place(header: list[str], where: str) -> int:
-    """Which column holds the questions."""
-    names = [name.strip().lower() for name in header]
-    if names.count(_COLUMN) != 1:
-        found = ", ".join(repr(clean_text(name)) for name in header)
-        raise InputError(
-            f"{where}: one column must be called {_COLUMN}, and the columns are {found[:300]}"
-        )
-    return names.index(_COLUMN)
+    for where, row in csv_rows(text, shown):
+        if place is None:
+            names = [name.strip().lower() for name in row]
+            if names.count(_COLUMN) != 1:
+                found = ", ".join(repr(clean_text(name)) for name in row)
+                raise InputError(
+                    f"{where}: one column must be called {_COLUMN}, and the columns are"
+                    f" {found[:300]}"
+                )
+            place = names.index(_COLUMN)
+        elif len(row) <= place or not (question := clean_text(row[place])):
+            raise InputError(f"{where}, field {_COLUMN}: there is no question")
+        else:
+            yield question
 
 
 def _read_jsonl(text: str, shown: str) -> Iterator[str]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        where = f"{shown}, line {number}"
-        try:
-            fields = json.loads(line)
-        except (ValueError, RecursionError):
-            raise InputError(f"{where}: not JSON; each line holds one JSON object") from None
-        if not isinstance(fields, dict):
-            raise InputError(f'{where}: not a JSON object such as {{"question": "..."}}')
+    for where, fields in json_rows(text, shown):
         name = next((name for name in _FIELDS if name in fields), _COLUMN)
         value = fields.get(name)
         question = clean_text(value) if isinstance(value, str) else ""

@@ -26,8 +26,8 @@ class RecordedRetriever(TopKRetriever):
     """Results of a search when it was recorded, document by document.
 
     Questions are found again if they differ by no more than white space or the Unicode form.
-    The file is checked when it is opened, and its documents are read when they are asked for. The
-    format is described in ``recording.format``. Safe to use from many threads at once.
+    The file is read and checked when it is opened; its format is described in ``recording.format``.
+    Safe to use from many threads at once.
 
     Attributes:
         k: The number of documents asked for, at least 1; if fewer were asked for when the
@@ -69,9 +69,7 @@ class RecordedRetriever(TopKRetriever):
 
     def search(self, query: str, k: int) -> list[Document]:
         """See the class."""
-        if not query.strip():
-            raise InputError("the question to search for is empty")
-        recording = self._index.read(query)
+        recording = self._index.get(query)
         if recording is None:
             raise self._not_recorded(query)
         for text in recording.notes:

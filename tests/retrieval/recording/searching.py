@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from conflictscore.retrieval.searxng import SearxngRetriever
+from conflictscore.retrieval.http_searches import SearxngRetriever
 from tests.fakes.search_server import Handler, Received, Reply, SearchServer, json_reply
 
 __all__ = ["PARAMETERS", "answer", "asked", "lines", "questions", "refusing", "searching"]

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from conflictscore.retrieval.http_searches import SearxngRetriever
 from conflictscore.retrieval.recording.recorder import record_questions
-from conflictscore.retrieval.searxng import SearxngRetriever
 from tests.fakes.search_server import Received, Reply
 from tests.retrieval.recording.searching import (
     PARAMETERS,

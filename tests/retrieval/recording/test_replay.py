@@ -222,7 +222,7 @@ async def test_a_recording_keeps_what_a_recording_found(out: Path, tmp_path: Pat
 
     await record(["B?"], RecordedRetriever.from_file(out), part)
 
-    copied, original = (RecordingIndex.of(file).read("B?") for file in (part, out))
+    copied, original = (RecordingIndex.of(file).get("B?") for file in (part, out))
     assert copied
     assert original
     assert copied.results == original.results
