@@ -1,6 +1,6 @@
 """From what a retriever returned to the numbered documents that prompts and reports cite."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.documents import Document as Retrieved
@@ -39,11 +39,15 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
     documents: list[Document] = []
     seen: set[tuple[str, str]] = set()
     for item in items:
-        fields = _fields(item)
-        if not fields["text"] or (fields["url"], fields["text"]) in seen:
+        known, text = item.metadata, clean_text(item.page_content)
+        url_key = next((key for key in URL_KEYS if _text(known, key)), "")
+        url = _text(known, url_key)
+        if not text or (url, text) in seen:
             continue
-        seen.add((fields["url"], fields["text"]))
-        documents.append(Document(number=len(documents) + 1, **fields))
+        seen.add((url, text))
+        title, kept = _text(known, "title"), _kept(known, ("title", url_key))
+        number = len(documents) + 1
+        documents.append(Document(number=number, text=text, title=title, url=url, metadata=kept))
     return tuple(documents)
 
 
@@ -111,12 +115,18 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
     title = _named(rest, "title", f"{where}, field title")
     url_key = next((key for key in URL_KEYS if _is_said(rest.get(key))), "")
     url = _named(rest, url_key, f"{where}, field {url_key}")
-    kept = {
+    return Document(
+        number=number, text=text, title=title, url=url, metadata=_kept(rest, _OWN_FIELDS)
+    )
+
+
+def _kept(fields: Mapping[Any, Any], without: Collection[str]) -> dict[str, Any]:
+    """What is kept as metadata: the single values among other fields."""
+    return {
         clean_text(str(key)): clean_text(value) if isinstance(value, str) else value
-        for key, value in rest.items()
-        if key not in _OWN_FIELDS and is_scalar(value)
+        for key, value in fields.items()
+        if key not in without and is_scalar(value)
     }
-    return Document(number=number, text=text, title=title, url=url, metadata=kept)
 
 
 def _named(fields: dict[Any, Any], key: str, where: str) -> str:
@@ -151,20 +161,6 @@ def _is_null_document(item: object) -> bool:
 
 def _is_said(value: object) -> bool:
     return bool(value.strip()) if isinstance(value, str | bytes) else not _is_null(value)
-
-
-def _fields(item: Retrieved) -> dict[str, Any]:
-    url_key = next((key for key in URL_KEYS if _text(item.metadata, key)), "")
-    return {
-        "text": clean_text(item.page_content),
-        "title": _text(item.metadata, "title"),
-        "url": _text(item.metadata, url_key),
-        "metadata": {
-            clean_text(key): clean_text(value) if isinstance(value, str) else value
-            for key, value in item.metadata.items()
-            if key not in ("title", url_key) and is_scalar(value)
-        },
-    }
 
 
 def _text(metadata: Mapping[Any, Any], key: str) -> str:

@@ -8,6 +8,7 @@ list's private section is left out: a page at ``alice.github.io`` costs nothing,
 
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
@@ -30,9 +31,11 @@ def registrable_domain(url: str) -> str | None:
         None for a path and whatever else is no web address.
     """
     host = host_of(url)
-    if host is None or not _is_name(host):
+    if host is None or _is_address(host):
         return host
-    return load_suffixes().privatesuffix(host) or host
+    with suppress(UnicodeError):
+        return load_suffixes().privatesuffix(host) or host
+    return host
 
 
 def host_of(url: str) -> str | None:
@@ -48,14 +51,11 @@ def host_of(url: str) -> str | None:
             return None
     except ValueError:
         return None
-    try:
+    if _is_address(host):
         return str(ip_address(host))
-    except ValueError:
-        pass
-    try:
+    with suppress(UnicodeError):
         return host.encode("idna").decode()
-    except UnicodeError:
-        return host
+    return host
 
 
 def voices(documents: Sequence[Document]) -> dict[int, int]:
@@ -76,17 +76,10 @@ def voices(documents: Sequence[Document]) -> dict[int, int]:
     return {number: voice for number, voice in voice_of.items() if number != voice}
 
 
-def _is_name(host: str) -> bool:
-    """Whether a host may have a suffix: it is no address, and IDNA can write it."""
+def _is_address(host: str) -> bool:
     try:
         ip_address(host)
     except ValueError:
-        pass
-    else:
-        return False
-    try:
-        host.encode("idna")
-    except UnicodeError:
         return False
     return True
 

@@ -102,7 +102,7 @@ class ContentCache:
         if wanted := [key for key in keys if key not in texts]:
             try:
                 rows = self._database.execute(self._find, json.dumps(wanted))
-                texts |= {key: text for key, text in rows}  # noqa: C416
+                texts.update((key, text) for key, text in rows)
             except ConfigurationError as error:
                 self._warn(error)
         values = ((key, _value(text)) for key, text in texts.items())

@@ -5,7 +5,6 @@ fetch that was stopped resumes at the next piece. Nothing is used before its dig
 """
 
 import contextlib
-import errno
 import hashlib
 import importlib.util
 import json
@@ -14,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -32,8 +30,6 @@ Progress = Callable[[str, int, int], None]
 """A function of the stage, such as ``"verifying"``, the bytes done and the bytes in all."""
 
 _CHUNK = 1 << 20
-_WAIT_SECONDS = 0.5
-_LOCKED = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 
 
@@ -181,15 +177,11 @@ def _describe(weights: Weights, path: Path) -> None:
 def _only_one(path: Path, weights: Weights, progress: Progress) -> Iterator[None]:
     """Hold the lock file; wait while another process holds it."""
     with path.open("ab") as file:
-        while True:
-            try:
-                lock(file.fileno())
-                break
-            except OSError as error:
-                if error.errno not in _LOCKED:
-                    raise
-                progress("waiting for another process", 0, weights.size)
-                time.sleep(_WAIT_SECONDS)
+        try:
+            lock(file.fileno())
+        except OSError:
+            progress("waiting for another process", 0, weights.size)
+            lock(file.fileno(), wait=True)
         yield
 
 

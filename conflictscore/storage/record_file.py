@@ -240,16 +240,10 @@ def json_line(value: Any, *, escape: bool = True) -> bytes:
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def append_line(path: Path, line: bytes, *, cut: bool = False, sync: bool = False) -> None:
-    """Append a line to a file that other processes may append to concurrently.
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line with its newline to a file that other processes may append to concurrently.
 
     A partial line left by a kill is terminated first. The file is created if it is missing.
-
-    Args:
-        path: The file.
-        line: The line with its newline; empty to only repair the file.
-        cut: Truncate a partial line instead, if all lines come from this function.
-        sync: Sync the file to disk.
 
     Raises:
         OSError: It cannot be written.
@@ -263,24 +257,11 @@ def append_line(path: Path, line: bytes, *, cut: bool = False, sync: bool = Fals
         with path.open("rb") as written:
             written.seek(max(0, size - 1))
             half = written.read(1) not in (b"", b"\n")
-        if half and cut:
-            size = _complete_size(path)
-            file.truncate(size)
         try:
-            _write(file, b"\n" + line if half and not cut else line)
-            if sync:
-                os.fsync(file.fileno())
+            _write(file, b"\n" + line if half else line)
         except BaseException:
             file.truncate(size)
             raise
-
-
-def _complete_size(path: Path) -> int:
-    """Bytes of the complete lines."""
-    lines = RecordLines(path)
-    for _ in lines:
-        pass
-    return lines.size
 
 
 def _write(file: IO[bytes], line: bytes) -> None:

@@ -19,6 +19,7 @@ from conflictscore.storage.record_file import (
     json_line,
     no_json,
 )
+from tests.full_disk import no_room
 
 _WRITERS, _LINES = 4, 50
 
@@ -161,40 +162,11 @@ def test_half_a_line_in_a_shared_file_is_closed_off(path: Path) -> None:
     assert path.read_bytes() == b'{"a": 1}\n{"half\n{"b": 2}\n'
 
 
-def test_half_a_line_in_a_shared_file_is_cut_off_where_all_lines_come_from_here(
-    path: Path,
-) -> None:
-    path.write_bytes(b'{"a": 1}\n{"half')
-    append_line(path, b'{"b": 2}\n', cut=True)
-    assert path.read_bytes() == b'{"a": 1}\n{"b": 2}\n'
-
+def test_a_line_that_cannot_be_written_is_taken_off_again(path: Path) -> None:
     path.write_bytes(b'{"half')
-    append_line(path, b"", cut=True)
-    assert path.read_bytes() == b""
-
-
-@pytest.mark.parametrize("sync", [True, False])
-def test_a_line_of_a_shared_file_is_forced_onto_the_disk_where_that_is_wanted(
-    path: Path, monkeypatch: pytest.MonkeyPatch, sync: bool
-) -> None:
-    synced: list[int] = []
-    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_size))
-    append_line(path, b"{}\n", sync=sync)
-    assert synced == ([3] if sync else [])
-
-
-def test_a_line_that_cannot_be_forced_onto_the_disk_is_taken_off_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(file: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", full)
-    for before, left in ((b"{}\n", b"{}\n"), (b'{"half', b'{"half')):
-        path.write_bytes(before)
-        with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
-            append_line(path, b'{"b": 2}\n', sync=True)
-        assert path.read_bytes() == left
+    with no_room(100), pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
+        append_line(path, b'{"b": 2}\n' * 10_000)
+    assert path.read_bytes() == b'{"half'
 
 
 def _add_lines(path: Path, writer: int) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from conflictscore.retrieval.pages.page import FetchedPage, PageError, PageText
 from conflictscore.retrieval.pages.shown import shown_page, whole_text
-from conflictscore.retrieval.reading.decoding import NotTextError, decode
+from conflictscore.retrieval.reading.decoding import decode
 
 __all__ = ["extract"]
 
@@ -23,10 +23,7 @@ def extract(page: FetchedPage) -> PageText:
         PageError: It is not text, or there is none in it.
     """
     html = page.content_type != "text/plain"
-    try:
-        content = decode(page.body, page.charset, html=html).text
-    except NotTextError as error:
-        raise PageError(str(error)) from None
+    content = decode(page.body, page.charset, html=html).text
     title, text, date = _main_text(content, page.final_url) if html else ("", content, None)
     if not text.strip():
         title, text = whole_text(content)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -59,12 +60,20 @@ class ReaderBox:
         Raises:
             PageError: It is not text, holds none, or none that can be had in time.
         """
-        known = asdict(page)
-        job = _Job({"page": known}, known.pop("body"), self._page_seconds)
+        known, begun, cancelled = asdict(page), list[_Worker](), threading.Event()
+
+        def begin(worker: _Worker) -> None:
+            begun.append(worker)
+            if cancelled.is_set():
+                raise PageError("is no longer waited for")
+
+        request, body = {"page": known}, known.pop("body")
         try:
-            answer = await in_thread(lambda: self._answer(job))
+            answer = await in_thread(lambda: self._answer(request, body, self._page_seconds, begin))
         except BaseException:
-            job.call_off()
+            cancelled.set()
+            for worker in begun:
+                worker.kill()
             raise
         if "error" in answer:
             raise PageError(answer["error"])
@@ -81,9 +90,8 @@ class ReaderBox:
             UnusableFileError: As ``read_file``, or it takes too much time or memory.
             InputError: As ``read_file``.
         """
-        job = _Job({"ending": ending, "url": url}, data, self._file_seconds)
         try:
-            answer = self._answer(job)
+            answer = self._answer({"ending": ending, "url": url}, data, self._file_seconds)
         except PageError as error:
             raise UnusableFileError(f"it {error}") from None
         if "refused" in answer:
@@ -97,11 +105,19 @@ class ReaderBox:
         while self._idle:
             self._idle.pop().close()
 
-    def _answer(self, job: "_Job") -> dict[str, Any]:
+    def _answer(
+        self,
+        request: dict[str, Any],
+        body: bytes,
+        seconds: float,
+        begin: Callable[["_Worker"], None] = lambda worker: None,
+    ) -> dict[str, Any]:
         with self._turn:
             worker = self._worker()
             try:
-                answer = job.given_to(worker, self._megabytes)
+                begin(worker)
+                limits = {"seconds": seconds, "megabytes": self._megabytes}
+                answer = worker.ask({**request, **limits}, body)
             except BaseException:
                 worker.close()
                 raise
@@ -120,36 +136,6 @@ class ReaderBox:
         except OSError as error:
             reason = f"cannot be extracted: no process starts ({error.strerror})"
             raise PageError(reason) from None
-
-
-class _Job:
-    """One request on its way through a process; another thread can call it off."""
-
-    def __init__(self, request: dict[str, Any], body: bytes, seconds: float) -> None:
-        self._request, self._body, self._seconds = request, body, seconds
-        self._lock = threading.Lock()
-        self._worker: _Worker | None = None
-        self._off = False
-
-    def given_to(self, worker: "_Worker", megabytes: int) -> dict[str, Any]:
-        """Raises PageError where the process ends, or nobody waits for the page any more."""
-        self._at(worker)
-        limits = {"seconds": self._seconds, "megabytes": megabytes}
-        answer = worker.ask({**self._request, **limits}, self._body)
-        self._at(None)
-        return answer
-
-    def call_off(self) -> None:
-        with self._lock:
-            self._off = True
-            if self._worker:
-                self._worker.kill()
-
-    def _at(self, worker: "_Worker | None") -> None:
-        with self._lock:
-            if self._off:
-                raise PageError("is no longer waited for")
-            self._worker = worker
 
 
 class _Worker:

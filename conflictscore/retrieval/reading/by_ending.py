@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from conflictscore.errors import InputError, install_hint
 from conflictscore.retrieval.cleaning import Scalar, clean_text, is_scalar
-from conflictscore.retrieval.reading.decoding import NotTextError, decode
+from conflictscore.retrieval.pages.page import PageError
+from conflictscore.retrieval.reading.decoding import decode
 
 __all__ = [
     "ENDINGS",
@@ -72,7 +73,7 @@ def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], N
 def _decoded(data: bytes, url: str, notes: Notes, *, html: bool = False) -> str:
     try:
         found = decode(data, html=html)
-    except NotTextError as error:
+    except PageError as error:
         raise UnusableFileError(str(error).removeprefix("is ")) from None
     if "\0" in found.text:
         raise UnusableFileError("not text")
@@ -90,7 +91,6 @@ def _read_text(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
 
 
 def _read_html(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
-    from conflictscore.retrieval.pages.page import PageError
     from conflictscore.retrieval.pages.shown import whole_text
 
     try:
@@ -201,16 +201,14 @@ def csv_rows(text: str, shown: str, separator: str = ",") -> Iterator[tuple[str,
 
 
 def _read_pdf(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
-    from conflictscore.retrieval.reading.pdf import LockedPdfError, read_pdf
+    from conflictscore.retrieval.reading.pdf import read_pdf
 
     try:
         found = read_pdf(data)
     except ImportError:
         hint = install_hint("docs")
         raise UnusableFileError(f"reading it needs pypdfium2: {hint}") from None
-    except LockedPdfError:
-        raise UnusableFileError("it is locked; save a copy that opens without a password") from None
-    except MemoryError:
+    except (MemoryError, UnusableFileError):
         raise
     except Exception as error:  # noqa: BLE001 - a damaged file makes its reader raise anything
         raise _damaged("PDF", error) from None

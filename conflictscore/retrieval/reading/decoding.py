@@ -5,11 +5,9 @@ import re
 from contextlib import suppress
 from typing import NamedTuple
 
-__all__ = ["Decoded", "NotTextError", "decode"]
+from conflictscore.retrieval.pages.page import PageError
 
-
-class NotTextError(Exception):
-    """The bytes are no text; says why in words that follow "the page" or "the file"."""
+__all__ = ["Decoded", "decode"]
 
 
 class Decoded(NamedTuple):
@@ -68,11 +66,11 @@ def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> De
         html: Whether the text may name its encoding itself.
 
     Raises:
-        NotTextError: It is not text.
+        PageError: It is not text.
     """
     found = _decoded(body, charset, html)
     if _is_binary(found.text):
-        raise NotTextError("is not text")
+        raise PageError("is not text")
     return found
 
 
@@ -101,7 +99,7 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
     guess = _guess(body)
     if guess is None:
         why = "text" if _is_binary(best) else "text in an encoding that can be determined"
-        raise NotTextError(f"is not {why}")
+        raise PageError(f"is not {why}")
     return Decoded(body.decode(guess, "replace"), guess)
 
 

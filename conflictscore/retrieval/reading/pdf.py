@@ -10,7 +10,9 @@ from itertools import groupby, pairwise
 from statistics import fmean
 from typing import Any, NamedTuple
 
-__all__ = ["LockedPdfError", "PdfText", "read_pdf"]
+from conflictscore.retrieval.reading.by_ending import UnusableFileError
+
+__all__ = ["PdfText", "read_pdf"]
 
 _SMALLER = 0.85
 """Raised and lowered characters are smaller than those beside them by so much."""
@@ -28,10 +30,6 @@ _LONGEST_VALUE = 100_000
 _COLUMN_LINES, _COLUMN_WORDS = 3, 3
 """So many lines in a row with a gap at the same place, of so many words a side, are columns; fewer
 words are a table."""
-
-
-class LockedPdfError(Exception):
-    """The file opens with a password alone."""
 
 
 class PdfText(NamedTuple):
@@ -61,7 +59,7 @@ def read_pdf(data: bytes) -> PdfText:
 
     Raises:
         ImportError: pypdfium2 is not installed.
-        LockedPdfError: It needs a password.
+        UnusableFileError: It needs a password.
         Exception: It is damaged.
     """
     import pypdfium2
@@ -71,7 +69,9 @@ def read_pdf(data: bytes) -> PdfText:
         file = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if pdfium.FPDF_GetLastError() == pdfium.FPDF_ERR_PASSWORD or "password" in str(error):
-            raise LockedPdfError from None
+            raise UnusableFileError(
+                "it is locked; save a copy that opens without a password"
+            ) from None
         raise
     with file:
         file.init_forms()
