@@ -2,11 +2,10 @@
 
 A simulated endpoint in a process of its own takes 100 ms a call, 64 calls at a time. Answers of six
 claims are scored against ten documents: for each question the call that takes its answer apart is
-made, and then the others, under a semaphore. The loops are aiohttp and httpx2 with nothing around
-them, the OpenAI client, LangChain's chat model, and ``label`` with its scheduler, retries, checks
-and a fresh cache. Medians of --rounds; wall time is also
-given relative to aiohttp's in the same round. With --faults the endpoint then fails, and every
-label is compared with that of a run without faults.
+made, and then the others, under a semaphore. The loops are aiohttp with nothing around it, the
+OpenAI client, LangChain's chat model, and ``label`` with its scheduler, retries, checks and a fresh
+cache. Medians of --rounds; wall time is also given relative to aiohttp's in the same round. With
+--faults the endpoint then fails, and every label is compared with that of a run without faults.
 """
 
 import asyncio
@@ -45,10 +44,6 @@ _BOUND = ("max_tokens", "max_completion_tokens", "extra_body")
 """Arguments of a call that the loop adds to the client's own settings."""
 _FAULTS = ("--malformed=0.2", "--failing=0.05", "--refusing=0.05")
 _HEADERS = {"content-type": "application/json", "authorization": "Bearer none"}
-_LOOPS = (
-    *("aiohttp", "httpx2", "openai", "ChatOpenAI"),
-    *("ours", "ours, gc.freeze()"),
-)
 _ROW = "{:<28} {:>9} {:>6} {:>8} {:>8} {:>10} {:>14}"
 _COLUMNS = (
     *("loop", "questions", "calls", "bound s", "wall s", "x aiohttp"),
@@ -87,14 +82,12 @@ class _Recorder(BaseCallbackHandler):
 @click.option("--labeler", type=click.Choice(("json", "per-document", "matrix")), default="json")
 @click.option("--delay", default=0.1, show_default=True, help="Seconds of a call.")
 @click.option("--rounds", default=3, show_default=True)
-@click.option("--only", "wanted", multiple=True, type=click.Choice(_LOOPS), help="Beside aiohttp.")
 @click.option("--faults", is_flag=True, help="Also score where the endpoint fails.")
 def main(
     sizes: tuple[int, ...],
     labeler: LabelerName,
     delay: float,
     rounds: int,
-    wanted: tuple[str, ...],
     faults: bool,
 ) -> None:
     """See the module."""
@@ -105,7 +98,7 @@ def main(
     clean: list[dict[str, Any]] = []
     with started(endpoint, "stdout") as address:
         for questions in sizes:
-            asyncio.run(_compare(address, labeler, questions, rounds, delay, wanted or _LOOPS))
+            asyncio.run(_compare(address, labeler, questions, rounds, delay))
         if faults:
             clean = asyncio.run(_scored(_model(address), labeler, max(sizes)))
     if faults:
@@ -114,12 +107,7 @@ def main(
 
 
 async def _compare(
-    address: str,
-    labeler: LabelerName,
-    questions: int,
-    rounds: int,
-    delay: float,
-    wanted: Sequence[str],
+    address: str, labeler: LabelerName, questions: int, rounds: int, delay: float
 ) -> None:
     """Measure all loops in turns and print a row each."""
     model = _model(address)
@@ -130,16 +118,12 @@ async def _compare(
     bodies = [_body(model, call) for call in calls]
     async with (
         aiohttp.ClientSession(headers=_HEADERS, connector=aiohttp.TCPConnector(limit=0)) as aio,
-        httpx2.AsyncClient(headers=_HEADERS, limits=openai.DEFAULT_CONNECTION_LIMITS) as http,
         openai.AsyncOpenAI(api_key="none", base_url=address, max_retries=0) as client,
     ):
 
         async def by_aiohttp(body: dict[str, Any]) -> None:
             async with aio.post(url, data=json.dumps(body).encode()) as response:
                 json.loads(await response.read())
-
-        async def by_httpx2(body: dict[str, Any]) -> None:
-            json.loads((await http.post(url, content=json.dumps(body).encode())).content)
 
         async def by_openai(body: dict[str, Any]) -> None:
             await client.chat.completions.create(**body)
@@ -149,17 +133,15 @@ async def _compare(
 
         loops: dict[str, Callable[[], Awaitable[object]]] = {
             "aiohttp": lambda: _drive(by_aiohttp, bodies, questions),
-            "httpx2": lambda: _drive(by_httpx2, bodies, questions),
             "openai": lambda: _drive(by_openai, bodies, questions),
             "ChatOpenAI": lambda: _drive(by_chat_model, calls, questions),
             "ours": lambda: _scored(model, labeler, questions),
             "ours, gc.freeze()": lambda: _scored(model, labeler, questions),
         }
-        names = [name for name in _LOOPS if name == "aiohttp" or name in wanted]
-        costs: dict[str, list[_Cost]] = {name: [] for name in names}
+        costs: dict[str, list[_Cost]] = {name: [] for name in loops}
         for _ in range(rounds):
-            for name in names:
-                costs[name].append(await _measured(loops[name], frozen="freeze" in name))
+            for name, loop in loops.items():
+                costs[name].append(await _measured(loop, frozen="freeze" in name))
     # the others wait for a question's first call, which takes its answer apart
     waves = -(-questions // _PLACES) - (-questions * (len(calls) - 1) // _PLACES)
     for name, of_loop in costs.items():

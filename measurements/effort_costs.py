@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import click
@@ -22,21 +23,14 @@ from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.world import World, scripted_model
 
 _TOLD = re.compile(r"The \w+ was \w+ by [\w ]+ in \d{4}\.")
-_THINGS = (
-    *("bell", "lamp", "tower", "mill", "bridge", "quay", "school", "chapel", "market", "ferry"),
-    *("library", "lifeboat", "railway", "cannery", "orchard", "brewery", "well", "clock"),
-    *("weir", "observatory", "lock", "forge", "theatre", "hospital", "reservoir"),
-)
-_DEEDS = (
-    "hung by the parish",
-    "opened by two sisters",
-    "built by convicts",
-    "given by a whaler",
-)
-_FILLER = (
-    *("harbour", "mole", "lantern", "keeper", "gull", "tide"),
-    *("rope", "barrel", "sail", "chart", "anchor", "signal"),
-)
+_SAID_THINGS = """
+    bell lamp tower mill bridge quay school chapel market ferry library lifeboat railway cannery
+    orchard brewery well clock weir observatory lock forge theatre hospital reservoir
+"""
+_THINGS = _SAID_THINGS.split()
+_DEEDS = "hung by the parish", "opened by two sisters", "built by convicts", "given by a whaler"
+_SAID_FILLER = "harbour mole lantern keeper gull tide rope barrel sail chart anchor signal"
+_FILLER = _SAID_FILLER.split(" ")
 _YEAR = re.compile(r"\b1[89]\d\d\b")
 
 
@@ -104,11 +98,7 @@ def measured(
         )
         texts.append("\n".join(told(*one) for one in years_here.items()) + f"\nAlso of {own}.")
     sentences = [told(*one) for one in years.items()]
-    world = Town(
-        answer=" ".join(sentences),
-        regenerated=told(1, 1899),
-        seconds=seconds,
-    )
+    world = Town(answer=" ".join(sentences), regenerated=told(1, 1899), seconds=seconds)
     with OpenAIServer(world) as server:
         graph = create_self_correcting_rag(scripted_model(server), cache=False, effort=effort)
         # the first answer of a process learns in one call more what the endpoint can do
@@ -130,17 +120,14 @@ def main(seconds: float, efforts: Sequence[str]) -> None:
     """Print a table in Markdown."""
     click.echo("| effort | claims | documents | disputed | calls | tokens | seconds | |")
     click.echo("|---|---|---|---|---|---|---|---|")
-    for effort in efforts:
-        for disputed in (False, True):
-            for claims in (2, 25):
-                for documents in (6, 10):
-                    calls, tokens, took, outcome = measured(
-                        effort, claims, documents, disputed=disputed, seconds=seconds
-                    )
-                    click.echo(
-                        f"| {effort} | {claims} | {documents} | {'yes' if disputed else 'no'}"
-                        f" | {calls} | {tokens:,} | {took:.1f} | {outcome} |"
-                    )
+    for effort, disputed, claims, documents in product(efforts, (False, True), (2, 25), (6, 10)):
+        calls, tokens, took, outcome = measured(
+            effort, claims, documents, disputed=disputed, seconds=seconds
+        )
+        click.echo(
+            f"| {effort} | {claims} | {documents} | {'yes' if disputed else 'no'}"
+            f" | {calls} | {tokens:,} | {took:.1f} | {outcome} |"
+        )
 
 
 if __name__ == "__main__":
