@@ -1,5 +1,6 @@
 """A reply that was cut off is seen as such, whoever's client says so."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,9 +11,11 @@ from langchain_core.messages import AIMessage
 from conflictscore.errors import UnreadableReplyError
 from conflictscore.models.clients import with_max_tokens
 from conflictscore.models.replies import was_cut
-from conflictscore.models.spec import from_chat_model
+from conflictscore.models.spec import from_chat_model, open_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
+from tests.fakes.openai_server import Fault, OpenAIServer, then
+from tests.models.calling import KEY, ask_json
 
 
 @pytest.mark.parametrize(
@@ -65,3 +68,15 @@ def test_a_client_that_calls_the_limit_of_a_reply_otherwise_is_told_it_so() -> N
     assert with_max_tokens(gemini, {"max_tokens": 9})[1] == {"max_output_tokens": 9}
     assert with_max_tokens(gemini, {"stop": ["x"]})[1] == {"stop": ["x"]}
     assert with_max_tokens(plain, {"max_tokens": 9}) == (plain, {"max_tokens": 9})
+
+
+@pytest.mark.parametrize("role", ["user", "tool", "model", None])
+async def test_a_reply_is_the_models_whatever_its_role(
+    role: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    message = {"role": role, "content": '{"year": 1871}'}
+    body = json.dumps({"choices": [{"message": message}]}).encode()
+    with OpenAIServer(then(Fault.raw(body))) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        assert await ask_json(model) == {"year": 1871}
