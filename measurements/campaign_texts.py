@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from multiprocessing.connection import Connection
 from typing import Any
 
 from conflictscore.errors import InputError
@@ -276,9 +275,9 @@ def _bombs(n: int) -> dict[str, tuple[str, Callable[[], bytes]]]:
     }  # fmt: skip
 
 
-def _read_bomb(ending: str, made: Callable[[], bytes], pipe: Connection) -> None:
-    data = made()
-    box, outcome, began = ReaderBox(), "read", time.monotonic()
+def _read_bomb(n: int, name: str) -> tuple[float, float, float, float, str]:
+    ending, made = _bombs(n)[name]
+    data, box, outcome, began = made(), ReaderBox(), "read", time.monotonic()
     try:
         box.read(data, ending, f"bomb{ending}")
     except (UnusableFileError, InputError) as error:
@@ -286,19 +285,17 @@ def _read_bomb(ending: str, made: Callable[[], bytes], pipe: Connection) -> None
     took = time.monotonic() - began
     box.close()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = used.ru_utime + used.ru_stime
-    pipe.send((len(data) / 1000, took, cpu, used.ru_maxrss / 1024, outcome))
+    return len(data) / 1000, took, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, outcome
 
 
-def worst_documents(n: int) -> Iterator[tuple[str, tuple[float, float, float, float, str]]]:
-    """Each bomb read in a box by its usual limits: KB, seconds, CPU seconds, MB and the outcome."""
-    forked = multiprocessing.get_context("fork")
-    for name, (ending, made) in _bombs(n).items():
-        ours, theirs = forked.Pipe()
-        reading = forked.Process(target=_read_bomb, args=(ending, made, theirs))
-        reading.start()
-        yield name, ours.recv()
-        reading.join()
+def worst_documents(n: int) -> None:
+    """Print of each bomb, read in a box by its usual limits, what it cost and the outcome."""
+    names = [*_bombs(n)]
+    with multiprocessing.get_context("fork").Pool(1, maxtasksperchild=1) as pool:
+        for name, found in zip(names, pool.imap(partial(_read_bomb, n), names), strict=True):
+            size, took, cpu, memory, outcome = found
+            told = f"{size:>9,.0f} KB {took:>6.1f} s {cpu:>6.1f} s CPU {memory:>6.0f} MB"
+            print(f"{name:<26}{told}  {outcome:.70}")
 
 
 def _encoded(made: Callable[[], str]) -> bytes:
@@ -326,12 +323,8 @@ def _pdf(stream: bytes, n: int, times: int) -> bytes:
 
 
 if __name__ == "__main__":  # how many steered corrections stand, or with a size: documents
-    for bomb, (size, took, cpu, memory, outcome) in (
-        worst_documents(int(sys.argv[1])) if sys.argv[1:] else ()
-    ):
-        told = f"{size:>9,.0f} KB {took:>6.1f} s {cpu:>6.1f} s CPU {memory:>6.0f} MB"
-        print(f"{bomb:<26}{told}  {outcome:.70}")
     if sys.argv[1:]:
+        worst_documents(int(sys.argv[1]))
         sys.exit()
     for steered_kind in STEERED:
         found = Steered()

@@ -15,15 +15,14 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from conflictscore.benchmarks.harness.definition import Benchmark
+from langchain_core.documents import Document as Passage
+
 from conflictscore.benchmarks.harness.question_sample import question_id
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.benchmarks.ramdocs.benchmark import (
-    MEASURES,
     ExactMatch,
     exact_match,
-    judge_exact_match,
     normalised,
     read_questions,
 )
@@ -35,8 +34,9 @@ from conflictscore.labelers.denials import denied_in
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.second_look.statements import affirms, same_answer
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.retrieval.passages import cut_to_passages
 
-__all__ = ["SETS", "TABLES", "LabelledQuestion", "PeopleLabeler", "Spoiler", "as_benchmark"]
+__all__ = ["SETS", "TABLES", "LabelledQuestion", "PeopleLabeler", "Spoiler"]
 
 _YES_NO = re.compile(r"(?:^|(?<=: )|(?<=; ))(yes|no)\b", re.IGNORECASE)
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
@@ -56,6 +56,15 @@ class LabelledQuestion(NamedTuple):
     right: tuple[str, ...]
     wrong: tuple[str, ...]
     rivals: bool
+
+    def shortened(self, tokens: int) -> "LabelledQuestion":
+        """The question with each document cut to the passage that fits it best."""
+        given = self.question.documents
+        whole = [Passage(document["text"]) for document in given]
+        cut = cut_to_passages(self.question.question, whole, tokens)
+        pairs = zip(given, cut, strict=True)
+        documents = tuple({**document, "text": part.page_content} for document, part in pairs)
+        return self._replace(question=self.question.model_copy(update={"documents": documents}))
 
     def judged(self, answer: str) -> ExactMatch:
         """Which known answers an answer gives; whether a statement is true, in any words."""
@@ -237,20 +246,6 @@ SETS = {
     "minority": _minority,
 }
 """Reader of each set, from its published file."""
-
-
-def as_benchmark(
-    name: str, labelled: Iterable[LabelledQuestion], methods: tuple[str, ...]
-) -> Benchmark:
-    """The questions as the harness runs them, in free form and judged by the words of answers."""
-    return Benchmark(
-        name=name,
-        form="free-form",
-        questions=tuple(one.question for one in labelled),
-        measures=MEASURES,
-        judge=judge_exact_match,
-        offered=methods,
-    )
 
 
 Table = Mapping[Label, tuple[int, int, int]]

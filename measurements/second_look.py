@@ -32,7 +32,6 @@ from typing import Any, NamedTuple
 import click
 
 from conflictscore import create_self_correcting_rag
-from conflictscore.benchmarks.harness.question_sample import shortened
 from conflictscore.benchmarks.harness.statistics import mcnemar
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.by_claim import open_nli_by_claim
@@ -49,7 +48,6 @@ from measurements.people_labels import (
     LabelledQuestion,
     PeopleLabeler,
     Spoiler,
-    as_benchmark,
 )
 from measurements.scripted_model import NotedPrompts, ScriptedModel
 
@@ -272,8 +270,7 @@ def main(
                 middle = len(chosen) // 2
                 chosen = chosen[:middle] if half == "first" else chosen[middle:]
             chosen = chosen[:questions]
-            cut = shortened(as_benchmark(name, chosen, ()), passage_tokens).questions
-            labelled = [o._replace(question=q) for o, q in zip(chosen, cut, strict=True)]
+            labelled = [one.shortened(passage_tokens) for one in chosen]
             labeler: Any
             if labels == "people":
                 labeler = PeopleLabeler(labelled, Spoiler.named(share, seed))

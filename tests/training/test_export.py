@@ -77,7 +77,7 @@ def test_a_model_that_training_did_not_write_cannot_be_unpacked(tmp_path: Path) 
 def test_padding_changes_nothing() -> None:
     import onnxruntime
 
-    from training.graph import onnx_graph
+    from training.export import onnx_graph
 
     model = onnx_graph(toy_weights())
     session = onnxruntime.InferenceSession(model.SerializeToString())

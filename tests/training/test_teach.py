@@ -17,7 +17,7 @@ from training.weights import load, save
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 
-from training import asking, teach  # noqa: E402
+from training import teach  # noqa: E402
 from training.batches import Batch, assemble  # noqa: E402
 from training.encoder import parameters  # noqa: E402
 from training.learning import measure, on  # noqa: E402
@@ -177,7 +177,7 @@ def test_asking_goes_on_where_it_was_stopped(
         seen.append(len(pairs))
         return assemble(packed, pairs)
 
-    monkeypatch.setattr(asking, "assemble", counting)
+    monkeypatch.setattr(teach, "assemble", counting)
     asked(folder, whole)
     batches = len(seen)
     seen.clear()
@@ -187,7 +187,7 @@ def test_asking_goes_on_where_it_was_stopped(
             raise KeyboardInterrupt
         return counting(packed, pairs)
 
-    monkeypatch.setattr(asking, "assemble", stopping)
+    monkeypatch.setattr(teach, "assemble", stopping)
     asked(folder, again)
     assert not again.exists()
     kept = tmp_path / "again.said.npz"
@@ -199,7 +199,7 @@ def test_asking_goes_on_where_it_was_stopped(
     assert "move it away" in asked(folder, again, "--teacher", str(other))
 
     seen.clear()
-    monkeypatch.setattr(asking, "assemble", counting)
+    monkeypatch.setattr(teach, "assemble", counting)
     asked(folder, again)
     one, two = load_packed(whole), load_packed(again)
     assert one.taught is not None
