@@ -118,14 +118,11 @@ class _Server:
         else:
             self._run("pg_basebackup", *made, "--write-recovery-conf", *before._address)
         options = ["-F", "-c", "listen_addresses=", "-k", str(folder), "-p", str(port)]
-        quiet = subprocess.DEVNULL
-        self._process = subprocess.Popen(  # noqa: S603 - our own
-            [self._program("postgres"), "-D", str(self._data), *options],
-            stdout=quiet,
-            stderr=quiet,
-            user=_USER,
-            start_new_session=True,
-        )
+        command = [self._program("postgres"), "-D", str(self._data), *options]
+        with (folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(  # noqa: S603 - our own
+                command, stdout=log, stderr=log, user=_USER, start_new_session=True
+            )
         while not self._run("pg_isready", "-q", *self._address, check=False):
             time.sleep(0.05)
         if before is not None:  # what it acknowledges from here on, both have

@@ -133,11 +133,8 @@ def _by_lot(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
     return [group for table in drawn for group in table]
 
 
-class Stack(NamedTuple):
-    """A way to label, and the label it gave each pair."""
-
-    name: str
-    given: Numbers
+_Labelled = tuple[str, Numbers]
+"""A stack's name, and the label it gave each pair."""
 
 
 def _stacks(models: Sequence[NliModel]) -> Iterator[tuple[str, Labeler]]:
@@ -247,16 +244,16 @@ def _print_parts(pairs: Pairs, stacks: Iterator[tuple[str, Labeler]], seed: int)
     found = []
     with CountBar(Console(stderr=True), "labelling", "claims") as bar:
         for name, labeler in stacks:
-            found.append(Stack(name, asyncio.run(_labels(labeler, pairs, bar, name))))
+            found.append((name, asyncio.run(_labels(labeler, pairs, bar, name))))
     _print("All sets", pairs, found)
     halves = np.array([lot("halves", seed, group.claim)[0] % 2 for group, _ in pairs.places])
     parts = [(f"half {half + 1}", halves == half) for half in np.unique(halves)]
     parts += [(name, pairs.sets == name) for name in np.unique(pairs.sets)]
     for part, own in parts:
-        _print(part, pairs.where(own), [one._replace(given=one.given[own]) for one in found])
+        _print(part, pairs.where(own), [(name, given[own]) for name, given in found])
 
 
-def _print(title: str, pairs: Pairs, stacks: Sequence[Stack]) -> None:
+def _print(title: str, pairs: Pairs, stacks: Sequence[_Labelled]) -> None:
     known = constants(pairs)
     columns = (
         *("stack", "label accuracy", "conflict F1", "claims right"),
@@ -267,13 +264,13 @@ def _print(title: str, pairs: Pairs, stacks: Sequence[Stack]) -> None:
         f" claims right of {_told(known)}\n"
     )
     click.echo(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
-    for stack in stacks:
-        accuracy, *of_claims = _figures(_by_claim(pairs, stack.given))
+    for name, given in stacks:
+        accuracy, *of_claims = _figures(_by_claim(pairs, given))
         cells = [f"{accuracy:.3f}"]
         cells += [_marked(value, known, place) for place, value in enumerate(of_claims)]
-        gains = zip(*gain(pairs, stacks[0].given, stack.given), strict=True)
+        gains = zip(*gain(pairs, stacks[0][1], given), strict=True)
         cells += [f"{value:+.3f} [{low:+.3f}, {high:+.3f}]" for value, low, high in gains]
-        click.echo(f"| {stack.name} | {' | '.join(cells)} |")
+        click.echo(f"| {name} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

@@ -96,17 +96,12 @@ def main(
         serve += [f"--mode={mode}", f"--max-concurrent={2 * clients}"]
         os.environ["CONFLICTSCORE_SERVE_KEYS"] = f"honest {_KEY},other {_OTHER}"
         with started(serve, "stderr") as service:
-            phases = {
-                "alone": (0, 0),
-                f"{hostile} sockets": (hostile, 0),
-                f"{texts} texts": (0, texts),
-            }
+            sockets, callers = (f"{hostile} sockets", (hostile, 0)), (f"{texts} texts", (0, texts))
+            phases = dict([("alone", (0, 0)), sockets, callers])
             asyncio.run(_honest(service, clients, clients * 5))
             found = []
             for number in range(rounds):
-                found.append(
-                    [_phase(service, enemies, clients, requests) for enemies in phases.values()]
-                )
+                found.append([_phase(service, one, clients, requests) for one in phases.values()])
                 click.echo(f"round {number + 1}, load {os.getloadavg()[0]:.0f}", err=True)
     figures = np.array(found)  # round, phase, percentile
     click.echo(f"{'':<14}{'p50 s':>8}{'x alone':>9}{'p99 s':>8}{'x alone':>9}")

@@ -34,6 +34,7 @@ _REQUEST = {"model": "simulated", "messages": [{"role": "user", "content": _QUES
 _ADDRESS = re.compile(r"http://\S+")
 _WORD = re.compile(rb'"delta": ?{"content": ?"[^"]')
 _STOP_SECONDS = 60
+_DOCUMENTS = 10
 _WARM_UP = 4
 """Requests before the first row: they load what a request needs."""
 _ROW = "{:<10} {:>8} {:>7} {:>8} {:>7} {:>7} {:>7} {:>6} {:>12}"
@@ -122,26 +123,17 @@ async def _request(http: httpx2.AsyncClient, *, stream: bool) -> float:
 
 
 @click.command(help=__doc__)
-@click.option("--delay", default=0.2, show_default=True, help="Seconds of an upstream call.")
-@click.option("--documents", default=10, show_default=True)
-@click.option("--claims", default=6, show_default=True)
 @click.option("--case", "names", multiple=True, type=click.Choice([*_CASES]), default=[*_CASES])
 @click.option("--labeler", "labelers", multiple=True, default=["json"], show_default=True)
 @click.option("--clients", multiple=True, type=int, default=[1, 8, 32], show_default=True)
 @click.option("--seconds", default=8.0, show_default=True, help="For each row.")
 def main(
-    delay: float,
-    documents: int,
-    claims: int,
-    names: Sequence[str],
-    labelers: Sequence[str],
-    clients: Sequence[int],
-    seconds: float,
+    names: Sequence[str], labelers: Sequence[str], clients: Sequence[int], seconds: float
 ) -> None:
     """See the module."""
-    simulated = ["-m", "measurements.simulated_upstream", f"--claims={claims}", f"--delay={delay}"]
+    simulated = ["-m", "measurements.simulated_upstream"]
     with tempfile.TemporaryDirectory() as folder, started(simulated, "stdout") as upstream:
-        for n in range(1, documents + 1):
+        for n in range(1, _DOCUMENTS + 1):
             text = f"Ledger number {n}. What the keepers of the lighthouse wrote of its lamp, {n}."
             (Path(folder) / f"ledger-{n}.md").write_text(text, "utf-8")
         serve = ["-m", "conflictscore", "serve", "--port=0", f"--docs={folder}", "--no-cache"]

@@ -1,9 +1,8 @@
 """An OpenAI-compatible endpoint that costs nearly nothing: it replies to every call after a while.
 
 It answers a question in so many sentences, takes them apart, and finds one of them contradicted by
-every second document; of two options it chooses the first, and the second when it looks again. It
-can be told to fail. It prints its address and serves until it is stopped; what it was asked so far
-is at ``/stats``.
+every second document. It can be told to fail. It prints its address and serves until it is stopped;
+what it was asked so far is at ``/stats``.
 """
 
 import asyncio
@@ -11,7 +10,6 @@ import json
 import random
 import re
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,12 +17,12 @@ import click
 
 from tests.batches import batch_of, batch_reply
 
-__all__ = ["main", "reply_to"]
+__all__ = ["main"]
 
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _CLAIM = re.compile(r"<claim>\s*(.*?)\s*</claim>", re.DOTALL)
 _NUMBER = re.compile(r"Ledger number (\d+)")
-_TOKENS = {"prompt_tokens": 100, "completion_tokens": 20}
+_TOKENS = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
 
 _REASON = "The ledger was kept at the time (Doc 2)."
 _MALFORMED = '{"claim": "The lamp was first l'
@@ -40,7 +38,7 @@ class _Ways:
     failing: float
     refusing: float
     places: asyncio.Semaphore
-    chance: random.Random
+    chance: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 - no secret
     asked: dict[str, int] = field(
         default_factory=lambda: {"calls": 0, "answered": 0, "malformed": 0, "500": 0, "429": 0}
     )
@@ -59,7 +57,7 @@ class _Ways:
         self.asked[kind] += 1
         if kind == "malformed":
             return _http(_completion(body, _MALFORMED))
-        return _http(_completion(body, reply_to(body, self.claims)))
+        return _http(_completion(body, _reply_to(body, self.claims)))
 
 
 @click.command(help=__doc__)
@@ -69,20 +67,12 @@ class _Ways:
 @click.option("--malformed", default=0.0, show_default=True, help="Share that cannot be read.")
 @click.option("--failing", default=0.0, show_default=True, help="Share that gets HTTP 500.")
 @click.option("--refusing", default=0.0, show_default=True, help="Share that gets HTTP 429.")
-@click.option("--seed", default=0, show_default=True, help="Decides which those are.")
 def main(
-    delay: float,
-    claims: int,
-    places: int,
-    malformed: float,
-    failing: float,
-    refusing: float,
-    seed: int,
+    delay: float, claims: int, places: int, malformed: float, failing: float, refusing: float
 ) -> None:
     """See the module."""
-    chance = random.Random(seed)  # noqa: S311 - no secret
     slots = asyncio.Semaphore(places)
-    asyncio.run(_serve(_Ways(delay, claims, malformed, failing, refusing, slots, chance)))
+    asyncio.run(_serve(_Ways(delay, claims, malformed, failing, refusing, slots)))
 
 
 async def _serve(ways: _Ways) -> None:
@@ -112,38 +102,25 @@ def _asked(body: dict[str, Any]) -> str:
     return said[-3] if said[-1].startswith("That reply could not be used") else said[-1]
 
 
-def reply_to(body: dict[str, Any], claims: int = 6) -> str:
+def _reply_to(body: dict[str, Any], claims: int) -> str:
     """Reply of the model to this prompt."""
     prompt = _asked(body)
     if '"document_snippet"' in prompt:
-        return json.dumps(_verdict(prompt))
+        found = _CLAIM.search(prompt)
+        claim = found[1] if found else ""
+        said = {"claim": claim, "document_snippet": "", "reasoning": "As it says."}
+        return json.dumps({**said, "answer": _label(claim, prompt)})
     if '"verdicts", a list, one on each' in prompt:
         asked = batch_of(prompt)
         return batch_reply([asked.verdict(*pair, _label) for pair in asked.pairs])
     if 'Reply with the word "Claims:"' in prompt:
         answer = prompt.rpartition("<answer>")[2].partition("</answer>")[0].strip()
         return "Claims:\n" + "\n".join(f"- {line}" for line in answer.split("\n"))
-    if "Reply in exactly this form:\nWAY:" in prompt:
-        return f"WAY: REPLACE\nREASON: {_REASON}\nPASSAGE:\nThe lamp was first lit in 1874."
-    if "TRUTHFUL:" in prompt or "HELPFUL:" in prompt:
-        word = "TRUTHFUL" if "TRUTHFUL:" in prompt else "HELPFUL"
-        return f"{word}: True\nEXPLANATION: It agrees with the references."
-    if "A check of that choice has found" in prompt:
-        return f"B\nJustification: {_REASON}"
-    if "\n(A) " in prompt:
-        return "(A)"
     if "Say why the answer changed" in prompt:
         return _REASON
     year = 1874 if "A check of that answer has found" in prompt else 1871
     first = f"The lamp was first lit in {year}."
     return "\n".join([first, *(f"The tower has a step {number}." for number in range(1, claims))])
-
-
-def _verdict(prompt: str) -> dict[str, str]:
-    found = _CLAIM.search(prompt)
-    claim = found[1] if found else ""
-    label = _label(claim, prompt)
-    return {"claim": claim, "document_snippet": "", "reasoning": "As it says.", "answer": label}
 
 
 def _label(claim: str, document: str) -> str:
@@ -154,19 +131,11 @@ def _label(claim: str, document: str) -> str:
     return "SUPPORTS"
 
 
-def _completion(
-    body: dict[str, Any], text: str, tokens: Mapping[str, int] = _TOKENS
-) -> dict[str, Any]:
+def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
     message = {"role": "assistant", "content": text}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": int(time.time()),
-        "model": body["model"],
-        "choices": [choice],
-        "usage": {**tokens, "total_tokens": sum(tokens.values())},
-    }
+    said = {"id": "chatcmpl-1", "object": "chat.completion", "created": int(time.time())}
+    return {**said, "model": body["model"], "choices": [choice], "usage": _TOKENS}
 
 
 def _http(content: dict[str, Any], status: str = "200 OK") -> bytes:

@@ -17,18 +17,10 @@ _MONTH_YEAR = re.compile(rf"({'|'.join(_MONTHS)}),? (\d{{4}})")
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
 _LONG = re.compile(r"(?<![\d.,])(?!(?:1[5-9]|20)\d\d\b)\d{4,9}(?![\d.,])")
 _UNITS = {
-    "km": "kilometres",
-    "m": "metres",
-    "cm": "centimetres",
-    "mm": "millimetres",
-    "kg": "kilograms",
-    "ft": "feet",
-    "mi": "miles",
-    "lb": "pounds",
-    "ha": "hectares",
-    "cc": "cubic centimetres",
+    "km": "kilometres", "m": "metres", "cm": "centimetres", "mm": "millimetres", "kg": "kilograms",
+    "ft": "feet", "mi": "miles", "lb": "pounds", "ha": "hectares", "cc": "cubic centimetres",
     "%": "percent",
-}
+}  # fmt: skip
 _MEASURED = re.compile(rf"(\d) ?({'|'.join(map(re.escape, _UNITS))})(?!\w)")
 _SAID_COUNTS = "zero one two three four five six seven eight nine ten eleven twelve"
 _COUNTS = _SAID_COUNTS.split(" ")

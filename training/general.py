@@ -16,35 +16,15 @@ from training.sentences import content_words, coverage, silent_runs
 __all__ = ["general_files", "general_pairs", "topical_pairs"]
 
 _TAKEN = {
-    "arc": 2500,
-    "begin_wow": 2500,
-    "cad_snli": 6000,
-    "check_covid": 700,
-    "check_covid.dev": 200,
-    "check_covid.test": 200,
-    "citint": 1500,
-    "conflictqa_strategyqa": 9000,
-    "contractnli": 900,
-    "contractnli.dev": 1100,
-    "evidence_inference_v2": 1500,
-    "fever_nli.dev": 9000,
-    "fever_nli.test": 10_000,
-    "fever_symmetric": 1500,
-    "feverous_text.dev": 3000,
-    "fm2_passage.dev": 1200,
-    "fm2_passage.test": 1400,
-    "fnc1": 3000,
-    "infotabs": 6000,
-    "mnli_ni": 12_000,
-    "mnli_subset.dev": 12_000,
-    "newprotocols_wiki": 20_000,
-    "newprotocols_wiki.dev": 6000,
-    "semiauto_wiki": 6000,
-    "snli_18k": 10_000,
-    "wanli_15k": 15_000,
-    "wice_claim.dev": 200,
-    "wice_claim.test": 200,
-}
+    "arc": 2500, "begin_wow": 2500, "cad_snli": 6000, "check_covid": 700, "check_covid.dev": 200,
+    "check_covid.test": 200, "citint": 1500, "conflictqa_strategyqa": 9000, "contractnli": 900,
+    "contractnli.dev": 1100, "evidence_inference_v2": 1500, "fever_nli.dev": 9000,
+    "fever_nli.test": 10_000, "fever_symmetric": 1500, "feverous_text.dev": 3000,
+    "fm2_passage.dev": 1200, "fm2_passage.test": 1400, "fnc1": 3000, "infotabs": 6000,
+    "mnli_ni": 12_000, "mnli_subset.dev": 12_000, "newprotocols_wiki": 20_000,
+    "newprotocols_wiki.dev": 6000, "semiauto_wiki": 6000, "snli_18k": 10_000, "wanli_15k": 15_000,
+    "wice_claim.dev": 200, "wice_claim.test": 200,
+}  # fmt: skip
 """Sets to learn from and how many pairs of each at most. Those without IRRELEVANT are among them
 for what they have of long passages; :func:`topical_pairs` holds most of their claims against
 passages that decide nothing."""
@@ -52,15 +32,10 @@ _NOT_LEARNED = {("semiauto_wiki", "CONTRADICTS")}
 """A label of a set that does not mean what it means here: there, sentences on different things."""
 _MOST_WORDS = 400
 _TOPICAL = {
-    "check_covid": 700,
-    "feverous_text.dev": 2000,
-    "fever_nli.dev": 3000,
-    "fever_nli.test": 3000,
-    "fm2_passage.dev": 1200,
-    "fm2_passage.test": 1400,
-    "wice_claim.dev": 200,
+    "check_covid": 700, "feverous_text.dev": 2000, "fever_nli.dev": 3000, "fever_nli.test": 3000,
+    "fm2_passage.dev": 1200, "fm2_passage.test": 1400, "wice_claim.dev": 200,
     "wice_claim.test": 200,
-}
+}  # fmt: skip
 """Sets whose claims are held against passages that say nothing of them, and of how many."""
 _NEAR, _OWN = 2, 3
 """Passages of others, and parts of its own document, that a claim is held against, at most."""

@@ -117,15 +117,9 @@ class Packed(NamedTuple):
 
 
 def load_packed(path: Path) -> Packed:
-    """Read a file that :func:`save_packed` wrote.
-
-    Raises:
-        ValueError: It was written without the tokenizer's marks.
-    """
+    """Read a file that :func:`save_packed` wrote."""
     with np.load(path) as file:
         said = json.loads(file["about"].tobytes())
-        if "marks" not in said:
-            raise ValueError(f"{path}: an earlier version made it; make it anew: build_pairs")
         return Packed(
             Texts(file["window_tokens"], np.cumsum(file["window_lengths"], dtype=np.int64)),
             Texts(file["claim_tokens"], np.cumsum(file["claim_lengths"], dtype=np.int64)),

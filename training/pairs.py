@@ -13,22 +13,11 @@ Label = Literal["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
 LABELS: tuple[Label, ...] = ("SUPPORTS", "CONTRADICTS", "IRRELEVANT")
 """The model's outputs, in this order."""
 
-OTHERWISE = frozenset(
-    {
-        "arc",
-        "begin_wow",
-        "cad_snli",
-        "fnc1",
-        "infotabs",
-        "mnli_ni",
-        "mnli_subset.dev",
-        "newprotocols_wiki",
-        "newprotocols_wiki.dev",
-        "semiauto_wiki",
-        "snli_18k",
-        "wanli_15k",
-    }
-)
+_OTHERWISE = """
+    arc begin_wow cad_snli fnc1 infotabs mnli_ni mnli_subset.dev newprotocols_wiki
+    newprotocols_wiki.dev semiauto_wiki snli_18k wanli_15k
+"""
+OTHERWISE = frozenset(_OTHERWISE.split())
 """Sets in which sentences on different things are IRRELEVANT, or two captions that cannot both be
 true contradict each other. Where an answer is held against a passage, another answer contradicts
 it."""

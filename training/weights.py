@@ -83,13 +83,6 @@ def save(weights: Mapping[str, NDArray[Any]], path: Path) -> None:
 
 
 def load(path: Path) -> Weights:
-    """Read weights, in single precision.
-
-    Raises:
-        ValueError: Their head reads the first token, as in files that earlier versions could write.
-    """
+    """Read weights, in single precision."""
     with np.load(path) as file:
-        pooling = str(file["pooling"]) if "pooling" in file.files else "mean"
-        if pooling != "mean":
-            raise ValueError(f"{path}: its head reads the first token: use commit 50cf32d")
-        return {name: file[name].astype(np.float32) for name in file.files if name != "pooling"}
+        return {name: file[name].astype(np.float32) for name in file.files}

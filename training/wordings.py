@@ -41,29 +41,15 @@ _PROFESSION = re.compile(r"What (is|was) (.+?)['’]s? (\w+(?: \w+)?)\?")
 _WHEN = re.compile(r"When (was|were) (.+?) ((?:first )?\w+(?:ed|ilt|rn|un|ld))\?")
 _WHERE = re.compile(r"Where (is|was|are|were) (.+?) (located|born|buried|published|situated)\?")
 _DONE = {
-    "designed": "design",
-    "directed": "direct",
-    "wrote": "write",
-    "founded": "found",
-    "composed": "compose",
-    "built": "build",
-    "discovered": "discover",
-    "painted": "paint",
-    "invented": "invent",
-    "won": "win",
-    "played": "play",
-}
+    "designed": "design", "directed": "direct", "wrote": "write", "founded": "found",
+    "composed": "compose", "built": "build", "discovered": "discover", "painted": "paint",
+    "invented": "invent", "won": "win", "played": "play",
+}  # fmt: skip
 _WHO_DID = re.compile(rf"Who ({'|'.join(_DONE)}) (.+)\?")
 _PAST = {
-    "begin": "began",
-    "come out": "came out",
-    "die": "died",
-    "end": "ended",
-    "leave": "left",
-    "open": "opened",
-    "start": "started",
-    "take place": "took place",
-}
+    "begin": "began", "come out": "came out", "die": "died", "end": "ended", "leave": "left",
+    "open": "opened", "start": "started", "take place": "took place",
+}  # fmt: skip
 _WHEN_DID = re.compile(rf"When did (.+?) ({'|'.join(_PAST)})\?")
 _DAY = re.compile(r"\b\d{1,2}\b.*\b\d{4}\b")
 
