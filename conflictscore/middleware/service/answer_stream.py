@@ -18,7 +18,7 @@ _CHUNK_SECONDS = 50.0
 
 
 class AnswerStream(ABC):
-    """Sends a completion's text once it is final, and the other fields when the run ends.
+    """Sends a completion once its run has ended.
 
     Args:
         heartbeat: Seconds between two comments.
@@ -27,43 +27,24 @@ class AnswerStream(ABC):
     def __init__(self, heartbeat: float) -> None:
         self._heartbeat = heartbeat
 
-    async def frames(
-        self, work: "asyncio.Task[Completion]", early: "asyncio.Future[Completion]"
-    ) -> AsyncIterator[bytes]:
-        """The events.
-
-        Args:
-            work: Results in the completion.
-            early: Results in it before that, where its text is final before the run ends.
-        """
-        said, silent = False, 0.0
+    async def frames(self, work: "asyncio.Task[Completion]") -> AsyncIterator[bytes]:
+        """The events of the completion that the work results in."""
+        silent = 0.0
         for event in self._opening():
             yield event
-        while not work.done():
-            waiting: set[asyncio.Future[Completion]] = {work} if said else {work, early}
-            done, _ = await asyncio.wait(
-                waiting, timeout=self._heartbeat, return_when=asyncio.FIRST_COMPLETED
-            )
-            if early in done:
-                for event in self._message(early.result()):
-                    yield event
-                said, silent = True, 0.0
-            elif not done:
-                silent += self._heartbeat
-                if silent < _CHUNK_SECONDS:
-                    yield ALIVE
-                else:
-                    yield self._waiting()
-                    silent = 0.0
+        while not (await asyncio.wait({work}, timeout=self._heartbeat))[0]:
+            silent += self._heartbeat
+            if silent < _CHUNK_SECONDS:
+                yield ALIVE
+            else:
+                yield self._waiting()
+                silent = 0.0
         try:
             completion = work.result()
         except Exception as error:  # noqa: BLE001 - the headers are out: there is no status to send
             yield self._failure(error if isinstance(error, RefusedError) else internal_error(error))
             return
-        if not said:
-            for event in self._message(completion):
-                yield event
-        for event in self._ending(completion):
+        for event in (*self._message(completion), *self._ending(completion)):
             yield event
 
     @abstractmethod

@@ -8,7 +8,7 @@ are stripped of everything that could become a link, an image or markup.
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -61,19 +61,10 @@ class CheckedAnswer:
         service: The service.
         request: The request.
         record: Its record, which is always closed.
-        on_final: Called with the completion as soon as no word of its text can change, which may
-            be never; None where nobody needs it early.
     """
 
-    def __init__(
-        self,
-        service: Service,
-        request: ChatRequest,
-        record: RequestRecord,
-        on_final: Callable[[Completion], None] | None,
-    ) -> None:
+    def __init__(self, service: Service, request: ChatRequest, record: RequestRecord) -> None:
         self._service, self._request, self._record = service, request, record
-        self._on_final = on_final
         self._draft: Completion | None = None
         self._loop: LoopRun | None = None
         self._check = check_of_format(request.body.get("response_format"))
@@ -110,22 +101,15 @@ class CheckedAnswer:
         if self._draft is None:
             read_before = json.dumps(request.body["messages"], ensure_ascii=False)
             context = with_own_answer(context, self._with_documents, read_before, request.body)
-        loop = self._loop = LoopRun(
-            service.graph,
-            request.asked.start(self._first_answer()),
-            context,
-            on_final=self._send_early if self._on_final else None,
-        )
-        failure = await loop.go()
+        start = request.asked.start(self._first_answer())
+        self._loop = LoopRun(service.graph, start, context)
+        failure = await self._loop.go()
         if self._draft is not None and (reason := self._out_of_form(self._draft)):
             text = text_of(self._draft)
             return self._finished(RunStatus.PASSED_THROUGH, text, reason, answer=text, checked="no")
         if failure is None:
             return self._finished(*self._settled())
         stage, reason, error = failure
-        if error is not None and loop.final:
-            service.failed("judge", self._record, error)
-            return self._finished(*self._settled(), f"the check was not finished: {reason}")
         if error is not None and stage in ("search", "answer") and upstream_fault(error):
             # the upstream cannot answer, and so not the unchanged request either
             service.failed("upstream", self._record, error)
@@ -161,17 +145,8 @@ class CheckedAnswer:
             return reason
         return "the reply is not the JSON that was asked for"
 
-    def _send_early(self, loop: LoopRun) -> None:
-        if self._on_final is not None and loop.failure() is None:
-            status, text = self._settled()
-            run = self._record.ended(self._known(), status)
-            self._on_final(completion_of(self._record, run, text, base=self._draft, complete=False))
-
     async def _out_of_time(self) -> Completion:
         limit = f"the request timed out after {self._service.settings.timeout:g} s"
-        if self._loop is not None and self._loop.final:
-            self._service.failed("timeout", self._record)
-            return self._finished(*self._settled(), f"the check was not finished: {limit}")
         if self._first_answer() is not None and self._service.settings.on_failure != "refuse":
             return await self._unchecked("timeout", limit)
         self._service.failed("timeout", self._record)

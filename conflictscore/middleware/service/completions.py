@@ -36,7 +36,6 @@ def completion_of(
     text: str,
     *,
     base: Mapping[str, Any] | None = None,
-    complete: bool = True,
 ) -> Completion:
     """Build the chat completion for a caller.
 
@@ -46,7 +45,6 @@ def completion_of(
         text: The answer.
         base: The upstream's own completion that the run started from. Its fields are kept unless
             the answer has changed.
-        complete: Whether the run has ended.
     """
     whole = {
         "id": f"chatcmpl-{record.run_id}",
@@ -55,7 +53,7 @@ def completion_of(
         "model": record.model,
         "usage": None,
         **(base or {}),
-        "conflictscore": summary_of(record, run, complete=complete),
+        "conflictscore": summary_of(record, run),
     }
     spent = run.usage
     if base is None or spent != usage_of(base):
@@ -75,7 +73,7 @@ def completion_of(
     return whole
 
 
-def summary_of(record: RequestRecord, run: Run, *, complete: bool = True) -> dict[str, Any]:
+def summary_of(record: RequestRecord, run: Run) -> dict[str, Any]:
     """The field ``conflictscore`` of a completion; its scores are those of the first answer."""
     report = run.report
     changed = {"first_answer": run.first_answer, "justification": run.justification}
@@ -91,7 +89,6 @@ def summary_of(record: RequestRecord, run: Run, *, complete: bool = True) -> dic
         **({"weighted": report.weighted.to_json()} if report and report.weighted else {}),
         **(changed if run.flipped else {}),
         "notes": list(run.notes),
-        "complete": complete,
     }
 
 

@@ -1,4 +1,4 @@
-"""One run of the loop, with the moment from which its answer is final."""
+"""One run of the loop, and the step at which it fails."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal, NamedTuple, cast
@@ -29,11 +29,7 @@ class LoopFailure(NamedTuple):
 class LoopRun:
     """The loop on one question.
 
-    Its answer is final before the run ends: once the loop decides not to correct again, or has
-    corrected as often as it may. Only that answer's scores and the reason for the change follow.
-
     Attributes:
-        final: Whether the last answer so far is final.
         stage: The step that the loop is at.
 
     Args:
@@ -41,7 +37,6 @@ class LoopRun:
         start: The loop's input.
         context: The run's context.
         on_event: Called with every event of the graph.
-        on_final: Called once the answer is final.
     """
 
     def __init__(
@@ -51,15 +46,12 @@ class LoopRun:
         context: RunContext,
         *,
         on_event: Callable[[Event], None] = lambda event: None,
-        on_final: "Callable[[LoopRun], None] | None" = None,
     ) -> None:
-        self.final = False
         self.stage: Stage = "search"
         self._graph, self._start, self._context = graph, start, context
-        self._on_event, self._on_final = on_event, on_final
+        self._on_event = on_event
         self._state: Mapping[str, Any] = start
         self._known: tuple[Mapping[str, Any], Run] | None = None
-        self._last = False
 
     @property
     def known(self) -> Run:
@@ -81,23 +73,16 @@ class LoopRun:
         try:
             with running_with(self._graph, self._context):
                 async for kind, item in events:
-                    self._take(kind, item)
+                    if kind == "values":
+                        self._state = item
+                    else:
+                        self._note(item)
+                        self._on_event(item)
         except PassedOnError as passing:
             raise passing.error from None
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
             return LoopFailure(self.stage, plain_reason(error), error)
         return self.failure()
-
-    def _take(self, kind: str, item: dict[str, Any]) -> None:
-        if kind == "custom":
-            self._note(item)
-            self._on_event(item)
-            return
-        self._state = item
-        if self._last and not self.final:
-            self.final = True
-            if self._on_final is not None:
-                self._on_final(self)
 
     def _note(self, event: Event) -> None:
         match event["event"]:
@@ -105,12 +90,8 @@ class LoopRun:
                 self.stage = "answer"
             case "answer":
                 self.stage = "judge"
-                if event["round"] and event["round"] >= self._context.settings.max_rounds:
-                    self._last = True
             case "decision" if event["decision"] == "correct":
                 self.stage = "regeneration"
-            case "decision":
-                self._last = event["decision"] != "look_further"
 
     def failure(self) -> LoopFailure | None:
         """A failure so far that did not end the loop."""

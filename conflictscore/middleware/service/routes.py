@@ -13,7 +13,6 @@ from fastapi.responses import Response
 
 from conflictscore.errors import InputError
 from conflictscore.middleware.service.admission import read_body
-from conflictscore.middleware.service.answer_stream import Completion
 from conflictscore.middleware.service.checked_answer import CheckedAnswer
 from conflictscore.middleware.service.completions import CompletionStream
 from conflictscore.middleware.service.kept_runs import RUNNING
@@ -21,7 +20,6 @@ from conflictscore.middleware.service.keys import KeyHolder
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError
 from conflictscore.middleware.service.relay import Relay
 from conflictscore.middleware.service.requests import (
-    ChatRequest,
     read_chat,
     read_correct,
     read_json,
@@ -116,14 +114,13 @@ async def chat(request: Request, service: Shared, caller: Caller, admission: Adm
         if service.settings.mode == "observe" or asked.unchecked:
             relay = Relay(service, asked, record, admission.held)
             return await _unless_gone(request, relay.response())
+        answer = CheckedAnswer(service, asked, record).completion()
         if asked.stream:
-            work, early = _checking(service, asked, record)
-            admission.held.push_async_callback(_stop, work)
             stream = CompletionStream(
                 record, include_usage=asked.include_usage, heartbeat=service.settings.heartbeat
             )
-            return EventStream(stream.frames(work, early), record.headers("pending"))
-        answer = CheckedAnswer(service, asked, record, None).completion()
+            frames = stream.frames(_until_sent(admission, answer))
+            return EventStream(frames, record.headers("pending"))
         completion = await _unless_gone(request, answer)
         run = completion["conflictscore"]
         return JsonResponse(completion, headers=record.headers(run["status"], run["checked"]))
@@ -142,15 +139,13 @@ async def responses(
     with _naming(record):
         if service.settings.mode == "observe" or asked.unchecked:
             relay = Relay(service, asked, record, admission.held)
-            work, headers = asyncio.create_task(relay.completion()), relay.headers
-            early: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+            work, headers = relay.completion(), relay.headers
         else:
-            work, early = _checking(service, asked, record)
+            work = CheckedAnswer(service, asked, record).completion()
             headers = record.headers("pending")
         if form.streamed:
-            admission.held.push_async_callback(_stop, work)
             stream = form.stream(service.settings.heartbeat)
-            return EventStream(stream.frames(work, early), headers)
+            return EventStream(stream.frames(_until_sent(admission, work)), headers)
         response = form.whole(await _unless_gone(request, work))
         if run := response.get("conflictscore"):
             headers = record.headers(run["status"], run["checked"])
@@ -167,23 +162,21 @@ def _naming(record: RequestRecord) -> Iterator[None]:
         raise
 
 
-def _checking(
-    service: Service, asked: ChatRequest, record: RequestRecord
-) -> "tuple[asyncio.Task[Completion], asyncio.Future[Completion]]":
-    """Start the work on a checked answer."""
-    early: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-    answer = CheckedAnswer(service, asked, record, early.set_result)
-    return asyncio.create_task(answer.completion()), early
+def _until_sent(admission: Admitted, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+    """Start the work, which is stopped once the response has ended."""
+    task = asyncio.create_task(work)
+    admission.held.push_async_callback(_stop, task)
+    return task
 
 
-async def _unless_gone(request: Request, work: "Coroutine[Any, Any, T] | asyncio.Task[T]") -> T:
+async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """The result of the work, which is cancelled if the client disconnects."""
 
     async def gone() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
-    task = work if isinstance(work, asyncio.Task) else asyncio.create_task(work)
+    task = asyncio.create_task(work)
     leaving = asyncio.create_task(gone())
     try:
         await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -228,8 +221,7 @@ async def run(
     start, parameters = await admission.read(read_run)
     record = service.begin(caller.name, OWN_NAME, admission.deadline)
     stepwise = StepwiseRun(service, start, record, parameters)
-    work = asyncio.create_task(stepwise.go())
-    admission.held.push_async_callback(_stop, work)
+    work = _until_sent(admission, stepwise.go())
     frames = stepwise.frames(work, service.settings.heartbeat, markup=markup == "true")
     return EventStream(frames, record.headers("pending"))
 

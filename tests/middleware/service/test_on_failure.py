@@ -224,32 +224,6 @@ class TestEdgeCases:
         assert reply.headers["x-conflictscore-status"] == "scored"
         assert reply.json()["conflictscore"]["cs_c"] is None
 
-    def test_a_failure_after_the_answer_is_final_costs_only_a_note(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        world.broken["justify"] = Fault(401, should_retry=False)
-
-        with serving(upstream, settings={"on_failure": "refuse"}) as served:
-            reply = served.ask()
-            streamed = served.ask(stream=True)
-
-        short = reply.json()["conflictscore"]
-        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
-        assert (short["status"], short["flipped"]) == ("corrected", True)
-        assert "the check was not finished" in short["notes"][0]
-        assert events_in(streamed.text)[-1][1] == "[DONE]"
-
-    def test_a_timeout_after_the_answer_is_final_costs_only_a_note(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        world.broken["justify"] = Fault.hang(60)
-
-        with serving(upstream, settings={"timeout": 4}) as served:
-            reply = served.ask()
-
-        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
-        assert "timed out after 4 s" in reply.json()["conflictscore"]["notes"][0]
-
     @pytest.mark.parametrize("stream", [False, True])
     def test_a_lone_surrogate_in_an_answer_does_not_stop_it(
         self, world: ChatWorld, upstream: OpenAIServer, stream: bool
