@@ -125,11 +125,6 @@ class Cascade:
         """The same cascade with this judge."""
         return Cascade(self._cheap, judge, self._thresholds, deciding=self._asked)
 
-    def with_each(self, change: Callable[[Labeler], Labeler]) -> "Cascade":
-        """The same cascade with each of its labelers changed."""
-        cheap, judge = change(self._cheap), change(self._judge)
-        return Cascade(cheap, judge, self._thresholds, deciding=self._asked)
-
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
         cheap = await self._cheap.label(claim, document, meter)

@@ -13,13 +13,12 @@ from conflictscore.labelers.cascade import Cascade, Thresholds
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.table import label_table
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
-from tests.fakes.openai_server import Fault, OpenAIServer, script
+from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.labelers.judging import PROMPTS, claim, document
 from tests.models.calling import calling
 from tests.nli_model import make_nli_model
@@ -190,18 +189,6 @@ async def test_one_pair_alone_takes_the_same_stages() -> None:
         cascade = Cascade(cheap, JsonJudge(calling(server), PROMPTS))
         stages = [(await cascade.label(CLAIM, text, UsageMeter())).stage for text in YEARS]
     assert stages == ["json(test-model)", "cheap"]
-
-
-def test_a_change_reaches_both_labelers_of_a_cascade() -> None:
-    with OpenAIServer(script()) as server:
-        judge = JsonJudge(calling(server), PROMPTS)
-        other = JsonJudge(calling(server), PROMPTS)
-        cheap, dear = Cheap(), Cheap()
-        dear.name = "dear"
-        changes: dict[int, Labeler] = {id(cheap): dear, id(judge): other}
-        changed = Cascade(cheap, judge).with_each(lambda one: changes.pop(id(one)))
-    assert changes == {}
-    assert changed.name == "cascade(dear, json(test-model))"
 
 
 async def test_a_cascade_without_a_judge_takes_that_of_the_run_it_is_given_to() -> None:

@@ -187,7 +187,7 @@ class Relay:
         reason = reason or service.nothing_to_check_with(asked)
         if reason is not None:
             return self._close(RunStatus.PASSED_THROUGH, reason)
-        context = replace(service.observing, run_id=record.run_id)
+        context = replace(service.context, run_id=record.run_id)
         loop = LoopRun(service.graph, asked.start(text), context)
         try:
             async with asyncio.timeout(service.settings.timeout):

@@ -14,7 +14,7 @@ from uuid import uuid4
 from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.middleware.messages import ChatQuestion
 from conflictscore.middleware.service.admission import Access, AdmissionGate, Uploads
-from conflictscore.middleware.service.background import Background, paced
+from conflictscore.middleware.service.background import Background
 from conflictscore.middleware.service.kept_runs import KeptRuns, run_record
 from conflictscore.middleware.service.readiness import Readiness
 from conflictscore.middleware.service.refusals import RefusedError, plain_reason
@@ -37,8 +37,6 @@ _BODIES = 64
 _UNCHECKED = {RunStatus.PASSED_THROUGH, RunStatus.FAILED, RunStatus.DROPPED}
 _ENDING_CHARS = 40
 _OBSERVED_AT_ONCE = 8
-_OBSERVED_GAP_S = 0.01
-"""Observed answers are labelled at no more than 100 labels a second, all of them together."""
 
 
 @dataclass
@@ -103,10 +101,10 @@ class Service:
 
     def __init__(self, context: RunContext, settings: ServiceSettings) -> None:
         unrevised = context.settings.replace(max_rounds=0, regeneration="paper")
-        scoring = replace(context, settings=unrevised)
         self.settings = settings
-        self.context = context if settings.mode == "correct" else scoring
-        self.observing = replace(scoring, labeler=paced(context.labeler, _OBSERVED_GAP_S))
+        self.context = (
+            context if settings.mode == "correct" else replace(context, settings=unrevised)
+        )
         self.upstream = Upstream(context.generator, timeout=settings.timeout)
         self.readiness = Readiness(context.generator, context.decomposer)
         self.access = Access(settings)

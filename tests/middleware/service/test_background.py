@@ -1,14 +1,8 @@
 """Work after the response: what is taken, what waits, and what becomes of it at the end."""
 
 import asyncio
-from typing import Any
 
-from conflictscore.labelers.cascade import Cascade
-from conflictscore.labelers.protocol import Labeler
-from conflictscore.labelers.table import label_table
-from conflictscore.middleware.service.background import Background, PacedLabeler, paced
-from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.middleware.service.background import Background
 
 
 class Work:
@@ -88,53 +82,3 @@ async def test_a_job_that_fails_makes_room_for_the_next() -> None:
     await work.background.close(10)
 
     assert work.done == [7]
-
-
-class Clocked:
-    """A labeler that notes when it was asked."""
-
-    name = "clocked"
-    identity = None
-
-    def __init__(self) -> None:
-        self.at: list[float] = []
-
-    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
-        self.at.append(asyncio.get_running_loop().time())
-        return EvidenceLabel(claim=claim.number, document=document.number, label=Label.IRRELEVANT)
-
-
-async def test_paced_labels_begin_apart_whoever_asks_for_them() -> None:
-    clocked = Clocked()
-    slow: Labeler = PacedLabeler(clocked, 0.02)
-    claim, document = Claim(number=1, text="It is so."), Document(number=1, text="It is.")
-
-    await asyncio.gather(*(slow.label(claim, document, UsageMeter()) for _ in range(4)))
-
-    gaps = [after - before for before, after in zip(clocked.at, clocked.at[1:], strict=False)]
-    assert len(gaps) == 3
-    assert clocked.at[-1] - clocked.at[0] >= 0.055
-    assert slow.name == "clocked"
-
-
-def test_a_labeler_that_batches_is_not_taken_apart_into_single_calls() -> None:
-    class Batching(Clocked):
-        async def label_all(self, *given: Any) -> None:
-            """Never called here."""
-
-    clocked, batching = Clocked(), Batching()
-    assert isinstance(paced(clocked, 0.02), PacedLabeler)
-    assert paced(batching, 0.02) is batching
-
-
-async def test_of_a_cascade_the_judge_is_paced() -> None:
-    unsure, clocked = Clocked(), Clocked()
-    slow = paced(Cascade(unsure, clocked), 0.02)
-    documents = [Document(number=n, text=f"It is {n}.") for n in range(1, 5)]
-
-    await label_table(slow, [Claim(number=1, text="It is so.")], documents, meter=UsageMeter())
-
-    for asked in (unsure, clocked):
-        assert len(asked.at) == 4
-        assert asked.at[-1] - asked.at[0] >= 0.055
-    assert slow.name == "cascade(clocked, clocked)"
