@@ -1,6 +1,5 @@
 """From a conversation in chat messages to the reply that stands, with its run in the metadata."""
 
-import json
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,6 @@ from langchain_core.messages import (
     UsageMetadata,
 )
 from langchain_core.messages.ai import add_usage
-from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.runnables.config import ensure_config, merge_configs
 
 from conflictscore.graph.binding import running_with
@@ -206,26 +204,7 @@ def _unscored(reply: AIMessage, note: str, *, question: str) -> AIMessage:
 
 def as_chunk(message: AIMessage) -> AIMessageChunk:
     """The whole message as the one chunk of a stream."""
-    calls = [
-        tool_call_chunk(
-            name=called["name"], args=json.dumps(called["args"]), id=called["id"], index=index
-        )
-        for index, called in enumerate(message.tool_calls)
-    ]
-    calls += [
-        tool_call_chunk(name=called["name"], args=called["args"], id=called["id"], index=index)
-        for index, called in enumerate(message.invalid_tool_calls, start=len(calls))
-    ]
-    return AIMessageChunk(
-        content=message.content,
-        additional_kwargs=message.additional_kwargs,
-        response_metadata=message.response_metadata,
-        usage_metadata=message.usage_metadata,
-        name=message.name,
-        id=message.id,
-        tool_call_chunks=calls,
-        chunk_position="last",
-    )
+    return AIMessageChunk(**message.model_dump(exclude={"type"}), chunk_position="last")
 
 
 def _usage(usage: Usage) -> UsageMetadata:

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Literal, NamedTuple, Self, cast
 from urllib.parse import urlsplit
 
 from langchain_core.caches import BaseCache
@@ -23,7 +23,7 @@ from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import Model, check_model
 from conflictscore.graph.self_correction import build_self_correction_graph
-from conflictscore.middleware.chat_calls import AnswerForm, apart, running, with_parameters
+from conflictscore.middleware.chat_calls import AnswerForm, apart, with_parameters
 from conflictscore.middleware.chat_fields import SettingFields
 from conflictscore.middleware.chat_loop import ChatLoop, as_chunk, in_words
 from conflictscore.middleware.entrypoints import FailurePolicy, OnEvent, check_choices, listener
@@ -116,6 +116,8 @@ class SelfCorrectingChatModel(SettingFields):
     """Call parameters of the answering model."""
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
     """LangChain's cache of whole replies; off, since documents change. See ``content_cache``."""
+    disable_streaming: bool | Literal["tool_calling"] = True
+    """There is nothing to stream before the reply stands, which is then the one chunk."""
 
     _opening: Any = PrivateAttr(default_factory=threading.Lock)
     _opened: _Opened | None = PrivateAttr(default=None)
@@ -255,7 +257,7 @@ class SelfCorrectingChatModel(SettingFields):
         **kwargs: Any,
     ) -> Iterator[AIMessageChunk]:
         """The reply in one chunk, once it stands."""
-        yield as_chunk(self.invoke(input, config, stop=stop, stream=True, **kwargs))
+        yield as_chunk(self.invoke(input, config, stop=stop, **kwargs))
 
     async def astream(
         self,
@@ -266,27 +268,7 @@ class SelfCorrectingChatModel(SettingFields):
         **kwargs: Any,
     ) -> AsyncIterator[AIMessageChunk]:
         """:meth:`stream` for an asynchronous caller."""
-        yield as_chunk(await self.ainvoke(input, config, stop=stop, stream=True, **kwargs))
-
-    def _generate_with_cache(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        with running(run_manager):
-            return super()._generate_with_cache(messages, stop, run_manager, **kwargs)
-
-    async def _agenerate_with_cache(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        with running(run_manager):
-            return await super()._agenerate_with_cache(messages, stop, run_manager, **kwargs)
+        yield as_chunk(await self.ainvoke(input, config, stop=stop, **kwargs))
 
     def _generate(
         self,
@@ -296,10 +278,12 @@ class SelfCorrectingChatModel(SettingFields):
         **kwargs: Any,
     ) -> ChatResult:
         on_event = listener(self.on_event)
-        with apart(run_manager, self._form.spent if self._form else None) as context:
+        with apart(run_manager, traced_only=self._form is not None) as context:
             parameters = self._parameters(stop, kwargs)
             replying = self._reply(self._open(), messages, parameters, on_event)
             message = context.run(run_for_sync_caller, replying)
+        if run_manager is not None:  # for the streams of a graph around this model
+            run_manager.on_llm_new_token(str(message.text), chunk=_chunk(message))
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     async def _agenerate(
@@ -310,10 +294,12 @@ class SelfCorrectingChatModel(SettingFields):
         **kwargs: Any,
     ) -> ChatResult:
         on_event = listener(self.on_event)
-        with apart(run_manager, self._form.spent if self._form else None) as context:
+        with apart(run_manager, traced_only=self._form is not None) as context:
             loop = await asyncio.to_thread(self._open)
             replying = self._reply(loop, messages, self._parameters(stop, kwargs), on_event)
             message = await asyncio.create_task(replying, context=context)
+        if run_manager is not None:
+            await run_manager.on_llm_new_token(str(message.text), chunk=_chunk(message))
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _stream(
@@ -323,18 +309,8 @@ class SelfCorrectingChatModel(SettingFields):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        yield from map(_chunk, self._generate(messages, stop, run_manager, **kwargs).generations)
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        result = await self._agenerate(messages, stop, run_manager, **kwargs)
-        for generation in result.generations:
-            yield _chunk(generation)
+        generated = self._generate(messages, stop, run_manager, **kwargs).generations
+        yield from (_chunk(cast("AIMessage", one.message)) for one in generated)
 
     async def _reply(
         self,
@@ -346,13 +322,11 @@ class SelfCorrectingChatModel(SettingFields):
         if self._form is None:
             return await loop.reply(messages, parameters, on_event)
         answer = await loop.reply(messages, in_words(parameters), on_event)
-        name = f"conflictscore/{loop.context.generator.name}"
-        return await self._form.fill(messages, answer, name=name)
+        return await self._form.fill(messages, answer)
 
     def _parameters(self, stop: list[str] | None, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The call parameters of the answering model."""
         parameters = {**self.model_kwargs, **kwargs}
-        parameters.pop("stream", None)  # LangChain's word to this model
         return parameters if stop is None else {**parameters, "stop": stop}
 
     def _open(self) -> ChatLoop:
@@ -378,8 +352,8 @@ class SelfCorrectingChatModel(SettingFields):
             return self._opened.loop
 
 
-def _chunk(generation: ChatGeneration) -> ChatGenerationChunk:
-    return ChatGenerationChunk(message=as_chunk(cast("AIMessage", generation.message)))
+def _chunk(message: AIMessage) -> ChatGenerationChunk:
+    return ChatGenerationChunk(message=as_chunk(message))
 
 
 def _known(setting: object) -> Any:
