@@ -4,13 +4,14 @@ The loop, the judges and the kept runs are those of the HTTP service; what a too
 :mod:`conflictscore.middleware.tool_forms`.
 """
 
+import inspect
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from conflictscore import __version__
 from conflictscore.errors import ConfigurationError, ConflictScoreError, InputError, install_hint
@@ -56,10 +57,11 @@ from conflictscore.middleware.tool_forms import (
     AskArguments,
     CorrectArguments,
     RunArguments,
-    RunResult,
     ScoreArguments,
     SearchArguments,
-    SearchResult,
+    ToolArguments,
+    run_result,
+    search_result,
 )
 from conflictscore.middleware.tool_texts import run_text, search_text
 from conflictscore.nodes.finished_run import run_of
@@ -92,9 +94,7 @@ it."""
 
 class _Tool(NamedTuple):
     title: str
-    description: str
-    arguments: type[BaseModel]
-    gives: type[BaseModel]
+    arguments: type[ToolArguments]
     work: Callable[[Any, KeyHolder, ServerSession], Awaitable[types.CallToolResult]]
     spends: bool = True
     """Whether it calls models or searches."""
@@ -119,46 +119,11 @@ class McpTools:
         self._open, self._retriever, self._runs = open_context, retriever, runs
         self._gate = AdmissionGate(_AT_ONCE)
         self._tools = {
-            "score": _Tool(
-                "Score an answer",
-                "Split an answer into claims and hold each against every document: which support"
-                " it, which contradict it, CS-C, CS-R and coverage.",
-                ScoreArguments,
-                RunResult,
-                self._score,
-            ),
-            "correct": _Tool(
-                "Correct an answer",
-                "Check an answer against documents claim by claim, and correct it where they"
-                " disagree with it: the corrected text, each change with its evidence and reason,"
-                " and whether it was checked. What no document disputes stays as it is.",
-                CorrectArguments,
-                RunResult,
-                self._correct,
-            ),
-            "ask": _Tool(
-                "Ask a question",
-                "Answer a question from documents, check each claim of the answer, and correct it"
-                " where the documents disagree.",
-                AskArguments,
-                RunResult,
-                self._ask,
-            ),
-            "search": _Tool(
-                "Search documents",
-                "The numbered documents that a question would be answered from; calls no model.",
-                SearchArguments,
-                SearchResult,
-                self._search,
-            ),
-            "run": _Tool(
-                "Look up a run",
-                "A run that was kept, by its id: its answer, scores and evidence.",
-                RunArguments,
-                RunResult,
-                self._run,
-                spends=False,
-            ),
+            "score": _Tool("Score an answer", ScoreArguments, self._score),
+            "correct": _Tool("Correct an answer", CorrectArguments, self._correct),
+            "ask": _Tool("Ask a question", AskArguments, self._ask),
+            "search": _Tool("Search documents", SearchArguments, self._search),
+            "run": _Tool("Look up a run", RunArguments, self._run, spends=False),
         }
 
     def server(self) -> ProtocolServer[Any]:
@@ -186,9 +151,8 @@ class McpTools:
                 types.Tool(
                     name=name,
                     title=tool.title,
-                    description=tool.description,
+                    description=inspect.getdoc(tool.arguments),
                     input_schema=tool.arguments.model_json_schema(),
-                    output_schema=tool.gives.model_json_schema(mode="serialization"),
                     annotations=about,
                 )
                 for name, tool in self._tools.items()
@@ -270,14 +234,14 @@ class McpTools:
         self, asked: SearchArguments, caller: KeyHolder, session: ServerSession
     ) -> types.CallToolResult:
         documents, notes = await self._found(asked.question)
-        return _given(SearchResult.of(documents, notes), search_text(documents, notes))
+        return _given(search_result(documents, notes), search_text(documents, notes))
 
     async def _run(
         self, asked: RunArguments, caller: KeyHolder, session: ServerSession
     ) -> types.CallToolResult:
         kept = await in_thread(lambda: self._runs.look_up(asked.run_id, caller.reads))
         if kept is RUNNING:
-            running = RunResult(run_id=asked.run_id, status="running", checked="no")
+            running = {"run_id": asked.run_id, "status": "running", "checked": "no"}
             return _given(running, "It is still being worked on: nothing is checked yet.")
         if kept is None:
             raise InputError("there is no such run, or it is no longer kept")
@@ -323,14 +287,12 @@ class McpTools:
 
 
 def _of_run(run: Run) -> types.CallToolResult:
-    result = RunResult.of(run)
-    return _given(result, run_text(run, result))
+    return _given(run_result(run), run_text(run))
 
 
-def _given(result: BaseModel, text: str) -> types.CallToolResult:
+def _given(result: dict[str, Any], text: str) -> types.CallToolResult:
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=text)],
-        structured_content=result.model_dump(mode="json"),
+        content=[types.TextContent(type="text", text=text)], structured_content=result
     )
 
 

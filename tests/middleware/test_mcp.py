@@ -90,13 +90,12 @@ async def test_a_question_is_asked_and_its_run_looked_up(tools: McpTools) -> Non
         listed = await client.list_tools()
         asked: Any = await client.call_tool("ask", {"question": QUESTION}, progress_callback=hear)
         found = asked.structured_content
-        assert found is not None  # and the client held it against the schema of the tool
         kept = await client.call_tool("run", {"run_id": found["run_id"]})
 
     assert [tool.name for tool in listed.tools] == ["score", "correct", "ask", "search", "run"]
-    assert (found["status"], found["checked"], found["changed"]) == ("corrected", "fully", True)
+    assert (found["status"], found["checked"], found["flipped"]) == ("corrected", "fully", True)
     assert (found["first_answer"], found["answer"]) == (ANSWER, "It was lit in 1874.")
-    assert found["first_scores"]["claims"][0]["standing"] == "conflict"
+    assert found["report"]["claims"][0]["conflicting"]
     assert [document["title"] for document in found["documents"]] == ["Gazette", "Log", "Walks"]
     assert asked.content[0].text.startswith("Answer: It was lit in 1874.\nChanged: “It was lit")
     assert kept.structured_content == found
@@ -114,7 +113,7 @@ async def test_an_answer_is_corrected_by_its_documents(tools: McpTools) -> None:
 
     found = corrected.structured_content
     assert (found["first_answer"], found["answer"]) == (ANSWER, "It was lit in 1874.")
-    assert (found["checked"], found["changed"]) == ("fully", True)
+    assert (found["checked"], found["flipped"]) == ("fully", True)
 
 
 async def test_a_run_that_cannot_be_kept_costs_nobody_an_answer_and_is_in_the_log(
@@ -150,8 +149,9 @@ async def test_an_answer_is_scored_against_documents_in_any_form(
 ) -> None:
     scored = await call(tools, "score", answer=ANSWER, documents=documents)
 
-    [claim] = scored.structured_content["scores"]["claims"]
-    assert (claim["standing"], claim["contradicts"]) == ("contradicted", [1])
+    [claim] = scored.structured_content["report"]["claims"]
+    assert (claim["supports"], claim["contradicts"]) == ([], [1])
+    assert "1. [contradicted]" in scored.content[0].text
     assert (scored.structured_content["status"], scored.structured_content["checked"]) == (
         "scored",
         "fully",
@@ -173,10 +173,10 @@ async def test_what_documents_say_stays_between_marks_that_it_cannot_close(
     assert "<|im" not in text + str(shown)
     assert "</document>" not in text
     assert "retrieved data" in shown["caution"]
-    [claim] = shown["scores"]["claims"]
-    assert [(one["document"], one["label"]) for one in claim["evidence"]] == [
-        (2, "SUPPORTS"),
+    [claim] = shown["report"]["claims"]
+    assert [(one["document"], one["label"]) for one in claim["labels"]] == [
         (1, "CONTRADICTS"),
+        (2, "SUPPORTS"),
     ]
 
 
@@ -192,7 +192,7 @@ async def test_a_search_gives_numbered_documents_that_can_be_scored_against(
         (number, d["text"]) for number, d in enumerate(DISAGREEING, 1)
     ]
     assert '<document number="2" title="Log"' in found.content[0].text
-    assert scored.structured_content["scores"] == searched.structured_content["scores"]
+    assert scored.structured_content["report"] == searched.structured_content["report"]
 
 
 @pytest.mark.parametrize("tool", ["score", "correct"])
@@ -205,7 +205,7 @@ async def test_an_answer_that_was_not_checked_says_so_first(
 
     assert not result.is_error
     assert result.structured_content["checked"] == "no"
-    assert result.structured_content["scores"]["cs_c"] is None
+    assert result.structured_content["report"]["cs_c"] is None
     assert result.structured_content["answer"] == ANSWER
     assert result.content[0].text.startswith("NOT CHECKED: no claim could be checked")
 
@@ -221,7 +221,7 @@ async def test_an_answer_that_was_checked_in_part_says_so_first(
 
     assert result.structured_content["checked"] == "partly"
     assert result.content[0].text.startswith("CHECKED IN PART")
-    assert result.structured_content["scores"]["labelled"] == 3
+    assert " 3 of 6 pairs of claim and document" in result.content[0].text
     partly.close()
 
 
@@ -392,7 +392,7 @@ async def test_a_client_starts_the_command_and_calls_it(
 
     assert len(documents) == 3
     assert scored.structured_content is not None
-    assert scored.structured_content["scores"]["cs_c"] == 1.0
+    assert scored.structured_content["report"]["cs_c"] == 1.0
 
 
 @pytest.mark.parametrize(
