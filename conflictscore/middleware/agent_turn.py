@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
@@ -33,25 +33,21 @@ from conflictscore.middleware.entrypoints import (
     correct,
     listener,
     reason_or_raise,
-    reconsider_prompt,
     whole,
 )
 from conflictscore.middleware.messages import asked_in
+from conflictscore.middleware.own_answer import Chatbot, reconsider_prompt
 from conflictscore.models.failures import clear_error
 from conflictscore.models.replies import abnormal_ending, was_cut
-from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import Reconsideration, cut_notes
 from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
-from conflictscore.nodes.state import RagInput, RagState, RunContext, attempts_of, documents_of
+from conflictscore.nodes.state import RagState, RunContext, attempts_of, documents_of
 from conflictscore.records import Answer, Method, Run
 from conflictscore.settings import Settings
 from conflictscore.threads import on_home_loop
 
 __all__ = ["AgentSettings", "AgentTurn", "Response", "not_looked_at"]
 
-In = TypeVar("In")
-Out = TypeVar("Out")
-T = TypeVar("T")
 
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 _Call = Callable[[ModelRequest[Any], bool], Awaitable[ModelResponse[Any]]]
@@ -95,7 +91,7 @@ class _Said(NamedTuple):
 
 
 class AgentTurn:
-    """One model call of an agent, with what is done about its answer; it is who answers there."""
+    """One model call of an agent, with what is done about its answer."""
 
     def __init__(
         self, request: ModelRequest[Any], settings: AgentSettings, watch: CallWatch, call: _Call
@@ -115,11 +111,11 @@ class AgentTurn:
         asked = asked_in(request.state["messages"], sources=settings.sources)
         if settings.retriever is None:
             asked = asked.or_earlier()
-        self._request, self._settings, self._asked = request, settings, asked
+        self._called, self._settings, self._asked = request, settings, asked
         self._documents = asked.documents
         self._watch, self._call = watch, call
         self._on_event = listener(settings.on_event)
-        self._said: list[_Said] = []
+        self._answers: list[_Said] = []
         self._one_at_a_time = asyncio.Lock()
         self._drafting = 0.0
         self._foreign: Exception | None = None
@@ -135,88 +131,54 @@ class AgentTurn:
         """
         checkable = self._asked.question and (self._documents or self._settings.retriever)
         may_be_replaced = bool(self._settings.run.max_rounds and checkable)
-        draft = await self._call(self._request, may_be_replaced)
+        draft = await self._call(self._called, may_be_replaced)
         answer = _answer_in(draft)
         if answer is None:
             return draft
-        self._said.append(answer)
+        self._answers.append(answer)
         if self._watch.failure is not None:
             return self._left("its model failed, and this is a message in place of an answer")
         if not checkable:
             return self._uncheckable()
         self._drafting = self._watch.seconds
         context = await asyncio.to_thread(lambda: self._context)
+        answerer = Chatbot(
+            context.generator.name, context.prompts, self._begin, self._said, self._request
+        )
+        context = replace(context, answerer=answerer, on_event=self._on_event)
         data = draft.structured_response
         if data is not None:
             context = replace(context, answer_check=partial(why_not_rebuilt, data))
             if self._settings.approve_flips:  # only a change of words is put before a person
                 context = replace(context, settings=context.settings.replace(max_rounds=0))
-        start: RagInput = {
-            "question": self._asked.question,
-            "documents": [document.to_json() for document in self._documents],
-            "history": self._asked.history,
-        }
         try:
-            run = await correct(replace(context, answerer=self, on_event=self._on_event), start)
+            run = await correct(context, self._asked.start())
         except Exception as error:  # noqa: BLE001 - raised again where it is not to be passed over
             return self._failed(error)
         return self._finished(run)
 
-    async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
-        """The draft."""
-        said = self._said[0]
+    async def _begin(self, state: RagState) -> GeneratedAnswer:
+        said = self._answers[0]
         ending = abnormal_ending(said.message)
         notes = (f"the answer may not be whole: it ended by “{ending}”",) if ending else ()
         return GeneratedAnswer(Answer(text=said.text), notes, seconds=self._drafting)
 
-    async def again(
-        self, state: RagState, request: RevisionRequest, meter: UsageMeter
-    ) -> GeneratedAnswer:
-        """Call the agent's model once more, in its conversation and without tools.
-
-        Raises:
-            ContextWindowError: The window is too small for documents that are to be shown.
-            UnreadableReplyError: It gave no answer, or not all of one.
-            ConflictScoreError: The model failed; one clear line.
-            PassedOnError: Another middleware raised something.
-        """
-        prompt, notes = self._asking_again(state, request)
-        answer = await on_home_loop(lambda: self._reply_to(prompt, request.before.text))
-        self._said.append(answer)
-        return GeneratedAnswer(Answer(text=answer.text), notes)
-
-    async def reply(
-        self,
-        state: RagState,
-        prompt: str,
-        read: Callable[[str], T],
-        meter: UsageMeter,
-        *,
-        max_tokens: int,
-    ) -> T:
+    async def _said(self, state: RagState, prompt: str) -> str:
         """Call the agent's model with a request, in its conversation and without tools.
 
         One call is made at a time, since other middleware of the agent may keep a state of its own.
-
-        Raises:
-            UnreadableReplyError: It gave no reply, not all of one, or none that can be read.
-            ConflictScoreError: The model failed; one clear line.
-            PassedOnError: Another middleware raised something.
         """
+        before = attempts_of(state)[-1].answer.text
         async with self._one_at_a_time:
-            before = attempts_of(state)[-1].answer.text
-            said = await on_home_loop(lambda: self._reply_to(prompt, before))
-        try:
-            return read(said.text)
-        except ValueError as error:
-            name = self._context.generator.name
-            raise UnreadableReplyError(str(error), provider=name) from error
+            answer = await on_home_loop(lambda: self._reply_to(prompt, before))
+        self._answers.append(answer)
+        return answer.text
 
     async def _reply_to(self, prompt: str, before: str) -> _Said:
         """Reply of the agent's model to this, after an answer of its own."""
-        request = self._request.override(
+        request = self._called.override(
             messages=[
-                *self._request.messages,
+                *self._called.messages,
                 self._answer_of(before).message,
                 HumanMessage(prompt),
             ],
@@ -251,45 +213,39 @@ class AgentTurn:
         A message that says something else than its model did has no id yet, and nothing that was
         known of its tokens.
         """
-        with_it = [said for said in self._said if said.text == text]
+        with_it = [said for said in self._answers if said.text == text]
         if with_it:
             return with_it[-1]
-        first = self._said[0]
+        first = self._answers[0]
         known = {k: v for k, v in first.message.response_metadata.items() if k != "logprobs"}
         update = {"content": text, "id": None, "response_metadata": known}
         return _Said(first.message.model_copy(update=update), first.response)
 
-    def _asking_again(
-        self, state: RagState, request: RevisionRequest
-    ) -> tuple[str, tuple[str, ...]]:
-        """The request for another answer, and what to note of it."""
-        prompts, notes = self._context.prompts, list[str]()
-        before = self._answer_of(request.before.text).message
+    def _request(self, state: RagState, request: RevisionRequest) -> tuple[str, Sequence[str]]:
         if self._documents:  # the question of the conversation that the model is in
             state = {**state, "question": self._asked.question}
-            prompt = reconsider_prompt(state, request, prompts)
-        else:
-            asked = Reconsideration(
-                state["question"],
-                (),
-                request.before,
-                request.claim,
-                documents_of(state),
-                history=[*_system(self._request), *self._request.messages, before],
-                weights=request.weights,
-            )
-            prompt, fitted = asked.prompt(self._context.generator, prompts)
-            notes = cut_notes(fitted, "answer again")
-        return prompt, tuple(notes)
+            return reconsider_prompt(state, request, self._context.prompts), ()
+        before = self._answer_of(request.before.text).message
+        asked = Reconsideration(
+            state["question"],
+            (),
+            request.before,
+            request.claim,
+            documents_of(state),
+            history=[*_system(self._called), *self._called.messages, before],
+            weights=request.weights,
+        )
+        prompt, fitted = asked.prompt(self._context.generator, self._context.prompts)
+        return prompt, cut_notes(fitted, "answer again")
 
     @cached_property
     def _context(self) -> RunContext:
         """Context for scoring the answer; the agent's own model judges where no other is given."""
         settings = self._settings
-        model = _chat_model(self._request.model) or settings.models.get("judge")
+        model = _chat_model(self._called.model) or settings.models.get("judge")
         if model is None:
             raise ConfigurationError(
-                f"the agent's model is not a chat model but a {type(self._request.model).__name__},"
+                f"the agent's model is not a chat model but a {type(self._called.model).__name__},"
                 " so the answers need a judge: give judge="
             )
         return open_run(model, settings.retriever, settings.run, **settings.models)
@@ -304,7 +260,7 @@ class AgentTurn:
         return self._left(f"the check of it failed: {reason}")
 
     def _finished(self, run: Run) -> Response:
-        run, first = self._with_usage(run), self._said[0]
+        run, first = self._with_usage(run), self._answers[0]
         last = self._answer_of(run.answer or "")
         if not (self._settings.approve_flips and run.flipped):
             return last.replaced(with_run(last.message, run), {"conflict": whole(run)})
@@ -322,7 +278,7 @@ class AgentTurn:
     def _left(self, reason: str, level: int = logging.WARNING) -> Response:
         note = f"the answer was left as it is: {reason}"
         _log.log(level, note)
-        draft, method = self._said[0], Method.REGENERATED_RAG
+        draft, method = self._answers[0], Method.REGENERATED_RAG
         begun = Run(question=self._asked.question, method=method, run_id=uuid4().hex)
         run = self._with_usage(begun.unchecked(str(draft.message.text), note))
         return draft.replaced(draft.message, {"conflict": whole(run)})

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, aclosing, closing
 from contextvars import Context
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, update_wrapper
-from typing import Any, Protocol, TypeVar, Unpack, cast, overload
+from typing import Any, Protocol, Unpack, cast, overload
 
 from langchain_core.messages import BaseMessage
 from langchain_core.retrievers import BaseRetriever
@@ -27,7 +27,6 @@ from conflictscore.errors import (
     ConfigurationError,
     InputError,
     ProviderError,
-    UnreadableReplyError,
     brief_reason,
 )
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
@@ -46,13 +45,11 @@ from conflictscore.middleware.entrypoints import (
     PassedOnError,
     correct,
     listener,
-    reconsider_prompt,
     whole,
 )
-from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
+from conflictscore.middleware.own_answer import Chatbot
+from conflictscore.nodes.answering import GeneratedAnswer
 from conflictscore.nodes.state import RagState, RunContext, documents_of
-from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer, Document, Run
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import on_home_loop
@@ -68,7 +65,6 @@ __all__ = [
 
 Documents = tuple[Document, ...]
 Sources = Iterable[DocumentLike]
-T = TypeVar("T")
 
 
 class _Decorator(Protocol):
@@ -212,22 +208,22 @@ class _Decorated:
         async def at_home(*asked: Any) -> object:
             return await on_home_loop(partial(call, *asked))
 
-        answerer = _Function(self._name, context.prompts, at_home)
+        function = _Function(self._name, at_home)
+        answerer = Chatbot(self._name, context.prompts, function.first, function.say)
         start: Any = {"question": question, "documents": documents, "history": history}
         on_event = listener(self._on_event)
         context = replace(
-            context, answerer=answerer, on_event=on_event, answer_check=answerer.why_unfit
+            context, answerer=answerer, on_event=on_event, answer_check=function.why_unfit
         )
         run = await correct(context, start)
-        return run, answerer.returned
+        return run, function.returned
 
 
 @dataclass
 class _Function:
-    """A function as who answers."""
+    """A function, and what it returned."""
 
     name: str
-    prompts: PromptSet
     call: Callable[[str, Documents], Awaitable[object]]
     returned: object = None
     """The result of its first call."""
@@ -236,7 +232,7 @@ class _Function:
         """Why a changed answer is not in the form of what the function returned."""
         return why_not_rebuilt(self.returned, text)
 
-    async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
+    async def first(self, state: RagState) -> GeneratedAnswer:
         """Call the function; what it raises ends the run and reaches the caller unchanged."""
         try:  # with the question as it was asked: the function has the conversation, if any
             self.returned = await self.call(state["asked"], documents_of(state))
@@ -247,32 +243,10 @@ class _Function:
             raise InputError(no_text(self.name, self.returned))
         return GeneratedAnswer(Answer(text=text))
 
-    async def again(
-        self, state: RagState, request: RevisionRequest, meter: UsageMeter
-    ) -> GeneratedAnswer:
-        """Call it once more with a question that holds the evidence."""
-        prompt = reconsider_prompt(state, request, self.prompts)
-        return GeneratedAnswer(Answer(text=await self._asked(prompt, state)))
-
-    async def reply(
-        self,
-        state: RagState,
-        prompt: str,
-        read: Callable[[str], T],
-        meter: UsageMeter,
-        *,
-        max_tokens: int,
-    ) -> T:
+    async def say(self, state: RagState, prompt: str) -> str:
         """Call it with the request in place of the question."""
-        said = await self._asked(prompt, state)
         try:
-            return read(said)
-        except ValueError as error:
-            raise UnreadableReplyError(str(error), provider=self.name) from error
-
-    async def _asked(self, question: str, state: RagState) -> str:
-        try:
-            answer = await self.call(question, documents_of(state))
+            answer = await self.call(prompt, documents_of(state))
         except GraphBubbleUp as error:
             raise PassedOnError(error) from error
         except Exception as error:

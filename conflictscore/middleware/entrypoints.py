@@ -14,11 +14,8 @@ from conflictscore.errors import (
 )
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import shared_graph
-from conflictscore.nodes.answering import RevisionRequest
-from conflictscore.nodes.conflict_details import sourced_details
 from conflictscore.nodes.finished_run import run_of
-from conflictscore.nodes.state import RagInput, RagState, RunContext, documents_of
-from conflictscore.prompts import PromptSet, material
+from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Run
 
 __all__ = [
@@ -30,7 +27,6 @@ __all__ = [
     "correct",
     "listener",
     "reason_or_raise",
-    "reconsider_prompt",
     "whole",
 ]
 
@@ -82,17 +78,6 @@ async def correct(context: RunContext, start: RagInput) -> Run:
     except PassedOnError as passing:
         error = passing.error
     raise error
-
-
-def reconsider_prompt(state: RagState, request: RevisionRequest, prompts: PromptSet) -> str:
-    """The request to an answerer that has the documents already; it names no type."""
-    return prompts.render(
-        "reconsider",
-        question=material(state["question"]),
-        answer=material(request.before.text),
-        claim=material(request.claim.claim.text),
-        evidence=sourced_details(request.claim, documents_of(state), prompts, request.weights),
-    )
 
 
 def whole(run: Run) -> dict[str, Any]:

@@ -1,19 +1,24 @@
-"""The chatbot's own first answer: the user's messages as they are, with documents in one block."""
+"""The chatbot as answerer: its own first answer, and its replies to requests about it."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
+from conflictscore.errors import UnreadableReplyError
 from conflictscore.middleware.entrypoints import PassedOnError
 from conflictscore.models import fit_documents
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import ModelAnswerer, cut_notes
-from conflictscore.nodes.answering import GeneratedAnswer
+from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
+from conflictscore.nodes.conflict_details import sourced_details
 from conflictscore.nodes.state import RagState, RunContext, documents_of
+from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Answer
 from conflictscore.threads import on_home_loop
 
-__all__ = ["OwnAnswer", "with_block", "with_own_answer"]
+__all__ = ["Chatbot", "OwnAnswer", "reconsider_prompt", "with_block", "with_own_answer"]
+
+T = TypeVar("T")
 
 Content = str | Sequence[Any] | None
 """The content of a chat message: a text, or parts."""
@@ -24,6 +29,67 @@ where that was not by itself."""
 _ANSWER_SHARE = 4
 """Without a limit of the caller's, one part in so many of the window is left for the answer."""
 _MOST_ANSWER_TOKENS = 4096
+
+
+def reconsider_prompt(state: RagState, request: RevisionRequest, prompts: PromptSet) -> str:
+    """The request to an answerer that has the documents already; it names no type."""
+    return prompts.render(
+        "reconsider",
+        question=material(state["question"]),
+        answer=material(request.before.text),
+        claim=material(request.claim.claim.text),
+        evidence=sourced_details(request.claim, documents_of(state), prompts, request.weights),
+    )
+
+
+@dataclass(frozen=True)
+class Chatbot:
+    """A caller's agent or function as answerer, which replies in text to a text.
+
+    Attributes:
+        begin: Gives its own answer.
+        say: Gives its reply to a request; raises a ConflictScoreError of one clear line, or a
+            PassedOnError that the caller has to see.
+        request: Gives the request for another answer, and what to note of it; by default that to
+            a chatbot which has the documents.
+    """
+
+    name: str
+    prompts: PromptSet
+    begin: Callable[[RagState], Awaitable[GeneratedAnswer]]
+    say: Callable[[RagState, str], Awaitable[str]]
+    request: Callable[[RagState, RevisionRequest], tuple[str, Sequence[str]]] | None = None
+
+    async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
+        """Its own answer."""
+        return await self.begin(state)
+
+    async def again(
+        self, state: RagState, request: RevisionRequest, meter: UsageMeter
+    ) -> GeneratedAnswer:
+        """Ask once more, with the evidence of both sides."""
+        notes: Sequence[str] = ()
+        if self.request is None:
+            prompt = reconsider_prompt(state, request, self.prompts)
+        else:
+            prompt, notes = self.request(state, request)
+        return GeneratedAnswer(Answer(text=await self.say(state, prompt)), tuple(notes))
+
+    async def reply(
+        self,
+        state: RagState,
+        prompt: str,
+        read: Callable[[str], T],
+        meter: UsageMeter,
+        *,
+        max_tokens: int,
+    ) -> T:
+        """Ask with a request in the place of the question."""
+        said = await self.say(state, prompt)
+        try:
+            return read(said)
+        except ValueError as error:
+            raise UnreadableReplyError(str(error), provider=self.name) from error
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from conflictscore.errors import ConfigurationError, ContextWindowError, Provide
 from conflictscore.graph import binding
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
-from conflictscore.middleware.entrypoints import PassedOnError, correct, reconsider_prompt, whole
+from conflictscore.middleware.entrypoints import PassedOnError, correct, whole
+from conflictscore.middleware.own_answer import reconsider_prompt
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
 from conflictscore.nodes.state import RagInput, RagState
