@@ -1,11 +1,9 @@
 """``correct``: an answer and its documents in, the corrected answer with its evidence out."""
 
 import asyncio
-import threading
-from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any, Unpack, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -79,7 +77,7 @@ def correct(
     """
     start = correction_input(answer, documents, question)
     tell = listener(on_event)
-    return run_for_sync_caller(_opened(None, model, settings).run(start, tell))
+    return run_for_sync_caller(_correct(_opened(None, model, settings), start, tell))
 
 
 @explicit_kwargs(CorrectionOptions)
@@ -94,8 +92,8 @@ async def acorrect(
 ) -> Run:
     """Async version of :func:`correct`."""
     start, loop = correction_input(answer, documents, question), asyncio.get_running_loop()
-    corrector = await in_thread(lambda: _opened(loop, model, settings))
-    return await corrector.run(start, listener(on_event))
+    context = await in_thread(lambda: _opened(loop, model, settings))
+    return await _correct(context, start, listener(on_event))
 
 
 @explicit_kwargs(CorrectionOptions)
@@ -123,7 +121,8 @@ def correct_batch(
         InputError: A row cannot be used; names it. No model has been called then.
     """
     starts, tell = _starts(rows, concurrency), listener(on_event)
-    return run_for_sync_caller(_opened(None, model, settings).run_all(starts, concurrency, tell))
+    context = _opened(None, model, settings)
+    return run_for_sync_caller(_correct_all(context, starts, concurrency, tell))
 
 
 @explicit_kwargs(CorrectionOptions)
@@ -137,8 +136,8 @@ async def acorrect_batch(
 ) -> list[Run]:
     """Async version of :func:`correct_batch`."""
     starts, loop = _starts(rows, concurrency), asyncio.get_running_loop()
-    corrector = await in_thread(lambda: _opened(loop, model, settings))
-    return await corrector.run_all(starts, concurrency, listener(on_event))
+    context = await in_thread(lambda: _opened(loop, model, settings))
+    return await _correct_all(context, starts, concurrency, listener(on_event))
 
 
 def correction_input(
@@ -178,73 +177,54 @@ def _starts(rows: Iterable[Mapping[str, Any]], concurrency: int) -> list[RagInpu
     return starts
 
 
-@dataclass(frozen=True)
-class _Corrector:
-    """The collaborators of runs, open.
-
-    Attributes:
-        loop: The event loop that its asynchronous clients belong to; None for sync callers.
-    """
-
-    context: RunContext
-    loop: asyncio.AbstractEventLoop | None
-
-    async def run(self, start: RagInput, on_event: OnEvent | None) -> Run:
-        return await entrypoints.correct(replace(self.context, on_event=on_event), start)
-
-    async def run_all(
-        self, starts: list[RagInput], concurrency: int, on_event: OnEvent | None
-    ) -> list[Run]:
-        places = asyncio.Semaphore(concurrency)
-        runs: dict[int, Run] = {}
-
-        async def one(number: int, start: RagInput) -> None:
-            def tell(event: Mapping[str, Any]) -> None:
-                if on_event is not None:
-                    on_event({**event, "row": number + 1})
-
-            async with places:
-                runs[number] = await self.run(start, tell)
-
-        async with together() as begin:
-            for number, start in enumerate(starts):
-                begin(partial(one, number, start))
-        return [runs[number] for number in range(len(starts))]
+async def _correct(context: RunContext, start: RagInput, on_event: OnEvent | None) -> Run:
+    return await entrypoints.correct(replace(context, on_event=on_event), start)
 
 
-_kept_open: OrderedDict[Hashable, _Corrector] = OrderedDict()
-_opening = threading.Lock()
+async def _correct_all(
+    context: RunContext, starts: list[RagInput], concurrency: int, on_event: OnEvent | None
+) -> list[Run]:
+    places = asyncio.Semaphore(concurrency)
+    runs: dict[int, Run] = {}
+
+    async def one(number: int, start: RagInput) -> None:
+        def tell(event: Mapping[str, Any]) -> None:
+            if on_event is not None:
+                on_event({**event, "row": number + 1})
+
+        async with places:
+            runs[number] = await _correct(context, start, tell)
+
+    async with together() as begin:
+        for number, start in enumerate(starts):
+            begin(partial(one, number, start))
+    return [runs[number] for number in range(len(starts))]
 
 
 def _opened(
     loop: asyncio.AbstractEventLoop | None, model: Model | None, settings: Mapping[str, Any]
-) -> _Corrector:
-    """The corrector of these settings, kept open with its connections for the next call."""
-    key = _key(loop, model, settings)
-    with _opening:
-        known = None if key is None else _kept_open.get(key)
-        if known is not None and known.loop is loop:
-            _kept_open.move_to_end(key)
-            return known
-        corrector = _Corrector(run_context(model, **settings), loop)
-        if key is not None:
-            _kept_open[key] = corrector
-            while len(_kept_open) > _KEPT_OPEN:
-                _kept_open.popitem(last=False)
-        return corrector
+) -> RunContext:
+    """The collaborators of these settings, kept open with their connections for the next call.
+
+    Args:
+        loop: The event loop that asynchronous clients belong to; None for sync callers.
+        model: As for :func:`correct`.
+        settings: As for :func:`correct`.
+    """
+    listed = {name: tuple(v) if isinstance(v, list) else v for name, v in settings.items()}
+    key = (loop, model, *sorted(listed.items()))
+    # the fields of a chat model may change, and it keeps its connections open itself
+    if any(isinstance(value, BaseChatModel) for value in (model, *settings.values())):
+        return run_context(model, **settings)
+    try:
+        hash(key)
+    except TypeError:
+        return run_context(model, **settings)
+    return _kept_open(*key)
 
 
-def _key(loop: object, model: Model | None, settings: Mapping[str, Any]) -> Hashable | None:
-    """Key that equal calls share; None where it is not known."""
-    parts: list[Hashable] = [id(loop)]
-    for name, value in (("model", model), *sorted(settings.items())):
-        if isinstance(value, BaseChatModel):
-            return None  # its fields may change, and it keeps its connections open itself
-        if isinstance(value, list):
-            value = tuple(value)
-        try:
-            hash(value)
-        except TypeError:
-            return None
-        parts.append((name, value))
-    return tuple(parts)
+@lru_cache(maxsize=_KEPT_OPEN)
+def _kept_open(
+    loop: asyncio.AbstractEventLoop | None, model: Model | None, *settings: tuple[str, Any]
+) -> RunContext:
+    return run_context(model, **dict(settings))
