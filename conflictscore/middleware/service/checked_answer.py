@@ -84,9 +84,13 @@ class CheckedAnswer:
 
     async def _in_time(self) -> Completion:
         service, request = self._service, self._request
-        if request.upstream_first or service.settings.first_answer == "upstream":
+        if (
+            request.unchecked
+            or request.upstream_first
+            or service.settings.first_answer == "upstream"
+        ):
             draft, reason = await self._from_upstream()
-            if reason:
+            if reason := request.unchecked or reason:
                 return self._finished(RunStatus.PASSED_THROUGH, text_of(draft), reason)
         if reason := service.nothing_to_check_with(request.asked):
             return await self._unchecked("search", reason)

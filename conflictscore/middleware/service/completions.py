@@ -171,8 +171,8 @@ class CompletionStream(AnswerStream):
             rest = {k: v for k, v in others.items() if k != "role" and v}
             if calls := rest.get("tool_calls"):
                 rest["tool_calls"] = [{**call, "index": at} for at, call in enumerate(calls)]
-            if rest:
-                yield self._chunk(rest, index)
+            if rest or choice.get("logprobs"):
+                yield self._chunk(rest, index, logprobs=choice.get("logprobs"))
 
     def _ending(self, completion: Completion) -> Iterator[bytes]:
         """Finish reasons, the run's summary, and the tokens where they are asked for."""
@@ -186,9 +186,14 @@ class CompletionStream(AnswerStream):
         yield _DONE
 
     def _chunk(
-        self, delta: Mapping[str, Any], index: int = 0, finish: str | None = None, **beside: Any
+        self,
+        delta: Mapping[str, Any],
+        index: int = 0,
+        finish: str | None = None,
+        logprobs: object = None,
+        **beside: Any,
     ) -> bytes:
-        choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish}
+        choice = {"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": finish}
         return frame({**self._common, "choices": [choice], **beside})
 
 

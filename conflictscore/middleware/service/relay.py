@@ -1,4 +1,4 @@
-"""Forwarding a request and its reply, which is scored afterwards or says that it is unchecked."""
+"""Forwarding a request and its reply, which is scored afterwards: the mode ``observe``."""
 
 import asyncio
 import json
@@ -6,19 +6,18 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import openai
 from fastapi.responses import Response
 
 from conflictscore.middleware.service.answer_stream import Completion
-from conflictscore.middleware.service.completions import summary_of, text_of, why_no_text
+from conflictscore.middleware.service.completions import text_of, why_no_text
 from conflictscore.middleware.service.loop_run import LoopRun
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of
 from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.service import STOPPED, RequestRecord, Service
 from conflictscore.middleware.service.upstream import UpstreamReply, read_completion, unreadable
-from conflictscore.middleware.service.wire import EventStream, frame, lines_of
+from conflictscore.middleware.service.wire import EventStream, frame
 from conflictscore.models.provider_errors import error_in_completion
 from conflictscore.records import Run, RunStatus
 
@@ -32,10 +31,7 @@ _LAST_ERROR_S = 1.0
 
 
 class Relay:
-    """One request whose reply goes out as the upstream sends it.
-
-    Where the service checks answers but not this one, the reply gains the field ``conflictscore``,
-    a stream in its last event. The mode ``observe`` changes no byte.
+    """One request whose reply goes out as the upstream sends it, byte for byte.
 
     Args:
         service: The service.
@@ -51,7 +47,6 @@ class Relay:
         self._held = held
         self._open = True
         self._events = False
-        self._says_unchecked = bool(request.unchecked) and service.settings.mode != "observe"
         question = request.asked.question
         self._run = Run(question=question, asked=question)
 
@@ -76,8 +71,7 @@ class Relay:
         """The upstream's reply.
 
         Raises:
-            RefusedError: The upstream failed; or this deployment answers only what it can check
-                (400).
+            RefusedError: The upstream failed.
         """
         self._held.callback(self._disconnected)
         try:
@@ -91,23 +85,15 @@ class Relay:
             ends = self._record.deadline + _LAST_ERROR_S
             return EventStream(self._chunks(reply), headers, ends)
         self._ended(data)
-        if self._says_unchecked and (completion := read_completion(data)) is not None:
-            data = self._with_summary(completion)
         return Response(data, headers=headers)
 
     async def _forward(self) -> tuple[UpstreamReply, bytes | None]:
         """The upstream's reply, and its body unless it is a stream."""
         service, request, record = self._service, self._request, self._record
-        policy = service.settings
-        only_checked = policy.on_failure == "refuse" and policy.mode != "observe"
-        if request.unchecked and only_checked:
-            reason = f"{request.unchecked}; this deployment answers only what it can check"
-            raise RefusedError(400, reason, code="not_checkable")
         try:
             async with asyncio.timeout(record.seconds_left):
                 reply = await self._held.enter_async_context(service.upstream.open(request.body))
-                whole = self._says_unchecked and "json" in reply.content_type
-                return reply, await reply.read() if whole or not request.stream else None
+                return reply, None if request.stream else await reply.read()
         except TimeoutError:
             service.failed("timeout", record)
             limit = f"{service.settings.timeout:g} s"
@@ -119,8 +105,7 @@ class Relay:
             raise
 
     async def _chunks(self, reply: UpstreamReply) -> AsyncIterator[bytes]:
-        kept, held = bytearray(), b""
-        chunks = lines_of(reply.stream()) if self._says_unchecked else reply.stream()
+        kept, chunks = bytearray(), reply.stream()
         try:
             while True:
                 async with asyncio.timeout(self._record.seconds_left):
@@ -129,38 +114,15 @@ class Relay:
                     break
                 if len(kept) <= _MOST_KEPT:
                     kept += chunk
-                if self._says_unchecked:
-                    if chunk.removeprefix(b"data:").strip() == _DONE:
-                        break  # an upstream may keep its connection open
-                    held, chunk = _held_back(held, chunk)
-                if chunk:
-                    yield chunk
+                yield chunk
         except (RefusedError, TimeoutError) as error:
             late = RefusedError(504, "the time for this request is up", code="timeout")
             refusal = error if isinstance(error, RefusedError) else late
             self._service.failed("upstream", self._record, error)
             self._close(RunStatus.FAILED, str(refusal))
-            if held:
-                yield held.rstrip() + b"\n\n"
             yield frame(refusal.body())
             return
         self._ended(bytes(kept))
-        if self._says_unchecked:
-            yield self._last_event(held) + (b"" if chunk is None else b"data: %b\n\n" % _DONE)
-
-    def _last_event(self, event: bytes) -> bytes:
-        line, _, rest = event.partition(b"\n")
-        with suppress(ValueError, RecursionError):
-            sent = json.loads(line.removeprefix(b"data:"))
-            if isinstance(sent, dict) and "choices" in sent:
-                return b"data: %b\n%b" % (self._with_summary(sent), rest or b"\n")
-        return event
-
-    def _with_summary(self, sent: dict[str, Any]) -> bytes:
-        """A completion or chunk with the summary of the run, which has been closed."""
-        more = {"conflictscore": summary_of(self._record, self._run)}
-        # escaped, since a token of logprobs may be half of a surrogate pair
-        return json.dumps({**sent, **more}).encode()
 
     def _ended(self, data: bytes) -> None:
         """Close the record, or leave that to the scoring after the response."""
@@ -216,13 +178,6 @@ class Relay:
         self._open = False
         self._run = self._record.ended(self._run, status, note)
         self._service.finish(self._record, self._run)
-
-
-def _held_back(held: bytes, line: bytes) -> tuple[bytes, bytes]:
-    """The event that may be the last, and what can be sent before it."""
-    if line.startswith(b"data:"):
-        return line, held
-    return (held + line, b"") if held else (b"", line)
 
 
 def _error_in(data: bytes, *, events: bool) -> openai.APIError | None:

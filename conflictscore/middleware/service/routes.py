@@ -20,6 +20,7 @@ from conflictscore.middleware.service.keys import KeyHolder
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError
 from conflictscore.middleware.service.relay import Relay
 from conflictscore.middleware.service.requests import (
+    ChatRequest,
     read_chat,
     read_correct,
     read_json,
@@ -108,10 +109,10 @@ Admission = Annotated[Admitted, Depends(admitted)]
 async def chat(request: Request, service: Shared, caller: Caller, admission: Admission) -> Response:
     """A chat completion, streamed or not."""
     asked = await admission.read(read_chat)
-    service.check_model(asked.model)
+    service.check(asked)
     record = service.begin(caller.name, asked.model, admission.deadline)
     with _naming(record):
-        if service.settings.mode == "observe" or asked.unchecked:
+        if service.settings.mode == "observe":
             relay = Relay(service, asked, record, admission.held)
             return await _unless_gone(request, relay.response())
         answer = CheckedAnswer(service, asked, record).completion()
@@ -119,8 +120,7 @@ async def chat(request: Request, service: Shared, caller: Caller, admission: Adm
             stream = CompletionStream(
                 record, include_usage=asked.include_usage, heartbeat=service.settings.heartbeat
             )
-            frames = stream.frames(_until_sent(admission, answer))
-            return EventStream(frames, record.headers("pending"))
+            return EventStream(stream.frames(_until_sent(admission, answer)), _early(record, asked))
         completion = await _unless_gone(request, answer)
         run = completion["conflictscore"]
         return JsonResponse(completion, headers=record.headers(run["status"], run["checked"]))
@@ -133,16 +133,16 @@ async def responses(
     """A response of OpenAI's Responses API, streamed or not."""
     wanted = await admission.read(read_responses)
     asked = wanted.chat
-    service.check_model(asked.model)
+    service.check(asked)
     record = service.begin(caller.name, asked.model, admission.deadline)
     form = ResponseForm(wanted, record)
     with _naming(record):
-        if service.settings.mode == "observe" or asked.unchecked:
+        if service.settings.mode == "observe":
             relay = Relay(service, asked, record, admission.held)
             work, headers = relay.completion(), relay.headers
         else:
             work = CheckedAnswer(service, asked, record).completion()
-            headers = record.headers("pending")
+            headers = _early(record, asked)
         if form.streamed:
             stream = form.stream(service.settings.heartbeat)
             return EventStream(stream.frames(_until_sent(admission, work)), headers)
@@ -160,6 +160,11 @@ def _naming(record: RequestRecord) -> Iterator[None]:
     except RefusedError as refusal:
         refusal.run = record.headers("failed", "no")
         raise
+
+
+def _early(record: RequestRecord, asked: ChatRequest) -> dict[str, str]:
+    """The headers of a stream, which are sent before there is an answer."""
+    return record.headers("passed-through", "no") if asked.unchecked else record.headers("pending")
 
 
 def _until_sent(admission: Admitted, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":

@@ -18,6 +18,7 @@ from conflictscore.middleware.service.background import Background
 from conflictscore.middleware.service.kept_runs import KeptRuns, run_record
 from conflictscore.middleware.service.readiness import Readiness
 from conflictscore.middleware.service.refusals import RefusedError, plain_reason
+from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.service_settings import Mode, ServiceSettings
 from conflictscore.middleware.service.telemetry import Metrics
 from conflictscore.middleware.service.upstream import Upstream
@@ -194,6 +195,18 @@ class Service:
         self.metrics.failure(kind)
         cause = f" ({type(error).__name__})" if error else ""
         _log.warning("run %s: failed: %s%s", record.run_id, kind, cause)
+
+    def check(self, asked: ChatRequest) -> None:
+        """Make sure that this service has an answer to a request.
+
+        Raises:
+            RefusedError: It has no such model (404), or answers only what it can check (400).
+        """
+        self.check_model(asked.model)
+        policy = self.settings
+        if asked.unchecked and policy.on_failure == "refuse" and policy.mode != "observe":
+            reason = f"{asked.unchecked}; this deployment answers only what it can check"
+            raise RefusedError(400, reason, code="not_checkable")
 
     def check_model(self, name: str) -> None:
         """Make sure that this service has a model.

@@ -10,7 +10,7 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-__all__ = ["ALIVE", "EventStream", "JsonResponse", "frame", "header_value", "lines_of"]
+__all__ = ["ALIVE", "EventStream", "JsonResponse", "frame", "header_value"]
 
 ALIVE = b": working\n\n"
 """A comment, which keeps proxies from timing out and which clients ignore."""
@@ -58,19 +58,6 @@ def frame(data: Mapping[str, Any], event: str | None = None) -> bytes:
     """Encode one event."""
     name = f"event: {event}\n" if event else ""
     return b"%bdata: %b\n\n" % (name.encode(), _json_bytes(data))
-
-
-async def lines_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The lines of a body, each with its line feed."""
-    begun: list[bytes] = []
-    async for chunk in chunks:
-        *whole, rest = chunk.split(b"\n")
-        for line in whole:
-            yield b"".join((*begun, line, b"\n"))
-            begun.clear()
-        begun.append(rest)
-    if line := b"".join(begun):
-        yield line
 
 
 def header_value(value: str | None) -> str | None:

@@ -55,7 +55,6 @@ class TestCorrect:
         short = (reply.model_extra or {})["conflictscore"]
         assert (short["flipped"], short["cs_c"], short["cs_r"]) == (True, 1.0, 0.5)
         assert short["first_answer"] == "It was lit in 1871."
-        assert short["complete"] is True
         assert run["run_id"] == short["run_id"] == raw.headers["x-conflictscore-run-id"]
         assert run["documents"][1]["text"] == "The log says the lamp was lit in 1874."
         assert [attempt["answer"]["text"] for attempt in run["attempts"]] == [

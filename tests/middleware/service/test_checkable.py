@@ -1,12 +1,11 @@
 """Which requests are checked: those with tools, and those that no check can be made of."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from conflictscore.middleware.service.wire import lines_of
 from tests.fakes.openai_server import OpenAIServer, Reply
 from tests.middleware.service.serving import (
     AGREEING,
@@ -17,9 +16,7 @@ from tests.middleware.service.serving import (
     serving,
     user,
 )
-from tests.middleware.service.sockets import broken_stream
 
-OBSERVING = {"mode": "observe"}
 PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.png"}}
 
 
@@ -190,53 +187,19 @@ class TestWhatCannotBeChecked:
         assert upstream.requests == []
 
 
-class TestHowTheFieldIsAdded:
-    def test_nothing_else_of_the_reply_changes(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        half = {"content": [{"token": "\ud83d", "logprob": -9999.0, "top_logprobs": []}]}
-        world.plain = completion_with({"content": '{"year": 1871}', "annotations": [half]})
+def test_nothing_else_of_a_reply_that_cannot_be_checked_changes(
+    world: ChatWorld, upstream: OpenAIServer
+) -> None:
+    world.plain = completion_with({"content": '{"year": 1871}', "annotations": [{"a": 1}]})
+    about: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 
-        with serving(upstream) as served:
-            plain = served.ask(logprobs=True).json()
-            unstreamed = served.ask(n=2, stream=True)
+    with serving(upstream) as served:
+        plain = served.ask(logprobs=True).json()
+        chunks = [data for _, data in events_in(served.ask(logprobs=True, **about).text)]
 
-        run = plain.pop("conflictscore")
-        assert plain == json.loads(completion_with({**plain["choices"][0]["message"]}).body or "")
-        assert plain["choices"][0]["message"]["annotations"] == [half]
-        assert run["checked"] == "no"
-        assert unstreamed.json()["conflictscore"]["notes"] == [
-            "n is 2, and only a single answer can be checked"
-        ]
-
-    def test_a_stream_keeps_its_chunks_and_its_usage(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        about: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
-
-        with serving(upstream) as served, serving(upstream, settings=OBSERVING) as watched:
-            marked = events_in(served.ask(n=2, **about).text)
-            untouched = events_in(watched.ask(n=2, **about).text)
-
-        assert marked[-2][1].pop("conflictscore")["checked"] == "no"
-        assert marked == untouched
-        assert marked[-2][1]["usage"]["prompt_tokens"]
-
-    def test_a_stream_that_breaks_off_ends_with_its_error(self) -> None:
-        with broken_stream() as upstream, serving(upstream) as served:
-            reply = served.ask(n=2, stream=True)
-
-        *_, last = events_in(reply.text)
-        assert "It was" in reply.text
-        assert last[1]["error"]["code"] == "upstream_failed"
-        assert "conflictscore" not in reply.text
-
-    async def test_lines_are_put_together_from_chunks_of_any_size(self) -> None:
-        body = 'data: {"a": "ä\u2028b"}\r\n\n: c\ndata: [DONE]'.encode()
-
-        async def cut(size: int) -> AsyncIterator[bytes]:
-            for start in range(0, len(body), size):
-                yield body[start : start + size]
-
-        for size in range(1, len(body) + 1):
-            assert [line async for line in lines_of(cut(size))] == body.splitlines(keepends=True)
+    run = plain.pop("conflictscore")
+    assert plain == json.loads(completion_with({**plain["choices"][0]["message"]}).body or "")
+    assert plain["choices"][0]["message"]["annotations"] == [{"a": 1}]
+    assert run["checked"] == "no"
+    assert any(c["choices"] and "annotations" in c["choices"][0]["delta"] for c in chunks[:-1])
+    assert chunks[-2]["usage"] == plain["usage"]
