@@ -11,21 +11,16 @@ from langchain_core.callbacks import (
     CallbackManager,
     CallbackManagerForLLMRun,
 )
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import add_usage
-from langchain_core.runnables import (
-    Runnable,
-    RunnableBinding,
-    RunnableParallel,
-    RunnableSequence,
-)
+from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import set_config_context
 from langchain_core.tracers.langchain import LangChainTracer
 
 from conflictscore.models.calls import call
 
-__all__ = ["AnswerForm", "apart", "with_parameters"]
+__all__ = ["AnswerForm", "apart"]
 
 
 @contextmanager
@@ -106,31 +101,3 @@ class AnswerForm:
         if (error := self._written["parsing_error"]) is not None:
             raise error
         return self._written["parsed"]
-
-
-def with_parameters(
-    chain: Runnable[Any, Any], parameters: Mapping[str, Any]
-) -> Runnable[LanguageModelInput, Any]:
-    """Give call parameters to the model at the head of a chain; the chain's own win.
-
-    Args:
-        chain: What a model's ``with_structured_output`` gives.
-        parameters: The call parameters.
-
-    Raises:
-        NotImplementedError: There are parameters, and the model cannot be found.
-    """
-    if not parameters:
-        return chain
-    if isinstance(chain, RunnableSequence):
-        head, *rest = chain.steps
-        return RunnableSequence(with_parameters(head, parameters), *rest)
-    if isinstance(chain, RunnableParallel):
-        steps = chain.steps__.items()
-        return RunnableParallel({key: with_parameters(step, parameters) for key, step in steps})
-    if isinstance(chain, RunnableBinding) and isinstance(chain.bound, BaseChatModel):
-        return chain.bind(**{**parameters, **chain.kwargs})
-    raise NotImplementedError(
-        f"{', '.join(parameters)}: the model's structured output takes no call parameters from"
-        " outside; set them on the model itself"
-    )

@@ -17,21 +17,18 @@ from langchain_core.messages import (
 from langchain_core.messages.ai import add_usage
 from langchain_core.runnables.config import ensure_config, merge_configs
 
-from conflictscore.graph.binding import running_with
-from conflictscore.graph.self_correction import SelfCorrectionGraph
 from conflictscore.middleware.answer_forms import check_of_format, spoken
 from conflictscore.middleware.entrypoints import (
     HIDDEN,
     FailurePolicy,
     OnEvent,
-    PassedOnError,
+    correct,
     reason_or_raise,
 )
 from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.models.replies import abnormal_ending
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.retrieve import given_documents
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Run, Usage, differs
@@ -55,7 +52,6 @@ class ChatLoop:
     """The loop, for a model that is called with messages."""
 
     context: RunContext
-    graph: SelfCorrectionGraph
     on_failure: FailurePolicy
     sources: Collection[str] | None = None
 
@@ -113,12 +109,7 @@ class ChatLoop:
         if draft is None:
             context = with_own_answer(context, ask, _read(messages), parameters)
         try:
-            with running_with(self.graph, context):
-                state = await self.graph.ainvoke(
-                    asked.start(None if draft is None else str(draft.text))
-                )
-        except PassedOnError as passing:
-            raise passing.error from None
+            run = await correct(context, asked.start(None if draft is None else str(draft.text)))
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
             reason = f"not scored: {reason_or_raise(error, self.on_failure)}"
             if draft is None:
@@ -127,7 +118,7 @@ class ChatLoop:
         name = parameters.get("model") or self.context.generator.name
         before = draft.usage_metadata if draft is not None else None
         draft = draft or replies[-1]
-        return _corrected(run_of(state), draft, before, name=f"conflictscore/{name}")
+        return _corrected(run, draft, before, name=f"conflictscore/{name}")
 
     async def _own(
         self,

@@ -22,8 +22,7 @@ from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import Model, check_model
-from conflictscore.graph.self_correction import build_self_correction_graph
-from conflictscore.middleware.chat_calls import AnswerForm, apart, with_parameters
+from conflictscore.middleware.chat_calls import AnswerForm, apart
 from conflictscore.middleware.chat_fields import SettingFields
 from conflictscore.middleware.chat_loop import ChatLoop, as_chunk, in_words
 from conflictscore.middleware.entrypoints import FailurePolicy, OnEvent, check_choices, listener
@@ -211,19 +210,22 @@ class SelfCorrectingChatModel(SettingFields):
 
         The question is answered, scored and answered again as usual, in words. Then the answering
         model is asked to put the answer that stands into the form, after the conversation, with
-        its own :meth:`with_structured_output`, which gets the same arguments.
+        its own :meth:`with_structured_output`, which gets the same arguments and this model's call
+        parameters.
 
         Callbacks receive one call. Its message, which ``include_raw=True`` returns too, is the
         form as the model wrote it, with ``response_metadata["conflictscore"]`` and the tokens of
         all calls inside. LangChain's cache of whole replies does not keep it.
 
         Raises:
-            NotImplementedError: The model gives no structured output, or none that takes this
-                model's call parameters.
+            NotImplementedError: The model gives no structured output.
         """
         loop = self._open()
-        writer = loop.chat.with_structured_output(schema, include_raw=True, **kwargs)
-        writer = with_parameters(writer, in_words(self._parameters(None, {})))
+        parameters = in_words(self._parameters(None, {}))
+        parameters.pop("response_format", None)  # the form's own takes its place
+        writer = loop.chat.with_structured_output(
+            schema, include_raw=True, **{**parameters, **kwargs}
+        )
         ask = HumanMessage(loop.context.prompts.render("structured"))
         about = {"kwargs": kwargs, "schema": schema}
 
@@ -345,10 +347,7 @@ class SelfCorrectingChatModel(SettingFields):
                     cache=self.content_cache,
                     **models,
                 )
-                loop = ChatLoop(
-                    context, build_self_correction_graph(context), self.on_failure, self.sources
-                )
-                self._opened = _Opened(settings, loop)
+                self._opened = _Opened(settings, ChatLoop(context, self.on_failure, self.sources))
             return self._opened.loop
 
 

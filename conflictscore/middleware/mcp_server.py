@@ -30,7 +30,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from conflictscore.graph.chains import build_scoring_graph
-from conflictscore.graph.self_correction import shared_graph
 from conflictscore.middleware.corrector import correction_input
 from conflictscore.middleware.mcp_progress import reported_progress
 from conflictscore.middleware.service.admission import (
@@ -209,7 +208,7 @@ class McpTools:
         context = await in_thread(self._open)
         documents, notes = await self._documents_for(asked)
         start = correction_input(asked.answer, documents, asked.question)
-        run = await self._ran("correct", shared_graph(), start, context, caller, session)
+        run = await self._ran("correct", None, start, context, caller, session)
         return _of_run(run.model_copy(update={"notes": (*notes, *run.notes)}))
 
     async def _documents_for(
@@ -228,7 +227,7 @@ class McpTools:
             raise InputError(_NO_SEARCH)
         context = await in_thread(self._open)
         start = asked.model_dump(exclude_defaults=True)
-        return _of_run(await self._ran("ask", shared_graph(), start, context, caller, session))
+        return _of_run(await self._ran("ask", None, start, context, caller, session))
 
     async def _search(
         self, asked: SearchArguments, caller: KeyHolder, session: ServerSession
@@ -266,7 +265,7 @@ class McpTools:
         """Run a graph to its end, and keep the run; an answer that could not be checked says so."""
         created, started = int(time.time()), time.perf_counter()
         async with reported_progress(session, len(start.get("documents", ()))) as report:
-            loop = LoopRun(graph, start, context, on_event=report)
+            loop = LoopRun(start, context, graph=graph, on_event=report)
             failure = await loop.go()
         run = loop.known
         if failure is not None and failure.error is not None:

@@ -24,7 +24,6 @@ from langchain_core.messages import (
     UsageMetadata,
 )
 from langchain_core.messages.ai import add_usage
-from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers import LangChainTracer
 from langchain_core.utils.function_calling import convert_to_json_schema
 from langchain_openai import ChatOpenAI
@@ -279,21 +278,6 @@ async def test_the_form_is_asked_for_with_the_call_parameters_of_the_answers(
         "json_object" if method == "json_mode" else "json_schema",
     )
     assert not any("tools" in request.body for request in server.requests)
-
-
-def test_a_chain_that_takes_no_call_parameters_says_so_at_once(inner: ChatOpenAI) -> None:
-    class Closed(ChatOpenAI):
-        def with_structured_output(self, schema: Any = None, **kwargs: Any) -> Any:
-            written = {"raw": AIMessage(FORM), "parsed": {"year": 1874}, "parsing_error": None}
-            return RunnableLambda(lambda _: written)
-
-    closed = Closed(model="scripted", base_url=inner.openai_api_base, api_key=inner.openai_api_key)
-
-    plain = SelfCorrectingChatModel(closed, Shelf(), content_cache=False, **PAPER)
-    assert plain.with_structured_output(LitIn).invoke(QUESTION) == {"year": 1874}
-    hot = SelfCorrectingChatModel(closed, Shelf(), content_cache=False, **PAPER, temperature=1)
-    with pytest.raises(NotImplementedError, match="temperature: the model's structured output"):
-        hot.with_structured_output(LitIn)
 
 
 def test_a_model_without_forms_says_so_at_once() -> None:

@@ -106,7 +106,7 @@ class CheckedAnswer:
             read_before = json.dumps(request.body["messages"], ensure_ascii=False)
             context = with_own_answer(context, self._with_documents, read_before, request.body)
         start = request.asked.start(self._first_answer())
-        self._loop = LoopRun(service.graph, start, context)
+        self._loop = LoopRun(start, context)
         failure = await self._loop.go()
         if self._draft is not None and (reason := self._out_of_form(self._draft)):
             text = text_of(self._draft)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
 from conflictscore.graph.binding import running_with
-from conflictscore.graph.self_correction import SelfCorrectionGraph
+from conflictscore.graph.self_correction import SelfCorrectionGraph, shared_graph
 from conflictscore.middleware.entrypoints import PassedOnError
 from conflictscore.middleware.service.refusals import plain_reason
 from conflictscore.nodes.finished_run import run_of
@@ -33,22 +33,22 @@ class LoopRun:
         stage: The step that the loop is at.
 
     Args:
-        graph: The loop.
-        start: The loop's input.
+        start: The input.
         context: The run's context.
+        graph: Another graph than the loop.
         on_event: Called with every event of the graph.
     """
 
     def __init__(
         self,
-        graph: SelfCorrectionGraph,
         start: RagInput,
         context: RunContext,
         *,
+        graph: SelfCorrectionGraph | None = None,
         on_event: Callable[[Event], None] = lambda event: None,
     ) -> None:
         self.stage: Stage = "search"
-        self._graph, self._start, self._context = graph, start, context
+        self._graph, self._start, self._context = graph or shared_graph(), start, context
         self._on_event = on_event
         self._state: Mapping[str, Any] = start
         self._known: tuple[Mapping[str, Any], Run] | None = None

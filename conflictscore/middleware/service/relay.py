@@ -150,7 +150,7 @@ class Relay:
         if reason is not None:
             return self._close(RunStatus.PASSED_THROUGH, reason)
         context = replace(service.context, run_id=record.run_id)
-        loop = LoopRun(service.graph, asked.start(text), context)
+        loop = LoopRun(asked.start(text), context)
         try:
             async with asyncio.timeout(service.settings.timeout):
                 failure = await loop.go()

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.middleware.messages import ChatQuestion
 from conflictscore.middleware.service.admission import Access, AdmissionGate, Uploads
 from conflictscore.middleware.service.background import Background
@@ -112,7 +111,6 @@ class Service:
         self.gate = AdmissionGate(settings.max_concurrent)
         self.uploads = Uploads(_BODIES * settings.max_body)
         self._gates: dict[str, AdmissionGate] = {}
-        self.graph = build_self_correction_graph(context)
         self.metrics = Metrics()
         self.store = None if settings.store is None else shared_tables(settings.store)
         self.runs = KeptRuns(
@@ -131,10 +129,8 @@ class Service:
     def gate_of(self, caller: str) -> AdmissionGate:
         """The gate for the requests of one caller, which bounds that caller's share."""
         most = self.settings.max_concurrent
-        each = self.settings.max_concurrent_per_key
-        if each is None:
-            each = most if len(self.access.holders) < 2 else (most + 1) // 2
-        return self._gates.setdefault(caller, AdmissionGate(min(each, most)))
+        each = most if len(self.access.holders) < 2 else (most + 1) // 2
+        return self._gates.setdefault(caller, AdmissionGate(each))
 
     async def close(self) -> None:
         """Let the work in the background finish, and close the file of runs."""

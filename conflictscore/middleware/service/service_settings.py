@@ -51,10 +51,8 @@ class ServiceSettings:
     max_body: int = _MIB
     """The most bytes of a request body."""
     max_concurrent: int = 32
-    """The most requests served at once. As many again wait; more get HTTP 429."""
-    max_concurrent_per_key: int | None = None
-    """The most of them with one key, and the most that wait with it. By default half of
-    ``max_concurrent`` where there are several keys, so that no key keeps out the others."""
+    """The most requests served at once. As many again wait; more get HTTP 429. Where there are
+    several keys, each may have half of them, so that none keeps out the others."""
     timeout: float = 300.0
     """The most seconds that a request may take, waiting included."""
     grace: float = 30.0
@@ -80,11 +78,12 @@ class ServiceSettings:
         ):
             if getattr(self, name) not in known:
                 raise InputError(f"{name} is {getattr(self, name)!r}; one of {', '.join(known)}")
-        counts = ("max_body", "max_concurrent", "max_concurrent_per_key", "observed_waiting")
-        for name in (*counts, "runs_kept", "runs_bytes"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} is {value}; give at least 1")
+        for name in (
+            *("max_body", "max_concurrent", "observed_waiting"),
+            *("runs_kept", "runs_bytes"),
+        ):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; give at least 1")
         for name in ("timeout", "heartbeat", "grace"):
             if not 0 < getattr(self, name) < inf:
                 raise InputError(f"{name} is {getattr(self, name)}; give seconds above 0")

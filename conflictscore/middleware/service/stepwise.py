@@ -62,7 +62,7 @@ class StepwiseRun:
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         parameters = {**service.context.answer_parameters, **(answer_parameters or {})}
         context = replace(service.context, run_id=record.run_id, answer_parameters=parameters)
-        self._loop = LoopRun(service.graph, start, context, on_event=self._events.put_nowait)
+        self._loop = LoopRun(start, context, on_event=self._events.put_nowait)
 
     async def go(self) -> dict[str, Any]:
         """Run to the end, and return the stored run.
