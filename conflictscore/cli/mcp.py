@@ -1,6 +1,5 @@
 """conflictscore mcp."""
 
-import os
 import signal
 import threading
 from functools import cache, partial
@@ -18,14 +17,13 @@ from conflictscore.cli.options import (
 )
 from conflictscore.cli.service_log import log_to_stderr
 from conflictscore.cli.serving import (
+    prepare,
     run_server,
-    serve_keys,
     with_address_options,
     with_runs_options,
 )
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import InputError
-from conflictscore.storage import STORE
 
 if TYPE_CHECKING:
     from conflictscore.nodes.state import RunContext
@@ -81,9 +79,7 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     from conflictscore.middleware.mcp_server import McpTools, http_app
     from conflictscore.middleware.service import ServiceSettings
     from conflictscore.middleware.service.admission import Access
-    from conflictscore.middleware.service.http_server import Server, open_listener
     from conflictscore.middleware.service.kept_runs import KeptRuns
-    from conflictscore.reporting.figure_text import counted
     from conflictscore.retrieval.providers import configured_search
     from conflictscore.storage.postgres import shared_tables
 
@@ -92,9 +88,7 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
         for name in _FOR_HTTP:
             if source(name) is ParameterSource.COMMANDLINE:
                 raise InputError(f"--{name.replace('_', '-')} needs --transport http")
-    keys = serve_keys(host, options) if transport == "http" else ()
-    if options["store"]:  # every cache that is opened later reads this
-        os.environ[STORE] = options["store"]
+    keys = prepare(host, options, network=transport == "http")
     searches = options["docs"] or options["search"] or configured_search()
     retriever = open_retriever(options) if searches else None
     spec, one_at_a_time = chosen_spec(options), threading.Lock()
@@ -129,16 +123,8 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
         access = Access(
             ServiceSettings(keys=keys, key_file=options["key_file"], no_auth=options["no_auth"])
         )
-        guard = counted(len(access.holders), "key") if access.holders else "no key needed"
-        listener = open_listener(host, port)
-        shown = f"[{host}]" if ":" in host else host
-        click.echo(
-            f"MCP at http://{shown}:{listener.getsockname()[1]}/mcp, with the model {spec},"
-            f" {guard}; Ctrl-C stops it",
-            err=True,
-        )
-        run_server(Server(http_app(tools, access), listener))
-        click.echo("stopped", err=True)
+        say, about = partial(click.echo, err=True), f"/mcp with the model {spec}"
+        run_server(http_app(tools, access), access, (host, port), say, about)
     finally:
         tools.close()
 

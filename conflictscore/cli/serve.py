@@ -1,6 +1,5 @@
 """conflictscore serve."""
 
-import os
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,13 +14,12 @@ from conflictscore.cli.options import (
     with_search_options,
 )
 from conflictscore.cli.serving import (
+    prepare,
     run_server,
-    serve_keys,
     with_address_options,
     with_runs_options,
 )
 from conflictscore.cli.short_help import ManyDocs
-from conflictscore.storage import STORE
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -125,24 +123,14 @@ def serve(host: str, port: int, log_format: service_log.LogFormat, **options: An
     One process serves one port. deploy/ has nginx in front of several, and LiteLLM for budgets and
     fallbacks.
     """
-    from conflictscore.middleware.service.http_server import Server, open_listener
-    from conflictscore.reporting.figure_text import counted
-
     say = partial(service_log.say, form=log_format)
     app = _app(host, options)
     service_log.log_to_stderr(log_format)
-    listener = open_listener(host, port)
     service: Service = app.state.service
-    model, count = service.context.generator, len(service.access.holders)
-    guard = counted(count, "key") if count else "no key needed"
-    shown = f"[{host}]" if ":" in host else host
-    say(
-        f"http://{shown}:{listener.getsockname()[1]} in front of {model.name} at"
-        f" {model.endpoint}, mode {service.settings.mode}, {guard}; Ctrl-C stops it"
-    )
+    model = service.context.generator
     service_log.warn_if_unreachable(model.endpoint, say)
-    run_server(Server(app, listener, grace=service.settings.grace))
-    say("stopped")
+    about = f" in front of {model.name} at {model.endpoint}, mode {service.settings.mode}"
+    run_server(app, service.access, (host, port), say, about)
 
 
 def _app(host: str, options: dict[str, Any]) -> "FastAPI":
@@ -150,9 +138,7 @@ def _app(host: str, options: dict[str, Any]) -> "FastAPI":
     from conflictscore.middleware.service import ServiceSettings, create_app
     from conflictscore.reviewing import add_runs_page
 
-    keys = serve_keys(host, options)
-    if options["store"]:  # every cache that is opened later reads this
-        os.environ[STORE] = options["store"]
+    keys = prepare(host, options)
     known = {option.name for option in fields(ServiceSettings)}
     given = {name: value for name, value in options.items() if name in known}
     settings = ServiceSettings(**given, keys=keys)

@@ -1,7 +1,7 @@
 """Options of the commands that serve: the address, the callers, and the stored runs."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,9 @@ from conflictscore.errors import InputError
 from conflictscore.storage import STORE
 
 if TYPE_CHECKING:
-    from conflictscore.middleware.service.http_server import Server
+    from conflictscore.middleware.service.admission import Access
 
-__all__ = ["run_server", "serve_keys", "with_address_options", "with_runs_options"]
+__all__ = ["prepare", "run_server", "with_address_options", "with_runs_options"]
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 
@@ -72,17 +72,19 @@ def with_runs_options(command: Any) -> Any:
     return command
 
 
-def serve_keys(host: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys in the environment; none if there is a key file.
+def prepare(host: str, options: Mapping[str, Any], *, network: bool = True) -> tuple[str, ...]:
+    """Have caches use the store, and give the keys in the environment; none beside a key file.
 
     Raises:
-        InputError: Anybody could call, without ``--no-auth``.
+        InputError: Anybody could call over the network, without ``--no-auth``.
     """
     from conflictscore.middleware.service.admission import is_this_machine
 
+    if options["store"]:  # every cache that is opened later reads this
+        os.environ[STORE] = options["store"]
     keys = tuple(key.strip() for key in os.environ.get(_KEYS, "").split(",") if key.strip())
-    has_keys = bool(keys or options["key_file"])
-    if not has_keys and not options["no_auth"] and not is_this_machine(host):
+    has_keys = bool(keys or options["key_file"] or options["no_auth"])
+    if network and not has_keys and not is_this_machine(host):
         raise InputError(
             f"--host {host} can be reached from other machines: give --key-file FILE, or say"
             " --no-auth to let everybody in"
@@ -90,9 +92,17 @@ def serve_keys(host: str, options: Mapping[str, Any]) -> tuple[str, ...]:
     return () if options["key_file"] else keys
 
 
-def run_server(server: "Server") -> None:
+def run_server(
+    app: Any, access: "Access", address: tuple[str, int], say: Callable[[str], None], about: str
+) -> None:
     """Serve until SIGTERM or Ctrl-C; a second Ctrl-C does not wait for running requests."""
-    from conflictscore.middleware.service.http_server import raise_file_limit
+    from conflictscore.middleware.service.http_server import Server, open_listener, raise_file_limit
+    from conflictscore.reporting.figure_text import counted
 
+    listener, host, count = open_listener(*address), address[0], len(access.holders)
+    url = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+    guard = counted(count, "key") if count else "no key needed"
+    say(f"{url}{about}, {guard}; Ctrl-C stops it")
     raise_file_limit()
-    run_async(server.serve(signals=True))
+    run_async(Server(app, listener).serve(signals=True))
+    say("stopped")
