@@ -18,51 +18,44 @@ _STEPS = 50
 async def reported_progress(
     session: ServerSession, documents: int
 ) -> AsyncIterator[Callable[[Event], None]]:
-    """Report the progress of a run to a client that asked for it, in the order of its steps."""
-    steps = _Steps(documents)
-    sent: list[asyncio.Task[None]] = []
-
-    def report(event: Event) -> None:
-        if (message := steps.message(event)) is not None:
-            sending = session.report_progress(steps.done, max(steps.done, steps.total), message)
-            sent.append(asyncio.create_task(sending))
-
-    yield report
-    await asyncio.gather(*sent, return_exceptions=True)
-
-
-class _Steps:
-    """Progress of a run, by its events.
+    """Report the progress of a run to a client that asked for it, in the order of its steps.
 
     Args:
-        documents: How many there are, where that is known before it begins.
+        session: The client's.
+        documents: How many there are, where that is known before the run begins.
     """
+    sent: list[asyncio.Task[None]] = []
+    done = total = pairs = labelled = 0
 
-    def __init__(self, documents: int) -> None:
-        self.done = self.total = 0
-        self._documents, self._pairs, self._labelled = documents, 0, 0
-
-    def message(self, event: Event) -> str | None:
-        """Progress message about a step, if any; it holds no text of a document or an answer."""
-        self.done += 1
+    def message(event: Event) -> str | None:
+        """A step, without any text of a document or an answer; None for most labels."""
+        nonlocal documents, total, pairs, labelled
         match event["event"]:
             case "documents":
-                self._documents = len(event["documents"])
-                return f"documents: {self._documents}"
+                documents = len(event["documents"])
+                return f"documents: {documents}"
             case "answer":
                 return "answered again" if event["round"] else "answered"
             case "claims":
-                self._labelled, self._pairs = 0, len(event["claims"]) * self._documents
-                self.total = self.done + self._pairs
+                labelled, pairs = 0, len(event["claims"]) * documents
+                total = done + pairs
                 return f"claims: {len(event['claims'])}"
             case "label":
-                self._labelled += 1
-                often = max(1, self._pairs // _STEPS)
-                return (
-                    None if self._labelled % often else f"labels: {self._labelled} of {self._pairs}"
-                )
+                labelled += 1
+                often = max(1, pairs // _STEPS)
+                return None if labelled % often else f"labels: {labelled} of {pairs}"
             case "decision" if event["decision"] == "correct":
                 return "looking again"
             case "look_further":
                 return "looking further"
         return None
+
+    def report(event: Event) -> None:
+        nonlocal done
+        done += 1
+        if (told := message(event)) is not None:
+            sending = session.report_progress(done, max(done, total), told)
+            sent.append(asyncio.create_task(sending))
+
+    yield report
+    await asyncio.gather(*sent, return_exceptions=True)

@@ -23,7 +23,7 @@ class Readiness:
     """
 
     def __init__(self, upstream: LanguageModel, judge: LanguageModel) -> None:
-        self._models = {"upstream": upstream, "judge": judge}
+        self._upstream, self._judge = upstream, judge
         self._states: dict[str, str] = {}
         self._until = 0.0
         self._asking = asyncio.Lock()
@@ -32,20 +32,12 @@ class Readiness:
         """``ok``, or what is wrong, for the upstream and the judge; no address and no name."""
         async with self._asking:  # concurrent requests share one answer
             if time.monotonic() >= self._until:
-                self._states = await self._ask()
+                state = await _state_of(self._upstream)
+                same = self._judge is self._upstream
+                judges = state if same else await _state_of(self._judge)
+                self._states = {"upstream": state, "judge": judges}
                 self._until = time.monotonic() + _GOOD_FOR_S
         return self._states
-
-    async def _ask(self) -> dict[str, str]:
-        distinct = {id(model): model for model in self._models.values()}
-        asked = await asyncio.gather(*map(_state_of, distinct.values()))
-        states = dict(zip(distinct, asked, strict=True))
-        return {role: states[id(model)] for role, model in self._models.items()}
-
-    @staticmethod
-    def is_ready(states: dict[str, str]) -> bool:
-        """Whether a request would be answered and checked."""
-        return all(state == _OK for state in states.values())
 
 
 async def _state_of(model: LanguageModel) -> str:
