@@ -52,14 +52,7 @@ _running: ContextVar[_Running | None] = ContextVar("conflictscore_running", defa
 def running_with(
     graph: CompiledStateGraph[Any, Any, Any, Any], context: RunContext
 ) -> Iterator[None]:
-    """Run a graph with another context than it was built with, such as that of a single call.
-
-    Graphs inside of it, and around it, keep theirs.
-
-    Args:
-        graph: The graph that is invoked in the block.
-        context: The context of its runs there.
-    """
+    """Run a graph with another context in this block; graphs inside and around it keep theirs."""
     token = _running.set(_Running(graph.builder, context))
     try:
         yield
@@ -85,11 +78,7 @@ class Binding:
         return context
 
     def node(self, node: Node) -> RunnableLambda[RagState, dict[str, Any]]:
-        """Make a graph node of an async function.
-
-        Args:
-            node: Takes state and runtime, returns a state update.
-        """
+        """Make a graph node of an async function."""
         name = getattr(node, "__name__", "node")
 
         async def run_async(state: RagState) -> dict[str, Any]:

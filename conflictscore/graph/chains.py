@@ -54,13 +54,7 @@ def build_scoring_graph(
 def chain(
     nodes: Sequence[Node], context: RunContext, start: type
 ) -> StateGraph[RagState, None, Any, RagState]:
-    """A graph whose nodes run one after the other.
-
-    Args:
-        nodes: The nodes.
-        context: The collaborators, which the graph closes over.
-        start: Type of the graph's input, a TypedDict.
-    """
+    """A graph whose nodes run one after the other, and which closes over the collaborators."""
     graph = StateGraph[RagState, None, Any, RagState](RagState, input_schema=start)
     bound = Binding(graph, context)
     before = START

@@ -121,14 +121,7 @@ class AgentTurn:
         self._foreign: Exception | None = None
 
     async def response(self) -> Response:
-        """Have the model called, and check its answer.
-
-        Raises:
-            InputError: A setting is out of range.
-            ConfigurationError: There is no judge, and the agent's model is no chat model; or the
-                labeler is unknown.
-            Exception: The model's own error, or one of the check that is to be raised.
-        """
+        """Have the model called, and check its answer; raises what is to be raised of either."""
         checkable = self._asked.question and (self._documents or self._settings.retriever)
         may_be_replaced = bool(self._settings.run.max_rounds and checkable)
         draft = await self._call(self._called, may_be_replaced)

@@ -96,11 +96,7 @@ def data_text(data: object) -> str | None:
 
 
 def rebuilt(data: Any, text: str) -> Any:
-    """Data like the given, with the values of a JSON text.
-
-    Raises:
-        ValidationError: A pydantic model refuses them.
-    """
+    """Data like the given, with the values of a JSON text, or a ValidationError."""
     if isinstance(data, BaseModel):
         return type(data).model_validate_json(text)
     return json.loads(text)

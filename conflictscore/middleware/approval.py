@@ -42,15 +42,9 @@ def propose(first: BaseMessage, message: BaseMessage, run: Run) -> Proposal:
 
 
 def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dict[str, Any]:
-    """Ask for the decision, and turn it into an update of the agent's state.
+    """Ask for the decision on a proposal, and turn it into an update of the agent's state.
 
-    Args:
-        proposal: What :func:`propose` kept.
-        first: The first answer, as it stands in the history.
-        prompts: Where the ``evidence`` templates are.
-
-    Raises:
-        InputError: The decision is none; names those there are. The flip still waits for one.
+    An InputError, which names the decisions that there are, leaves the flip waiting for one.
     """
     run = Run.model_validate(proposal["run"])
     request = _request(run, prompts)

@@ -46,13 +46,7 @@ class CallWatch(UsageMeter):
         self.failure = error
 
     def call(self, work: Callable[[In], Out], value: In, *, hidden: bool) -> Out:
-        """Call something that calls models.
-
-        Args:
-            work: Who is called.
-            value: With what.
-            hidden: Whether the tokens stay out of LangGraph's ``messages`` stream.
-        """
+        """Call something that calls models; ``hidden`` keeps tokens out of ``messages`` streams."""
         with self._timed(), set_config_context(self._config(hidden)) as context:
             return context.run(work, value)
 

@@ -62,12 +62,7 @@ def apart(
 
 
 class AnswerForm:
-    """The form that one answer is put into.
-
-    Args:
-        writer: Gives ``raw``, ``parsed`` and ``parsing_error`` for a conversation.
-        ask: What the conversation ends with.
-    """
+    """The form of one answer; the writer gives ``raw``, ``parsed`` and ``parsing_error``."""
 
     def __init__(self, writer: Runnable[LanguageModelInput, Any], ask: BaseMessage) -> None:
         self._writer, self._ask = writer, ask
@@ -87,15 +82,7 @@ class AnswerForm:
         return raw.model_copy(update=update)
 
     def result(self, raw: AIMessage, *, include_raw: bool) -> Any:
-        """Result of a structured call.
-
-        Args:
-            raw: The message that :meth:`fill` has come to.
-            include_raw: Whether to give the message too, and a form that cannot be read as a value.
-
-        Raises:
-            Exception: The form cannot be read.
-        """
+        """Result of a structured call; without ``include_raw`` the value, or its error."""
         if include_raw:
             return {**self._written, "raw": raw}
         if (error := self._written["parsing_error"]) is not None:

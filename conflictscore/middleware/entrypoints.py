@@ -66,11 +66,7 @@ def listener(on_event: OnEvent | None) -> OnEvent | None:
 
 
 async def correct(context: RunContext, start: RagInput) -> Run:
-    """Run the loop over the answers of the context's answerer.
-
-    Raises:
-        Exception: The error that came in a :class:`PassedOnError`, or any other of the loop.
-    """
+    """Run the loop over the context's answerer; a PassedOnError comes out as its error."""
     graph = shared_graph()
     try:
         with running_with(graph, context):
@@ -86,11 +82,7 @@ def whole(run: Run) -> dict[str, Any]:
 
 
 def check_choices(on_failure: object, sources: object) -> None:
-    """Refuse an unknown policy, and sources that are no list of names.
-
-    Raises:
-        InputError: One of them cannot be used.
-    """
+    """Refuse an unknown policy, and sources that are no list of names, by an InputError."""
     if on_failure not in get_args(FailurePolicy):
         raise InputError(f"on_failure is {on_failure!r}; give 'pass_through' or 'raise'")
     names = list(sources) if isinstance(sources, Collection) else [sources]
@@ -101,13 +93,10 @@ def check_choices(on_failure: object, sources: object) -> None:
 
 
 def reason_or_raise(error: Exception, on_failure: FailurePolicy) -> str:
-    """The reason to give with an answer that was left as it is.
+    """The reason to give with an answer that was left as it is, or the error itself.
 
     Finding nothing is not a failure. A wrong key or setting always ends the call, and so does what
     is meant for LangGraph, such as an interrupt.
-
-    Raises:
-        Exception: The error itself, where it is not to be passed over.
     """
     if isinstance(error, NoDocumentsError):
         return str(error)

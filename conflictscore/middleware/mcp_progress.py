@@ -18,12 +18,7 @@ _STEPS = 50
 async def reported_progress(
     session: ServerSession, documents: int
 ) -> AsyncIterator[Callable[[Event], None]]:
-    """Report the progress of a run to a client that asked for it, in the order of its steps.
-
-    Args:
-        session: The client's.
-        documents: How many there are, where that is known before the run begins.
-    """
+    """Report the progress of a run to a client that asked for it, in the order of its steps."""
     sent: list[asyncio.Task[None]] = []
     done = total = pairs = labelled = 0
 

@@ -100,14 +100,7 @@ class _Tool(NamedTuple):
 
 
 class McpTools:
-    """The tools, and what they work with.
-
-    Args:
-        open_context: Gives what runs work with; called in a thread, once a tool needs it. Must
-            give the same at each call.
-        retriever: Where documents come from; None where each call brings its own.
-        runs: Keeps the runs.
-    """
+    """The tools; ``open_context`` is called in a thread, and gives the same each time."""
 
     def __init__(
         self,

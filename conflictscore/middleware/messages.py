@@ -50,11 +50,7 @@ class ChatQuestion:
         return replace(self, brought=documents_from_messages(self.before, self.sources))
 
     def start(self, draft: str | None = None) -> RagInput:
-        """Input of the loop.
-
-        Args:
-            draft: The first answer, where there is one already.
-        """
+        """Input of the loop, with the first answer where there is one already."""
         start: RagInput = {
             "question": self.question,
             "history": self.history,

@@ -111,12 +111,7 @@ class OwnAnswer(ModelAnswerer):
     limit: int | None
 
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
-        """Ask with the documents.
-
-        Raises:
-            ContextWindowError: The window is too small for the documents.
-            PassedOnError: The model failed.
-        """
+        """Ask with the documents; what the model raises reaches the caller."""
         context, prompts = self.context, self.context.prompts
         window = context.generator.context_window
         room = min(_MOST_ANSWER_TOKENS, window // _ANSWER_SHARE)

@@ -43,11 +43,7 @@ class Access:
         return self._keys + (self._file.holders() if self._file else ())
 
     def caller(self, request: Request) -> KeyHolder:
-        """Authenticate a request.
-
-        Raises:
-            RefusedError: It has no valid key (401), or does not come from this machine (403).
-        """
+        """Authenticate a request, or refuse it: no valid key (401), another machine (403)."""
         holders = self.holders
         if not holders:
             if self._local_only and (why := _not_from_here(request)):
@@ -76,14 +72,7 @@ class AdmissionGate:
 
     @asynccontextmanager
     async def admit(self, deadline: float) -> AsyncIterator[None]:
-        """Admit one request for the length of the block.
-
-        Args:
-            deadline: The latest time to wait until, on the clock of ``time.monotonic``.
-
-        Raises:
-            RefusedError: Too many wait already, or the deadline has passed (429).
-        """
+        """Admit one request for the length of the block, or refuse it (429) where too many wait."""
         busy = _too_many("too many requests are being served and waiting")
         if self._free.locked() and self._waiting >= self._most_waiting:
             raise busy
@@ -110,12 +99,7 @@ class Uploads:
 
     @contextmanager
     def of(self, owner: str) -> Iterator[Callable[[int], None]]:
-        """Account for one body while it is received.
-
-        Yields:
-            A function to call with the size of each chunk. It raises RefusedError (429) where the
-            limit is reached.
-        """
+        """Count the bytes of one body while it is received; too many are refused (429)."""
         size = 0
 
         def count(more: int) -> None:
@@ -136,13 +120,7 @@ class Uploads:
 async def read_body(request: Request, most: int, count: Callable[[int], None]) -> bytes:
     """Read the body of a request, which must be JSON: a form on another site cannot send that.
 
-    Args:
-        request: The request.
-        most: The most bytes.
-        count: Called with the size of each chunk before it is kept.
-
-    Raises:
-        RefusedError: It is too large (413), comes too slowly (408), or is not declared JSON (415).
+    Refused is one that is too large (413), too slow (408) or of another type (415).
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().casefold()
     if kind != "application/json":

@@ -18,11 +18,7 @@ _CHUNK_SECONDS = 50.0
 
 
 class AnswerStream(ABC):
-    """Sends a completion once its run has ended.
-
-    Args:
-        heartbeat: Seconds between two comments.
-    """
+    """Sends a completion once its run has ended, and signs of life before that."""
 
     def __init__(self, heartbeat: float) -> None:
         self._heartbeat = heartbeat

@@ -11,13 +11,7 @@ _log = logging.getLogger(__name__)
 
 
 class Background:
-    """A bounded queue of jobs.
-
-    Args:
-        at_once: The most jobs that run at once.
-        waiting: The most that wait; one more is not taken.
-        on_waiting: Called with the number of waiting jobs whenever it changes.
-    """
+    """A queue of jobs of which so many run at once, and so many wait."""
 
     def __init__(self, *, at_once: int, waiting: int, on_waiting: Callable[[int], None]) -> None:
         self._places, self._on_waiting = asyncio.Semaphore(at_once), on_waiting
@@ -27,12 +21,7 @@ class Background:
     def offer(
         self, job: Callable[[], Coroutine[Any, Any, None]], given_up: Callable[[], None]
     ) -> bool:
-        """Take a job, unless too many wait.
-
-        Args:
-            job: Starts the work. Its errors are logged.
-            given_up: Called instead where the service stops before the job starts.
-        """
+        """Take a job, unless too many wait; ``given_up`` is called where it never starts."""
         if len(self._tasks) >= self._at_once + self._most_waiting:
             return False
         task = asyncio.create_task(self._work(job, given_up))

@@ -55,13 +55,7 @@ _MOST_CLAIMS = 5
 
 
 class CheckedAnswer:
-    """The work on one request in the modes ``correct`` and ``annotate``.
-
-    Args:
-        service: The service.
-        request: The request.
-        record: Its record, which is always closed.
-    """
+    """The work on one request where answers are checked, which closes its record."""
 
     def __init__(self, service: Service, request: ChatRequest, record: RequestRecord) -> None:
         self._service, self._request, self._record = service, request, record
@@ -70,11 +64,7 @@ class CheckedAnswer:
         self._check = check_of_format(request.body.get("response_format"))
 
     async def completion(self) -> Completion:
-        """Do the work.
-
-        Raises:
-            RefusedError: The request ends with an error.
-        """
+        """Do the work."""
         with self._service.finishing(self._record, self._known):
             try:
                 async with asyncio.timeout(self._record.seconds_left):
@@ -121,10 +111,7 @@ class CheckedAnswer:
         return await self._unchecked(stage, reason)
 
     async def _with_documents(self, block: str, meter: UsageMeter) -> tuple[str, str | None]:
-        """The upstream's answer to the request with a block of documents.
-
-        :meth:`_known` counts the call.
-        """
+        """The upstream's answer to the request with documents; ``_known`` counts the call."""
         always = getattr(self._service.context.generator.chat, "extra_body", None) or {}
         draft, _ = await self._from_upstream({**always, **_attached(self._request.body, block)})
         # the run's, since the upstream was sent more than the caller's request

@@ -39,12 +39,7 @@ def completion_of(
 ) -> Completion:
     """Build the chat completion for a caller.
 
-    Args:
-        record: The request.
-        run: Its run.
-        text: The answer.
-        base: The upstream's own completion that the run started from. Its fields are kept unless
-            the answer has changed.
+    The fields of the upstream's own (``base``) are kept unless the answer has changed.
     """
     whole = {
         "id": f"chatcmpl-{record.run_id}",
@@ -133,13 +128,7 @@ def chunks_of(text: str) -> Iterator[str]:
 
 
 class CompletionStream(AnswerStream):
-    """One chat completion as a stream of chunks.
-
-    Args:
-        record: The request.
-        include_usage: Whether the last chunk gives the tokens.
-        heartbeat: Seconds between two comments.
-    """
+    """One chat completion as a stream of chunks."""
 
     def __init__(self, record: RequestRecord, *, include_usage: bool, heartbeat: float) -> None:
         super().__init__(heartbeat)

@@ -35,11 +35,7 @@ _ENDS_WITHIN_S = 5.0
 
 
 def open_listener(host: str, port: int) -> socket.socket:
-    """Bind a listening socket.
-
-    Raises:
-        InputError: The address cannot be bound.
-    """
+    """Bind a listening socket, or raise an InputError."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
@@ -96,11 +92,7 @@ class Server:
         self._stopping.set()
 
     async def serve(self, *, signals: bool = False) -> None:
-        """Serve until :meth:`stop`.
-
-        Args:
-            signals: Whether SIGTERM and Ctrl-C stop it, and a second one interrupts requests.
-        """
+        """Serve until :meth:`stop`, or with ``signals`` until SIGTERM or Ctrl-C."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(QuietExceptionHandler())
         if signals:

@@ -91,11 +91,7 @@ class RunFilter(NamedTuple):
     """The ids of runs to leave out."""
 
     def condition(self, each: str) -> tuple[str, list[Value]]:
-        """It as SQL, with its values.
-
-        Args:
-            each: How the database selects from a list (:class:`Database`).
-        """
+        """It as SQL, with its values; ``each`` is how the database selects from a list."""
         given: list[tuple[str, Value]] = [
             ("run_list.owner = {}", self.owner),
             ("status = {}", self.status or None),
@@ -168,12 +164,8 @@ class KeptRuns:
     ) -> None:
         """Keep a run that was announced; a store that is away for a moment is waited for.
 
-        Until it is kept, it counts as being worked on.
-
-        Args:
-            run_id: The run.
-            run: Its record, as plain JSON.
-            failed: Told, perhaps later, that the file or the store did not take it.
+        Until it is kept, it counts as being worked on. ``failed`` is told, perhaps later, that the
+        file or the store did not take it.
         """
         owner, now, text = self._running[run_id], time.time_ns(), json.dumps(run)
         following: Iterator[tuple[str, Sequence[Value]]] = iter(
@@ -205,16 +197,7 @@ class KeptRuns:
     def listed(
         self, sought: RunFilter, most: int = _ALL, after: int = 0
     ) -> tuple[int, list[ListedRun]]:
-        """How many runs there are, and some of them, newest first.
-
-        Args:
-            sought: Which runs.
-            most: The most to give.
-            after: How many of the newest to pass over.
-
-        Raises:
-            ConfigurationError: The file or the store can no longer be read.
-        """
+        """How many runs there are, and some of them, newest first."""
         condition, values = sought.condition(self._database.each)
         found = f"FROM run_list JOIN runs USING (id) WHERE {condition}"
         columns = "id, created, status, method, flipped, disputed, question, answer"
@@ -227,21 +210,13 @@ class KeptRuns:
         ]
 
     def entries(self, run_ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """These runs, those that are still kept, without counting it as their use.
-
-        Raises:
-            ConfigurationError: The file or the store can no longer be read.
-        """
+        """These runs, those that are still kept, without counting it as their use."""
         for run_id in run_ids:
             if row := self._one("SELECT run FROM runs WHERE id = $1", run_id):
                 yield json.loads(row[0])
 
     def get(self, run_id: str, owner: str | None) -> dict[str, Any] | None:
-        """A finished run of this owner's, or of anybody's; None where there is none.
-
-        Raises:
-            ConfigurationError: The database can no longer be read.
-        """
+        """A finished run of this owner's, or of anybody's; None where there is none."""
         mine = "SELECT run FROM runs WHERE id = $1 AND owner = coalesce($2, owner)"
         row = self._one(mine, run_id, owner)
         if row is None:
@@ -251,22 +226,14 @@ class KeptRuns:
         return upgraded_run(json.loads(row[0]))
 
     def is_running(self, run_id: str, owner: str | None) -> bool:
-        """Whether a run of this owner's, or of anybody's, is being worked on, by any process.
-
-        Raises:
-            ConfigurationError: The database can no longer be read.
-        """
+        """Whether a run of this owner's, or of anybody's, is being worked on, by any process."""
         if (its := self._running.get(run_id)) is not None:
             return owner in (None, its)
         mine = "SELECT 1 FROM running WHERE id = $1 AND owner = coalesce($2, owner) AND until > $3"
         return self._one(mine, run_id, owner, int(time.time())) is not None
 
     def look_up(self, run_id: str, owner: str | None) -> Mapping[str, Any] | None:
-        """A run of this owner's, or of anybody's: its record, ``RUNNING``, or None for no such run.
-
-        Raises:
-            ConfigurationError: The database can no longer be read.
-        """
+        """A run of this owner's, or of anybody's: its record, ``RUNNING``, or None."""
         found = self.get(run_id, owner)
         if found is None and self.is_running(run_id, owner):
             return RUNNING

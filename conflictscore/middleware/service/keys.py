@@ -59,12 +59,7 @@ def key_digest(key: str) -> bytes:
 def key_holder(line: str, where: str) -> KeyHolder:
     """Read a line of a key file.
 
-    Args:
-        line: As in the module's docstring.
-        where: The line's name in errors; they never show the line, which may be a mistyped key.
-
-    Raises:
-        InputError: The line has another form.
+    Errors name it as ``where`` and never show it, since it may be a mistyped key.
     """
     given = line.split()
     reads_all = _READS_ALL in given[1:]
@@ -94,11 +89,7 @@ def key_holder(line: str, where: str) -> KeyHolder:
 
 
 class KeyFile:
-    """Keys in a file, reloaded when it changes.
-
-    Raises:
-        InputError: The file cannot be read, or a line is wrong.
-    """
+    """Keys in a file, reloaded when it changes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -27,17 +27,7 @@ class LoopFailure(NamedTuple):
 
 
 class LoopRun:
-    """The loop on one question.
-
-    Attributes:
-        stage: The step that the loop is at.
-
-    Args:
-        start: The input.
-        context: The run's context.
-        graph: Another graph than the loop.
-        on_event: Called with every event of the graph.
-    """
+    """The loop, or another graph, on one question; ``stage`` is the step that it is at."""
 
     def __init__(
         self,
@@ -61,11 +51,7 @@ class LoopRun:
         return self._known[1]
 
     async def go(self) -> LoopFailure | None:
-        """Run to the end, and return the failure; None where the answer was checked.
-
-        Raises:
-            Exception: The error of whoever gives the first answer.
-        """
+        """Run to the end, and return the failure, if any; raises what the chatbot itself raised."""
         events = cast(
             "AsyncIterator[tuple[str, dict[str, Any]]]",
             self._graph.astream(self._start, stream_mode=["custom", "values"]),

@@ -15,12 +15,7 @@ _OK = "ok"
 
 
 class Readiness:
-    """Asks each endpoint for its list of models, which costs no tokens, at most every ten seconds.
-
-    Args:
-        upstream: The answering model.
-        judge: The model that checks its answers.
-    """
+    """Asks each endpoint for its models, which costs no tokens, at most every ten seconds."""
 
     def __init__(self, upstream: LanguageModel, judge: LanguageModel) -> None:
         self._upstream, self._judge = upstream, judge

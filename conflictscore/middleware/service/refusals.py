@@ -106,13 +106,9 @@ def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
 
 
 def refusal_of(error: Exception, model: LanguageModel, *, forwarded: bool = False) -> RefusedError:
-    """The response to an error.
+    """The response to an error of ours, or of the upstream's client.
 
-    Args:
-        error: One of ours, or of the upstream's client.
-        model: The model that was called.
-        forwarded: Whether the upstream got the caller's own request, so that the caller can fix
-            it.
+    With ``forwarded`` the upstream got the caller's own request, so that the caller can fix it.
     """
     fault = error if isinstance(error, openai.OpenAIError) else upstream_fault(error)
     if fault is not None:

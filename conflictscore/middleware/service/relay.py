@@ -31,14 +31,7 @@ _LAST_ERROR_S = 1.0
 
 
 class Relay:
-    """One request whose reply goes out as the upstream sends it, byte for byte.
-
-    Args:
-        service: The service.
-        request: The request.
-        record: Its record, which is always closed.
-        held: Callbacks to run after the response.
-    """
+    """One request whose reply goes out as the upstream sends it; closes the request's record."""
 
     def __init__(
         self, service: Service, request: ChatRequest, record: RequestRecord, held: AsyncExitStack
@@ -57,22 +50,14 @@ class Relay:
         return self._record.headers(status, "no" if self._request.unchecked else None)
 
     async def completion(self) -> Completion:
-        """The upstream's parsed reply to a request that is not streamed.
-
-        Raises:
-            RefusedError: As for :meth:`response`; or the reply is not a chat completion.
-        """
+        """The upstream's parsed reply to a request that is not streamed."""
         completion = read_completion(bytes((await self.response()).body))
         if completion is None:
             raise unreadable()
         return completion
 
     async def response(self) -> Response:
-        """The upstream's reply.
-
-        Raises:
-            RefusedError: The upstream failed.
-        """
+        """The upstream's reply."""
         self._held.callback(self._disconnected)
         try:
             reply, data = await self._forward()

@@ -197,11 +197,7 @@ class ChatRequest:
         return any(self.body.get(name) for name in _TOOLS) or bool(self.asked.since)
 
     def answer_parameters(self, always: Mapping[str, Any]) -> dict[str, Any]:
-        """The caller's wishes, as parameters of the calls that answer.
-
-        Args:
-            always: What the body of every call has.
-        """
+        """Parameters of the calls that answer: what they always have, and the caller's wishes."""
         given = {
             name: value
             for name, value in in_words(self.body).items()
@@ -215,11 +211,7 @@ class ChatRequest:
 
 
 def read_json(data: bytes) -> dict[str, Any]:
-    """The JSON object that is a request's body.
-
-    Raises:
-        RefusedError: It is something else (400).
-    """
+    """The JSON object that is a request's body; anything else is refused (400)."""
     try:
         value = json.loads(data, parse_constant=_not_a_number)
         json.dumps(value, ensure_ascii=False).encode()
@@ -237,11 +229,7 @@ def read_json(data: bytes) -> dict[str, Any]:
 
 
 def read_chat(body: Mapping[str, Any]) -> ChatRequest:
-    """Read a request for a chat completion.
-
-    Raises:
-        RefusedError: A field is missing or wrong, and which (400).
-    """
+    """Read a request for a chat completion; a wrong field is refused by name (400)."""
     try:
         checked = _Body.model_validate(body)
     except ValidationError as error:
@@ -257,11 +245,7 @@ def read_chat(body: Mapping[str, Any]) -> ChatRequest:
 
 
 def read_run(body: Mapping[str, Any]) -> tuple[RagInput, dict[str, Any]]:
-    """Input of the loop for a request to ``POST /v1/runs``, and parameters of the answering calls.
-
-    Raises:
-        RefusedError: A field is missing or wrong, and which (400).
-    """
+    """Input of the loop for ``POST /v1/runs``, and parameters of the answering calls."""
     try:
         fields = _RunBody.model_validate(body).model_dump()
         temperature = fields.pop("temperature")
@@ -277,11 +261,7 @@ def read_run(body: Mapping[str, Any]) -> tuple[RagInput, dict[str, Any]]:
 
 
 def read_correct(body: Mapping[str, Any]) -> RagInput:
-    """The loop's input for a request of ``POST /v1/correct``.
-
-    Raises:
-        RefusedError: A field is missing or wrong, and which (400).
-    """
+    """The loop's input for a request of ``POST /v1/correct``."""
     try:
         checked = _CorrectBody.model_validate(body)
         if checked.documents:

@@ -19,12 +19,7 @@ Item = dict[str, Any]
 
 
 class ResponseForm:
-    """One request's response.
-
-    Args:
-        request: The request.
-        record: Its record.
-    """
+    """One request's response."""
 
     def __init__(self, request: ResponsesRequest, record: RequestRecord) -> None:
         self._record = record

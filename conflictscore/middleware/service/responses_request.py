@@ -91,11 +91,7 @@ class ResponsesRequest:
 
 
 def read_responses(body: Fields) -> ResponsesRequest:
-    """Read a request for a response.
-
-    Raises:
-        RefusedError: A field is missing, wrong or not supported here, and which (400).
-    """
+    """Read a request for a response; what is wrong or not supported is refused by name (400)."""
     try:
         checked = _ResponsesBody.model_validate(body)
     except ValidationError as error:

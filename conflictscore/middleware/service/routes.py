@@ -57,11 +57,7 @@ Shared = Annotated[Service, Depends(service_of)]
 
 
 async def caller_of(request: Request, service: Shared) -> KeyHolder:
-    """The authenticated caller.
-
-    Raises:
-        RefusedError: The request has no valid key.
-    """
+    """The authenticated caller."""
     return service.access.caller(request)
 
 
@@ -78,22 +74,14 @@ class Admitted:
     """Callbacks to run after the response."""
 
     async def read(self, reader: Callable[[Mapping[str, Any]], T]) -> T:
-        """Parse the body and read it, a large one off the event loop.
-
-        Raises:
-            RefusedError: It is invalid.
-        """
+        """Parse the body and read it, a large one off the event loop."""
         if len(self.data) < _LARGE_BYTES:
             return reader(read_json(self.data))
         return await in_thread(lambda: reader(read_json(self.data)))
 
 
 async def admitted(request: Request, service: Shared, caller: Caller) -> AsyncIterator[Admitted]:
-    """Read the body, and only then wait for admission: a slow upload blocks nobody else.
-
-    Raises:
-        RefusedError: The body cannot be taken, or too many requests are being served.
-    """
+    """Read the body, and only then wait for admission: a slow upload blocks nobody else."""
     deadline = time.monotonic() + service.settings.timeout
     with service.uploads.of(caller.name) as count:
         data = await read_body(request, service.settings.max_body, count)
@@ -194,11 +182,7 @@ async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
 
 
 async def read_kept(work: Callable[[], T]) -> T:
-    """Read stored runs off the event loop.
-
-    Raises:
-        RefusedError: It cannot be read (503).
-    """
+    """Read stored runs off the event loop, or refuse the request (503)."""
     try:
         return await in_thread(work)
     except InputError as error:

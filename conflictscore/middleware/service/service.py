@@ -62,12 +62,7 @@ class RequestRecord:
         return self.deadline - time.monotonic()
 
     def headers(self, status: str, checked: str | None = None) -> dict[str, str]:
-        """The response headers that name the run.
-
-        Args:
-            status: The run's status.
-            checked: Whether its answer was checked; None where that is not known yet.
-        """
+        """The response headers that name the run; ``checked`` is None where it is not known yet."""
         return {
             "x-conflictscore-run-id": self.run_id,
             "x-conflictscore-status": status,
@@ -138,24 +133,13 @@ class Service:
         self.runs.close()
 
     def begin(self, caller: str, model: str, deadline: float) -> RequestRecord:
-        """Open the record of a request.
-
-        Args:
-            caller: The name of its key; never the key itself.
-            model: The model that it names.
-            deadline: When its time is up, on the clock of ``time.monotonic``.
-        """
+        """Open the record of a request; the caller is the name of its key, never the key itself."""
         record = RequestRecord(uuid4().hex, self.settings.mode, model, deadline)
         self.runs.begin(record.run_id, caller)
         return record
 
     def finish(self, record: RequestRecord, run: Run) -> dict[str, Any]:
-        """Close the record and return it; if it cannot be stored, the answer still goes out.
-
-        Args:
-            record: The request.
-            run: The result of :meth:`RequestRecord.ended`.
-        """
+        """Close the record and return it; if it cannot be stored, the answer still goes out."""
         stored = run_record(
             run,
             created=record.created,
@@ -170,12 +154,7 @@ class Service:
 
     @contextmanager
     def finishing(self, record: RequestRecord, known: Callable[[], Run]) -> Iterator[None]:
-        """Close the record where the work on a run fails or is cancelled.
-
-        Args:
-            record: The request.
-            known: Returns the run so far.
-        """
+        """Close the record where the work on a run, known so far, fails or is cancelled."""
         try:
             yield
         except Exception as error:
@@ -193,11 +172,7 @@ class Service:
         _log.warning("run %s: failed: %s%s", record.run_id, kind, cause)
 
     def check(self, asked: ChatRequest) -> None:
-        """Make sure that this service has an answer to a request.
-
-        Raises:
-            RefusedError: It has no such model (404), or answers only what it can check (400).
-        """
+        """Refuse another model (404), and what cannot be checked where only that is given (400)."""
         self.check_model(asked.model)
         policy = self.settings
         if asked.unchecked and policy.on_failure == "refuse" and policy.mode != "observe":
@@ -205,11 +180,7 @@ class Service:
             raise RefusedError(400, reason, code="not_checkable")
 
     def check_model(self, name: str) -> None:
-        """Make sure that this service has a model.
-
-        Raises:
-            RefusedError: It does not (404).
-        """
+        """Refuse a model that this service does not have (404)."""
         if name not in self.upstream.names:
             raise RefusedError(
                 404,

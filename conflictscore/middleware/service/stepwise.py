@@ -42,14 +42,7 @@ def _told(change: object) -> tuple[str, ...]:
 
 
 class StepwiseRun:
-    """One run whose steps are streamed.
-
-    Args:
-        service: The service.
-        start: The loop's input.
-        record: The request's record, which is always closed.
-        answer_parameters: Parameters of the calls that answer.
-    """
+    """One run whose steps are streamed; closes the request's record."""
 
     def __init__(
         self,
@@ -65,11 +58,7 @@ class StepwiseRun:
         self._loop = LoopRun(start, context, on_event=self._events.put_nowait)
 
     async def go(self) -> dict[str, Any]:
-        """Run to the end, and return the stored run.
-
-        Raises:
-            RefusedError: The run failed.
-        """
+        """Run to the end, and return the stored run."""
         service, record, loop = self._service, self._record, self._loop
         with service.finishing(record, lambda: loop.known):
             try:
@@ -89,10 +78,7 @@ class StepwiseRun:
     ) -> AsyncIterator[bytes]:
         """The steps as server-sent events; the last one is ``run`` or ``error``.
 
-        Args:
-            work: :meth:`go`, under way.
-            heartbeat: Seconds between two comments where nothing happens.
-            markup: Whether ``run`` has its answers as HTML too.
+        With ``markup`` the run has its answers as HTML too.
         """
         work.add_done_callback(lambda _: self._events.put_nowait(None))
         yield frame({"event": "start", "run_id": self._record.run_id}, "start")

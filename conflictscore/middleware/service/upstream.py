@@ -35,11 +35,7 @@ OWN_NAME = "conflictscore"
 
 
 class UpstreamReply:
-    """The upstream's reply to a forwarded request, of which only the headers have arrived.
-
-    Attributes:
-        content_type: The media type of the body.
-    """
+    """The upstream's reply to a forwarded request, of which only the headers have arrived."""
 
     def __init__(self, response: Any) -> None:
         self._response = response
@@ -47,21 +43,13 @@ class UpstreamReply:
         self.content_type = given or "application/json"
 
     async def read(self) -> bytes:
-        """Read the whole body.
-
-        Raises:
-            RefusedError: The connection broke.
-        """
+        """Read the whole body."""
         with _breaking_off():
             data: bytes = await self._response.read()
         return data
 
     async def stream(self) -> AsyncIterator[bytes]:
-        """The body in chunks, as they arrive.
-
-        Raises:
-            RefusedError: The connection broke.
-        """
+        """The body in chunks, as they arrive."""
         with _breaking_off():
             async for chunk in self._response.iter_bytes():
                 yield chunk
@@ -93,11 +81,7 @@ class Upstream:
 
     @asynccontextmanager
     async def open(self, body: Mapping[str, Any]) -> AsyncIterator[UpstreamReply]:
-        """Forward a request, and open the reply.
-
-        Raises:
-            RefusedError: The upstream failed, or refused the request.
-        """
+        """Forward a request, and open the reply; failures of the upstream are refusals."""
         forwarded = {**body, "model": self._name}
         limit = self.model.limit
         async with limit.place(object()):
@@ -117,11 +101,7 @@ class Upstream:
                 raise refusal_of(error, self.model, forwarded=True) from error
 
     async def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The whole chat completion for a request.
-
-        Raises:
-            RefusedError: The upstream failed, refused the request, or sent something else.
-        """
+        """The whole chat completion for a request."""
         unstreamed = {k: v for k, v in body.items() if k not in ("stream", "stream_options")}
         async with self.open(unstreamed) as reply:
             data = await reply.read()

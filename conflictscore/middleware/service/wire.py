@@ -29,11 +29,8 @@ class JsonResponse(Response):
 class EventStream(StreamingResponse):
     """A response whose body is a stream of events.
 
-    Args:
-        frames: The events.
-        headers: Further headers.
-        ends: When to break it off, on the clock of ``time.monotonic``: a client that does not read
-            would otherwise keep its place. None for never.
+    It is broken off at ``ends``, on the clock of ``time.monotonic``: a client that does not read
+    would otherwise keep its place.
     """
 
     media_type = "text/event-stream"
