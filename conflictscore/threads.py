@@ -16,7 +16,7 @@ from collections.abc import (
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar, copy_context
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from conflictscore.errors import BudgetError, ConflictScoreError, ProviderError
@@ -31,6 +31,7 @@ __all__ = [
     "on_event_loop",
     "on_home_loop",
     "on_own_loop",
+    "once",
     "thread_callback",
     "together",
     "usable_cores",
@@ -137,6 +138,17 @@ def off_loop(function: Callable[P, Out]) -> Callable[P, Out]:
             return threads.submit(copy_context().run, partial(function, *args, **kwargs)).result()
 
     return called
+
+
+def once(work: Callable[[], Out]) -> Callable[[], Out]:
+    """Work that is done at the first call, for callers in all threads."""
+    done, lock = cache(work), threading.Lock()
+
+    def shared() -> Out:
+        with lock:  # the first calls may come from several threads at once
+            return done()
+
+    return shared
 
 
 def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[], None]:

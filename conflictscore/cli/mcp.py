@@ -1,9 +1,8 @@
 """conflictscore mcp."""
 
 import signal
-import threading
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -24,9 +23,7 @@ from conflictscore.cli.serving import (
 )
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import InputError
-
-if TYPE_CHECKING:
-    from conflictscore.nodes.state import RunContext
+from conflictscore.threads import once
 
 __all__ = ["mcp"]
 
@@ -91,17 +88,8 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     keys = prepare(host, options, network=transport == "http")
     searches = options["docs"] or options["search"] or configured_search()
     retriever = open_retriever(options) if searches else None
-    spec, one_at_a_time = chosen_spec(options), threading.Lock()
-    options["model"] = spec
-
-    @cache
-    def opened() -> "RunContext":
-        return open_context(options, retriever=retriever)
-
-    def context() -> "RunContext":
-        with one_at_a_time:
-            return opened()
-
+    spec = options["model"] = chosen_spec(options)
+    context = once(partial(open_context, options, retriever=retriever))
     if not any(one and one.partition(":")[0] == "local" for one in (spec, options["judge"])):
         context()
     log_to_stderr("text")

@@ -172,26 +172,21 @@ def open_run(
     ledger: Ledger | None = None,
     effort_needed: bool = True,
 ) -> RunContext:
-    """Open the collaborators of a run whose settings are validated already.
+    """Open the collaborators of a run whose settings are validated already; see ``run_context``.
 
     Args:
-        model: Model that answers, as for :func:`create_self_correcting_rag`.
-        retriever: Finds documents; None where every question brings its own.
+        model: The model that answers.
+        retriever: Finds documents.
         settings: Settings of the run.
-        judge: Model that splits answers and labels evidence; None for the one that answers.
-        base_url: OpenAI-compatible endpoint for model specs.
-        context_window: Tokens of prompt and reply together; None for the model's own.
+        judge: The model that splits answers and labels evidence.
+        base_url: An endpoint for model specs.
+        context_window: Tokens of prompt and reply.
         reasoning_effort: Told to the models that take it.
-        cache: Store of replies and verdicts; True for the user's cache, False for none.
-        max_calls: The most calls in flight at an endpoint, at least 1; None for 16.
+        cache: Store of replies and verdicts.
+        max_calls: The most calls in flight at an endpoint; None for 16.
         ledger: Counts the calls of the models that are opened here, and holds them to its budget.
         effort_needed: Whether one of these models must take a reasoning effort that is set;
             otherwise the caller calls ``require_effort`` with all models of the run.
-
-    Raises:
-        InputError: ``max_calls`` or ``reasoning_effort`` is not allowed.
-        ConfigurationError: A model, key or labeler is missing or wrong.
-        ProviderError: The local model could not be fetched.
     """
     _check_retriever(retriever)
     for name, given in (("model", model), ("judge", judge)):

@@ -48,36 +48,28 @@ class CorrectionOptions(CorrectionSettings, ModelOptions, total=False):
     judge: Model | None
 
 
-_MODELS: Mapping[str, tuple[Any, str]] = {
-    "judge": (
-        None,
-        "Model that splits answers into claims and labels evidence. Default: the one that answers.",
-    ),
-    "base_url": (None, "OpenAI-compatible endpoint for model specs."),
-    "context_window": (
-        None,
-        "Tokens of prompt and reply together, at least 1024. Default: the model's own.",
-    ),
-    "reasoning_effort": (
-        None,
-        "low, medium or high, for the models of the run that take it; an error if none does."
-        " Default: the provider's.",
-    ),
-    "cache": (
-        True,
-        "Store of replies and verdicts: True for the user's cache, False for none.",
-    ),
+_MODELS = {
+    "judge": "Model that splits answers into claims and labels evidence. Default: the one that"
+    " answers.",
+    "base_url": "OpenAI-compatible endpoint for model specs.",
+    "context_window": "Tokens of prompt and reply together, at least 1024. Default: the model's"
+    " own.",
+    "reasoning_effort": "low, medium or high, for the models of the run that take it; an error if"
+    " none does. Default: the provider's.",
+    "cache": "Store of replies and verdicts: True for the user's cache, False for none.",
 }
-"""Default and help of each keyword that is no setting of the run."""
+"""Help of each keyword that is no setting of the run."""
 
 
 def help_of(name: str) -> str:
     """Help of a keyword of the entry points."""
-    return _MODELS[name][1] if name in _MODELS else Settings.help(name)
+    return _MODELS[name] if name in _MODELS else Settings.help(name)
 
 
 def _default(name: str) -> Any:
-    return _MODELS[name][0] if name in _MODELS else Settings.default(name)
+    if name in _MODELS:
+        return True if name == "cache" else None
+    return Settings.default(name)
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:

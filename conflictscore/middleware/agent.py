@@ -125,19 +125,9 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         """Forget the run of an earlier turn."""
         return {"conflict": None, "conflict_proposal": None}
 
-    async def abefore_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Forget the run of an earlier turn."""
-        return self.before_agent(state, runtime)
-
     def after_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Say of an answer that was not looked at why it was not, as of any other."""
         return None if state.get("conflict") else {"conflict": not_looked_at(state)}
-
-    async def aafter_agent(
-        self, state: ConflictState, runtime: Runtime[Any]
-    ) -> dict[str, Any] | None:
-        """Say of an answer that was not looked at why it was not, as of any other."""
-        return self.after_agent(state, runtime)
 
     def wrap_model_call(
         self,
@@ -192,9 +182,3 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         if not proposal or state["messages"][-1].id != proposal["replaces"]:
             return None
         return decide_on(proposal, state["messages"][-1], self._settings.run.prompts)
-
-    async def aafter_model(
-        self, state: ConflictState, runtime: Runtime[Any]
-    ) -> dict[str, Any] | None:
-        """Ask for a person's decision on a flip that was proposed."""
-        return self.after_model(state, runtime)

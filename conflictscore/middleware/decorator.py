@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import threading
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -15,7 +14,7 @@ from collections.abc import (
 from contextlib import AbstractContextManager, aclosing, closing
 from contextvars import Context
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, update_wrapper
+from functools import partial, update_wrapper
 from typing import Any, Protocol, Unpack, cast, overload
 
 from langchain_core.messages import BaseMessage
@@ -52,7 +51,7 @@ from conflictscore.nodes.answering import GeneratedAnswer
 from conflictscore.nodes.state import RagState, RunContext, documents_of
 from conflictscore.records import Answer, Document, Run
 from conflictscore.retrieval.documents import DocumentLike
-from conflictscore.threads import on_home_loop
+from conflictscore.threads import on_home_loop, once
 
 __all__ = [
     "AsyncSelfCorrecting",
@@ -136,7 +135,7 @@ def self_correct(
     if function is not None:
         raise ConfigurationError("write @self_correct(), with parentheses; they hold its settings")
     chosen, models = split_options(settings)
-    opened = _Opened(partial(open_run, models.pop("judge", None), retriever, chosen, **models))
+    opened = once(partial(open_run, models.pop("judge", None), retriever, chosen, **models))
 
     def decorate(function: Callable[..., Any]) -> Any:
         called = [function, type(function).__call__]
@@ -148,21 +147,6 @@ def self_correct(
     return cast("_Decorator", decorate)
 
 
-class _Opened:
-    """The context of a decorated function, opened at its first call; its bound methods share it."""
-
-    def __init__(self, open_context: Callable[[], RunContext]) -> None:
-        self._open_context, self._opening = open_context, threading.Lock()
-
-    @cached_property
-    def context(self) -> RunContext:
-        return self._open_context()
-
-    def open(self) -> RunContext:
-        with self._opening:  # the first calls may come from several threads at once
-            return self.context
-
-
 class _Decorated:
     """Base of the synchronous and the asynchronous wrapper.
 
@@ -171,7 +155,10 @@ class _Decorated:
     """
 
     def __init__(
-        self, function: Callable[..., Any], opened: _Opened, on_event: OnEvent | None
+        self,
+        function: Callable[..., Any],
+        opened: Callable[[], RunContext],
+        on_event: OnEvent | None,
     ) -> None:
         update_wrapper(cast("Callable[..., Any]", self), function)
         self.function, self._opened, self._on_event = function, opened, on_event
@@ -192,7 +179,7 @@ class _Decorated:
 
     def _unseen(self) -> AbstractContextManager[Context]:
         """Where the tokens of an answer that may be replaced are not streamed."""
-        added = HIDDEN if self._opened.context.settings.max_rounds else None
+        added = HIDDEN if self._opened().settings.max_rounds else None
         return set_config_context(merge_configs(ensure_config(), added))
 
     async def _corrected(
@@ -203,7 +190,7 @@ class _Decorated:
         call: Callable[..., Awaitable[object]],
     ) -> tuple[Run, object]:
         """The run, and what the function returned first."""
-        context = self._opened.context
+        context = self._opened()
 
         async def at_home(*asked: Any) -> object:
             return await on_home_loop(partial(call, *asked))
@@ -274,7 +261,7 @@ class _Synchronous(_Decorated):
     def _run(
         self, question: str, documents: Sources | None, more: Any, named: Any
     ) -> tuple[Run, object]:
-        self._opened.open()
+        self._opened()
 
         def answer(*asked: Any) -> object:
             with self._unseen() as context:
@@ -326,7 +313,7 @@ class _Asynchronous(_Decorated):
     async def _run(
         self, question: str, documents: Sources | None, more: Any, named: Any
     ) -> tuple[Run, object]:
-        await asyncio.to_thread(self._opened.open)
+        await asyncio.to_thread(self._opened)
         with self._unseen() as context:  # the caller's, not that of a node of the loop
 
             async def call(*asked: Any) -> object:

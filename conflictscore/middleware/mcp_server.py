@@ -7,8 +7,9 @@ The loop, the judges and the kept runs are those of the HTTP service; what a too
 import inspect
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
 from pydantic import ValidationError
@@ -111,8 +112,10 @@ class McpTools:
         self._open, self._retriever, self._runs = open_context, retriever, runs
         self._gate = AdmissionGate(_AT_ONCE)
         self._tools = {
-            "score": _Tool("Score an answer", ScoreArguments, self._score),
-            "correct": _Tool("Correct an answer", CorrectArguments, self._correct),
+            "score": _Tool("Score an answer", ScoreArguments, partial(self._check, "score")),
+            "correct": _Tool(
+                "Correct an answer", CorrectArguments, partial(self._check, "correct")
+            ),
             "ask": _Tool("Ask a question", AskArguments, self._ask),
             "search": _Tool("Search documents", SearchArguments, self._search),
             "run": _Tool("Look up a run", RunArguments, self._run, spends=False),
@@ -181,36 +184,29 @@ class McpTools:
         async with self._gate.admit(time.monotonic() + _WAITS_S):
             return await tool.work(arguments, caller, ctx.session)
 
-    async def _score(
-        self, asked: ScoreArguments, caller: KeyHolder, session: ServerSession
+    async def _check(
+        self,
+        mode: Literal["score", "correct"],
+        asked: ScoreArguments | CorrectArguments,
+        caller: KeyHolder,
+        session: ServerSession,
     ) -> types.CallToolResult:
-        if bool(asked.documents) == bool(asked.question):
-            raise InputError("give documents to score the answer against, or a question to search")
+        both = asked.documents and asked.question and mode == "score"
+        if both or not (asked.documents or asked.question):
+            raise InputError(
+                f"give documents to {mode} the answer against, or a question to search"
+            )
         context = await in_thread(self._open)
-        documents, notes = await self._documents_for(asked)
-        start = {"answer": asked.answer, "documents": documents}
-        graph = build_scoring_graph(context)
-        run = await self._ran("score", graph, start, context, caller, session)
+        documents, notes = asked.documents, list[str]()
+        if not documents:
+            documents, notes = await self._found(asked.question)
+        if mode == "score":
+            graph: Any = build_scoring_graph(context)
+            start: Any = {"answer": asked.answer, "documents": documents}
+        else:
+            graph, start = None, correction_input(asked.answer, documents, asked.question)
+        run = await self._ran(mode, graph, start, context, caller, session)
         return _of_run(run.model_copy(update={"notes": (*notes, *run.notes)}))
-
-    async def _correct(
-        self, asked: CorrectArguments, caller: KeyHolder, session: ServerSession
-    ) -> types.CallToolResult:
-        if not (asked.documents or asked.question):
-            raise InputError("give documents to hold the answer against, or a question to search")
-        context = await in_thread(self._open)
-        documents, notes = await self._documents_for(asked)
-        start = correction_input(asked.answer, documents, asked.question)
-        run = await self._ran("correct", None, start, context, caller, session)
-        return _of_run(run.model_copy(update={"notes": (*notes, *run.notes)}))
-
-    async def _documents_for(
-        self, asked: ScoreArguments | CorrectArguments
-    ) -> tuple[Sequence[Any], list[str]]:
-        """The documents of a call, or those that its question finds."""
-        if asked.documents:
-            return asked.documents, []
-        return await self._found(asked.question)
 
     async def _ask(
         self, asked: AskArguments, caller: KeyHolder, session: ServerSession
@@ -240,11 +236,11 @@ class McpTools:
         run = run_of(kept).model_copy(update={"status": RunStatus(kept["status"])})
         return _of_run(run)
 
-    async def _found(self, question: str) -> tuple[Sequence[Document], list[str]]:
+    async def _found(self, question: str) -> tuple[list[Document], list[str]]:
         if self._retriever is None:
             raise InputError(_NO_SEARCH)
         documents, notes = await find_documents(self._retriever, question)
-        return documents, notes
+        return [*documents], notes
 
     async def _ran(
         self,

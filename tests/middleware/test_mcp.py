@@ -228,11 +228,15 @@ async def test_an_answer_that_was_checked_in_part_says_so_first(
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
-        ("score", {"answer": ANSWER}, "give documents to score the answer against, or a question"),
+        ("score", {"answer": ANSWER}, "give documents to check the answer against"),
         ("score", {"answer": " ", "documents": ["x"]}, "answer: it is empty"),
         ("score", {"documents": ["x"]}, "answer: Field required"),
         ("score", {"answer": ANSWER, "documents": [{}]}, "document 1, field text: it is missing"),
-        ("correct", {"answer": ANSWER}, "give documents to hold the answer against, or a question"),
+        (
+            "correct",
+            {"answer": ANSWER},
+            "give documents to check the answer against",
+        ),
         ("ask", {"question": QUESTION, "options": ["one"]}, "multiple choice takes two options"),
         ("ask", {"question": QUESTION, "model": "x"}, "model: is not a field that"),
         ("run", {"run_id": "no-such-run"}, "there is no such run"),

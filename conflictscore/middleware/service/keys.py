@@ -31,8 +31,6 @@ _LEAST_KEY_CHARS = 16
 _HASHED = re.compile(r"sha256:([0-9a-fA-F]{64})")
 _READS_ALL = "runs=all"
 _NAME = re.compile(r"[0-9A-Za-z._-]{1,40}")
-_DAILY_LIMIT = re.compile(r"(requests|tokens|usd)=\S*")
-"""Of an earlier version. Starting without a limit that somebody relies on would cost them money."""
 
 
 class KeyHolder(NamedTuple):
@@ -64,11 +62,6 @@ def key_holder(line: str, where: str) -> KeyHolder:
     given = line.split()
     reads_all = _READS_ALL in given[1:]
     given = [field for field in given if not (reads_all and field == _READS_ALL)]
-    if any(map(_DAILY_LIMIT.fullmatch, given[1:])):
-        raise InputError(
-            f"{where}: daily limits of a key are gone; put LiteLLM in front (deploy/) and remove"
-            " requests=, tokens= and usd="
-        )
     if not 1 <= len(given) <= 2:
         raise InputError(f"{where} is not a bearer key: give NAME KEY, or a key without spaces")
     key = given[-1]
