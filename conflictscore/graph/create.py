@@ -174,19 +174,9 @@ def open_run(
 ) -> RunContext:
     """Open the collaborators of a run whose settings are validated already; see ``run_context``.
 
-    Args:
-        model: The model that answers.
-        retriever: Finds documents.
-        settings: Settings of the run.
-        judge: The model that splits answers and labels evidence.
-        base_url: An endpoint for model specs.
-        context_window: Tokens of prompt and reply.
-        reasoning_effort: Told to the models that take it.
-        cache: Store of replies and verdicts.
-        max_calls: The most calls in flight at an endpoint; None for 16.
-        ledger: Counts the calls of the models that are opened here, and holds them to its budget.
-        effort_needed: Whether one of these models must take a reasoning effort that is set;
-            otherwise the caller calls ``require_effort`` with all models of the run.
+    ``max_calls`` bounds the calls in flight at an endpoint (None: 16); ``ledger`` counts the calls
+    of the models that are opened here, and holds them to its budget. Without ``effort_needed`` none
+    of them must take a reasoning effort: the caller asks all models of the run.
     """
     _check_retriever(retriever)
     for name, given in (("model", model), ("judge", judge)):

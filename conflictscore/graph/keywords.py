@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
-from textwrap import fill
+from textwrap import TextWrapper
 from typing import Any, ForwardRef, TypedDict, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -26,6 +26,13 @@ __all__ = [
 
 Model = str | BaseChatModel | LanguageModel
 """A spec, a LangChain chat model, or a model that is open already."""
+_PARAGRAPH = TextWrapper(
+    96,
+    initial_indent=" " * 4,
+    subsequent_indent=" " * 8,
+    break_long_words=False,
+    break_on_hyphens=False,
+)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -104,9 +111,6 @@ def explicit_kwargs(options: type) -> Callable[[F], F]:
     """Write the keywords that a function takes as ``**settings`` out in its signature and help.
 
     An unknown keyword is a TypeError that names the nearest one and all that exist.
-
-    Args:
-        options: The TypedDict that ``**settings`` unpacks.
     """
 
     def decorate(function: F) -> F:
@@ -138,19 +142,8 @@ def explicit_kwargs(options: type) -> Callable[[F], F]:
             return function(*args, **given)
 
         checked.__signature__ = explicit  # type: ignore[attr-defined]
-        told = "\n".join(_paragraph(f"{name}: {help_of(name)}") for name in kinds)
+        told = "\n".join(_PARAGRAPH.fill(f"{name}: {help_of(name)}") for name in kinds)
         checked.__doc__ = f"{inspect.getdoc(function)}\n\nKeyword Args:\n{told}\n"
         return cast("F", checked)
 
     return decorate
-
-
-def _paragraph(text: str) -> str:
-    return fill(
-        text,
-        96,
-        initial_indent=" " * 4,
-        subsequent_indent=" " * 8,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

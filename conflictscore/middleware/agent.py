@@ -112,13 +112,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         # the address is the judge's alone: the model that answers is the agent's own
         models.pop("base_url", None)
         self._settings = AgentSettings(
-            retriever=retriever,
-            sources=sources,
-            run=chosen,
-            models=models,
-            approve_flips=approve_flips,
-            on_failure=on_failure,
-            on_event=on_event,
+            retriever, sources, chosen, models, approve_flips, on_failure, on_event
         )
 
     def before_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any]:

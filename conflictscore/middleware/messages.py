@@ -65,13 +65,9 @@ def asked_in(
     question: str | None = None,
     sources: Collection[str] | None = None,
 ) -> ChatQuestion:
-    """Read a conversation as a question with a history.
+    """Read a conversation, with documents of its own if any, as a question with a history.
 
-    Args:
-        messages: The conversation, oldest first.
-        documents: What to check the answer against, where it is not what tools returned.
-        question: The question; by default the last human message, which may be a whole prompt.
-        sources: Names of the tools whose results are documents.
+    The question is by default the last human message, which may be a whole prompt.
     """
     human = [index for index, m in enumerate(messages) if isinstance(m, HumanMessage)]
     last = human[-1] if human else len(messages)

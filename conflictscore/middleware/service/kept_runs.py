@@ -123,18 +123,14 @@ class KeptRuns:
         store: Database | None = None,
         lasts: float = 3600.0,
     ) -> None:
-        """Open what they are kept in.
+        """Open what they are kept in, or raise a ConfigurationError.
 
         Args:
             most: The most runs.
             most_bytes: The most bytes that they take. A run that is larger than that is not kept.
-            path: An SQLite file, which processes may share; None keeps them in memory. A new one
-                can be read by its owner only, since it holds what was asked and answered.
+            path: An SQLite file that its owner alone can read; None keeps them in memory.
             store: A database in its place.
             lasts: Seconds after which another process takes a run for given up.
-
-        Raises:
-            ConfigurationError: The file or the store cannot be used.
         """
         self._most, self._most_bytes, self._lasts = most, most_bytes, lasts
         self._path = path
@@ -278,15 +274,9 @@ def _list_row(run_id: str, owner: str, finished: int, run: Mapping[str, Any]) ->
 def run_record(
     run: Run, *, created: int, started: float, mode: str, context: RunContext, asked_for: str = ""
 ) -> dict[str, Any]:
-    """A run as it is kept, plain JSON.
+    """A run as it is kept, plain JSON, without its endpoint: a run is shown to who asked.
 
-    Args:
-        run: The run, with its id and status.
-        created: When it began, in seconds since 1970 (UTC).
-        started: The same on the clock of ``time.perf_counter``.
-        mode: How it was asked for.
-        context: What it was answered with. Its endpoint is left out: a run is shown to who asked.
-        asked_for: The model by the name that it was asked for; empty for its own.
+    ``created`` is in seconds since 1970 (UTC), ``started`` on the clock of ``time.perf_counter``.
     """
     return {
         "run_id": run.run_id,

@@ -1,5 +1,6 @@
 """One run of the loop, and the step at which it fails."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
@@ -50,24 +51,27 @@ class LoopRun:
             self._known = self._state, run_of(self._state)
         return self._known[1]
 
-    async def go(self) -> LoopFailure | None:
+    async def go(self, seconds: float | None = None) -> LoopFailure | None:
         """Run to the end, and return the failure, if any; raises what the chatbot itself raised."""
         events = cast(
             "AsyncIterator[tuple[str, dict[str, Any]]]",
             self._graph.astream(self._start, stream_mode=["custom", "values"]),
         )
+        timer = asyncio.timeout(seconds)
         try:
             with running_with(self._graph, self._context):
-                async for kind, item in events:
-                    if kind == "values":
-                        self._state = item
-                    else:
-                        self._note(item)
-                        self._on_event(item)
+                async with timer:
+                    async for kind, item in events:
+                        if kind == "values":
+                            self._state = item
+                        else:
+                            self._note(item)
+                            self._on_event(item)
         except PassedOnError as passing:
             raise passing.error from None
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
-            return LoopFailure(self.stage, plain_reason(error), error)
+            reason = "the request timed out" if timer.expired() else plain_reason(error)
+            return LoopFailure(self.stage, reason, error)
         return self.failure()
 
     def _note(self, event: Event) -> None:

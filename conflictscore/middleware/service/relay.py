@@ -137,19 +137,14 @@ class Relay:
         context = replace(service.context, run_id=record.run_id)
         loop = LoopRun(asked.start(text), context)
         try:
-            async with asyncio.timeout(service.settings.timeout):
-                failure = await loop.go()
-        except TimeoutError:
-            service.failed("timeout", record)
-            run = record.ended(loop.known, RunStatus.FAILED, "scoring the answer timed out")
+            failure = await loop.go(service.settings.timeout)
         except asyncio.CancelledError:
             service.finish(record, record.ended(loop.known, RunStatus.UNFINISHED, STOPPED))
             raise
-        else:
-            run = record.ended(loop.known, RunStatus.OBSERVED)
-            if failure is not None:
-                service.failed(failure.stage, record, failure.error)
-                run = record.ended(run, RunStatus.FAILED, failure.reason)
+        run = record.ended(loop.known, RunStatus.OBSERVED)
+        if failure is not None:
+            service.failed(failure.stage, record, failure.error)
+            run = record.ended(run, RunStatus.FAILED, failure.reason)
         service.finish(record, run)
         return None
 

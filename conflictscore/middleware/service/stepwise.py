@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from conflictscore.errors import NoDocumentsError
 from conflictscore.markup import rendered_markdown
-from conflictscore.middleware.service.loop_run import Event, LoopFailure, LoopRun
+from conflictscore.middleware.service.loop_run import Event, LoopRun
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of
 from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.middleware.service.wire import ALIVE, frame
@@ -61,12 +61,7 @@ class StepwiseRun:
         """Run to the end, and return the stored run."""
         service, record, loop = self._service, self._record, self._loop
         with service.finishing(record, lambda: loop.known):
-            try:
-                async with asyncio.timeout(record.seconds_left):
-                    failure = await loop.go()
-            except TimeoutError as error:
-                failure = LoopFailure(loop.stage, "the request timed out", error)
-            if failure is not None:
+            if (failure := await loop.go(record.seconds_left)) is not None:
                 service.failed(failure.stage, record, failure.error)
                 if failure.error is not None:
                     raise self._refusal(failure.error) from failure.error
