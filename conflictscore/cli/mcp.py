@@ -14,8 +14,8 @@ from conflictscore.cli.options import (
     with_run_settings,
     with_search_options,
 )
-from conflictscore.cli.service_log import log_to_stderr
 from conflictscore.cli.serving import (
+    log_to_stderr,
     prepare,
     run_server,
     with_address_options,
@@ -92,7 +92,7 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     context = once(partial(open_context, options, retriever=retriever))
     if not any(one and one.partition(":")[0] == "local" for one in (spec, options["judge"])):
         context()
-    log_to_stderr("text")
+    log_to_stderr()
     store = shared_tables(options["store"]) if options["store"] else None
     runs = KeptRuns(
         most=ServiceSettings.runs_kept,
@@ -111,8 +111,8 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
         access = Access(
             ServiceSettings(keys=keys, key_file=options["key_file"], no_auth=options["no_auth"])
         )
-        say, about = partial(click.echo, err=True), f"/mcp with the model {spec}"
-        run_server(http_app(tools, access), access, (host, port), say, about)
+        about = f"/mcp with the model {spec}"
+        run_server(http_app(tools, access), access, (host, port), about)
     finally:
         tools.close()
 

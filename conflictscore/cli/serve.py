@@ -1,12 +1,10 @@
 """conflictscore serve."""
 
 from dataclasses import fields
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from conflictscore.cli import service_log
 from conflictscore.cli.common import open_context, open_retriever
 from conflictscore.cli.options import (
     with_model_options,
@@ -14,6 +12,7 @@ from conflictscore.cli.options import (
     with_search_options,
 )
 from conflictscore.cli.serving import (
+    log_to_stderr,
     prepare,
     run_server,
     with_address_options,
@@ -76,13 +75,6 @@ Then, with any OpenAI client:
     " last message; upstream, to the unchanged request.",
 )
 @click.option(
-    "--log-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="The form of log lines on stderr.",
-)
-@click.option(
     "--example",
     "examples",
     multiple=True,
@@ -110,7 +102,7 @@ Then, with any OpenAI client:
 @with_search_options
 @with_run_settings
 @with_model_options
-def serve(host: str, port: int, log_format: service_log.LogFormat, **options: Any) -> None:
+def serve(host: str, port: int, **options: Any) -> None:
     """Serve checked answers over HTTP, with OpenAI's API.
 
     POST /v1/chat/completions and /v1/responses take what any OpenAI client sends, streamed or not.
@@ -123,14 +115,12 @@ def serve(host: str, port: int, log_format: service_log.LogFormat, **options: An
     One process serves one port. deploy/ has nginx in front of several, and LiteLLM for budgets and
     fallbacks.
     """
-    say = partial(service_log.say, form=log_format)
     app = _app(host, options)
-    service_log.log_to_stderr(log_format)
     service: Service = app.state.service
     model = service.context.generator
-    service_log.warn_if_unreachable(model.endpoint, say)
+    log_to_stderr(model.endpoint)
     about = f" in front of {model.name} at {model.endpoint}, mode {service.settings.mode}"
-    run_server(app, service.access, (host, port), say, about)
+    run_server(app, service.access, (host, port), about)
 
 
 def _app(host: str, options: dict[str, Any]) -> "FastAPI":

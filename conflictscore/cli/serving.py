@@ -1,9 +1,13 @@
 """Options of the commands that serve: the address, the callers, and the stored runs."""
 
+import logging
 import os
-from collections.abc import Callable, Mapping
+import socket
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import click
 
@@ -14,9 +18,10 @@ from conflictscore.storage import STORE
 if TYPE_CHECKING:
     from conflictscore.middleware.service.admission import Access
 
-__all__ = ["prepare", "run_server", "with_address_options", "with_runs_options"]
+__all__ = ["log_to_stderr", "prepare", "run_server", "with_address_options", "with_runs_options"]
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
+_CONNECT_S = 3.0
 
 
 def with_address_options(command: Any, *, port: int = 8400) -> Any:
@@ -92,9 +97,23 @@ def prepare(host: str, options: Mapping[str, Any], *, network: bool = True) -> t
     return () if options["key_file"] else keys
 
 
-def run_server(
-    app: Any, access: "Access", address: tuple[str, int], say: Callable[[str], None], about: str
-) -> None:
+def log_to_stderr(endpoint: str | None = None) -> None:
+    """Write log records to stderr, first that nothing listens at the model's address, if so."""
+    logging.basicConfig(format="%(levelname)s: %(message)s")
+    parts = urlsplit(endpoint or "")
+    if not parts.hostname or getproxies():
+        return
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname, port), _CONNECT_S).close()
+    except OSError as error:
+        click.echo(
+            f"nothing listens at {endpoint} ({error}); until something does, requests fail",
+            err=True,
+        )
+
+
+def run_server(app: Any, access: "Access", address: tuple[str, int], about: str) -> None:
     """Serve until SIGTERM or Ctrl-C; a second Ctrl-C does not wait for running requests."""
     from conflictscore.middleware.service.http_server import Server, open_listener, raise_file_limit
     from conflictscore.reporting.figure_text import counted
@@ -102,7 +121,7 @@ def run_server(
     listener, host, count = open_listener(*address), address[0], len(access.holders)
     url = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
     guard = counted(count, "key") if count else "no key needed"
-    say(f"{url}{about}, {guard}; Ctrl-C stops it")
+    click.echo(f"{url}{about}, {guard}; Ctrl-C stops it", err=True)
     raise_file_limit()
     run_async(Server(app, listener).serve(signals=True))
-    say("stopped")
+    click.echo("stopped", err=True)
