@@ -193,9 +193,7 @@ class McpTools:
     ) -> types.CallToolResult:
         both = asked.documents and asked.question and mode == "score"
         if both or not (asked.documents or asked.question):
-            raise InputError(
-                f"give documents to {mode} the answer against, or a question to search"
-            )
+            raise InputError("give documents to check the answer against, or a question to search")
         context = await in_thread(self._open)
         documents, notes = asked.documents, list[str]()
         if not documents:
