@@ -8,7 +8,7 @@ import click
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
-    from conflictscore.storage.weights import Weights
+    from conflictscore.storage.fetching import Weights
 
 __all__ = ["model"]
 

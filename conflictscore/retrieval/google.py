@@ -3,6 +3,8 @@
 import http.client
 import os
 import re
+import sys
+import warnings
 from datetime import UTC, date, datetime
 from typing import Any, ClassVar, Self
 
@@ -51,6 +53,10 @@ class GoogleRetriever(WebSearchRetriever):
 
     _engine: str = PrivateAttr()
     _service: Any = PrivateAttr()
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        _warn_of_the_end()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -164,3 +170,15 @@ def _end_note() -> str:
     left = "1 day" if days == 1 else f"{days} days"
     when = f"ended on {_END}" if _ended() else f"ends on {_END}, in {left}"
     return f"Google's Custom Search API {when}; {_SUCCESSORS}"
+
+
+def _warn_of_the_end() -> None:
+    """Warn at the line that uses this package, not at one inside it."""
+    depth, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("conflictscore."):
+        depth, frame = depth + 1, frame.f_back
+    message = (
+        f"Google's Custom Search API ends on {_END}: use SerperRetriever, BraveRetriever, "
+        "SearxngRetriever or VertexRetriever of conflictscore.retrieval"
+    )
+    warnings.warn(message, DeprecationWarning, stacklevel=depth)

@@ -127,11 +127,7 @@ def _missing(variable: str) -> ConfigurationError:
 
 
 def _hits(reply: Mapping[str, Any]) -> Sequence[Hit]:
-    """The results in a reply, which has no ``results`` where nothing was found.
-
-    Raises:
-        LookupError, TypeError, AttributeError: The reply has another form.
-    """
+    """The results in a reply, which has no ``results`` where nothing was found."""
     found = listed({"results": [], **reply}, "results")
     pages = [page for result in found if (page := _page(result))]
     if found and not pages:

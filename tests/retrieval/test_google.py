@@ -1,5 +1,6 @@
 """Google search against a loopback server, through Google's own client library."""
 
+import warnings
 from datetime import date
 from typing import Any
 
@@ -23,6 +24,8 @@ from tests.fakes.google_search import (
     result,
 )
 from tests.fakes.search_server import DISCONNECT, Reply
+
+pytestmark = pytest.mark.filterwarnings("ignore:Google's Custom Search API ends")
 
 KEY = "AIza+secret/key=42"
 """With characters that a URL escapes, so that both forms of it have to stay hidden."""
@@ -154,6 +157,17 @@ def built_today(day: date, monkeypatch: pytest.MonkeyPatch) -> GoogleRetriever:
     return GoogleRetriever(
         api_key=SecretStr(KEY), engine_id="engine", endpoint="http://127.0.0.1:9"
     )
+
+
+def test_building_one_warns_at_the_line_that_did() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        GoogleRetriever(api_key=SecretStr(KEY), engine_id="engine")
+    (warning,) = caught
+    assert warning.category is DeprecationWarning
+    assert warning.filename == __file__
+    for word in ("2027-01-01", "SerperRetriever", "BraveRetriever", "SearxngRetriever"):
+        assert word in str(warning.message)
 
 
 @pytest.mark.parametrize(

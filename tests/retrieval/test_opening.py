@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from conflictscore.retrieval.http_searches import BraveRetriever, SearxngRetriev
 from conflictscore.retrieval.opening import described, open_retrieval, open_search
 from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configured_search
 from conflictscore.retrieval.web_search import WebSearchRetriever
+
+pytestmark = pytest.mark.filterwarnings("ignore:Google's Custom Search API ends")
 
 
 @pytest.fixture
@@ -170,6 +173,14 @@ def test_options_that_do_not_go_together_are_refused(docs: str, tmp_path: Path) 
     (tmp_path / "empty").mkdir()
     with pytest.raises(NoDocumentsError):
         open_search(docs=[str(tmp_path / "empty")])
+
+
+@pytest.mark.usefixtures("all_keys")
+def test_the_warning_that_google_ends_points_at_who_opened_it() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        open_search("google")
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_help_names_every_search_and_what_it_needs() -> None:

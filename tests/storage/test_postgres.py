@@ -87,8 +87,12 @@ class TestCache:
                 assert all(cache.get({"n": n}) == {"v": n} for n in range(100))
 
     def test_a_server_that_goes_away_is_a_miss_and_a_warning_and_comes_back(
-        self, server: PostgresServer, caplog: pytest.LogCaptureFixture
+        self,
+        server: PostgresServer,
+        caplog: pytest.LogCaptureFixture,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
+        monkeypatch.setattr(postgres, "_TRIES", 1000)  # with short pauses, for a slow start
         with opened(server) as tables:
             cache = ContentCache(tables)
             cache.put({"n": 1}, {"v": 1})

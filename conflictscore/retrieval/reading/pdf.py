@@ -154,10 +154,7 @@ def _mark(letter: _Letter, base: _Letter) -> _Letter:
 def _beside(base: _Letter | None, letter: _Letter, *, shifted: bool) -> tuple[bool, bool]:
     """Whether a letter stands on another one's line in spite of a break, and whether it is raised.
 
-    Args:
-        base: The last letter that stood on the line itself.
-        letter: The next one.
-        shifted: Whether letters between the two are raised or lowered.
+    ``shifted`` says whether letters between the two are raised or lowered.
     """
     if base is None or not letter.size or letter.x <= base.x:
         return False, False
