@@ -23,6 +23,7 @@ from conflictscore.errors import BudgetError, ConflictScoreError, ProviderError
 
 __all__ = [
     "Work",
+    "at_once",
     "deadline",
     "each",
     "in_thread",
@@ -259,6 +260,19 @@ async def together() -> AsyncIterator[Callable[[Work], object]]:
         raise failed
     if stops:
         raise stops[0]
+
+
+async def at_once(works: Iterable[Callable[[], Awaitable[Out]]]) -> tuple[Out, ...]:
+    """The results of works that are done :func:`together`, in their order."""
+    made: dict[int, Out] = {}
+
+    async def kept(number: int, work: Callable[[], Awaitable[Out]]) -> None:
+        made[number] = await work()
+
+    async with together() as start:
+        for number, work in enumerate(works):
+            start(partial(kept, number, work))
+    return tuple(made[number] for number in sorted(made))
 
 
 async def each(

@@ -1,10 +1,9 @@
 """Shared parts of the benchmarks' judges: asking concurrently, and reading a reply."""
 
 import re
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.errors import ContextWindowError, ProviderError
@@ -13,7 +12,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Document
-from conflictscore.threads import together
+from conflictscore.threads import at_once as at_once
 
 _V = TypeVar("_V")
 _S = TypeVar("_S", bound=str)
@@ -51,23 +50,6 @@ class Judge:
         return fit_documents(
             documents, self.model, self.prompts, around=around, reply_tokens=reply_tokens
         )
-
-
-async def at_once(works: Sequence[Callable[[], Coroutine[Any, Any, _V]]]) -> tuple[_V, ...]:
-    """Do all of this at once; the model bounds how many calls are in flight.
-
-    Returns:
-        The results, in order.
-    """
-    made: dict[int, _V] = {}
-
-    async def kept(number: int, work: Callable[[], Coroutine[Any, Any, _V]]) -> None:
-        made[number] = await work()
-
-    async with together() as start:
-        for number, work in enumerate(works):
-            start(partial(kept, number, work))
-    return tuple(made[number] for number in range(len(works)))
 
 
 def read_verdict(reply: str, word: str) -> Verdict:

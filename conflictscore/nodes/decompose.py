@@ -44,7 +44,7 @@ from conflictscore.nodes.state import (
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Answer, Attempt, Change, Claim, SecondLook
 from conflictscore.scripts import words_in
-from conflictscore.threads import together
+from conflictscore.threads import at_once
 from conflictscore.tokens import count_tokens
 
 T = TypeVar("T")
@@ -131,10 +131,11 @@ async def _claims_after(
 ) -> tuple[tuple[Claim, ...], tuple[Change, ...]]:
     """The claims of an answer that was written in place, and its changes with their new claims."""
     last = attempts_of(state)[-1]
-    changed, in_json = list(changes), is_json(last.answer.text)
+    in_json = is_json(last.answer.text)
 
-    async def take_apart(number: int) -> None:
-        change = changed[number]
+    async def take_apart(change: Change) -> Change:
+        if not change.differs or not change.after:
+            return change
         before = last.answer.text[: change.start]
         hedges = [look for look in change.looks if look.decision == "hedge"]
         update: dict[str, Any]
@@ -152,14 +153,11 @@ async def _claims_after(
                     update["note"] = f"it was not taken apart into claims as a whole: {left}"
         except (ProviderError, BudgetError) as failure:
             update = {"note": f"it could not be taken apart into claims: {failure}"}
-        changed[number] = change.model_copy(update=update)
+        return change.model_copy(update=update)
 
-    async with together() as start:
-        for number, change in enumerate(changed):
-            if change.differs and change.after:
-                start(partial(take_apart, number))
+    changed = await at_once(partial(take_apart, change) for change in changes)
     before = [evidence.claim for evidence in last.report.claims] if last.report else []
-    return claims_in_place(before, [c for c in changed if c.differs]), tuple(changed)
+    return claims_in_place(before, [c for c in changed if c.differs]), changed
 
 
 def _is_known(change: Change) -> bool:

@@ -13,7 +13,7 @@ from conflictscore.nodes.second_look.statements import numbers_in, telling_terms
 from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import material_line
 from conflictscore.records import Attempt
-from conflictscore.threads import together
+from conflictscore.threads import at_once
 
 _A_REQUEST = 40
 _MOST_VALUES = 400
@@ -35,9 +35,9 @@ async def claims_of_values(
 ) -> ValueClaims:
     """Have each value of a JSON answer written as a statement, with the question in view."""
     found = [value for value in json_values(answer) or () if _tells(answer, value)]
-    asked, statements = found[:_MOST_VALUES], dict[int, str]()
+    asked = found[:_MOST_VALUES]
 
-    async def ask(first: int) -> None:
+    async def ask(first: int) -> list[tuple[int, str]]:
         some = asked[first : first + _A_REQUEST]
         told = [(v.pointer, said_by(answer[v.start : v.end])[:_VALUE_CHARS]) for v in some]
         prompt = context.prompts.render(
@@ -51,12 +51,10 @@ async def claims_of_values(
         room = _TOKENS + sum(_TOKENS_A_VALUE + len(text) // 2 for _, text in told)
         reader = Reader(context.decomposer, context.prompts, meter)
         said = await reader.ask(prompt, partial(_read, [text for _, text in told]), room)
-        statements.update((first + number, text) for number, text in said)
+        return [(first + number, text) for number, text in said]
 
-    async with together() as start:
-        for first in range(0, len(asked), _A_REQUEST):
-            start(partial(ask, first))
-    claims = [(statements[n], asked[n][1:]) for n in sorted(statements)]
+    said = await at_once(partial(ask, first) for first in range(0, len(asked), _A_REQUEST))
+    claims = [(text, asked[n][1:]) for some in said for n, text in sorted(some)]
     if not found and json_values(answer) == () and any(map(str.isalnum, answer)):
         return ValueClaims([], "its values were not taken apart into claims")
     why = []

@@ -25,7 +25,7 @@ from conflictscore.nodes.state import (
 from conflictscore.prompts import material
 from conflictscore.records import ClaimEvidence, Document, FurtherSearch
 from conflictscore.retrieval.duplicates import mark_duplicates
-from conflictscore.threads import deadline, together
+from conflictscore.threads import at_once, deadline
 
 _MOST_CLAIMS = 3
 """Claims a round, with two queries each."""
@@ -57,25 +57,18 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     context, meter = runtime.context, UsageMeter()
     [*_, last], doubted = attempts_of(state), to_look_for(state, context)
     chosen, notes = doubted[:_MOST_CLAIMS], list[str]()
-    results: dict[int, list[_Found]] = {}
     if context.retriever is None:
-        results = {0: [_Found(evidence, note=_NO_RETRIEVER) for evidence in chosen]}
+        found = [_Found(evidence, note=_NO_RETRIEVER) for evidence in chosen]
         notes.append(f"nothing was looked for further: {_NO_RETRIEVER}")
     else:
         seconds = spare_time(state, context, attempts_of(state)[:-1])
         half = None if seconds is None else seconds / 2
-
-        async def look(number: int) -> None:
-            results[number] = await _searched(chosen[number], state, context, meter)
-
         with deadline(half, context.settings.budget_seconds):
-            async with together() as start:
-                for number in range(len(chosen)):
-                    start(partial(look, number))
+            searched = await at_once(partial(_searched, e, state, context, meter) for e in chosen)
+        found = [one for results in searched for one in results]
         if left := len(doubted) - len(chosen):
             most = f"{_MOST_CLAIMS} claims a round are"
             notes.append(f"looking further: {left} more claims are in doubt, and {most} looked for")
-    found = [one for number in sorted(results) for one in results[number]]
     known = documents_of(state)
     searches, documents = _sorted_in(found, known, last.round)
     notes += [note for one in found for note in _notes(one)]

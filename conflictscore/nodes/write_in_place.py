@@ -31,7 +31,7 @@ from conflictscore.records import (
     SecondLook,
     differs,
 )
-from conflictscore.threads import in_time, together
+from conflictscore.threads import at_once, in_time
 from conflictscore.tokens import count_tokens
 
 _FEW_PASSAGES = 2
@@ -60,15 +60,8 @@ async def write_in_place(
     a text that does not fit, leaves the passage as it is, with a note.
     """
     disputed = _disputed(last)
-    looked: dict[int, Change] = {}
-
-    async def look(number: int) -> None:
-        looked[number] = await _look(disputed[number], last, state, context, meter)
-
-    async with together() as start:
-        for number in range(len(disputed)):
-            start(partial(look, number))
-    changes = sorted(looked.values(), key=lambda change: change.start)
+    looked = await at_once(partial(_look, one, last, state, context, meter) for one in disputed)
+    changes = sorted(looked, key=lambda change: change.start)
     notes = tuple(
         f"the passage “{excerpt(change.before)}” stands: {change.note}"
         for change in changes

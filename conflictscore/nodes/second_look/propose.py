@@ -7,7 +7,7 @@ from typing import NamedTuple
 from conflictscore.nodes.second_look.look import Looking, look_again_at
 from conflictscore.nodes.second_look.wording import hedged, replaced
 from conflictscore.records import ClaimEvidence, SecondLook
-from conflictscore.threads import together
+from conflictscore.threads import at_once
 
 _MOST_CLAIMS = 4
 """Disputed claims of a passage that are looked at, those with most at stake first."""
@@ -48,32 +48,24 @@ async def propose(
     Disputes that nothing settles are then told in it.
     """
     claims = disputed[:_MOST_CLAIMS]
-    looks: dict[int, SecondLook] = {}
-
-    async def look(number: int) -> None:
-        looks[number] = await look_again_at(claims[number], passage, looking)
-
-    async with together() as start:
-        for number in range(len(claims)):
-            start(partial(look, number))
-    ordered = tuple(looks[number] for number in range(len(claims)))
+    looks = await at_once(partial(look_again_at, claim, passage, looking) for claim in claims)
     said = [claim.claim.text for claim in disputed]
     text, pending = passage, list[Correction]()
-    for look_ in ordered:
-        if look_.decision != "replace" or look_.rival is None:
+    for look in looks:
+        if look.decision != "replace" or look.rival is None:
             continue
-        own, winner = look_.candidates[0].statement, look_.candidates[look_.rival].statement
+        own, winner = look.candidates[0].statement, look.candidates[look.rival].statement
         rest = [*others, *(claim for claim in said if claim != own)]
-        changed = replaced(text, look_, rest, alone=alone)
+        changed = replaced(text, look, rest, alone=alone)
         if changed is None:
             pending.append(Correction(own, winner))
         else:
             text = changed
     if pending:
         text = await write(text, pending)
-    for look_ in ordered:
-        if look_.decision == "hedge":
-            own = look_.candidates[0].statement
+    for look in looks:
+        if look.decision == "hedge":
+            own = look.candidates[0].statement
             rest = [*others, *(claim for claim in said if claim != own)]
-            text = hedged(text, look_, looking.documents, rest)
-    return NewPassage(text, ordered)
+            text = hedged(text, look, looking.documents, rest)
+    return NewPassage(text, looks)

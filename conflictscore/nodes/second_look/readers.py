@@ -22,7 +22,7 @@ from conflictscore.nodes.second_look.statements import (
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Document, DroppedReply
 from conflictscore.sentences import sentence_ends
-from conflictscore.threads import together
+from conflictscore.threads import at_once
 
 T = TypeVar("T")
 
@@ -76,36 +76,32 @@ async def ask_documents(
 
     A document that could not be asked is dropped, with the reason.
     """
-    replies: dict[int, str] = {}
-    dropped: dict[int, DroppedReply] = {}
 
-    async def ask(document: Document) -> None:
+    async def ask(document: Document) -> str | DroppedReply:
         try:
-            replies[document.number] = await _asked(question, document, reader)
+            return await _asked(question, document, reader)
         except (ProviderError, ContextWindowError, BudgetError) as error:
-            why = brief_reason(error)
-            dropped[document.number] = DroppedReply(document=document.number, why=why)
+            return DroppedReply(document=document.number, why=brief_reason(error))
 
-    async with together() as start:
-        for document in documents:
-            start(partial(ask, document))
-    rivals: list[Rival] = []
-    for document in documents:
-        if document.number not in replies:
+    replies = await at_once(partial(ask, document) for document in documents)
+    rivals, dropped, failed = list[Rival](), list[DroppedReply](), list[str]()
+    for document, reply in zip(documents, replies, strict=True):
+        if isinstance(reply, DroppedReply):
+            dropped.append(reply)
+            failed.append(reply.why)
             continue
-        reply = _answer_in(replies[document.number], question)
+        reply = _answer_in(reply, question)
         if why := _useless(reply, question, document, yes_no):
             said = reply[:_MOST_CHARS]
-            dropped[document.number] = DroppedReply(document=document.number, reply=said, why=why)
+            dropped.append(DroppedReply(document=document.number, reply=said, why=why))
             continue
         same = next((r for r in rivals if same_answer(r.statement, reply, question)), None)
         if same is None:
             rivals.append(same := Rival(reply))
         same.given_by.append(document.number)
     rivals.sort(key=lambda rival: -len(rival.given_by))
-    told = tuple(dropped[number] for number in sorted(dropped))
-    failed = tuple(one.why for one in told if one.document not in replies)
-    return Answered(tuple(rivals), told, failed)
+    told = tuple(sorted(dropped, key=lambda one: one.document))
+    return Answered(tuple(rivals), told, tuple(failed))
 
 
 async def _asked(question: str, document: Document, reader: Reader) -> str:

@@ -22,7 +22,7 @@ from conflictscore.records import (
     Ruling,
     Weighing,
 )
-from conflictscore.threads import together
+from conflictscore.threads import at_once
 
 _REPLY_TOKENS = 160
 _MOST_DOCUMENTS = 4
@@ -61,27 +61,18 @@ async def weigh(
     if judge.model.is_local:  # it never kept to the form, in either order
         return Weighing(sides=sides)
     grounds = [ground for ground in Ground if current or ground is not Ground.NEWER]
-    orders = [sides, (sides[1], sides[0])]
-    rulings: dict[int, Ruling] = {}
 
-    async def rule(number: int) -> None:
-        shown = orders[number]
+    async def rule(shown: tuple[int, int]) -> Ruling:
         both = [candidates[n] for n in shown]
         prompt = _prompt(question, both, grounds, known, judge.prompts, weights)
         try:
             verdict = await judge.ask(prompt, partial(read_ruling, grounds=grounds), _REPLY_TOKENS)
         except (ProviderError, ContextWindowError, BudgetError) as error:
-            rulings[number] = Ruling(shown=shown, error=brief_reason(error))
-            return
+            return Ruling(shown=shown, error=brief_reason(error))
         chosen = None if verdict.side is None else shown[verdict.side]
-        rulings[number] = Ruling(
-            shown=shown, chosen=chosen, ground=verdict.ground, reason=verdict.reason
-        )
+        return Ruling(shown=shown, chosen=chosen, ground=verdict.ground, reason=verdict.reason)
 
-    async with together() as start:
-        for number in range(len(orders)):
-            start(partial(rule, number))
-    one, other = (rulings[number] for number in range(len(orders)))
+    one, other = await at_once(partial(rule, shown) for shown in (sides, (sides[1], sides[0])))
     stable = one.chosen is not None and one.chosen == other.chosen
     decides = stable and one.ground is not None and other.ground is not None
     return Weighing(
