@@ -181,13 +181,6 @@ def test_a_template_that_cannot_be_used_is_refused_with_file_and_reason(
     assert "\n" not in message
 
 
-def test_an_unknown_name_is_answered_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError) as refused:
-        PromptSet.load(folder=own(tmp_path, labels="x"))
-    for name in PLACEHOLDERS:
-        assert name in str(refused.value)
-
-
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -406,10 +399,3 @@ def test_a_judge_is_shown_hostile_claims_and_documents_between_its_own_marks(tem
     prompt = judged(template, hostile, Document(number=1, title=hostile, text=hostile))
     marks = [mark.group() for mark in _MARK.finditer(prompt)]
     assert marks == ["<document", "</document", "<claim", "</claim"]
-
-
-def test_a_judge_is_not_shown_the_number_or_the_address_of_a_document() -> None:
-    one = Document(number=1, text="The sky is blue.", url="https://a.example/")
-    other = Document(number=7, text="The sky is blue.", url="https://b.example/")
-    prompts = {judged("label_json", "The sky is red.", document) for document in (one, other)}
-    assert len(prompts) == 1

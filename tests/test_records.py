@@ -215,11 +215,6 @@ def test_nan_and_infinity_are_refused_in_metadata(wrong: float) -> None:
         Document(number=1, text="x", metadata={"score": wrong})
 
 
-def test_metadata_keeps_the_type_of_every_value() -> None:
-    metadata: dict[str, Any] = {"rank": 1, "ok": True, "score": 1.0, "date": "2024", "none": None}
-    assert repr(Document(number=1, text="x", metadata=metadata).metadata) == repr(metadata)
-
-
 def test_a_missing_verdict_says_why() -> None:
     with pytest.raises(ValidationError, match="UNLABELLED"):
         _pair(1, Label.UNLABELLED)
@@ -231,15 +226,6 @@ def test_a_verdict_has_no_error(label: Label) -> None:
     with pytest.raises(ValidationError, match="UNLABELLED"):
         _pair(1, label, error="timed out")
     assert _pair(1, label).label is label
-
-
-def test_a_claim_of_a_report_is_found_by_its_number() -> None:
-    first = ClaimEvidence(claim=Claim(number=1, text="a"))
-    third = ClaimEvidence(claim=Claim(number=3, text="c"))
-    report = ConflictReport(cs_c=None, cs_r=None, coverage=None, claims=(first, third))
-    assert report.evidence(3) is third
-    with pytest.raises(KeyError):
-        report.evidence(2)
 
 
 def test_near_duplicates_are_counted_as_one_independent_document_a_side() -> None:
@@ -262,92 +248,6 @@ def test_near_duplicates_are_counted_as_one_independent_document_a_side() -> Non
     assert (claim["contradicts"], claim["independent_contradicts"]) == ([5], 1)
     assert report.summary()["independent_documents"] == 3
     assert report.model_copy(update={"duplicates": {}}).independent_documents == 6
-
-
-def test_a_summary_spells_out_both_sides_of_every_claim() -> None:
-    decided = EvidenceLabel(
-        claim=1,
-        document=1,
-        label=Label.SUPPORTS,
-        snippet="it is blue",
-        snippet_found=True,
-        reasoning="It says so.",
-        score=0.9,
-        cached=True,
-    )
-    report = ConflictReport(
-        cs_c=1.0,
-        cs_r=0.5,
-        coverage=0.75,
-        claims=(
-            ClaimEvidence(
-                claim=Claim(number=1, text="The sky is blue."),
-                labels=(
-                    decided,
-                    _pair(2, Label.CONTRADICTS),
-                    _pair(3, Label.IRRELEVANT),
-                    _pair(4, Label.UNLABELLED, error="timed out"),
-                ),
-            ),
-        ),
-        uncovered=(),
-        disputed=(1,),
-        reconsider=1,
-    )
-    nothing: dict[str, Any] = {
-        "snippet": None,
-        "document_cut": False,
-        "snippet_found": None,
-        "passage": None,
-        "reasoning": None,
-        "score": None,
-        "error": None,
-        "cached": False,
-        "stage": None,
-    }
-    expected = {
-        "cs_c": 1.0,
-        "cs_r": 0.5,
-        "coverage": 0.75,
-        "uncovered": [],
-        "disputed": [1],
-        "reconsider": 1,
-        "error": None,
-        "independent_documents": 4,
-        "duplicates_vote": True,
-        "claims": [
-            {
-                "text": "The sky is blue.",
-                "conflicting": True,
-                "supports": [1],
-                "contradicts": [2],
-                "irrelevant": [3],
-                "unlabelled": [4],
-                "independent_supports": 1,
-                "independent_contradicts": 1,
-                "labels": [
-                    {
-                        "document": 1,
-                        "label": "SUPPORTS",
-                        "snippet": "it is blue",
-                        "snippet_found": True,
-                        "passage": None,
-                        "reasoning": "It says so.",
-                        "score": 0.9,
-                        "error": None,
-                        "document_cut": False,
-                        "cached": True,
-                        "stage": None,
-                    },
-                    {**nothing, "document": 2, "label": "CONTRADICTS"},
-                    {**nothing, "document": 3, "label": "IRRELEVANT"},
-                    {**nothing, "document": 4, "label": "UNLABELLED", "error": "timed out"},
-                ],
-            }
-        ],
-    }
-    assert report.summary() == expected
-    assert json.loads(json.dumps(report.summary())) == expected
 
 
 @given(_REPORTS)

@@ -47,10 +47,6 @@ async def test_the_log_probability_of_every_label_is_that_of_its_letter() -> Non
     assert found == {Label.SUPPORTS: -3.0, Label.CONTRADICTS: -0.1, Label.IRRELEVANT: -3.0}
 
 
-async def test_a_certain_judge_has_a_probability_of_one_and_not_more() -> None:
-    assert (await judged(letter("B", logprob=0.0, others=-9999.0))).score == 1.0
-
-
 async def test_a_calibration_makes_the_probability_honest() -> None:
     shy = Calibration(temperature=0.5, fitted_on="these tests")
     found = await judged(letter("A", logprob=-0.1, others=-3.0), shy)
@@ -119,21 +115,3 @@ async def test_a_window_too_small_for_any_document_is_said_before_a_call_is_paid
         with pytest.raises(ContextWindowError, match="context window of test-model"):
             await judge.label(claim(), document("word " * 3000), UsageMeter())
     assert server.requests == []
-
-
-async def test_the_prefix_of_a_document_is_the_same_for_every_claim() -> None:
-    with OpenAIServer(script(letter(), letter())) as server:
-        judge = ChoiceJudge(calling(server), PROMPTS)
-        for text in ("It was bright.", "It was never bright at all."):
-            await judge.label(claim(text), document("It shone far."), UsageMeter())
-    one, two = (request.prompt for request in server.requests)
-    shared = one[: one.index("It was bright.")]
-    assert two.startswith(shared)
-    assert "It shone far." in shared
-
-
-async def test_a_server_that_reports_one_letter_only_is_taken_at_its_word() -> None:
-    found = await judged(Reply("B", logprobs={"B": -0.01}))
-    assert found.label is Label.CONTRADICTS
-    assert found.score is not None
-    assert found.score > 0.95

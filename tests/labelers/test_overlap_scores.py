@@ -26,16 +26,6 @@ def test_a_word_that_every_document_has_tells_next_to_nothing() -> None:
     assert row[1] > 0
 
 
-def test_a_title_speaks_too() -> None:
-    documents = [document("It is so.", 1), document("It is so.", 2, title="Lamps of Rye")]
-    [row] = overlap_scores([claim("Lamps")], documents)
-    assert row == [0.0, 1.0]
-
-
-def test_a_claim_without_a_word_of_the_documents_tells_nothing() -> None:
-    assert overlap_scores([claim("Qwx zvb.")], DOCUMENTS) == [[0.0, 0.0, 0.0]]
-
-
 def test_a_claim_that_two_documents_speak_of_comes_before_one_that_one_does() -> None:
     assert most_overlapping([[0.9, 0.0], [0.6, 0.6], [0.0, 0.1]], 1) == [1]
 

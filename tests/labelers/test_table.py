@@ -118,13 +118,6 @@ class TestTable:
         assert labels(rows) == expected
         assert server.requests == []
 
-    async def test_every_label_is_told_once_as_soon_as_it_is_there(self) -> None:
-        told: list[EvidenceLabel] = []
-        with OpenAIServer(by_year) as server:
-            rows = await table(ChoiceJudge(calling(server), PROMPTS), on_label=told.append)
-        in_order = sorted(told, key=lambda pair: (pair.claim, pair.document))
-        assert in_order == [pair for row in rows for pair in row]
-
     async def test_pairs_of_the_same_content_are_judged_once_and_told_each(self) -> None:
         told: list[EvidenceLabel] = []
         meter = UsageMeter()
@@ -333,11 +326,6 @@ class TestLimits:
         await table(judge, claims, seconds=60)
         assert set(judge.asked[:2]) == {(1, 3), (2, 2)}
         assert len(judge.asked) == 6
-
-    async def test_without_one_they_go_document_by_document(self) -> None:
-        judge = InOrder()
-        await table(judge)
-        assert judge.asked == [(1, 1), (2, 1), (1, 2), (2, 2), (1, 3), (2, 3)]
 
     async def test_no_time_leaves_out_every_pair_and_says_so(self) -> None:
         judge = InOrder()

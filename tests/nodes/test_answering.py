@@ -116,19 +116,6 @@ async def test_the_reason_of_a_change_is_put_on_one_line_with_the_documents_it_c
     assert (how["max_tokens"], how["history"], how["prompts"]) == (160, (), PROMPTS)
 
 
-async def test_the_most_trusted_documents_come_first_in_what_the_reason_is_asked_from() -> None:
-    model = Says("The log is older.")
-    weighed = scored(claim_with("+--", "It was lit."), weights={2: 0.1, 3: 0.9})
-
-    await justify(
-        changed_state(CHANGED.model_copy(update={"report": weighed})),
-        running(setting(generator=model, prompts=PROMPTS)),
-    )
-
-    [(prompt, _)] = model.asked
-    assert prompt.index("- Document 3:") < prompt.index("- Document 2:")
-
-
 async def test_a_budget_that_ends_with_a_reason_ends_the_run_unless_passages_were_revised() -> None:
     runtime = running(setting(generator=Says(SPENT), prompts=PROMPTS))
 

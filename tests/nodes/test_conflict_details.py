@@ -116,11 +116,3 @@ def test_a_side_that_nobody_is_on_is_said_to_have_none() -> None:
         )
         assert supporting == "Documents that support this claim:\nnone\n\n"
         assert contradicting.startswith("- Document 3")
-
-
-def test_what_is_read_so_is_said_with_its_reason() -> None:
-    told = sourced_details(EVIDENCE, DOCUMENTS, PROMPTS)
-    assert told.endswith(
-        '- Document 3 (Log; 1999-05-01): "The lamp dates from 1874." (Read so because: The years'
-        " were compared.)"
-    )

@@ -91,15 +91,6 @@ def test_only_what_user_and_assistant_said_can_be_gone_on_from() -> None:
     )
 
 
-def test_no_conversation_is_an_empty_one() -> None:
-    model: Any = SimpleNamespace(name="scripted", context_window=4096)
-
-    assert conversation_of({}, model) == Conversation(())
-    assert Conversation(()).left_out == 0
-    nothing: Any = {"history": None}
-    assert conversation_of(nothing, model).turns == ()
-
-
 def test_all_that_is_read_before_a_question_stands_in_front_of_it() -> None:
     turns = (Turn(role="system", content="Be brief."), Turn(role="user", content="Hello."))
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from conflictscore.nodes.decide import decide, flipped_by, may_look_again, spare_time, to_look_for
+from conflictscore.nodes.decide import decide, flipped_by, spare_time, to_look_for
 from conflictscore.nodes.finished_run import run_of
-from conflictscore.nodes.state import RagState, claims_of
+from conflictscore.nodes.state import RagState
 from conflictscore.records import Answer, Attempt, ClaimEvidence, FurtherSearch, Method
 from tests.nodes.steps import attempt, claim_with, revision, running, scored, setting
 
@@ -201,19 +201,6 @@ def test_the_time_to_spare_is_what_a_second_answer_leaves(
     assert spare_time(state, setting(**{"budget_seconds": 120, **settings}), ()) == left
 
 
-def test_a_first_answer_without_a_time_of_its_own_holds_nothing_back() -> None:
-    context = setting(budget_seconds=120)
-    assert spare_time({"timings": {"retrieve": 10.0}}, context, ()) == 110
-    assert spare_time({}, context, ()) == 120
-    assert spare_time({"timings": {"generate": 20.0}}, context, (FIRST,)) == 100
-
-
-def test_an_answer_may_be_given_again_while_a_round_is_left() -> None:
-    two = setting(max_rounds=2)
-    assert [may_look_again(range(n), two) for n in range(4)] == [True, True, False, False]
-    assert not may_look_again((), setting(max_rounds=2, method=Method.RAG))
-
-
 @pytest.mark.parametrize(
     ("answers", "by"),
     [
@@ -235,10 +222,6 @@ def test_the_attempt_that_changed_the_answer_is_the_first_that_all_later_ones_ke
     )
     found = flipped_by(attempts)
     assert (found.round if found else None) == by
-
-
-def test_before_an_answer_is_taken_apart_a_state_has_no_claims() -> None:
-    assert claims_of({}) == ()
 
 
 def test_a_run_under_way_has_the_answers_that_are_known_so_far() -> None:

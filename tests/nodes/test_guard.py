@@ -184,12 +184,3 @@ async def test_without_a_reason_that_stands_there_is_none() -> None:
 
     assert update["draft"]["text"] == DOOR
     assert (update["draft"]["justification"], update["draft"]["cited"]) == (None, [])
-
-
-@pytest.mark.parametrize("missing", [0, 1])
-async def test_without_scores_there_is_nothing_to_guard(missing: int) -> None:
-    both = [attempt(claims("+-")), attempt(claims("++"), round=1)]
-    both[missing] = both[missing].model_copy(update={"report": None})
-
-    with pytest.raises(ValueError, match=r"^guard was reached without scores$"):
-        await guarded(both[0], both[1])

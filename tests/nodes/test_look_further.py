@@ -12,7 +12,6 @@ from conflictscore.retrieval.search_notes import note
 from conflictscore.threads import _deadline
 from tests.nodes.steps import (
     PROMPTS,
-    SPENT,
     Says,
     attempt,
     claim_with,
@@ -86,25 +85,6 @@ async def test_one_page_is_one_witness_whatever_part_of_it_is_found() -> None:
     [search] = update["searches"]
     assert (search["known"], search["found"]) == ([1, 2], [3, 4])
     assert [d["url"] for d in update["documents"][2:]] == ["notes.txt", "https://copy.test/"]
-
-
-async def test_no_more_than_four_new_ones_of_a_search_are_taken() -> None:
-    many = [page(f"Page {n} is long.", f"https://{n}.test/", f"T{n}") for n in range(4)]
-    rest = [page("Untitled.", "https://u.test/"), page("x" * 70)]
-
-    update, _, _ = await looked({"lamp": [*many, *rest]}, "FOR: lamp")
-
-    [search] = update["searches"]
-    assert search["found"] == [3, 4, 5, 6]
-    assert search["left_out"] == ["https://u.test/", "x" * 60]
-
-
-async def test_a_budget_that_ends_before_a_search_is_noted() -> None:
-    update, _, _ = await looked({}, SPENT)
-
-    [search] = update["searches"]
-    assert (search["query"], search["note"], search["found"]) == ("", str(SPENT), [])
-    assert update["usage"]["calls"] == 2
 
 
 async def test_a_note_that_is_there_already_is_not_added_again() -> None:

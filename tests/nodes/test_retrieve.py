@@ -108,17 +108,6 @@ async def test_a_search_that_finds_nothing_says_what_it_noted_on_the_way() -> No
         await find_documents(Silent(), "When?")
 
 
-async def test_a_retriever_without_notes_of_its_own_leaves_those_of_the_search() -> None:
-    class Plain(BaseRetriever):
-        def _get_relevant_documents(self, query: str, **_: Any) -> list[Retrieved]:
-            note("it took long")
-            return [Retrieved(LAMP)]
-
-    documents, notes = await find_documents(Plain(), "When?")
-
-    assert ([d.text for d in documents], notes) == ([LAMP], ["it took long"])
-
-
 def test_the_answer_that_is_given_along_is_free_or_one_of_the_options() -> None:
     options = ["In 1871.", "In 1874."]
 

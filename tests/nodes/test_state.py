@@ -5,31 +5,12 @@ from typing import Any
 import pytest
 
 from conflictscore.nodes.finished_run import run_of
-from conflictscore.nodes.state import documents_of, searches_of, spent, time_left, timed, weights_of
-from conflictscore.records import Claim, ClaimEvidence, RunStatus, Usage
+from conflictscore.nodes.state import time_left, weights_of
+from conflictscore.records import Claim, ClaimEvidence, RunStatus
 from tests.nodes.steps import attempt, claim_with, scored, setting
 
 CONFLICT = scored(claim_with("+-"))
 AGREED = scored(claim_with("++"))
-
-
-def test_a_step_adds_its_calls_and_its_time_to_those_before_it() -> None:
-    before: Any = {
-        "usage": {"calls": 2, "input_tokens": 30},
-        "timings": {"generate": 1.5, "label": 2.0},
-    }
-
-    assert spent(before, Usage(calls=1, output_tokens=4)) == {
-        "calls": 3,
-        "cached_calls": 0,
-        "input_tokens": 30,
-        "cache_read_tokens": 0,
-        "output_tokens": 4,
-    }
-    assert spent({}, Usage(calls=1))["calls"] == 1
-    assert timed(before, "generate", 0.5) == {"generate": 2.0, "label": 2.0}
-    assert timed(before, "score", 0.5) == {"generate": 1.5, "label": 2.0, "score": 0.5}
-    assert timed({}, "score", 0.5) == {"score": 0.5}
 
 
 def test_the_time_that_is_left_is_never_less_than_none() -> None:
@@ -39,10 +20,6 @@ def test_the_time_that_is_left_is_never_less_than_none() -> None:
     assert time_left(took, setting(budget_seconds=10)) == 6.5
     assert time_left(took, setting(budget_seconds=3)) == 0
     assert time_left({}, setting(budget_seconds=3)) == 3
-
-
-def test_before_a_step_was_taken_a_state_has_nothing_of_it() -> None:
-    assert (documents_of({}), searches_of({}), weights_of({})) == ((), (), {})
 
 
 def test_documents_weigh_what_the_last_answer_says() -> None:

@@ -1,8 +1,6 @@
 """What goes into one call of each mode, and what is made of the reply."""
 
 import asyncio
-import re
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import EvidenceLabel
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import Fault, OpenAIServer, script
-from tests.labelers.batching.talk import MODES, asked, judged, pairs_of, right, truthful, world
+from tests.labelers.batching.talk import asked, judged, pairs_of, right, truthful, world
 from tests.labelers.judging import PROMPTS, claim, document
 from tests.models.calling import calling
 
@@ -37,14 +35,6 @@ async def test_six_claims_and_ten_documents_take_so_many_calls(
     assert {p: v.label for p, v in told.items()} == {
         (of.number, text.number): right((of, text)) for of, text in pairs
     }
-
-
-async def test_a_verdict_has_its_quote_its_reason_and_whether_the_quote_stands_there() -> None:
-    pairs = pairs_of(*world(1, 2))
-    with OpenAIServer(truthful()) as server:
-        told = await judged(server, "matrix", pairs)
-    assert told[1, 2].snippet == "The lamp 2 was lit in 1872."
-    assert (told[1, 2].snippet_found, told[1, 2].reasoning) == (True, "Read it.")
 
 
 async def test_more_claims_than_a_call_may_have_take_more_calls() -> None:
@@ -89,22 +79,6 @@ async def test_only_the_pairs_that_are_wanted_are_asked_for() -> None:
     assert request.prompt.count(" documents=") == 1
 
 
-async def test_what_a_reply_says_of_a_pair_that_was_not_asked_for_is_passed_over() -> None:
-    claims, documents = world(2, 2)
-    with OpenAIServer(
-        truthful(
-            lambda verdicts, batch: [
-                {"claim": int(c), "document": int(d), "snippet": "", "reason": "", "answer": a}
-                for c in batch.claims
-                for d, a in zip(batch.documents, ("SUPPORTS", "CONTRADICTS"), strict=True)
-            ]
-        )
-    ) as server:
-        told = await judged(server, "matrix", pairs_of(claims, documents)[:3])
-    assert len(server.requests) == 1
-    assert [verdict.label for verdict in told.values()] == ["SUPPORTS", "SUPPORTS", "CONTRADICTS"]
-
-
 async def test_one_pair_alone_that_cannot_be_judged_is_an_error() -> None:
     with OpenAIServer(script("no", "no")) as server:
         judge = BatchJudge(calling(server), PROMPTS, "matrix")
@@ -125,25 +99,6 @@ async def test_where_a_call_fails_its_pairs_alone_are_unlabelled() -> None:
     assert {place for place, v in told.items() if v.error} == {(1, 2), (2, 2)}
     assert len(server.requests) == 3
     assert "too much of it" in str(told[1, 2].error)
-
-
-@pytest.mark.parametrize("mode", MODES)
-async def test_rules_documents_and_claims_stand_in_this_order_without_their_numbers(
-    mode: BatchName,
-) -> None:
-    pairs = [(claim("It was lit in 1871.", 88), document("Lit in 1872.", 77, title="Gazette"))]
-    with OpenAIServer(truthful()) as server:
-        await judged(server, mode, pairs)
-    prompt = server.requests[0].prompt
-    parts = [
-        PROMPTS.render("label_rules_brief"),
-        "Gazette",
-        "Lit in 1872.",
-        "It was lit",
-        '"verdicts"',
-    ]
-    assert all(one < two for one, two in pairwise(prompt.index(part) for part in parts))
-    assert not {"77", "88"} & set(re.findall(r"\d+", prompt))
 
 
 async def test_what_is_told_by_the_time_that_it_is_cancelled_stands() -> None:

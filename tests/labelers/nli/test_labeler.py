@@ -174,15 +174,6 @@ class TestCalibration:
             assert found.label is CONTRADICTS
             assert found.score == pytest.approx(fitted.probabilities(said)[CONTRADICTS])
 
-    async def test_raw_log_probabilities_are_those_of_the_deciding_window(
-        self, model: NliModel
-    ) -> None:
-        shy = Calibration(temperature=2.0, fitted_on="these tests")
-        judge = NliLabeler(model, calibration=shy)
-        found = await judge.logprobs(_CLAIM, document(_FILLER * 8 + _DENIAL), UsageMeter())
-        assert found[CONTRADICTS] - found[SUPPORTS] == pytest.approx(8, abs=1e-4)
-        assert UNCALIBRATED.probabilities(found)[CONTRADICTS] == pytest.approx(0.88054, abs=1e-4)
-
     def test_the_one_in_the_models_folder_is_used(self, tmp_path: Path) -> None:
         model = NliModel(make_nli_model(tmp_path))
         shy = Calibration(temperature=2.0, fitted_on="these tests")

@@ -19,6 +19,9 @@ from tests.nli_model import MARKS, ORDER, WORDS, make_nli_model
 
 SUPPORTS, CONTRADICTS, IRRELEVANT = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT
 _CLAIM = "The lamp was lit in 1871."
+_THREE = {str(place): name for place, name in enumerate(ORDER)}
+_SIZE = len(MARKS) + len(WORDS)
+_POSITIONS = "max_position_embeddings"
 
 
 def verdicts(model: NliModel) -> list[Label]:
@@ -191,80 +194,39 @@ class TestDoesNotFit:
             f" {said}"
         )
 
-    def test_a_graph_of_two_classes_whatever_its_configuration_says(self, tmp_path: Path) -> None:
-        three = {str(place): name for place, name in enumerate(ORDER)}
-        folder = make_nli_model(tmp_path, order=ORDER[:2], config={"id2label": three})
-        message = refused(folder)
-        assert message.startswith(
-            f"{folder} is not an NLI model: it cannot be run (the NLI model {folder.name} gave [["
-        )
-        assert message.endswith("]] for a pair, not 3 numbers)")
-
-    def test_an_embedding_matrix_that_is_smaller_than_the_vocabulary(self, tmp_path: Path) -> None:
-        size = len(MARKS) + len(WORDS)
-        folder = make_nli_model(tmp_path, rows=size - 1)
-        assert refused(folder).startswith(
-            f"{folder} is not an NLI model: it has no embedding for token {size - 1} of"
-            " tokenizer.json: that is another model's tokenizer (the NLI model"
-            f" {folder.name} failed: "
-        )
-
-    @pytest.mark.parametrize("rows", [20, 5000])
-    def test_a_tokenizer_of_another_size_than_the_configuration_says(
-        self, tmp_path: Path, rows: int
+    @pytest.mark.parametrize(
+        ("made", "said"),
+        [
+            ({"order": ORDER[:2], "config": {"id2label": _THREE}}, "it cannot be run (the NLI"),
+            ({"rows": _SIZE - 1}, f"it has no embedding for token {_SIZE - 1} of tokenizer.json"),
+            ({"config": {"vocab_size": 20}}, f"has {_SIZE} tokens and the model 20: it is another"),
+            ({"config": {"vocab_size": 5000}}, f"{_SIZE} tokens and the model 5000: it is another"),
+            ({"tokenizer": {"post_processor": None}}, "puts no special tokens around a pair"),
+            ({"positions": 120, "config": {_POSITIONS: 512}}, "it cannot read 512 tokens, though"),
+            ({"positions": 95}, "reads 95 tokens at most; an NLI labeler needs at least 96"),
+            ({"config": {_POSITIONS: None}}, f"config.json has no {_POSITIONS}"),
+            ({"config": {_POSITIONS: "512"}}, f"{_POSITIONS} is '512', not a number of 0 or more"),
+            ({"config": {_POSITIONS: -1}}, f"{_POSITIONS} is -1, not a number of 0 or more"),
+            ({"config": {_POSITIONS: True}}, f"{_POSITIONS} is True, not a number of 0 or more"),
+            ({"integers": TensorProto.FLOAT}, "asks for an input input_ids (tensor(float))"),
+        ],
+    )
+    def test_files_that_do_not_belong_together(
+        self, tmp_path: Path, made: dict[str, Any], said: str
     ) -> None:
-        message = refused(make_nli_model(tmp_path, config={"vocab_size": rows}))
-        size = len(MARKS) + len(WORDS)
-        assert message == (
-            f"{tmp_path / 'tokenizer.json'} has {size} tokens and the model {rows}: it is another"
-            " model's tokenizer"
-        )
+        message = refused(make_nli_model(tmp_path, **made))
+        assert message.startswith(str(tmp_path))
+        assert said in message
 
     def test_a_configuration_may_count_rows_that_only_round_the_matrix_up(
         self, tmp_path: Path
     ) -> None:
-        size = len(MARKS) + len(WORDS)
-        for number, rows in enumerate((size, size + 1024)):
+        for number, rows in enumerate((_SIZE, _SIZE + 1024)):
             folder = make_nli_model(tmp_path / str(number), config={"vocab_size": rows})
             assert verdicts(NliModel(folder)) == [SUPPORTS, CONTRADICTS, IRRELEVANT]
-        more = refused(make_nli_model(tmp_path / "more", config={"vocab_size": size + 1025}))
-        assert f"and the model {size + 1025}: " in more
-
-    def test_a_tokenizer_without_special_tokens(self, tmp_path: Path) -> None:
-        folder = make_nli_model(tmp_path, tokenizer={"post_processor": None})
-        assert refused(folder) == (
-            f"{folder / 'tokenizer.json'} puts no special tokens around a pair: it needs a"
-            " post_processor"
-        )
-
-    def test_fewer_positions_than_the_files_say(self, tmp_path: Path) -> None:
-        folder = make_nli_model(tmp_path, positions=120, config={"max_position_embeddings": 512})
-        assert refused(folder).startswith(
-            f"{folder} is not an NLI model: it cannot read 512 tokens, though its files say so ("
-        )
-
-    def test_too_few_positions_for_a_pair(self, tmp_path: Path) -> None:
-        assert refused(make_nli_model(tmp_path / "a", positions=95)) == (
-            f"{tmp_path / 'a'} reads 95 tokens at most; an NLI labeler needs at least 96"
-        )
-        assert NliModel(make_nli_model(tmp_path / "b", positions=96)).pair_tokens == 96
-
-    @pytest.mark.parametrize("value", [None, "512", -1, True])
-    def test_positions_that_are_no_number(self, tmp_path: Path, value: object) -> None:
-        config = {"max_position_embeddings": value}
-        source = tmp_path / "config.json"
-        why = f"{source} has no max_position_embeddings"
-        if value is not None:
-            why = f"{source}: max_position_embeddings is {value!r}, not a number of 0 or more"
-        assert refused(make_nli_model(tmp_path, config=config)) == why
+        more = refused(make_nli_model(tmp_path / "more", config={"vocab_size": _SIZE + 1025}))
+        assert f"and the model {_SIZE + 1025}: " in more
 
     def test_a_configuration_that_is_no_object(self, tmp_path: Path) -> None:
         (make_nli_model(tmp_path) / "config.json").write_text(json.dumps([1]), "utf-8")
         assert refused(tmp_path) == f"{tmp_path / 'config.json'} is not a JSON object"
-
-    def test_a_graph_that_asks_for_something_else_than_text(self, tmp_path: Path) -> None:
-        folder = make_nli_model(tmp_path, integers=TensorProto.FLOAT)
-        assert refused(folder) == (
-            f"{folder / 'model.onnx'} asks for an input input_ids (tensor(float)); one of an NLI"
-            " cross-encoder has input_ids, attention_mask, token_type_ids, of integers"
-        )
