@@ -22,6 +22,6 @@ def denial_of(statement: str) -> str:
 
 
 def denied_in(statement: str) -> str | None:
-    """What a denial denies, without its full stop; None where a statement is none."""
+    """The statement that a denial denies, without its full stop; None of any other statement."""
     found = _DENIAL.fullmatch(statement)
     return found and found["denied"].rstrip(_ENDS).strip(_QUOTES).rstrip(_ENDS)

@@ -39,7 +39,7 @@ from conflictscore.models.replies import (
     require_whole,
     without_reasoning,
 )
-from conflictscore.models.requests import RequestForm, StyledRequests
+from conflictscore.models.request_forms import RequestForm, StyledRequests
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, neutral
 from conflictscore.records import encodable

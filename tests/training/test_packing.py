@@ -40,6 +40,9 @@ def test_a_document_and_a_claim_are_kept_once_however_many_pairs_have_them(tmp_p
     assert found.sources == ("one",)
 
 
+@pytest.mark.parametrize(
+    ("claim_tokens", "pair_tokens", "longest"), [(9, 128, 85), (50, 128, 75), (300, 128, 48)]
+)
 def test_a_long_claim_leaves_its_documents_windows_the_room_that_the_labeler_leaves(
     claim_tokens: int, pair_tokens: int, longest: int, tmp_path: Path
 ) -> None:
