@@ -24,7 +24,6 @@ from conflictscore.benchmarks.harness.setup import (
     paper_loop,
     refuse_methods,
 )
-from conflictscore.benchmarks.harness.spending import Spending
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.registry import open_benchmark, usual_methods
@@ -113,23 +112,17 @@ async def arun_benchmark(
         for other in begun:
             _share_documents(RunStore.read(other), store)
         kept_in = store.folder.parent if study else store.folder
-        with (
-            closing(Spending(store.folder / "spent.sqlite")) as spending,
-            closing(ContentCache(kept_in / "calls.sqlite")) as own,
-        ):
-            spent, told = spending.total(), _recorded_usage(store)
-            lost = any(used - spent.get(name, Usage()) != Usage() for name, used in told.items())
-            if lost:
-                spent = told
-            for other in begun:
-                for name, usage in _recorded_usage(RunStore.read(other)).items():
-                    spent[name] = spent.get(name, Usage()) + usage
+        with closing(ContentCache(kept_in / "calls.sqlite")) as own:
+            spent: dict[str, Usage] = {}
+            for run in (store, *map(RunStore.read, begun)):
+                for record in run.records():
+                    for name, usage in record.usage.items():
+                        spent[name] = spent.get(name, Usage()) + usage
             ledger = Ledger(
                 prices=prices,
                 max_tokens=limits.max_tokens,
                 max_cost=limits.max_cost,
                 spent=spent,
-                on_call=spending.add,
             )
             session = Session(
                 store=store,
@@ -138,30 +131,15 @@ async def arun_benchmark(
                 settings=setup.settings,
                 ledger=ledger,
                 listener=listener or Listener(),
-                spending=spending,
                 retried=failures(store.done.values()) if retry_failed else (),
             )
             stopped = await session.run(limits.concurrency)
         notes = [*benchmark.notes, *store.notes]
-        if lost:
-            notes.append(
-                f"{folder / 'spent.sqlite'} has lost calls that the records tell of: budgets go by"
-                " these, and calls of steps that were never recorded do not count"
-            )
         if left_out:
             notes.append(f"{len(left_out)} questions were left out: they are not in the recording")
         run = summarised(store, prices, stopped=stopped, notes=notes, compare=compare)
         write_figures(run)
         return run
-
-
-def _recorded_usage(store: RunStore) -> dict[str, Usage]:
-    """Usage by all records of a run, by the model's name."""
-    spent: dict[str, Usage] = {}
-    for record in store.records():
-        for name, usage in record.usage.items():
-            spent[name] = spent.get(name, Usage()) + usage
-    return spent
 
 
 def _share_documents(other: RunStore, store: RunStore) -> None:

@@ -1,7 +1,7 @@
 """Cost of the models of a run, call by call, with their budget."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -42,7 +42,6 @@ class Ledger:
         max_cost: float | None = None,
         prices: PriceTable | None = None,
         spent: Mapping[str, Usage] | None = None,
-        on_call: Callable[[str, Usage], None] = lambda model, usage: None,
     ) -> None:
         """Open a ledger; a limit is for all models together, and None means no limit.
 
@@ -52,7 +51,6 @@ class Ledger:
             max_cost: US dollars; needs ``prices``.
             prices: Prices of the models; without them no cost is known.
             spent: Earlier usage of the run, by the model's name; it counts.
-            on_call: Called with the model's name and the usage of every call, before it counts.
 
         Raises:
             ConfigurationError: ``max_cost`` is no number from 0, or comes without prices.
@@ -67,7 +65,6 @@ class Ledger:
         self._sent = sum(used.calls for used in self._spent.values())
         self._endpoints: dict[str, str] = {}
         self._silent = next((m for m, u in self._spent.items() if _unreported(u)), None)
-        self._on_call = on_call
         self._lock = threading.Lock()
 
     @property
@@ -132,7 +129,6 @@ class Ledger:
     def count(self, model: str, usage: Usage) -> None:
         """Add what a call to a model cost to the totals and to the steps that it is part of."""
         with self._lock:
-            self._on_call(model, usage)
             for account in (self._spent, *_STEPS.get()):
                 account[model] = account.get(model, Usage()) + usage
             if _unreported(usage):

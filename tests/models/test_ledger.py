@@ -74,16 +74,6 @@ class TestCounting:
         }
         assert before["test-model"].calls == 5
 
-    async def test_every_call_is_told_of_as_it_is_answered(self) -> None:
-        told: list[tuple[str, Usage]] = []
-        ledger = Ledger(on_call=lambda model, usage: told.append((model, usage)))
-        with OpenAIServer(answer) as server:
-            model = attach(calling(server), ledger)
-            await ask(model)
-            assert told == [("test-model", Usage(calls=1, input_tokens=10, output_tokens=1))]
-            await ask(model)
-        assert len(told) == 2
-
     async def test_money_is_known_only_where_every_price_is(self) -> None:
         ledger = Ledger(prices=PRICES)
         with OpenAIServer(answer) as server:

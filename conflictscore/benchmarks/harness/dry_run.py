@@ -8,7 +8,7 @@ between the two by the paper's share of conflicts.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from math import isnan, nan
 from pathlib import Path
@@ -22,7 +22,6 @@ from conflictscore.benchmarks.harness.methods.registry import MEANING, steps
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.harness.session import Session
 from conflictscore.benchmarks.harness.setup import Ready, Setup
-from conflictscore.benchmarks.harness.spending import Spending
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.graph.binding import run_for_sync_caller
@@ -229,7 +228,7 @@ def estimate(
         )
         begun = Manifest(benchmark="", created="", configuration={}, hashes={}, versions={})
 
-        async def play(store: RunStore, spending: Spending) -> None:
+        async def play(store: RunStore) -> None:
             session = Session(
                 store=store,
                 ready=Ready(context, generator, grader),
@@ -237,7 +236,6 @@ def estimate(
                 settings=setup.settings,
                 ledger=counter.ledger,
                 listener=Listener(),
-                spending=spending,
             )
             for question in sample:
                 await session.question(question)
@@ -246,10 +244,8 @@ def estimate(
         with (
             TemporaryDirectory() as folder,
             RunStore.open(Path(folder) / "run", begun, questions) as store,
-            closing(Spending(Path(folder) / "spent.sqlite")) as spending,
         ):
-            counter.ledger = Ledger(on_call=spending.add)
-            run_for_sync_caller(play(store, spending))
+            run_for_sync_caller(play(store))
             for record in store.records():
                 if conflicts or record.step != MEANING:  # answers that stay say the same
                     for model, usage in record.usage.items():

@@ -25,10 +25,12 @@ from conflictscore.records import (
 )
 
 __all__ = [
+    "STOPPED",
     "Guard",
     "MethodResult",
     "Question",
     "QuestionResult",
+    "StepKey",
     "StepRecord",
     "Verdict",
     "meaning_key",
@@ -68,6 +70,13 @@ def _known(step: str) -> str:
     if step not in steps():
         raise PydanticCustomError("step", f"Input should be one of {', '.join(steps())}")
     return step
+
+
+StepKey = tuple[str, str, str]
+"""Question, step and key, as in a step's record."""
+
+STOPPED = "the run was stopped during this step"
+"""Error of a record that only tells what a step had cost when it was stopped; it is taken again."""
 
 
 class StepRecord(Record):

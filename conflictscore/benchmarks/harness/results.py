@@ -23,6 +23,7 @@ from conflictscore.benchmarks.harness.methods.registry import (
     steps,
 )
 from conflictscore.benchmarks.harness.records import (
+    STOPPED,
     Guard,
     MethodResult,
     Question,
@@ -104,7 +105,7 @@ def part_usage(
     usages: dict[str, dict[str, Usage]] = {}
     silent = set()
     for record in records:
-        if record.step != LOOP:
+        if record.step != LOOP or record.error == STOPPED:
             continue
         if record.error is not None:
             known: Mapping[str, Usage] | None = record.usage if part == "first_usage" else {}
@@ -316,11 +317,14 @@ class Recorded:
         return tuple(dict.fromkeys(note for value in told if value for note in value.notes))
 
     def _usage(self) -> dict[str, dict[str, Usage]]:
-        usage = defaultdict[str, dict[str, Usage]](dict)
+        places = defaultdict[tuple[str, str], list[StepRecord]](list)
         for record in self.records:
-            for model, spent in record.usage.items():
-                models = usage[record.step]
-                models[model] = models.get(model, Usage()) + spent
+            places[record.step, record.key].append(record)
+        usage = defaultdict[str, dict[str, Usage]](dict)
+        for (step, _), records in places.items():
+            for model in {model for record in records for model in record.usage}:
+                whole = _of_all([record.usage.get(model, Usage()) for record in records])
+                usage[step][model] = usage[step].get(model, Usage()) + whole
         return {step: dict(sorted(usage[step].items())) for step in steps() if step in usage}
 
     def _seconds(self) -> dict[str, float]:
@@ -330,11 +334,25 @@ class Recorded:
         return {step: fsum(seconds[step]) for step in steps() if step in seconds}
 
 
+def _of_all(records: Sequence[Usage]) -> Usage:
+    """Usage of a step by all its records: one that was stopped finds its own replies kept."""
+    whole = sum(records, Usage())
+    kept = {}
+    for name in ("input_tokens", "cache_read_tokens", "output_tokens"):
+        cold = max(getattr(one, name) + getattr(one, f"kept_{name}") for one in records)
+        kept[f"kept_{name}"] = max(0, cold - getattr(whole, name))
+    return whole.model_copy(update=kept)
+
+
 def _current(records: Sequence[StepRecord]) -> list[StepRecord]:
-    """All but the steps that began with a first answer which a later loop has replaced."""
+    """All but stopped steps, and those that began with a first answer which was replaced later."""
     loops = [r.time for r in records if r.step == LOOP and r.error is None]
     since = max(loops) if len(loops) > 1 else ""
-    return [r for r in records if not begins_with_first(r.step) or r.time >= since]
+    return [
+        r
+        for r in records
+        if r.error != STOPPED and (not begins_with_first(r.step) or r.time >= since)
+    ]
 
 
 def _score(grade: StepRecord | None) -> ConflictReport | None:

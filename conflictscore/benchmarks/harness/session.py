@@ -27,15 +27,16 @@ from conflictscore.benchmarks.harness.methods.registry import (
     method_of,
 )
 from conflictscore.benchmarks.harness.records import (
+    STOPPED,
     Question,
     QuestionResult,
+    StepKey,
     StepRecord,
     Verdict,
     meaning_key,
 )
 from conflictscore.benchmarks.harness.results import results
 from conflictscore.benchmarks.harness.setup import Ready, RunSettings
-from conflictscore.benchmarks.harness.spending import Spending, StepKey
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.harness.summarise import COMPARED
 from conflictscore.errors import (
@@ -45,7 +46,7 @@ from conflictscore.errors import (
 )
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.usage import UsageMeter, telling_kept_calls
-from conflictscore.records import Attempt, ConflictReport, Document, Label, Usage
+from conflictscore.records import Attempt, ConflictReport, Document, Label
 
 
 class Session:
@@ -60,12 +61,10 @@ class Session:
         settings: RunSettings,
         ledger: Ledger,
         listener: Listener,
-        spending: Spending,
         retried: Iterable[StepKey] = (),
     ) -> None:
         """Get ready."""
         self._store = store
-        self._spending = spending
         self._records: dict[str, list[StepRecord]] = defaultdict(list)
         for record in store.records():
             self._records[record.question].append(record)
@@ -216,31 +215,38 @@ class Session:
         self._listener.started(question.id, step)
         started = time.perf_counter()
         value, error = None, None
-        kept = telling_kept_calls(self._ledger.count)
-        with self._spending.at(place), kept:
+        with self._ledger.step() as usage, telling_kept_calls(self._ledger.count):
+
+            def recorded() -> StepRecord:
+                record = self._store.append(
+                    StepRecord(
+                        question=question.id,
+                        step=step,
+                        key=key,
+                        value=value,
+                        error=error,
+                        usage=usage,
+                        seconds=time.perf_counter() - started,
+                        time=now(),
+                    )
+                )
+                self._records[question.id].append(record)
+                return record
+
             try:
                 value = await work()
-            except (BudgetError, ConfigurationError):
-                raise
-            except asyncio.CancelledError as failure:
+            except (BudgetError, ConfigurationError, asyncio.CancelledError) as failure:
                 task = asyncio.current_task()
-                if task is None or task.cancelling():
+                cancelled = isinstance(failure, asyncio.CancelledError)
+                if not cancelled or task is None or task.cancelling():
+                    error = STOPPED
+                    if usage:
+                        recorded()
                     raise
                 error = reason_of(failure)  # of a plugged-in part; it would end the worker unsaid
             except Exception as failure:  # noqa: BLE001 - a plugged-in part may raise anything
                 error = reason_of(failure)
-        record = StepRecord(
-            question=question.id,
-            step=step,
-            key=key,
-            value=value,
-            error=error,
-            usage=self._cost(place),
-            seconds=time.perf_counter() - started,
-            time=now(),
-        )
-        record = self._store.append(record)
-        self._records[question.id].append(record)
+        record = recorded()
         self._retried.discard(place)
         self._listener.ended(record)
         self._listener.spent(self._ledger.spent, self._ledger.money)
@@ -250,17 +256,8 @@ class Session:
         """Whether the loop that a step began with was taken again after it."""
         if not begins_with_first(record.step):
             return False
-        steps = [r.step for r in self._records[record.question]]
+        steps = [r.step for r in self._records[record.question] if r.error != STOPPED]
         return LOOP in steps[len(steps) - steps[::-1].index(record.step) :]
-
-    def _cost(self, place: StepKey) -> dict[str, Usage]:
-        """Usage of a step beyond its earlier records."""
-        recorded: dict[str, Usage] = {}
-        for record in self._records[place[0]]:
-            if (record.step, record.key) == place[1:]:
-                for model, cost in record.usage.items():
-                    recorded[model] = recorded.get(model, Usage()) + cost
-        return self._spending.of(place, recorded)
 
     def result(self, question: Question) -> QuestionResult:
         """The result of a question so far."""

@@ -29,7 +29,7 @@ from conflictscore.benchmarks.harness.manifest import (
     read_manifest,
 )
 from conflictscore.benchmarks.harness.methods.registry import METHODS
-from conflictscore.benchmarks.harness.records import Question, StepRecord
+from conflictscore.benchmarks.harness.records import STOPPED, Question, StepKey, StepRecord
 from conflictscore.benchmarks.json_lines import decoded, fault_in_words, read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.storage.locking import LOCK_FILE, lock_folder
@@ -66,7 +66,7 @@ class RunStore:
     ) -> None:
         self.folder, self.manifest, self.questions, self.notes = folder, manifest, questions, notes
         self._records: list[StepRecord] = []
-        self._done: dict[tuple[str, str, str], StepRecord] = {}
+        self._done: dict[StepKey, StepRecord] = {}
         self._ids = {question.id for question in questions}
         self._file, self._open = file, ExitStack()
         for record in records:
@@ -127,7 +127,7 @@ class RunStore:
         return cls(folder, manifest, questions, records, (note,) if lines.half else ())
 
     @property
-    def done(self) -> Mapping[tuple[str, str, str], StepRecord]:
+    def done(self) -> Mapping[StepKey, StepRecord]:
         """The last record of each step by question id, step and key; some are failures."""
         return MappingProxyType(self._done)
 
@@ -166,7 +166,8 @@ class RunStore:
 
     def _keep(self, record: StepRecord) -> None:
         self._records.append(record)
-        self._done[record.question, record.step, record.key] = record
+        if record.error != STOPPED:
+            self._done[record.question, record.step, record.key] = record
 
 
 def _records(lines: RecordLines, questions: Sequence[Question]) -> Iterator[StepRecord]:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from conflictscore.benchmarks.harness.costs import Money, run_cost
 from conflictscore.benchmarks.harness.definition import SCORES
@@ -36,6 +37,14 @@ _LOOKS, _CONTROLS = ("regenerated-rag", "guarded-rag"), ("placebo", "resample")
 _Score = Callable[[ConflictReport], float | None]
 
 
+class _Measure(NamedTuple):
+    name: str
+    graded: bool
+    """Whether its values are numbers in [0, 1] rather than yes or no."""
+    falls: bool
+    """Whether less is better."""
+
+
 def figures(
     results: Sequence[QuestionResult],
     *,
@@ -58,22 +67,13 @@ def figures(
     alike = [m for m in ordered if m != BASELINE and not method_of(m).own_judge]
     others = alike if BASELINE in ordered else []
 
-    def pair(method: str, measure: str, against: str = BASELINE) -> Paired:
-        return _paired(
-            results,
-            method,
-            measure,
-            graded=measure in graded,
-            falls=measure in falling,
-            against=against,
-        )
-
-    paired = [pair(method, measure) for method in others for measure in measures]
-    wanted = [(one, other, measure) for one, other in compare for measure in measures]
-    wanted += [(look, control, measures[0]) for control in _CONTROLS for look in _LOOKS]
+    kinds = [_Measure(name, name in graded, name in falling) for name in measures]
+    paired = [_paired(results, method, kind) for method in others for kind in kinds]
+    wanted = [(one, other, kind) for one, other in compare for kind in kinds]
+    wanted += [(look, control, kinds[0]) for control in _CONTROLS for look in _LOOKS]
     compared = [
-        pair(one, measure, other)
-        for one, other, measure in dict.fromkeys(wanted)
+        _paired(results, one, kind, other)
+        for one, other, kind in dict.fromkeys(wanted)
         if {one, other} <= set(ordered)
     ]
     paired, compared = _adjusted(paired, compared)
@@ -84,22 +84,11 @@ def figures(
         failed=sum(any(result.answer is None for result in r.methods.values()) for r in results),
         measures=tuple(measures),
         falling=tuple(measure for measure in measures if measure in falling),
-        methods=tuple(
-            _method(_of(results, method), method, measures, graded) for method in ordered
-        ),
+        methods=tuple(_method(_of(results, method), method, kinds) for method in ordered),
         paired=tuple(paired),
         compared=tuple(compared),
-        transitions=tuple(
-            _transitions(
-                results,
-                method,
-                measures[0],
-                graded=measures[0] in graded,
-                falls=measures[0] in falling,
-            )
-            for method in others
-        ),
-        categories=_categories(results, ordered, measures, graded),
+        transitions=tuple(_transitions(results, method, kinds[0]) for method in others),
+        categories=_categories(results, ordered, kinds),
         claims=tuple(_claims(results, m) for m in ordered) if set(SCORES) & set(measures) else (),
         types=_told_types(results, ordered),
         coverage=_mean(_reports(results, BASELINE), lambda report: report.coverage),
@@ -133,20 +122,15 @@ def _of(results: Iterable[QuestionResult], method: str) -> list[MethodResult]:
     return [result.methods[method] for result in results if method in result.methods]
 
 
-def _figure(
-    ended: Iterable[MethodResult], measure: str, graded: Collection[str]
-) -> Proportion | Interval:
-    values = [value for result in ended if (value := result.value(measure)) is not None]
-    if measure in graded:
+def _figure(ended: Iterable[MethodResult], measure: _Measure) -> Proportion | Interval:
+    values = [value for result in ended if (value := result.value(measure.name)) is not None]
+    if measure.graded:
         return mean_interval(values)
     return proportion(values.count(True), len(values))
 
 
 def _method(
-    ended: Sequence[MethodResult],
-    method: str,
-    measures: Sequence[str],
-    graded: Collection[str],
+    ended: Sequence[MethodResult], method: str, measures: Sequence[_Measure]
 ) -> MethodFigures:
     def unjudged(measure: str) -> int:
         return sum(measure in r.verdicts and r.value(measure) is None for r in ended)
@@ -155,17 +139,13 @@ def _method(
         method=method,
         questions=len(ended),
         failed=sum(result.answer is None for result in ended),
-        measures={measure: _figure(ended, measure, graded) for measure in measures},
-        unjudged={measure: unjudged(measure) for measure in measures},
+        measures={measure.name: _figure(ended, measure) for measure in measures},
+        unjudged={measure.name: unjudged(measure.name) for measure in measures},
     )
 
 
 def _judged(
-    results: Iterable[QuestionResult],
-    method: str,
-    measure: str,
-    *,
-    against: str = BASELINE,
+    results: Iterable[QuestionResult], method: str, measure: str, against: str = BASELINE
 ) -> tuple[list[float], list[float]]:
     """How right the other method and this one are where both were judged, from 0 to 1."""
     pairs = [
@@ -185,28 +165,22 @@ def _moved(before: Sequence[float], after: Sequence[float], *, falls: bool) -> t
 
 
 def _paired(
-    results: Sequence[QuestionResult],
-    method: str,
-    measure: str,
-    *,
-    graded: bool,
-    falls: bool,
-    against: str,
+    results: Sequence[QuestionResult], method: str, measure: _Measure, against: str = BASELINE
 ) -> Paired:
-    before, after = _judged(results, method, measure, against=against)
-    corrected, harmed = _moved(before, after, falls=falls)
+    before, after = _judged(results, method, measure.name, against)
+    corrected, harmed = _moved(before, after, falls=measure.falls)
     pairs = list(zip(before, after, strict=True))
-    if graded:
+    if measure.graded:
         p_value = wilcoxon_pratt(changes(before, after))
     else:
         p_value = mcnemar(corrected, harmed) if pairs else None
     return Paired(
         method=method,
         against=against,
-        measure=measure,
+        measure=measure.name,
         n=len(pairs),
-        both_right=None if graded else pairs.count((1, 1)),
-        both_wrong=None if graded else pairs.count((0, 0)),
+        both_right=None if measure.graded else pairs.count((1, 1)),
+        both_wrong=None if measure.graded else pairs.count((0, 0)),
         corrected=corrected,
         harmed=harmed,
         p_value=p_value,
@@ -217,10 +191,8 @@ def _paired(
 def _transitions(
     results: Sequence[QuestionResult],
     method: str,
-    measure: str,
+    measure: _Measure,
     *,
-    graded: bool,
-    falls: bool,
     by_wording: bool = False,
 ) -> Transitions:
     conflict = [result for result in results if result.conflict and method in result.methods]
@@ -228,12 +200,12 @@ def _transitions(
     reworded = [result for result in answered if result.reworded(method)]
     revised = [result for result in reworded if by_wording or not result.alike(method)]
     compared = not by_wording and any(result.same_claims for result in results)
-    before, after = _judged(revised, method, measure)
-    corrections, harms = _moved(before, after, falls=falls)
-    judged, first = len(before), _judged(answered, method, measure)[0]
+    before, after = _judged(revised, method, measure.name)
+    corrections, harms = _moved(before, after, falls=measure.falls)
+    judged, first = len(before), _judged(answered, method, measure.name)[0]
     return Transitions(
         method=method,
-        measure=measure,
+        measure=measure.name,
         conflict=len(conflict),
         failed=len(conflict) - len(answered),
         retained=proportion(len(answered) - len(revised), len(answered)),
@@ -243,21 +215,14 @@ def _transitions(
         neutral=proportion(judged - corrections - harms, judged),
         unjudged=len(revised) - judged,
         harms_of_conflict=proportion(harms, len(first)),
-        recovered_of_wrong=None if graded else proportion(corrections, first.count(0)),
-        by_wording=_transitions(
-            results, method, measure, graded=graded, falls=falls, by_wording=True
-        )
-        if compared
-        else None,
+        recovered_of_wrong=None if measure.graded else proportion(corrections, first.count(0)),
+        by_wording=(_transitions(results, method, measure, by_wording=True) if compared else None),
         unread=sum(result.alike(method) is None for result in reworded) if compared else 0,
     )
 
 
 def _categories(
-    results: Sequence[QuestionResult],
-    methods: Sequence[str],
-    measures: Sequence[str],
-    graded: Collection[str],
+    results: Sequence[QuestionResult], methods: Sequence[str], measures: Sequence[_Measure]
 ) -> tuple[CategoryFigures, ...]:
     """By name; none where no question has a category."""
     members = defaultdict[str, list[QuestionResult]](list)
@@ -270,7 +235,7 @@ def _categories(
             category=category,
             questions=len(members[category]),
             measures={
-                method: {m: _figure(_of(members[category], method), m, graded) for m in measures}
+                method: {m.name: _figure(_of(members[category], method), m) for m in measures}
                 for method in methods
             },
         )
