@@ -114,8 +114,8 @@ async def arun_benchmark(
         kept_in = store.folder.parent if study else store.folder
         with closing(ContentCache(kept_in / "calls.sqlite")) as own:
             spent: dict[str, Usage] = {}
-            for run in (store, *map(RunStore.read, begun)):
-                for record in run.records():
+            for paid in (store, *map(RunStore.read, begun)):
+                for record in paid.records():
                     for name, usage in record.usage.items():
                         spent[name] = spent.get(name, Usage()) + usage
             ledger = Ledger(

@@ -157,12 +157,14 @@ def print_study(runs: "Sequence[ReportRun]", *, as_json: bool = False) -> None:
     """Print the studies that some of the runs make, as tables or as a JSON list."""
     from rich.console import Console
 
-    from conflictscore.benchmarks.harness.report.study import studies
+    from conflictscore.benchmarks.harness.report.study import study_groups, study_of
     from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
     from conflictscore.reporting.plain_table import print_card
 
     if as_json:
-        click.echo(json.dumps([study.to_json() for study in studies(runs)], indent=2))
+        click.echo(
+            json.dumps([study_of(group).to_json() for group in study_groups(runs)], indent=2)
+        )
         return
     console = Console(highlight=False, markup=False, emoji=False)
     for card in all_study_cards(runs):

@@ -93,28 +93,6 @@ def test_a_run_is_read_while_it_is_written_and_reading_changes_nothing(folder: P
         read.close()
 
 
-def test_a_file_cut_at_any_byte_keeps_its_whole_lines_and_is_gone_on_with(folder: Path) -> None:
-    records = [record("q0", text="Où ?"), record("q1", text="là-bas")]
-    with opened(folder) as store:
-        for line in records:
-            store.append(line)
-    path = folder / "records.jsonl"
-    whole = path.read_bytes()
-    first = whole.index(b"\n") + 1
-
-    for cut in range(len(whole) + 1):
-        path.write_bytes(whole[:cut])
-        # a line that misses nothing but its end is whole
-        expected = (cut >= first - 1) + (cut >= len(whole) - 1)
-        with opened(folder) as store:
-            assert list(store.records()) == records[:expected]
-            half = cut not in {0, first - 1, first, len(whole) - 1, len(whole)}
-            assert ["was cut off" in note for note in store.notes] == [True] * half
-            for line in records[expected:]:
-                store.append(line)
-        assert path.read_bytes() == whole
-
-
 def test_what_a_power_cut_leaves_of_a_line_is_cut_off(folder: Path) -> None:
     with opened(folder) as store:
         store.append(record("q0"))

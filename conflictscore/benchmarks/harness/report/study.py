@@ -32,7 +32,6 @@ __all__ = [
     "JudgeNoise",
     "PooledPair",
     "Study",
-    "studies",
     "study_groups",
     "study_of",
 ]
@@ -112,13 +111,8 @@ class Study(Record):
     noise: tuple[JudgeNoise, ...]
 
 
-def studies(runs: Sequence[ReportRun]) -> list[Study]:
-    """A study for each benchmark and form that at least two runs have; none of live runs."""
-    return [study_of(group) for group in study_groups(runs)]
-
-
 def study_groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
-    """The runs of each study."""
+    """The runs of each study: those of one benchmark and form, if there are two; no live runs."""
     groups: dict[tuple[str, ...], list[ReportRun]] = {}
     for run in runs:
         if run.figures.measures:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.page.render import render_report
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
-from conflictscore.benchmarks.harness.report.study import PooledPair, Study, studies
+from conflictscore.benchmarks.harness.report.study import PooledPair, Study, study_groups, study_of
 from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import other_choices
 from conflictscore.benchmarks.harness.statistics import mcnemar
@@ -29,8 +29,8 @@ def outcomes(name: str, *changes: int) -> ReportRun:
 
 
 def made_of(*runs: ReportRun) -> Study:
-    (study,) = studies(runs)
-    return study
+    (group,) = study_groups(runs)
+    return study_of(group)
 
 
 def pair_of(study: Study, against: str = "rag") -> PooledPair:
@@ -144,8 +144,7 @@ def test_graded_measures_are_pooled_by_wilcoxons_test() -> None:
 
 def test_only_runs_that_can_be_pooled_are_a_study() -> None:
     mc = outcomes("a", 1)
-    assert studies([mc]) == []
-    assert studies([mc, judged("b", True)]) == []
+    assert study_groups([mc]) == study_groups([mc, judged("b", True)]) == []
     other = outcomes("c", 1, 0)
     study = made_of(mc, other, judged("b", True))
     assert (study.runs, study.questions, study.in_all) == (("a", "c"), 2, 1)
