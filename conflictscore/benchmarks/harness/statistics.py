@@ -88,14 +88,13 @@ def _bootstrap(ordered: tuple[float, ...]) -> tuple[float, float]:
     return float(interval.low), float(interval.high)
 
 
-def changes(before: Sequence[float], after: Sequence[float]) -> list[float]:
+def changes(pairs: Iterable[tuple[float, float]]) -> list[float]:
     """After less before, by question, rounded so far that rounding errors tell none apart.
 
     Args:
-        before: One value a question; of a verdict, True counts 1 and False 0.
-        after: As many, of the same questions in the same order.
+        pairs: The values before and after; of a verdict, True counts 1 and False 0.
     """
-    return [round(new - old, _DIGITS) for old, new in zip(before, after, strict=True)]
+    return [round(new - old, _DIGITS) for old, new in pairs]
 
 
 def wilcoxon_pratt(differences: Sequence[float]) -> float | None:

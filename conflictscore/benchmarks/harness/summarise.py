@@ -144,34 +144,32 @@ def _method(
     )
 
 
-def _judged(
+def judged_both(
     results: Iterable[QuestionResult], method: str, measure: str, against: str = BASELINE
-) -> tuple[list[float], list[float]]:
-    """How right the other method and this one are where both were judged, from 0 to 1."""
-    pairs = [
-        (before, after)
+) -> dict[str, tuple[float, float]]:
+    """How right the other method and this one are, from 0 to 1, by the question's id."""
+    return {
+        result.question.id: (float(before), float(after))
         for result in results
         if against in result.methods and method in result.methods
         if (before := result.methods[against].value(measure)) is not None
         if (after := result.methods[method].value(measure)) is not None
-    ]
-    return [float(before) for before, _ in pairs], [float(after) for _, after in pairs]
+    }
 
 
-def _moved(before: Sequence[float], after: Sequence[float], *, falls: bool) -> tuple[int, int]:
+def _moved(pairs: Collection[tuple[float, float]], *, falls: bool) -> tuple[int, int]:
     """How many are better than before, and how many worse."""
-    moves = changes(after, before) if falls else changes(before, after)
+    moves = [-move if falls else move for move in changes(pairs)]
     return sum(move > 0 for move in moves), sum(move < 0 for move in moves)
 
 
 def _paired(
     results: Sequence[QuestionResult], method: str, measure: _Measure, against: str = BASELINE
 ) -> Paired:
-    before, after = _judged(results, method, measure.name, against)
-    corrected, harmed = _moved(before, after, falls=measure.falls)
-    pairs = list(zip(before, after, strict=True))
+    pairs = list(judged_both(results, method, measure.name, against).values())
+    corrected, harmed = _moved(pairs, falls=measure.falls)
     if measure.graded:
-        p_value = wilcoxon_pratt(changes(before, after))
+        p_value = wilcoxon_pratt(changes(pairs))
     else:
         p_value = mcnemar(corrected, harmed) if pairs else None
     return Paired(
@@ -184,7 +182,7 @@ def _paired(
         corrected=corrected,
         harmed=harmed,
         p_value=p_value,
-        difference=mean_interval(changes(before, after)),
+        difference=mean_interval(changes(pairs)),
     )
 
 
@@ -200,9 +198,10 @@ def _transitions(
     reworded = [result for result in answered if result.reworded(method)]
     revised = [result for result in reworded if by_wording or not result.alike(method)]
     compared = not by_wording and any(result.same_claims for result in results)
-    before, after = _judged(revised, method, measure.name)
-    corrections, harms = _moved(before, after, falls=measure.falls)
-    judged, first = len(before), _judged(answered, method, measure.name)[0]
+    pairs = judged_both(revised, method, measure.name).values()
+    corrections, harms = _moved(pairs, falls=measure.falls)
+    judged = len(pairs)
+    first = [before for before, _ in judged_both(answered, method, measure.name).values()]
     return Transitions(
         method=method,
         measure=measure.name,

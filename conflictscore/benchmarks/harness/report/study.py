@@ -25,6 +25,7 @@ from conflictscore.benchmarks.harness.statistics import (
     sign_flip,
     wilcoxon_pratt,
 )
+from conflictscore.benchmarks.harness.summarise import judged_both
 from conflictscore.records import Record
 
 __all__ = [
@@ -190,15 +191,8 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
 def _differences(run: ReportRun, key: _PairKey) -> dict[str, float]:
     """Method less the other, by the ids of the questions that both were judged on."""
     method, against, measure = key
-    known = {
-        result.question.id: (before, after)
-        for result in run.results
-        if against in result.methods and method in result.methods
-        if (before := result.methods[against].value(measure)) is not None
-        if (after := result.methods[method].value(measure)) is not None
-    }
-    moved = changes([b for b, _ in known.values()], [a for _, a in known.values()])
-    return dict(zip(known, moved, strict=True))
+    known = judged_both(run.results, method, measure, against)
+    return dict(zip(known, changes(known.values()), strict=True))
 
 
 def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float | None]:
