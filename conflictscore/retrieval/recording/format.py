@@ -17,8 +17,7 @@
    "metadata": {}}]}                               what else the search knew, single values
 ```
 
-What a search did not say is null. Earlier versions wrote hashes (``sha256``) and ``adopted`` too,
-which are read and mean nothing here: a run's manifest has the hash of the whole file.
+What a search did not say is null. Unknown fields, as of an earlier version, mean nothing.
 
 Of several lines with the same question, the last one counts.
 
@@ -29,21 +28,15 @@ single finite value is left out, and a lone surrogate becomes U+FFFD, as ``to_do
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from langchain_core.documents import Document
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conflictscore.errors import InputError
 from conflictscore.records import encodable, first_fault
 from conflictscore.retrieval.cleaning import Scalar, is_scalar
+from conflictscore.storage.record_file import json_line
 
 __all__ = [
     "Recording",
@@ -57,8 +50,6 @@ __all__ = [
 _FORMAT: Final = 1
 """The number of the format that is written, and the highest that is read."""
 
-_LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-"""Characters that JSON leaves as they are, and other readers take for the end of a line."""
 _TEXTS: Mapping[str, str] = {
     "provider": "provider",
     "url": "source",
@@ -72,14 +63,10 @@ _TEXTS: Mapping[str, str] = {
 """The fields of a result that hold a text, and what a document's metadata calls them."""
 
 
-_EARLIER: Final[Any] = Field(exclude=True)
-"""A field that earlier versions wrote."""
-
-
 class _Part(BaseModel):
-    """Nothing unknown, nothing coerced, nothing that JSON cannot hold."""
+    """Nothing coerced, nothing that JSON cannot hold."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
 
 class SearchSettings(_Part):
@@ -103,13 +90,6 @@ class RecordedResult(_Part):
     page_error: str | None
     fetched_at: str | None
     metadata: dict[str, Scalar]
-    sha256: Annotated[str | None, _EARLIER] = None
-
-
-def _moment(text: str) -> str:
-    if datetime.fromisoformat(text).tzinfo is None:
-        raise ValueError("a time needs its offset from UTC")
-    return text
 
 
 class Recording(_Part):
@@ -119,11 +99,9 @@ class Recording(_Part):
     question: Annotated[str, Field(min_length=1)]
     search: str
     parameters: dict[str, Scalar | list[str]]
-    recorded_at: Annotated[str, AfterValidator(_moment)]
+    recorded_at: str
     notes: tuple[str, ...]
     results: tuple[RecordedResult, ...]
-    adopted: Annotated[str | None, _EARLIER] = None
-    sha256: Annotated[str | None, _EARLIER] = None
 
     @property
     def settings(self) -> SearchSettings:
@@ -133,10 +111,7 @@ class Recording(_Part):
 
 def encoded(recording: Recording) -> bytes:
     """The recording as a line of the file, with its line end."""
-    line = json.dumps(recording.model_dump(), ensure_ascii=False, allow_nan=False)
-    for end, escaped in _LINE_ENDS.items():
-        line = line.replace(end, escaped)
-    return line.encode() + b"\n"
+    return json_line(recording.model_dump(), escape=False)
 
 
 def decoded(line: bytes, where: str) -> Recording:
