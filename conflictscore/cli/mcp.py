@@ -23,7 +23,6 @@ from conflictscore.cli.serving import (
 )
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import InputError
-from conflictscore.threads import once
 
 __all__ = ["mcp"]
 
@@ -79,6 +78,7 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     from conflictscore.middleware.service.kept_runs import KeptRuns
     from conflictscore.retrieval.providers import configured_search
     from conflictscore.storage.postgres import shared_tables
+    from conflictscore.threads import once
 
     if transport == "stdio":
         source = click.get_current_context().get_parameter_source
