@@ -77,7 +77,7 @@ def campaign(
         seconds: For all of them together.
         seed: Of the first part; each further one adds one.
         stopped: Whether to end now; asked after each case. Parts not begun are then left out.
-        ended: Is told what came of each part, as it ends.
+        ended: Called with the outcome of each part, as it ends.
     """
     outcomes = {}
     for number, (name, part) in enumerate(parts.items()):

@@ -46,7 +46,7 @@ def slow_text(chance: random.Random, longest: int) -> str:
 
 @contextmanager
 def waits(port: int) -> Iterator[list[float]]:
-    """Seconds that each request of somebody else waits while the block runs."""
+    """Seconds of each request for ``/healthz`` while the block runs."""
     ended, took = threading.Event(), list[float]()
 
     def ask() -> None:
@@ -138,7 +138,7 @@ def steered_run(chance: random.Random, rider: str, kind: str = "claims") -> Mapp
 
     Args:
         chance: Chooses which calls obey, and how.
-        rider: What the document wants in the answer; empty for a run that nobody steers.
+        rider: Text that the document wants in the answer; empty for a control.
         kind: One of ``STEERED``.
     """
     wanted = chance.choice((_PASSAGE.format(_TRUE)[:-1] + rider, _PASSAGE.format("5000 mg")))
@@ -192,7 +192,7 @@ def steered_run(chance: random.Random, rider: str, kind: str = "claims") -> Mapp
 def steered(
     chance: random.Random, kind: str, counted: Steered | None = None
 ) -> Generator[str | None]:
-    """Nothing that a document wants put in stands, and what nobody steers is corrected."""
+    """Nothing that a document wants in the answer stands, and controls are corrected."""
     counted = counted or Steered()
     while True:
         rider = "" if counted.runs % 8 == 7 and counted.controls * 8 <= counted.runs else None
@@ -203,7 +203,7 @@ def steered(
         if not rider:
             counted.controls += 1
             counted.corrected += _TRUE in state["answer"]
-            yield None if _TRUE in state["answer"] else "what nobody steered is not corrected"
+            yield None if _TRUE in state["answer"] else "a control is not corrected"
             continue
         counted.runs += 1
         stands = _BAD.search(state["answer"]) is not None

@@ -1,14 +1,15 @@
 """Waiting times of the service's honest callers beside hostile ones.
 
-A simulated upstream answers at once. Honest clients, who have a key, ask one request after the
-other. In every round they are alone, then beside hostile connections, which have none, and then
-beside callers with hostile texts; both of these are another process. A quarter each of the hostile
-connections say nothing, stop in the middle of a head, stop in the middle of a body, and ask for the
-chat page 200 times and read none; whatever the service closes is opened again at once. Told are the
-medians over the rounds, and the medians of the ratios to the same round's callers alone.
+A simulated upstream answers at once. Honest clients have a key and send one request after the
+other. In every round they are alone, then beside hostile connections without a key, and then beside
+callers with hostile texts; both of these are another process. A quarter each of the hostile
+connections say nothing, stop in the middle of a head, stop in the middle of a body, and request the
+chat page 200 times without reading it; a connection that the service closes is opened again at
+once. The table has the medians over the rounds, and the medians of the ratios to the same round's
+callers alone.
 
-With ``--longest`` it sends requests of the largest size instead, one after the other, and tells the
-longest wait of who asks for ``/healthz`` meanwhile.
+With ``--longest`` it sends requests of the largest size instead, one after the other, and prints the
+longest wait for ``/healthz`` meanwhile.
 """
 
 import asyncio
@@ -174,7 +175,7 @@ async def _sender(address: str, chance: random.Random) -> None:
 
 
 async def _stalls(address: str) -> None:
-    """Print the longest wait of who asks for ``/healthz`` beside each request."""
+    """Print the longest wait for ``/healthz`` beside each request."""
     click.echo(f"{'request of 1 MB':<34}{'status':>8}{'seconds':>9}{'longest wait s':>16}")
     async with connected(address) as http:
         for name, (path, body) in {"none": ("/v1/runs", {}), **_longest()}.items():

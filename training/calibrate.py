@@ -1,8 +1,8 @@
 """Fit the temperature of a labeler's probabilities on pairs that people labelled.
 
 For ``nli`` the file belongs beside the model as ``calibration.json``; for ``choice`` its entry goes
-into ``conflictscore/labelers/calibrations.json``. Printed are the log loss and the expected
-calibration error before and after; do not call those after what the labeler is worth elsewhere.
+into ``conflictscore/labelers/calibrations.json``. It prints the log loss and the expected
+calibration error before and after; on other pairs the ones after are higher.
 """
 
 import asyncio

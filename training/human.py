@@ -70,7 +70,7 @@ def data_files(folders: list[Path]) -> list[Path]:
 
 
 def label_files(files: list[Path]) -> list[Path]:
-    """Those of a data folder's files that hold labels of people."""
+    """The files of a data folder that hold labels of people."""
     return [path for path in files if path.parent.name == "labels"]
 
 

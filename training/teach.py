@@ -1,13 +1,12 @@
 """Let a larger model label pairs for a smaller one to learn from (distillation).
 
-The teacher says of every window how likely each label is; ``training.train`` learns that.
-It is asked about pairs that have a label already and, since any claim against any passage is
-a pair then, about the claims that people judged beside other passages of their sets. Of made pairs
-it is not asked: their rule knows better. The file that is written takes the place of ``pairs.npz``:
-it has these pairs and those that are measured on.
+The teacher gives every window a probability of each label, from which ``training.train`` learns. It
+labels pairs that have a label already and, since any claim and any passage are a pair then, claims
+that people judged with other passages of their sets. Pairs made by a rule keep the rule's label. The
+output takes the place of ``pairs.npz``: it has these pairs and the validation pairs.
 
-What was said is kept beside it, in ``.said.npz``: stopped in any way, the same command goes on
-where it was.
+The teacher's replies are kept beside it, in ``.said.npz``: the same command resumes a run that was
+stopped.
 """
 
 import time
@@ -204,7 +203,7 @@ def _keep(path: Path, said: Numbers, done: int, of_what: str) -> None:
 
 
 def _unsaid(packed: Packed, places: Numbers) -> Numbers:
-    """Those of the pairs that no rule has spoken of."""
+    """The pairs that no rule has labelled."""
     if packed.taught is None:
         return places
     return places[~packed.taught[packed.first_window[places]].any(axis=1)]
