@@ -2,8 +2,8 @@
 
 An answer is scored by a model all of whose replies of one kind (a verdict on a pair, a batch of
 verdicts, a list of claims) are damaged in one of the ways that models and servers are known for;
-each row gives the calls beyond those of the good run. ``tests/models/test_damaged_replies.py`` holds
-that a damaged reply is read as the good one, or refused.
+each row gives the calls beyond those of the good run. That damaged replies are read as the good one
+or refused is tested: ``tests/models/test_damaged_replies.py``.
 
     python -m measurements.damaged_replies
 """

@@ -8,8 +8,8 @@ chat page 200 times without reading it; a connection that the service closes is 
 once. The table has the medians over the rounds, and the medians of the ratios to the same round's
 callers alone.
 
-With ``--longest`` it sends requests of the largest size instead, one after the other, and prints the
-longest wait for ``/healthz`` meanwhile.
+With ``--longest`` it sends requests of the largest size instead, one after the other, and prints
+the longest wait for ``/healthz`` meanwhile.
 """
 
 import asyncio

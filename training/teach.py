@@ -2,7 +2,7 @@
 
 The teacher gives every window a probability of each label, from which ``training.train`` learns. It
 labels pairs that have a label already and, since any claim and any passage are a pair then, claims
-that people judged with other passages of their sets. Pairs made by a rule keep the rule's label. The
+that people judged with other passages of their sets. Pairs made by a rule keep its label. The
 output takes the place of ``pairs.npz``: it has these pairs and the validation pairs.
 
 The teacher's replies are kept beside it, in ``.said.npz``: the same command resumes a run that was
