@@ -14,7 +14,7 @@ from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["TokenCount", "count_tokens", "load_vocabularies", "token_starts"]
+__all__ = ["count_tokens", "load_vocabularies", "token_starts"]
 
 _BYTES_PER_TOKEN = 3.5
 """Estimate for any script; English prose has about 4.4 bytes a token, so it errs high."""
@@ -31,13 +31,6 @@ _VOCABULARIES = {
 """Supported vocabularies, with tiktoken's URL and the SHA-256 of each."""
 
 
-class TokenCount(NamedTuple):
-    """A number of tokens, and whether it was counted or estimated."""
-
-    n: int
-    exact: bool
-
-
 class _Vocabulary(NamedTuple):
     """The common interface of tiktoken and quicktok."""
 
@@ -45,19 +38,16 @@ class _Vocabulary(NamedTuple):
     bytes_of: Callable[[int], bytes]
 
 
-def count_tokens(text: str, model: str = "") -> TokenCount:
+def count_tokens(text: str, model: str = "") -> int:
     """Count the tokens of a text as a model's tokenizer would.
 
-    It is ``exact`` only if the model's own vocabulary is at hand; for an unknown model, such as a
-    local one, OpenAI's current vocabulary is used.
+    For an unknown model, such as a local one, OpenAI's current vocabulary is used, and without the
+    vocabulary the count is an estimate.
     """
     encoded = text.encode(errors="replace")  # a lone surrogate has no bytes to count
-    encoding = _encoding_of(model.removeprefix("openai:"))
-    vocabulary = _vocabulary(encoding or "o200k_base")
+    vocabulary = _vocabulary(_encoding_of(model.removeprefix("openai:")) or "o200k_base")
     tokens = vocabulary and _encode(encoded, vocabulary)
-    if tokens is None:
-        return TokenCount(ceil(len(encoded) / _BYTES_PER_TOKEN), exact=False)
-    return TokenCount(len(tokens), exact=encoding is not None)
+    return ceil(len(encoded) / _BYTES_PER_TOKEN) if tokens is None else len(tokens)
 
 
 def load_vocabularies(*models: str) -> None:

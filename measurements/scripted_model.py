@@ -73,7 +73,7 @@ class ScriptedModel(BaseChatModel):
         if name == "decompose" and prompt.endswith(self.prompts.render("decompose_places")):
             name = "decompose_with_places"
         reply = self.reply(name, fields)
-        read, written = count_tokens(prompt).n, count_tokens(reply).n
+        read, written = count_tokens(prompt), count_tokens(reply)
         usage = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
         message = AIMessage(reply, usage_metadata=usage)
         return ChatResult(generations=[ChatGeneration(message=message)])

@@ -12,12 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conflictscore import tokens
-from conflictscore.tokens import TokenCount, count_tokens, token_starts
+from conflictscore.tokens import count_tokens, token_starts
 
 quicktok = pytest.importorskip("quicktok")
 
 _CL100K = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
 """The file that tiktoken keeps the vocabulary of gpt-4 in."""
+_LIT, _LIT_COUNTED, _LIT_ESTIMATED = "The lamp was lit", 4, 5
 _SPECIAL = "<|endoftext|> and <|endofprompt|> <|im_start|>"
 
 
@@ -53,19 +54,19 @@ def cl100k_base() -> bytes:
     [("gpt-4.1-mini", 7), ("gpt-4o", 7), ("openai:gpt-4", 10), ("gpt-3.5-turbo", 10)],
 )
 def test_a_known_model_is_counted_exactly_by_its_own_vocabulary(model: str, n: int) -> None:
-    assert count_tokens("Der Himmel über Köln ist blau.", model) == TokenCount(n, exact=True)
+    assert count_tokens("Der Himmel über Köln ist blau.", model) == n
 
 
 @pytest.mark.parametrize(
     "model", ["", "local:qwen2.5-1.5b-instruct", "gpt2", "text-davinci-003", "q/w"]
 )
-def test_any_other_model_gets_a_count_that_is_not_exact(model: str) -> None:
+def test_any_other_model_is_counted_by_the_current_vocabulary(model: str) -> None:
     text = "Der Himmel über Köln ist blau."
-    assert count_tokens(text, model) == TokenCount(count_tokens(text, "gpt-4o").n, exact=False)
+    assert count_tokens(text, model) == count_tokens(text, "gpt-4o")
 
 
 def test_no_text_is_no_token() -> None:
-    assert count_tokens("", "gpt-4o") == TokenCount(0, exact=True)
+    assert count_tokens("", "gpt-4o") == 0
 
 
 # With a vocabulary that tiktoken has downloaded before
@@ -75,14 +76,14 @@ def test_no_text_is_no_token() -> None:
 def test_a_vocabulary_on_disk_is_used(vocabularies: Path, cl100k_base: bytes) -> None:
     text = f"Der Himmel über Köln ist blau. {_SPECIAL} \ud800"
     estimate = count_tokens(text, "gpt-4")
-    assert not estimate.exact
+    assert estimate == ceil(len(text.encode(errors="replace")) / 3.5)
     tokens._vocabulary.cache_clear()
     (vocabularies / _CL100K).write_bytes(cl100k_base)
     counted = count_tokens(text, "gpt-4")
     vocabulary = quicktok.get_encoding("cl100k_base")
-    assert counted == TokenCount(vocabulary.count(text.replace("\ud800", "?")), exact=True)
-    assert counted.n != estimate.n
-    assert not count_tokens(text, "gpt-4o").exact
+    assert counted == vocabulary.count(text.replace("\ud800", "?"))
+    assert counted != estimate
+    assert count_tokens(text, "gpt-4o") == estimate
 
 
 @pytest.mark.usefixtures("without_quicktok")
@@ -91,7 +92,7 @@ def test_a_text_that_tiktoken_gives_up_on_is_estimated(
 ) -> None:
     (vocabularies / _CL100K).write_bytes(cl100k_base)
     text = " " * 1_000_000 + "x"
-    assert count_tokens(text, "gpt-4") == TokenCount(ceil(len(text) / 3.5), exact=False)
+    assert count_tokens(text, "gpt-4") == ceil(len(text) / 3.5)
 
 
 @pytest.mark.usefixtures("without_quicktok")
@@ -100,7 +101,7 @@ def test_a_damaged_vocabulary_is_left_alone_and_not_downloaded_again(
 ) -> None:
     damaged = vocabularies / _CL100K
     damaged.write_bytes(cl100k_base[:-5])
-    assert not count_tokens("x", "gpt-4").exact
+    assert count_tokens(_LIT, "gpt-4") == _LIT_ESTIMATED
     assert damaged.read_bytes() == cl100k_base[:-5]
 
 
@@ -119,10 +120,10 @@ def test_the_vocabulary_is_looked_for_where_tiktoken_keeps_it(
         monkeypatch.setenv(variable, str(kept))
     kept.mkdir()
     (kept / _CL100K).write_bytes(cl100k_base)
-    assert count_tokens("x", "gpt-4").exact
+    assert count_tokens(_LIT, "gpt-4") == _LIT_COUNTED
     tokens._vocabulary.cache_clear()
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")  # how tiktoken is told to keep nothing
-    assert not count_tokens("x", "gpt-4").exact
+    assert count_tokens(_LIT, "gpt-4") == _LIT_ESTIMATED
 
 
 # With neither
@@ -131,7 +132,7 @@ def test_the_vocabulary_is_looked_for_where_tiktoken_keeps_it(
 @pytest.mark.parametrize(("text", "n"), [("", 0), ("a", 1), ("a" * 7, 2), ("ü" * 7, 4)])
 @pytest.mark.usefixtures("without_quicktok")
 def test_without_a_vocabulary_tokens_are_estimated_from_bytes(text: str, n: int) -> None:
-    assert count_tokens(text, "gpt-4o") == TokenCount(n, exact=False)
+    assert count_tokens(text, "gpt-4o") == n
 
 
 @pytest.mark.usefixtures("without_quicktok")
@@ -139,14 +140,14 @@ def test_a_folder_of_vocabularies_that_does_not_exist_is_like_an_empty_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "missing"))
-    assert count_tokens("abc") == TokenCount(1, exact=False)
+    assert count_tokens("abc") == 1
 
 
 @pytest.mark.usefixtures("without_quicktok")
 def test_the_estimate_of_two_texts_is_that_of_both_together_within_one() -> None:
     @given(st.text(), st.text())
     def within_one(one: str, other: str) -> None:
-        both, apart = count_tokens(one + other).n, count_tokens(one).n + count_tokens(other).n
+        both, apart = count_tokens(one + other), count_tokens(one) + count_tokens(other)
         assert both <= apart <= both + 1
         assert both == ceil(len((one + other).encode()) / 3.5)
 
@@ -167,7 +168,7 @@ def test_no_text_makes_counting_fail(quick: bool, monkeypatch: pytest.MonkeyPatc
     @example("half an emoji \ud83d", "gpt-4o")
     @example("\x00", "local")
     def count(text: str, model: str) -> None:
-        n = count_tokens(text, model).n
+        n = count_tokens(text, model)
         assert bool(n) == bool(text)
         assert n <= len(text.encode(errors="replace"))
 
@@ -179,10 +180,10 @@ _WORDS = st.text(st.characters(categories=["Ll"]), min_size=1)
 
 @given(_WORDS, st.lists(_WORDS, min_size=1))
 def test_a_text_grows_by_the_tokens_of_every_further_word(word: str, more: list[str]) -> None:
-    text, n = word, count_tokens(word).n
+    text, n = word, count_tokens(word)
     for further in more:
-        text, n = f"{text} {further}", n + count_tokens(f" {further}").n
-    assert count_tokens(text).n == n
+        text, n = f"{text} {further}", n + count_tokens(f" {further}")
+    assert count_tokens(text) == n
 
 
 # Where tokens begin
@@ -193,12 +194,12 @@ def test_each_token_begins_where_the_one_before_it_ends() -> None:
     starts = token_starts(text)
     parts = [text[start:end] for start, end in pairwise([*starts, len(text)])]
     assert "".join(parts) == text
-    assert [count_tokens(part).n for part in parts] == [1] * len(starts)
+    assert [count_tokens(part) for part in parts] == [1] * len(starts)
     assert " lamp" in parts
 
 
 def test_a_token_inside_a_character_begins_with_that_character() -> None:
-    assert count_tokens("\U00012000").n == 4
+    assert count_tokens("\U00012000") == 4
     assert token_starts("a\U00012000b") == [0, 1, 1, 1, 1, 2]
 
 
@@ -218,7 +219,7 @@ def test_as_many_tokens_begin_as_are_counted(quick: bool, monkeypatch: pytest.Mo
     @example("half an emoji \ud83d")
     def check(text: str) -> None:
         starts = token_starts(text)
-        assert len(starts) == count_tokens(text).n
+        assert len(starts) == count_tokens(text)
         assert starts == sorted(starts)
         assert starts[:1] == ([0] if text else [])
         assert all(start < len(text) for start in starts)

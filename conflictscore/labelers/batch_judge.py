@@ -159,7 +159,7 @@ class BatchJudge:
         claims: list[Claim] = []
         total = 0
         for claim in {claim.number: claim for claim, _ in pairs}.values():
-            tokens = _MARK_TOKENS + count_tokens(claim.text, self._model.name).n
+            tokens = _MARK_TOKENS + count_tokens(claim.text, self._model.name)
             if claims and (len(claims) == self._mode.claims or total + tokens > self._claims_room):
                 yield claims, total
                 claims, total = [], 0

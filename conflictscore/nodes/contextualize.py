@@ -51,7 +51,7 @@ async def _standing_alone(
     prompt = context.prompts.render(
         "contextualize", history="\n".join(turns), question=material(asked)
     )
-    length = count_tokens(asked, context.generator.name).n
+    length = count_tokens(asked, context.generator.name)
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length)
     return await Reader(context.generator, context.prompts, meter).ask(prompt, read_text, room)
 

@@ -64,7 +64,7 @@ def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
     user's. System turns always stay.
     """
     turns = history_of(state.get("history"))
-    sizes = [count_tokens(turn.content, model.name).n + _FRAME_TOKENS for turn in turns]
+    sizes = [count_tokens(turn.content, model.name) + _FRAME_TOKENS for turn in turns]
     spoken = [index for index, turn in enumerate(turns) if turn.role != "system"]
     room = model.context_window // _SHARE - sum(sizes) + sum(sizes[index] for index in spoken)
     shown: list[int] = []

@@ -346,7 +346,7 @@ async def _asked(
 ) -> T:
     """Ask the decomposer about a text; the reply has room for its length."""
     context = runtime.context
-    length = count_tokens(text, context.decomposer.name).n
+    length = count_tokens(text, context.decomposer.name)
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length)
     return await Reader(context.decomposer, context.prompts, meter).ask(prompt, read, room)
 

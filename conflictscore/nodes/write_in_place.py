@@ -257,7 +257,7 @@ async def _written(
             raise ValueError(problem)
         return new
 
-    length = count_tokens(text, context.generator.name).n
+    length = count_tokens(text, context.generator.name)
     async with in_time("the model"):
         return await answerer_of(context).reply(
             state,

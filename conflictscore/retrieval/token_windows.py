@@ -69,7 +69,7 @@ def check_size(size: int, stride: int) -> None:
         raise InputError(f"the stride of passages is 1 to their length, {size}, and not {stride}")
 
 
-_COMMON = Vocabulary(token_starts, lambda text: count_tokens(text).n)
+_COMMON = Vocabulary(token_starts, count_tokens)
 
 
 def cut_windows(

@@ -41,7 +41,7 @@ def loop(model: ChatOpenAI, **settings: Any) -> SelfCorrectionGraph:
 
 
 def tokens(text: str) -> int:
-    return count_tokens(text, "scripted").n
+    return count_tokens(text, "scripted")
 
 
 # The question

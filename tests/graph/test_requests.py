@@ -117,7 +117,7 @@ def test_every_step_has_room_for_its_own_reply(
         assert {body["max_completion_tokens"] for body in sent(step)} == {tokens}
     said = ["It was lit in 1871.", "It was lit in 1874."]
     assert [body["max_completion_tokens"] for body in sent("decompose")] == [
-        160 + 4 * count_tokens(answer, "scripted").n for answer in said
+        160 + 4 * count_tokens(answer, "scripted") for answer in said
     ]
 
 
@@ -147,7 +147,7 @@ def test_a_longer_question_has_more_room_to_be_rewritten_in() -> None:
             )
             graph.invoke({"question": asked, "history": LAMP})
         [body] = [r.body for r in server.requests if "The user's last message:" in r.prompt]
-        rooms.append((body["max_completion_tokens"], count_tokens(asked.strip(), "scripted").n))
+        rooms.append((body["max_completion_tokens"], count_tokens(asked.strip(), "scripted")))
 
     (first, length), (second, longer), (most, _) = rooms
     assert (first, second, most) == (128 + 2 * length, 128 + 2 * longer, 1024)
@@ -164,10 +164,10 @@ def test_a_passage_has_room_to_become_twice_as_long() -> None:
         graph.invoke({**QUESTION, "documents": DOCUMENTS})
 
     [body] = [r.body for r in server.requests if "Write the passage again" in r.prompt]
-    lamp = count_tokens(both, "scripted").n
+    lamp = count_tokens(both, "scripted")
     assert body["max_completion_tokens"] == 320 + 2 * lamp
     placed = [r.body for r in server.requests if "first three to six words" in r.prompt]
-    assert placed[0]["max_completion_tokens"] == 160 + 4 * count_tokens(world.answer, "scripted").n
+    assert placed[0]["max_completion_tokens"] == 160 + 4 * count_tokens(world.answer, "scripted")
 
 
 def test_queries_have_room_for_two_lines() -> None:

@@ -299,7 +299,7 @@ def test_documents_that_do_not_fit_beside_the_conversation_are_cut_with_a_note(
 
     [request] = agent_world.requests["regenerate"]
     assert "is left out here" in request.prompt
-    assert sum(count_tokens(m["content"]).n for m in request.messages) < 6000 - REPLY_TOKENS
+    assert sum(count_tokens(m["content"]) for m in request.messages) < 6000 - REPLY_TOKENS
     assert any("to answer again, document 4 was cut" in n for n in state["conflict"]["notes"])
 
 

@@ -54,7 +54,7 @@ def test_any_text_is_covered_in_order_by_windows_of_the_size() -> None:
         assert windows[-1].end_token == len(starts)
         assert (len(windows) == 1) is (len(starts) <= size)
         for window in windows:
-            assert count_tokens(text[window.start : window.end]).n <= size
+            assert count_tokens(text[window.start : window.end]) <= size
             assert window.end_token - window.first_token <= size
             assert 0 <= window.first_token <= window.end_token
         for window, following in pairwise(windows):

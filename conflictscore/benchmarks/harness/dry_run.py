@@ -99,7 +99,7 @@ class Counter:
 
     def count(self, model: LanguageModel, prompt: str, reply_tokens: int) -> None:
         """Count one call."""
-        read = min(count_tokens(prompt, model.name).n + _MESSAGE_TOKENS, model.context_window)
+        read = min(count_tokens(prompt, model.name) + _MESSAGE_TOKENS, model.context_window)
         written = reply_tokens + min(model.thinking_tokens, _THINKING_TOKENS)
         self.ledger.count(model.name, Usage(calls=1, input_tokens=read, output_tokens=written))
 
@@ -114,7 +114,7 @@ class Counter:
                 value = read(reply)
                 if form == _REPLIES[0] and type(value) is tuple:
                     continue  # a sentence under no heading can be read as a claim, too
-                self.count(model, prompt, count_tokens(reply, model.name).n)
+                self.count(model, prompt, count_tokens(reply, model.name))
                 return value
         self.count(model, prompt, _VERDICT_TOKENS)
         raise UnreadableReplyError("no form of reply fits", provider=model.name, reply="")

@@ -67,7 +67,7 @@ async def test_the_bounds_are_what_runs_without_conflict_and_with_it_take(
     methods = ("regenerated-rag", "control-rag", "resample", "placebo")
     with OpenAIServer(Quiz()) as server:
         run = await run_quiz(tmp_path / "run", server, benchmark, methods=methods)
-        read = sum(count_tokens(request.prompt).n + 8 for request in server.requests)
+        read = sum(count_tokens(request.prompt) + 8 for request in server.requests)
     taken = run.figures.cost.by_step
     asked = {step: u.calls + u.cached_calls for step, u in taken.items() if u != Usage()}
     made = planned(benchmark, *methods)

@@ -33,7 +33,7 @@ def test_a_long_document_keeps_the_passage_that_fits_the_question_and_all_else_o
 
     long, untouched = cut.questions[0].documents
     assert KEEPER[:30] in long["text"]
-    assert count_tokens(long["text"]).n <= 40
+    assert count_tokens(long["text"]) <= 40
     assert (long["title"], long["url"]) == ("page 0", "https://example.org/0")
     assert untouched == whole.questions[0].documents[1]
     assert cut.questions[1] == whole.questions[1]
