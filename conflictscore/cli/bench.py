@@ -135,8 +135,12 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
         ordered = _chosen(entry, settings, seed)[0] if number else benchmark
         repeated = replace(setup, settings=replace(decided, seed=seed, replicate=number))
         others = [other for other in folders if other != folder]
-        console = Console(stderr=True, highlight=False)
-        with BenchProgress(console, ordered, enabled=not settings["quiet"]) as progress:
+        bar = BenchProgress(
+            Console(stderr=True, highlight=False),
+            len(ordered.questions),
+            enabled=not settings["quiet"],
+        )
+        with bar as progress:
             run = run_async(work(ordered, folder, repeated, listener=progress, study=others))
         if not others:
             _deliver(run, benchmark, setup, settings)

@@ -13,6 +13,7 @@ from conflictscore.cli.options import (
     with_passage_tokens,
     with_search_options,
 )
+from conflictscore.cli.report import with_compare
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.registry import Entry
@@ -77,13 +78,7 @@ def _questions(entry: "Entry") -> list[_Option]:
             help=f"Some of {', '.join(entry.methods)}; all runs every one, and rag is always run."
             f" `conflictscore bench --help` says what each does. Default: {usual}.",
         ),
-        click.option(
-            "--compare",
-            multiple=True,
-            metavar="A:B",
-            help="Two methods to compare besides each with rag; may be given several times."
-            " Default: regenerated-rag:control-rag, the paper's comparison.",
-        ),
+        with_compare,
         click.option(
             "--limit", type=click.IntRange(min=1), metavar="N", help="The first N questions."
         ),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     _Annotations = Mapping[str, dict[tuple[str, str], FlipAnnotation]]
 
-__all__ = ["compared_pairs", "export", "print_study", "read_report_runs", "report"]
+__all__ = ["compared_pairs", "export", "print_study", "read_report_runs", "report", "with_compare"]
 
 _REPORT_EXAMPLES = """\b
 Examples:
@@ -48,7 +48,7 @@ _annotations = click.option(
     help="Verdicts of reviewers, as Label Studio exports them (JSON_MIN), or as `serve` stores them"
     " beside its --runs-file (.reviews.jsonl), which is read without this option.",
 )
-_compare = click.option(
+with_compare = click.option(
     "--compare",
     multiple=True,
     metavar="A:B",
@@ -69,7 +69,7 @@ _compare = click.option(
     help="The page. Default: report.html in the first RUN, or beside it if that is a file.",
 )
 @_annotations
-@_compare
+@with_compare
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the study of several runs as JSON, and no page."
 )
@@ -121,7 +121,7 @@ def report(
     " reviewers say goes back with conflictscore report --annotations.",
 )
 @_annotations
-@_compare
+@with_compare
 def export(
     runs: tuple[Path, ...],
     to: Path | None,

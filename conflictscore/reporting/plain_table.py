@@ -30,8 +30,6 @@ class Card:
     """Rows shown dim, such as a paper's."""
     bold: bool = True
     """Whether the title is a heading."""
-    gap: int = 1
-    """Spaces between cells if there is no header."""
 
 
 def column_name(header: str) -> str:
@@ -43,7 +41,7 @@ def print_card(card: Card, console: Console) -> None:
     """Print a card, below an empty line."""
     console.print(Text(f"\n{card.title}" if card.title else "", style="bold" if card.bold else ""))
     if card.rows:
-        table = Table.grid(padding=(0, card.gap))
+        table = Table.grid(padding=(0, 1))
         if card.columns:
             table = plain_table(*card.columns, free_text=card.free_text)
             cells = list(zip(card.columns, *card.rows, strict=True))

@@ -221,11 +221,6 @@ class Figures(Record):
 
     def change_words(self, measure: str) -> tuple[str, str]:
         """Names of a change for the better and one for the worse, by this measure."""
-        return change_words(graded=self.is_graded(measure), falls=self.falls(measure))
-
-
-def change_words(*, graded: bool, falls: bool) -> tuple[str, str]:
-    """Names of a change for the better and one for the worse."""
-    if falls:
-        return "lower", "higher"
-    return ("higher", "lower") if graded else ("corrected", "harmed")
+        if self.falls(measure):
+            return "lower", "higher"
+        return ("higher", "lower") if self.is_graded(measure) else ("corrected", "harmed")

@@ -9,9 +9,6 @@ from conflictscore.records import Usage
 class Listener:
     """Told of every step, in the event loop's thread, which it must not block; does nothing."""
 
-    def started(self, question_id: str, step: str) -> None:
-        """A step began."""
-
     def ended(self, record: StepRecord) -> None:
         """A step ended and was recorded."""
 

@@ -13,8 +13,9 @@ from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.results import part_usage, results
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.harness.summarise import COMPARED, figures
-from conflictscore.errors import BudgetError, ConfigurationError, InputError
+from conflictscore.errors import BudgetError, InputError
 from conflictscore.models.prices import PriceTable
+from conflictscore.reporting.files import write_whole
 
 __all__ = ["BenchmarkRun", "read_run", "summarised", "write_figures"]
 
@@ -116,11 +117,7 @@ def write_figures(run: BenchmarkRun) -> None:
     """Write ``figures.json`` into the run's folder.
 
     Raises:
-        ConfigurationError: It cannot be written.
+        InputError: It cannot be written.
     """
     text = json.dumps(run.figures.to_json(), indent=2) + "\n"
-    path = run.folder / "figures.json"
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"{path}: cannot be written ({error.strerror})") from None
+    write_whole(run.folder / "figures.json", text.encode())

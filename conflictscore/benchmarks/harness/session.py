@@ -212,7 +212,6 @@ class Session:
         known = self._store.done.get(place)
         if known is not None and place not in self._retried and not self._outlived(known):
             return known
-        self._listener.started(question.id, step)
         started = time.perf_counter()
         value, error = None, None
         with self._ledger.step() as usage, telling_kept_calls(self._ledger.count):

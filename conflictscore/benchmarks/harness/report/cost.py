@@ -1,42 +1,49 @@
 """Cost and failures of a run, as tables."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from conflictscore.benchmarks.harness.figures import Cost
+from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.records import Usage
 from conflictscore.reporting.figure_text import counted, money, one_line, seconds
 from conflictscore.reporting.plain_table import Card
 
-_SHOWN_REASONS = 5
+SHOWN_REASONS = 5
 CHANGES = ("corrected", "harmed")
 
 
-def failure_cards(results: Iterable[QuestionResult]) -> Iterator[Card]:
-    """Why methods failed and why answers are unjudged; equal reasons folded, few shown.
+def failure_cards(results: Iterable[QuestionResult], most: int | None = None) -> Iterator[Card]:
+    """Why methods failed, and why answers have no verdict or score; equal reasons folded.
 
     Questions are counted, so a reason that several methods of a question share counts once.
     """
-    failed: dict[str, set[str]] = {}
-    unjudged: dict[str, set[str]] = {}
+    found = defaultdict[str, defaultdict[str, dict[str, None]]](lambda: defaultdict(dict))
     for result in results:
-        for method in result.methods.values():
-            if method.error is not None:
-                failed.setdefault(one_line(method.error), set()).add(result.question.id)
-            for verdict in method.verdicts.values():
-                if verdict.error is not None:
-                    unjudged.setdefault(one_line(verdict.error), set()).add(result.question.id)
-    for what, reasons in (("Failed", failed), ("Unjudged", unjudged)):
-        if reasons:
-            shown = list(reasons.items())[:_SHOWN_REASONS]
-            more = len(reasons) - len(shown)
-            yield Card(
-                what,
-                (),
-                tuple((counted(len(ids), "question"), reason) for reason, ids in shown),
-                f"and {counted(more, 'more reason')}" if more else "",
-                gap=2,
-            )
+        for name, method in result.methods.items():
+            verdicts = (("Unjudged", verdict.error) for verdict in method.verdicts.values())
+            report = method.report if name == BASELINE else None
+            for what, error in (
+                ("Failed", method.error),
+                *verdicts,
+                ("Not scored", report.error if report else None),
+            ):
+                if error is not None:
+                    found[what][one_line(error)][result.question.id] = None
+    for what, reasons in found.items():
+        rows = [
+            (reason, f"{len(ids):,}", one_line(next(iter(ids)), 40))
+            for reason, ids in reasons.items()
+        ]
+        more = len(rows[most:]) if most else 0
+        yield Card(
+            what,
+            ("reason", "questions", "such as"),
+            tuple(rows[:most]),
+            f"and {counted(more, 'more reason')}" if more else "",
+            free_text=True,
+        )
 
 
 def cost_cards(cost: Cost, *, verbose: bool, changes: tuple[str, str] = CHANGES) -> Iterator[Card]:

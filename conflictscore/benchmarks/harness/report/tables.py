@@ -17,7 +17,12 @@ from conflictscore.benchmarks.harness.figures import (
 )
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
 from conflictscore.benchmarks.harness.records import QuestionResult
-from conflictscore.benchmarks.harness.report.cost import CHANGES, cost_cards, failure_cards
+from conflictscore.benchmarks.harness.report.cost import (
+    CHANGES,
+    SHOWN_REASONS,
+    cost_cards,
+    failure_cards,
+)
 from conflictscore.benchmarks.harness.report.findings import findings
 from conflictscore.benchmarks.paper_figures import (
     PaperFigures,
@@ -110,7 +115,7 @@ def sections(
             for one in published_tables
         ],
         "scores": [Card("", after=(_coverage(figures),))],
-        "failures": [*failure_cards(results)],
+        "failures": [*failure_cards(results, None if verbose else SHOWN_REASONS)],
         "cost": [*cost_cards(figures.cost, verbose=verbose, changes=changes)],
         "limits": [Card("Limits of these figures", (), rows)] if rows else [],
     }

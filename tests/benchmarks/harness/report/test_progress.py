@@ -1,6 +1,5 @@
-"""Progress of a benchmark run: questions, flips, cost and failures."""
+"""Progress of a benchmark run: questions, cost and failures."""
 
-from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -10,9 +9,7 @@ from conflictscore.benchmarks.harness.methods.registry import LOOP
 from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.harness.report.bench_progress import BenchProgress
 from conflictscore.records import Usage
-from tests.benchmarks.harness.quiz import lamps
 from tests.benchmarks.harness.report.bench_world import changed
-from tests.benchmarks.harness.report.lamps import graded
 
 
 class Watched:
@@ -24,17 +21,10 @@ class Watched:
         *,
         terminal: bool = False,
         enabled: bool = True,
-        measure: str = "accuracy",
     ) -> None:
         self.out = StringIO()
-        benchmark = replace(
-            lamps(total), measures=(measure,), graded=frozenset({measure}) - {"accuracy"}
-        )
-        self.progress = BenchProgress(
-            Console(file=self.out, width=200, force_terminal=terminal, color_system=None),
-            benchmark,
-            enabled=enabled,
-        )
+        console = Console(file=self.out, width=200, force_terminal=terminal, color_system=None)
+        self.progress = BenchProgress(console, total, enabled=enabled)
 
     @property
     def lines(self) -> list[str]:
@@ -42,7 +32,6 @@ class Watched:
 
 
 def work(progress: BenchProgress, question: str, *, error: str | None = None) -> None:
-    progress.started(question, LOOP)
     value = None if error else {"reason": ""}
     progress.ended(StepRecord(question=question, step=LOOP, value=value, error=error))
     progress.question(changed(False, True, question=question, error=error))
@@ -57,26 +46,6 @@ def test_a_log_has_a_line_at_each_tenth() -> None:
         *["asking: 1 of 20 questions"],
         *(f"asking: {number} of 20 questions" for number in range(2, 21, 2)),
     ]
-
-
-@pytest.mark.parametrize(
-    ("measure", "shown"),
-    [
-        ("accuracy", "regenerated-rag 2 corrected, 1 harmed, 1 other"),
-        ("recall", "regenerated-rag 1 higher, 1 lower, 1 other"),
-    ],
-)
-def test_flips_are_counted_by_their_effect(measure: str, shown: str) -> None:
-    watched = Watched(total=10, measure=measure)
-    results = (
-        [changed(*pair) for pair in ((False, True), (False, True), (True, False), (True, None))]
-        if measure == "accuracy"
-        else [graded(name, 0.5, after) for name, after in (("a", 0.75), ("b", 0.25), ("c", 0.5))]
-    )
-    with watched.progress as progress:
-        for result in results:
-            progress.question(result)
-    assert shown in watched.lines[-1]
 
 
 def test_the_cost_is_shown_and_an_unknown_price_is_not_0() -> None:

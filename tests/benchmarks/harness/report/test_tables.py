@@ -226,7 +226,7 @@ def test_equal_reasons_are_folded_and_only_the_first_few_shown() -> None:
     same = [changed(True, None, question=f"q-{n}", error="no connection") for n in range(3)]
     others = [changed(True, None, question=f"r-{n}", error=f"reason {n}") for n in range(7)]
     text = shown(figures(), results=(*same, *others))
-    assert row(text, "3 questions") == ["3 questions", "no connection"]
+    assert row(text, "no connection") == ["no connection", "3", "q-0"]
     assert "reason 3" in text
     assert "reason 4" not in text
     assert "and 3 more reasons" in text
@@ -235,7 +235,7 @@ def test_equal_reasons_are_folded_and_only_the_first_few_shown() -> None:
 def test_an_unreadable_verdict_is_shown_apart_from_a_failure() -> None:
     text = shown(figures(), results=(changed(True, None),))
     assert "Failed" not in text
-    assert row(text, "1 question", "Unjudged") == ["1 question", "no gold"]
+    assert row(text, "no gold", "Unjudged")[:2] == ["no gold", "1"]
 
 
 @pytest.mark.parametrize("hostile", ["\x1b[2Jgone", "\u202egnp.exe", "a\x07b\rc"])

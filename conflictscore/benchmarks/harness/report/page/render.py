@@ -7,7 +7,6 @@ from conflictscore.benchmarks.harness.report.page.cards import FlipCard, cards
 from conflictscore.benchmarks.harness.report.page.html import asset, environment
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.page.tables import (
-    failures,
     review_tables,
     settings,
 )
@@ -35,7 +34,7 @@ def render_report(runs: Sequence[ReportRun]) -> str:
     if not runs:
         raise InputError("a report needs at least one run")
     made = environment()
-    made.globals |= {"failures": failures, "column_name": column_name}
+    made.globals["column_name"] = column_name
     (style, style_hash), (script, script_hash) = asset("page.css"), asset("page.js")
     flips: list[FlipCard] = []
     kept: list[FlipCard] = []

@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any
 
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
-from conflictscore.benchmarks.harness.records import MethodResult
 from conflictscore.benchmarks.harness.report.page.report_run import (
     AnswerVerdict,
     ChangeVerdict,
@@ -43,27 +42,6 @@ class ReviewTable:
     alpha: float | None
     """Krippendorff's, of all reviewers; None where there is nothing to agree on."""
     pairs: tuple[ReviewerAgreement, ...]
-
-
-def failures(run: ReportRun) -> list[tuple[str, str, str, str]]:
-    """Every answer and verdict that could not be had: question, method, which of them, and why."""
-    return [
-        (result.question.id, method, what, error)
-        for result in run.results
-        for method, ended in result.methods.items()
-        for what, error in (
-            ("answer", ended.error),
-            ("scores", _unscored(run, method, ended)),
-            *((measure, verdict.error) for measure, verdict in ended.verdicts.items()),
-        )
-        if error is not None
-    ]
-
-
-def _unscored(run: ReportRun, method: str, ended: MethodResult) -> str | None:
-    """Why an answer of a live run has no scores; benchmarks count such answers as they are."""
-    live = not run.figures.measures and method == BASELINE
-    return ended.report.error if live and ended.report else None
 
 
 def review_tables(run: ReportRun) -> list[ReviewTable]:
