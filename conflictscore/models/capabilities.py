@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from conflictscore.models.provider_errors import ProviderFault, fault_of
 
-__all__ = ["Capabilities", "JsonForm", "RequestStyle"]
+__all__ = ["LENGTHS", "Capabilities", "JsonForm", "RequestStyle"]
 
 JsonForm = Literal["json_schema", "json_object", "tool", "prompt"]
 """How a JSON object is asked for: by a schema that the server enforces, by its JSON mode, as the
@@ -30,7 +30,8 @@ _ABOUT_ELSE = re.compile(
     r"(?i)context|too long|token|moderat|flagged|filter|policy|safety|quota|credit|billing|key"
 )
 _DROPPABLE = ("temperature", "reasoning_effort", "top_p", "seed", "parallel_tool_calls")
-_LENGTHS = ("max_completion_tokens", "max_tokens")
+LENGTHS = ("max_tokens", "max_completion_tokens")
+"""Names of the limit of a reply."""
 _SCOUT_S = 1.0
 """A request in a form that a server does not know is refused at once; one that is not refused by
 then has been taken."""
@@ -97,9 +98,9 @@ class Capabilities:
             for name in _DROPPABLE:
                 if name in sent and name in named and name not in style.dropped:
                     return style._replace(dropped=style.dropped | {name})
-            length = style.length or next((name for name in _LENGTHS if name in sent), "")
+            length = style.length or next((name for name in LENGTHS[::-1] if name in sent), "")
             if length and length in named and not style.length:
-                [other] = {*_LENGTHS} - {length}
+                [other] = {*LENGTHS} - {length}
                 return style._replace(length=other)
         return self._other_form(style, fault) if json else None
 

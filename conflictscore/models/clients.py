@@ -33,7 +33,6 @@ __all__ = [
     "completes",
     "for_purpose",
     "hidden_config",
-    "input_tokens",
     "letter_logprobs",
     "response_format",
     "secrets_of",
@@ -128,13 +127,6 @@ def clean_reply(reply: Any) -> Any:
     clean = encodable(given) | {"usage_metadata": tokens_of(reply)}
     same = clean == given | {"usage_metadata": reply.usage_metadata}
     return reply if same else reply.model_copy(update=clean)
-
-
-def input_tokens(reply: Any) -> int:
-    """The tokens of its prompt that a clean reply, parsed or not, reports; 0 if it does not."""
-    message = reply["raw"] if isinstance(reply, Mapping) else reply
-    usage = message.usage_metadata if isinstance(message, AIMessage) else None
-    return usage["input_tokens"] if usage else 0
 
 
 def _top_logprobs(message: BaseMessage) -> dict[str, float]:

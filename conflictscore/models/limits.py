@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-__all__ = ["ConcurrencyLimit", "CongestionWindow"]
+__all__ = ["ConcurrencyLimit"]
 
 _GENTLY, _HARD = 0.8, 0.5
 _REST_S = 2.0
@@ -26,17 +26,19 @@ class _Waiter:
 class ConcurrencyLimit:
     """A bound on calls in flight that all graphs, runs, threads and event loops share.
 
-    It adapts between 1 and ``calls``: places become fewer while the endpoint refuses calls, and
-    return while it answers. Callers take turns, so that one with many calls to make does not keep
-    another's first call waiting; each one's calls go in the order of asking.
+    It adapts between 1 and ``calls``: one place more while the endpoint answers, a part fewer when
+    it refuses a call or does not answer in time. The rule is TCP's (additive increase,
+    multiplicative decrease; Chiu and Jain, 1989). Callers take turns, so that one with many calls
+    to make does not keep another's first call waiting; each one's calls go in the order of asking.
     """
 
     _by_endpoint: "dict[tuple[str, int], ConcurrencyLimit]" = {}  # noqa: RUF012 - process-wide
 
     def __init__(self, calls: int) -> None:
         self.calls = calls
-        self._window = CongestionWindow(calls)
-        self._held = 0
+        self._size = float(calls)
+        self._shrunk_at = self._refused_at = float("-inf")
+        self._refused_rounds = self._held = 0
         self._resumes_at = 0.0
         self._waiting: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()
         # a coroutine that is collected with its loop gives its place back whatever goes on here
@@ -50,7 +52,7 @@ class ConcurrencyLimit:
     @property
     def allowed(self) -> int:
         """The calls that may be in flight now, 1 to ``calls``."""
-        return self._window.allowed
+        return int(self._size)
 
     @asynccontextmanager
     async def place(self, caller: Hashable = None) -> AsyncIterator[None]:
@@ -66,16 +68,30 @@ class ConcurrencyLimit:
     def answered(self) -> None:
         """A call was answered just now."""
         with self._lock:
-            self._window.answered()
+            self._refused_rounds = 0
+            self._size = min(self.calls, self._size + 1 / self._size)
 
-    def refused(self, began: float) -> float:
-        """A call was refused just now, or not answered in time.
+    def refused(self, began: float, now: float | None = None) -> float:
+        """A call was refused, or not answered in time; times are those of the monotonic clock.
+
+        Calls sent before the last such sign say nothing new.
 
         Returns:
-            Seconds for which nothing should be sent.
+            Seconds for which nothing should be sent: 0 unless one round of calls after the other
+            is refused with no answer between them.
         """
+        now = time.monotonic() if now is None else now
         with self._lock:
-            return self._window.refused(began, time.monotonic())
+            if began <= max(self._shrunk_at, self._refused_at):
+                return 0.0
+            self._refused_at = now
+            self._refused_rounds += 1
+            again = self._refused_rounds > 1
+            if again or now - self._shrunk_at >= _REST_S:
+                self._size = max(1.0, self._size * (_HARD if again else _GENTLY))
+                self._shrunk_at = now
+            doubled = _FIRST_PAUSE_S * 2.0 ** min(self._refused_rounds - 1, _DOUBLINGS)
+            return min(_LONGEST_PAUSE_S, doubled) if again else 0.0
 
     def pause(self, seconds: float) -> None:
         """Send nothing more for so long; what is in flight goes on."""
@@ -85,7 +101,7 @@ class ConcurrencyLimit:
     async def _acquire(self, caller: Hashable) -> None:
         loop = asyncio.get_running_loop()
         with self._lock:
-            if not self._waiting and self._held < self._window.allowed:
+            if not self._waiting and self._held < self.allowed:
                 self._held += 1
                 return
             waiter = _Waiter(loop, loop.create_future())
@@ -109,7 +125,7 @@ class ConcurrencyLimit:
     def _release(self) -> None:
         with self._lock:
             self._held -= 1
-            while self._waiting and self._held < self._window.allowed:
+            while self._waiting and self._held < self.allowed:
                 caller, line = self._waiting.popitem(last=False)
                 waiter = line.popleft()
                 if line:
@@ -133,51 +149,3 @@ def _hand_place_to(waiter: _Waiter) -> bool:
     except RuntimeError:  # its loop is closed, and nobody waits there any more
         return False
     return True
-
-
-class CongestionWindow:
-    """How many calls an endpoint takes well, from 1 to ``most``, where it starts.
-
-    One more while it answers, a part fewer when not: the rule is TCP's (additive increase,
-    multiplicative decrease; Chiu and Jain, 1989). A refusal and a call without an answer are signs
-    of congestion. Calls sent before the last such sign say nothing new and are ignored. Not safe
-    for threads by itself.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most, self._size = most, float(most)
-        self._shrunk_at = self._refused_at = float("-inf")
-        self._rounds = 0
-
-    @property
-    def allowed(self) -> int:
-        """Calls that may be in flight now."""
-        return int(self._size)
-
-    def answered(self) -> None:
-        """A call was answered."""
-        self._rounds = 0
-        self._size = min(self._most, self._size + 1 / self._size)
-
-    def refused(self, began: float, now: float) -> float:
-        """A call was refused, or not answered in time.
-
-        Returns:
-            Seconds for which nothing should be sent: 0 unless one round of calls after the other
-            is refused with no answer between them.
-        """
-        if began <= max(self._shrunk_at, self._refused_at):
-            return 0.0
-        self._refused_at = now
-        self._rounds += 1
-        if self._rounds == 1:
-            if now - self._shrunk_at >= _REST_S:
-                self._shrink(_GENTLY, now)
-            return 0.0
-        self._shrink(_HARD, now)
-        doubled = _FIRST_PAUSE_S * 2.0 ** min(self._rounds - 1, _DOUBLINGS)
-        return min(_LONGEST_PAUSE_S, doubled)
-
-    def _shrink(self, by: float, now: float) -> None:
-        self._size = max(1.0, self._size * by)
-        self._shrunk_at = now

@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel, ModelProfile
 from langchain_openai.chat_models.base import _MODEL_PROFILES
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.models.capabilities import Capabilities, JsonForm, RequestStyle
+from conflictscore.models.capabilities import LENGTHS, Capabilities, JsonForm, RequestStyle
 from conflictscore.models.language_model import THINKING_TOKENS, LanguageModel
 
 __all__ = [
@@ -28,11 +28,10 @@ ReasoningEffort = Literal["low", "medium", "high"]
 _EFFORT = "reasoning_effort"
 """How LangChain's chat models call it."""
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest|preview)$")
-_LENGTHS = ("max_tokens", "max_completion_tokens")
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "temperature": ("none", "a number from 0 to 2"),
     "json": get_args(JsonForm),
-    "length": _LENGTHS,
+    "length": LENGTHS,
     "reasoning": ("yes", "no"),
 }
 _MOST_TEMPERATURE = 2.0

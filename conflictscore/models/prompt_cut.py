@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from conflictscore.errors import ProviderError
-from conflictscore.models.clients import input_tokens
+from conflictscore.models.usage import cost_of
 from conflictscore.tokens import count_tokens
 
 __all__ = ["require_whole_prompt"]
@@ -26,7 +26,7 @@ def require_whole_prompt(reply: Any, messages: Sequence[BaseMessage], model: str
     Raises:
         ProviderError: It cut the prompt; says how to give it a longer context.
     """
-    read = input_tokens(reply)
+    read = cost_of(reply).input_tokens
     if not read or sum(len(message.text) for message in messages) <= _CHARS_PER_TOKEN * read:
         return
     sent = sum(count_tokens(message.text, model) for message in messages)

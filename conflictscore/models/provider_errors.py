@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import httpx2
@@ -77,7 +76,7 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
         completion.model_dump(warnings=False) if hasattr(completion, "model_dump") else completion
     )
     if isinstance(body, str) and body.strip():  # a page of whatever answers there
-        said = _words_in(body)
+        said = _ErrorWords(body)
         return openai.APIError(said.words, httpx2.Request("POST", url), body=body)
     if not isinstance(body, Mapping):
         return None
@@ -87,7 +86,7 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
     if body.get("error") or not choices:
         error = {name: body[name] for name in {*_STATUS_FIELDS, *_WORD_FIELDS} & body.keys()}
         error = error or body.get("base_resp")  # MiniMax
-    said = _words_in(error)
+    said = _ErrorWords(error)
     if not (said.words or said.status):
         return None
     request = httpx2.Request("POST", url)
@@ -105,7 +104,7 @@ def _fault(error: BaseException) -> ProviderFault | None:
     given = next(filter(None, _bodies(error, response, status)), None)
     if status is None and given is None:
         return None
-    said = _words_in(given)
+    said = _ErrorWords(given)
     headers = getattr(response, "headers", None)
     read: dict[str, str] = {}
     if isinstance(headers, Mapping):
@@ -123,87 +122,70 @@ def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator
         yield getattr(error, "error", None)  # Ollama
         with suppress(Exception):  # a stream that was not read
             yield response.text
-    if isinstance(error, ValueError) and error.args and _is_mapping(error.args[0]):
-        yield error.args[0]  # LangChain's client of OpenAI, for an error in a 200
-
-
-def _is_mapping(value: object) -> bool:
-    return isinstance(value, Mapping)
+    args: tuple[object, ...] = error.args if isinstance(error, ValueError) else ()
+    yield from [one for one in args[:1] if isinstance(one, Mapping)]  # LangChain: error in a 200
 
 
 def _is_status(value: object) -> bool:
     return isinstance(value, int) and 100 <= value < 600 and value != 200
 
 
-@dataclass
 class _ErrorWords:
-    status: int | None = None
-    code: str = ""
-    found: list[str] = field(default_factory=list)
+    """Status, code and messages in an error's body, wherever they stand in it."""
+
+    def __init__(self, body: Any) -> None:
+        self.status: int | None = None
+        self.code = ""
+        self._found: list[str] = []
+        self._read(body, _DEPTH)
 
     @property
     def words(self) -> str:
-        return "; ".join(self.found[:_MOST_WORDS])
+        return "; ".join(self._found[:_MOST_WORDS])
 
+    def _read(self, value: Any, depth: int) -> None:
+        if not depth or len(self._found) >= _MOST_WORDS:
+            return
+        if isinstance(value, str):
+            self._read_text(value[:_BODY_CHARS].strip(), depth)
+        elif isinstance(value, list | tuple):
+            for item in value[:_MOST_WORDS]:
+                self._read(item, depth - 1)
+        elif isinstance(value, Mapping):
+            self._read_fields({str(name).lower(): part for name, part in value.items()}, depth)
 
-def _words_in(body: Any) -> _ErrorWords:
-    said = _ErrorWords()
-    _walk(body, said, _DEPTH)
-    return said
+    def _read_text(self, text: str, depth: int) -> None:
+        """Read a message, which may be JSON or HTML of another server."""
+        if text[:1] in {"{", "["}:
+            with suppress(ValueError, RecursionError):
+                return self._read(json.loads(text), depth - 1)
+        if text[:1] == "<":
+            title = _TITLE.search(text)
+            text = title[1] if title else _TAG.sub(" ", text)
+        line = " ".join(text.split())
+        if line and not any(line in known for known in self._found):
+            self._found.append(line)
+        return None
 
-
-def _walk(value: Any, said: _ErrorWords, depth: int) -> None:
-    if not depth or len(said.found) >= _MOST_WORDS:
-        return
-    if isinstance(value, str):
-        _add_message(value[:_BODY_CHARS].strip(), said, depth)
-    elif isinstance(value, list | tuple):
-        for item in value[:_MOST_WORDS]:
-            _walk(item, said, depth - 1)
-    elif isinstance(value, Mapping):
-        _walk_fields(value, said, depth)
-
-
-def _add_message(text: str, said: _ErrorWords, depth: int) -> None:
-    """A message, which may be JSON or HTML of another server."""
-    if text[:1] in {"{", "["}:
-        with suppress(ValueError, RecursionError):
-            return _walk(json.loads(text), said, depth - 1)
-    if text[:1] == "<":
-        title = _TITLE.search(text)
-        text = title[1] if title else _TAG.sub(" ", text)
-    line = " ".join(text.split())
-    if line and not any(line in known for known in said.found):
-        said.found.append(line)
-    return None
-
-
-def _walk_fields(value: Mapping[Any, Any], said: _ErrorWords, depth: int) -> None:
-    value = {str(name).lower(): part for name, part in value.items()}
-    for name in _STATUS_FIELDS:
-        number = value.get(name)
-        if isinstance(number, str) and number.isdecimal():
-            number = int(number[:4])
-        if said.status is None and _is_status(number):
-            said.status = number
-    for name in _CODE_FIELDS:
-        word = value.get(name)
-        if not said.code and isinstance(word, str) and not word.isdecimal():
-            said.code = word.lower()
-    if isinstance(value.get("loc"), list | tuple) and "msg" in value:  # FastAPI
-        place = ".".join(map(str, value["loc"]))
-        return _add_message(f"{place}: {value['msg']}", said, depth)
-    return _walk_messages(value, said, depth)
-
-
-def _walk_messages(value: Mapping[str, Any], said: _ErrorWords, depth: int) -> None:
-    before = len(said.found)
-    for name in _WORD_FIELDS:
-        _walk(value.get(name), said, depth - 1)
-    for name in _LAST_FIELDS:
-        if len(said.found) == before or name in {"metadata", "raw", "reasons"}:
-            _walk(value.get(name), said, depth - 1)
-    if len(said.found) == before:
-        for part in value.values():
+    def _read_fields(self, value: Mapping[str, Any], depth: int) -> None:
+        for number in map(value.get, _STATUS_FIELDS):
+            if isinstance(number, str) and number.isdecimal():
+                number = int(number[:4])
+            if self.status is None and _is_status(number):
+                self.status = number
+        for word in map(value.get, _CODE_FIELDS):
+            if not self.code and isinstance(word, str) and not word.isdecimal():
+                self.code = word.lower()
+        if isinstance(value.get("loc"), list | tuple) and "msg" in value:  # FastAPI
+            place = ".".join(map(str, value["loc"]))
+            return self._read_text(f"{place}: {value['msg']}", depth)
+        before = len(self._found)
+        for name in _WORD_FIELDS:
+            self._read(value.get(name), depth - 1)
+        for name in _LAST_FIELDS:
+            if len(self._found) == before or name in {"metadata", "raw", "reasons"}:
+                self._read(value.get(name), depth - 1)
+        for part in value.values() if len(self._found) == before else ():
             if isinstance(part, Mapping):
-                _walk(part, said, depth - 1)
+                self._read(part, depth - 1)
+        return None

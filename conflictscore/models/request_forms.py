@@ -15,7 +15,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 
 from conflictscore.models.calls import begin
-from conflictscore.models.capabilities import Capabilities, RequestStyle
+from conflictscore.models.capabilities import LENGTHS, Capabilities, RequestStyle
 from conflictscore.models.clients import EndpointChat, completes, response_format, with_max_tokens
 from conflictscore.prompts import PromptSet
 
@@ -25,7 +25,6 @@ _Dispatch = Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]]
 
 _OPENAI_CLIENTS = (ChatOpenAI, AzureChatOpenAI, EndpointChat)
 """Classes that ask as OpenAI does; a subclass, such as DeepSeek's, has a way of its own."""
-_LENGTHS = ("max_tokens", "max_completion_tokens")
 
 
 class _PreparedRequest(NamedTuple):
@@ -181,7 +180,7 @@ def _with_length(known: dict[str, Any], length: str) -> dict[str, Any]:
     """Call parameters with the limit of a reply under another name, past the client."""
     if not length:
         return known
-    [most] = [known.pop(name) for name in _LENGTHS if name in known][:1] or [None]
+    [most] = [known.pop(name) for name in LENGTHS if name in known][:1] or [None]
     if most is None:
         return known
     return {**known, "extra_body": {**(known.get("extra_body") or {}), length: most}}

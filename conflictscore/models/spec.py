@@ -48,8 +48,6 @@ _REMOTE_TIMEOUT_S = 120.0
 _LOCAL_TIMEOUT_S = 900.0
 _CLIENTS_RETRIES = 4
 """For those who call the chat model itself; a language model tries again by its own rules."""
-_LOCAL_ATTEMPTS = 5
-"""A server that died takes some seconds to come back."""
 
 
 def default_spec() -> str:
@@ -289,7 +287,7 @@ def _open_local(name: str, window: int | None) -> LanguageModel:
         parameters={"temperature": 0, "sha256": digest},
         deterministic=True,
         has_grammars=True,
-        retries=Retries(attempts=_LOCAL_ATTEMPTS),
+        retries=Retries(),
     )
 
 
