@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from conflictscore.markdown import passages
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.middleware.agents import AgentWorld
-from tests.world import World
+from tests.world import World, between
 
 __all__ = ["DOCUMENTS", "LONG", "RevisingAgentWorld", "RevisingWorld", "passage_in"]
 
@@ -77,13 +77,13 @@ class RevisingWorld(World):
         if _PUT_IN in prompt:
             return self.written_again(prompt)
         if _OWN_QUESTION in prompt:
-            topic = "tower" if "tower" in _inside(prompt, "claim") else "lamp"
+            topic = "tower" if "tower" in between(prompt, "claim") else "lamp"
             question = "When was the tower built?" if topic == "tower" else "When was the lamp lit?"
             return self._noted("claim_question", prompt, lambda: question)
         if "Answer a question from the one document below" in prompt:
             question = prompt.rpartition("Question: ")[2].partition("\n")[0]
             topic = "tower" if "tower" in question else "lamp"
-            document = _inside(prompt, "document")
+            document = between(prompt, "document")
             return self._noted("ask_document", prompt, lambda: self.read(topic, document))
         anew = "Take a passage of an answer apart" in prompt
         if (anew or self.decomposition is None) and "separate claims that it makes" in prompt:
@@ -103,11 +103,6 @@ class RevisingWorld(World):
         self.asked[step] += 1
         self.prompts.setdefault(step, []).append(prompt)
         return self.broken[step] if step in self.broken else reply()
-
-
-def _inside(prompt: str, mark: str) -> str:
-    [*_, inside] = ["", *re.findall(rf"<{mark}\b[^>]*>(.*?)</{mark}\b[^>]*>", prompt, re.DOTALL)]
-    return str(inside).strip()
 
 
 @dataclass

@@ -24,6 +24,7 @@ __all__ = [
     "PAPER_OPTIONS",
     "World",
     "applied",
+    "between",
     "compared",
     "scripted_model",
     "sides",
@@ -83,7 +84,7 @@ class World:
                 said = re.findall(r"^- (.*?)(?: \|\|.*)?$", self.decomposition or "", re.MULTILINE)
                 return said[0] if said else str(short)
             case "decompose":
-                return self.decomposition or f"Claims:\n- {_between(prompt, 'answer')}"
+                return self.decomposition or f"Claims:\n- {between(prompt, 'answer')}"
             case "label":
                 return _judge(prompt)
             case "batch":
@@ -99,9 +100,9 @@ class World:
                     return self.regenerated
                 return self.regenerated[self.asked["regenerate"] - 1]
             case "ask_document":
-                return self.reading(_between(prompt, "document"))
+                return self.reading(between(prompt, "document"))
             case "weigh":
-                return self.ruling(_between(prompt.partition("Statement B:")[0], "claim"))
+                return self.ruling(between(prompt.partition("Statement B:")[0], "claim"))
             case "justify":
                 return self.reason
             case "look_further":
@@ -151,10 +152,10 @@ def _step(prompt: str) -> str:
 
 
 def _judge(prompt: str) -> str:
-    document = _between(prompt, "document")
+    document = between(prompt, "document")
     return json.dumps(
         {
-            "claim": _between(prompt, "claim"),
+            "claim": between(prompt, "claim"),
             "document_snippet": document.splitlines()[-1] if document else "",
             "reasoning": "The years were compared.",
             "answer": _verdict(prompt),
@@ -163,7 +164,7 @@ def _judge(prompt: str) -> str:
 
 
 def _verdict(prompt: str) -> str:
-    return compared(_between(prompt, "claim"), _between(prompt, "document"))
+    return compared(between(prompt, "claim"), between(prompt, "document"))
 
 
 def compared(claim: str, document: str) -> str:
@@ -176,7 +177,7 @@ def compared(claim: str, document: str) -> str:
     return "SUPPORTS" if set(years) & set(_YEAR.findall(document)) else "CONTRADICTS"
 
 
-def _between(prompt: str, mark: str) -> str:
+def between(prompt: str, mark: str) -> str:
     """What stands between the last pair of these marks."""
     [*_, inside] = ["", *re.findall(rf"<{mark}\b[^>]*>(.*?)</{mark}\b[^>]*>", prompt, re.DOTALL)]
     return str(inside).strip()
