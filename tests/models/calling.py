@@ -1,17 +1,20 @@
 """A language model that calls a loopback server with the real client, and three ways to ask it."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+from conflictscore.errors import ConflictScoreError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from tests.fakes.openai_server import OpenAIServer
 
-__all__ = ["KEY", "PROMPTS", "SCHEMA", "ask", "ask_json", "ask_letter", "calling"]
+__all__ = ["KEY", "PROMPTS", "SCHEMA", "ask", "ask_json", "ask_letter", "calling", "failure"]
 
 PROMPTS = PromptSet.load()
 SCHEMA = {
@@ -67,3 +70,11 @@ async def ask_json(model: LanguageModel, meter: UsageMeter | None = None) -> obj
 async def ask_letter(model: LanguageModel, meter: UsageMeter | None = None) -> object:
     meter = meter or UsageMeter()
     return await model.ask_letter("hi", ("A", "B"), dict, prompts=PROMPTS, meter=meter)
+
+
+async def failure(
+    model: LanguageModel, question: Callable[[LanguageModel], Awaitable[object]] = ask
+) -> ConflictScoreError:
+    with pytest.raises(ConflictScoreError) as caught:
+        await question(model)
+    return caught.value

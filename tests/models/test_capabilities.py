@@ -11,18 +11,9 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.profiles import known_profile, split_spec
 from conflictscore.models.spec import open_model
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
-from tests.models.calling import KEY
+from tests.models.calling import KEY, PROMPTS, SCHEMA
 
-PROMPTS = PromptSet.load()
-SCHEMA = {
-    "title": "dating",
-    "type": "object",
-    "properties": {"year": {"type": "integer"}},
-    "required": ["year"],
-    "additionalProperties": False,
-}
 Refuses = Callable[[dict[str, Any]], Fault | None]
 
 

@@ -13,7 +13,6 @@ from pydantic import SecretStr
 
 from conflictscore.errors import (
     ConfigurationError,
-    ConflictScoreError,
     InputError,
     ProviderError,
     UnreadableReplyError,
@@ -24,7 +23,7 @@ from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Usage
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, then
-from tests.models.calling import KEY, ask, ask_json, ask_letter, calling
+from tests.models.calling import KEY, ask, ask_json, ask_letter, calling, failure
 
 LIMITED = Fault(429, retry_after="0.01", message="slow down", code="rate_limit_exceeded")
 
@@ -33,12 +32,6 @@ every_way = pytest.mark.parametrize(
     "question", [ask, ask_json, ask_letter], ids=["text", "json", "letter"]
 )
 Question = Callable[[LanguageModel], Awaitable[object]]
-
-
-async def failure(question: Question, model: LanguageModel) -> ConflictScoreError:
-    with pytest.raises(ConflictScoreError) as caught:
-        await question(model)
-    return caught.value
 
 
 def everything_shown(error: BaseException) -> str:
@@ -56,7 +49,7 @@ class TestRateLimit:
     async def test_an_empty_account_is_for_the_user_to_fill(self) -> None:
         empty = Fault(429, message="You exceeded your quota.", code="insufficient_quota")
         with OpenAIServer(then(empty)) as server:
-            error = await failure(ask, calling(server))
+            error = await failure(calling(server))
         assert isinstance(error, ConfigurationError)
         assert "no quota left" in str(error)
 
@@ -68,7 +61,7 @@ class TestServerFailure:
     ) -> None:
         broken = Fault(503, retry_after="0.01", message="out of\n order")
         with OpenAIServer(then(broken)) as server:
-            error = await failure(question, calling(server, retries=1))
+            error = await failure(calling(server, retries=1), question)
         assert isinstance(error, ProviderError)
         assert not isinstance(error, UnreadableReplyError)
         assert error.status == 503
@@ -77,14 +70,14 @@ class TestServerFailure:
 
     async def test_an_endless_message_is_shown_in_part(self) -> None:
         with OpenAIServer(then(Fault(500, message="x" * 10_000))) as server:
-            error = await failure(ask, calling(server))
+            error = await failure(calling(server))
         assert "xxx" in str(error)
         assert len(str(error)) < 500
 
     @every_way
     async def test_a_dropped_connection_names_the_endpoint(self, question: Question) -> None:
         with OpenAIServer(then(Fault.drop())) as server:
-            error = await failure(question, calling(server))
+            error = await failure(calling(server), question)
             assert isinstance(error, ProviderError)
             assert str(error) == f"test-model cannot be reached at {server.base_url}"
 
@@ -109,7 +102,7 @@ class TestServerFailure:
         self, question: Question, body: bytes
     ) -> None:
         with OpenAIServer(then(Fault.raw(body))) as server:
-            error = await failure(question, calling(server))
+            error = await failure(calling(server), question)
         assert isinstance(error, UnreadableReplyError)
         assert str(error) == "unreadable reply from test-model: it was no valid chat completion"
         assert len(server.requests) == 2
@@ -125,7 +118,7 @@ class TestWrongSetting:
         self, question: Question
     ) -> None:
         with OpenAIServer(then("welcome"), api_key="another") as server:
-            error = await failure(question, calling(server))
+            error = await failure(calling(server), question)
         assert isinstance(error, ConfigurationError)
         assert (error.exit_code, isinstance(error, InputError)) == (2, True)
         assert "refused the key" in str(error)
@@ -136,7 +129,7 @@ class TestWrongSetting:
     @every_way
     async def test_a_model_that_is_not_there_is_named(self, question: Question) -> None:
         with OpenAIServer(then("hello"), models=["small"]) as server:
-            error = await failure(question, calling(server))
+            error = await failure(calling(server), question)
         assert isinstance(error, ConfigurationError)
         assert "does not know the model test-model" in str(error)
         assert "name of the model" in str(error)
@@ -150,7 +143,7 @@ class TestSecrets:
     ) -> None:
         careless = Fault(status, message=f"The API key provided: {key} (Bearer {key}) is no good")
         with OpenAIServer(then(careless)) as server:
-            error = await failure(ask, calling(server, key=key))
+            error = await failure(calling(server, key=key))
         assert key not in everything_shown(error)
         assert "[secret]" in str(error)
         assert "is no good" in str(error)
@@ -158,13 +151,13 @@ class TestSecrets:
     async def test_somebody_elses_key_is_blotted_out_too(self) -> None:
         quoted = Fault(500, message="upstream said: invalid key sk-upstream-1234567890")
         with OpenAIServer(then(quoted)) as server:
-            error = await failure(ask, calling(server))
+            error = await failure(calling(server))
         assert "sk-upstream" not in everything_shown(error)
         assert "upstream said: invalid key [secret]" in str(error)
 
     async def test_a_stand_in_for_no_key_does_not_eat_words(self) -> None:
         with OpenAIServer(then(Fault(400, message="none of the fields fits"))) as server:
-            error = await failure(ask, calling(server, key="none"))
+            error = await failure(calling(server, key="none"))
         assert "none of the fields fits" in str(error)
 
 
@@ -227,5 +220,5 @@ async def test_a_cancelled_call_is_cancelled_and_gives_its_place_back() -> None:
 async def test_a_failed_call_gives_its_place_back() -> None:
     with OpenAIServer(then(Fault(500), "hello")) as server:
         model = calling(server, limit=ConcurrencyLimit(1))
-        await failure(ask, model)
+        await failure(model)
         assert await asyncio.wait_for(ask(model), 30) == "hello"

@@ -17,24 +17,15 @@ from conflictscore.errors import ConfigurationError, UnreadableReplyError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply, script, then
 from tests.fakes.search_server import Handler, Received, SearchServer, json_reply
 from tests.fakes.search_server import Reply as JsonReply
-from tests.models.calling import calling
+from tests.models.calling import PROMPTS, SCHEMA, calling
 
-PROMPTS = PromptSet.load()
 PROMPT = "When was it lit?"
 LETTERS = ("A", "B", "C")
-SCHEMA = {
-    "title": "dating",
-    "type": "object",
-    "properties": {"year": {"type": "integer"}},
-    "required": ["year"],
-    "additionalProperties": False,
-}
 
 
 def year(text: str) -> int:

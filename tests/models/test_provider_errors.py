@@ -5,22 +5,11 @@ from typing import Any
 
 import pytest
 
-from conflictscore.errors import ConfigurationError, ConflictScoreError, ProviderError
-from conflictscore.models.language_model import LanguageModel
+from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.models.spec import open_model
-from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
 from conflictscore.threads import deadline
 from tests.fakes.openai_server import Fault, OpenAIServer, Reply, then
-from tests.models.calling import KEY, calling
-
-PROMPTS = PromptSet.load()
-
-
-async def failure(model: LanguageModel) -> ConflictScoreError:
-    with pytest.raises(ConflictScoreError) as caught:
-        await model.ask("hi", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
-    return caught.value
+from tests.models.calling import KEY, ask, calling, failure
 
 
 def body(value: Any, status: int = 400) -> Fault:
@@ -80,7 +69,7 @@ async def test_an_error_in_a_200_is_tried_again_as_one_in_the_status_line(
     busy = body({"error": {"message": "busy", "code": 503}}, 200)
     with OpenAIServer(then(busy, "hello")) as server:
         model = open_model("test-model", base_url=server.base_url)
-        said = await model.ask("hi", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
+        said = await ask(model)
     assert said == "hello"
 
 
@@ -91,7 +80,7 @@ async def test_a_call_that_is_refused_after_others_were_answered_says_nothing_of
     refused = Fault(status, message="Input flagged: violence")
     with OpenAIServer(then("welcome", refused)) as server:
         model = calling(server)
-        await model.ask("hi", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
+        await ask(model)
         error = await failure(model)
     assert isinstance(error, ProviderError)
     assert f"HTTP {status}: Input flagged: violence" in str(error)
@@ -120,7 +109,7 @@ async def test_a_key_that_stops_being_good_is_named_by_its_provider() -> None:
     gone = Fault(403, message="The API key was revoked")
     with OpenAIServer(then(Reply("welcome"), gone)) as server:
         model = calling(server)
-        await model.ask("hi", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
+        await ask(model)
         assert isinstance(await failure(model), ConfigurationError)
 
 

@@ -20,17 +20,11 @@ from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.spec import from_chat_model, open_model
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, script, then
-from tests.models.calling import ask, calling
+from tests.models.calling import ask, calling, failure
 
 REFUSED, FAILED = TransientError("refused", again=True), TransientError("failed", again=True)
 LATE = TransientError("late", again=True)
 SOON = "0.01"
-
-
-async def failure(model: LanguageModel) -> ConflictScoreError:
-    with pytest.raises(ConflictScoreError) as caught:
-        await ask(model)
-    return caught.value
 
 
 def trying(server: OpenAIServer, rule: Retries, **settings: Any) -> LanguageModel:
