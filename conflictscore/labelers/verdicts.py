@@ -9,10 +9,9 @@ from pydantic import ValidationError
 
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.labelers.protocol import Labeler, Pair, StagedLabeler, TableLabeler
-from conflictscore.models import reply_costs
 from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.clients import for_purpose
-from conflictscore.models.usage import UsageMeter
+from conflictscore.models.usage import UsageMeter, begin_cost, stored_cost, take_cost
 from conflictscore.prompts import neutral
 from conflictscore.records import Document, EvidenceLabel, Label, Usage
 from conflictscore.storage.cache import ContentCache, content_key
@@ -52,7 +51,7 @@ async def judging(
     model = str(judge["model"]) if "endpoint" in judge else ""  # one of no endpoint makes no call
     for place, key in keys.items():
         stored = found.get(key, {})
-        cost = reply_costs.stored(stored)
+        cost = stored_cost(stored)
         if (kept := _kept(stored, place)) is not None:
             del waiting[place]
             meter.cached(cost if model else Usage(), model)
@@ -62,12 +61,12 @@ async def judging(
         place = (verdict.claim, verdict.document)
         del waiting[place]  # one that is told twice is an error of the labeler
         if cache is not None and place in keys and verdict.label is not Label.UNLABELLED:
-            cache.keep(keys[place], verdict.to_json() | reply_costs.take())
+            cache.keep(keys[place], verdict.to_json() | take_cost())
         tell(verdict)
 
     async def judge_one(pair: Pair) -> None:
         claim, document = pair
-        reply_costs.begin()
+        begin_cost()
         try:
             with breaker.watching(), for_purpose(claim=claim.number, document=document.number):
                 verdict = await labeler.label(claim, document, meter)
@@ -77,7 +76,7 @@ async def judging(
 
     async def judge_table(labeler: TableLabeler | StagedLabeler, pairs: Sequence[Pair]) -> None:
         reason = _NOT_TOLD
-        reply_costs.begin()
+        begin_cost()
         try:
             if isinstance(labeler, StagedLabeler):
                 await labeler.label_in_stages(pairs, meter, judged, cache)

@@ -18,7 +18,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_openai.chat_models.base import BaseChatOpenAI
 
 from conflictscore.errors import ProviderError, UnreadableReplyError
-from conflictscore.models import LOCAL_ENDPOINT, reply_costs
+from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.calls import begin, dispatch
 from conflictscore.models.capabilities import Capabilities
@@ -33,14 +33,14 @@ from conflictscore.models.clients import (
 from conflictscore.models.failures import Retries, clear_error, without_logprobs
 from conflictscore.models.json_replies import json_reply
 from conflictscore.models.limits import ConcurrencyLimit
-from conflictscore.models.prompt_cut import require_whole_prompt
 from conflictscore.models.replies import (
     reply_text,
     require_whole,
+    require_whole_prompt,
     without_reasoning,
 )
 from conflictscore.models.request_forms import RequestForm, StyledRequests
-from conflictscore.models.usage import UsageMeter
+from conflictscore.models.usage import UsageMeter, add_cost, begin_cost, stored_cost, take_cost
 from conflictscore.prompts import PromptSet, neutral
 from conflictscore.records import encodable
 from conflictscore.storage.cache import ContentCache
@@ -146,9 +146,9 @@ class LanguageModel:
         if isinstance(kept := stored.get("text"), str):
             with suppress(ValueError):  # what was readable to another reader is asked for again
                 value = read(without_reasoning(encodable(kept)))
-                meter.cached(reply_costs.stored(stored), self.name)
+                meter.cached(stored_cost(stored), self.name)
                 return value
-        reply_costs.begin()
+        begin_cost()
 
         def taken(reply: AIMessage) -> T:
             require_whole(reply, self.name, (parameters or {}).get("max_tokens", max_tokens))
@@ -159,7 +159,7 @@ class LanguageModel:
             except ValueError as error:
                 raise self._unreadable(str(error), text) from error
             if cache is not None:
-                cache.put(key, {"text": text, **reply_costs.take()})
+                cache.put(key, {"text": text, **take_cost()})
             return value
 
         return await self._ask(prompt, form, taken, prompts, meter, history)
@@ -279,7 +279,7 @@ class LanguageModel:
                     with self._clear_errors():
                         async with in_time(self.name, waits):
                             result = await self._requests.reply(form, said, config, prompts, go)
-                    reply_costs.add(result)
+                    add_cost(result)
                     require_whole_prompt(result, said, self.name)
                     value = read(result)
                 except ProviderError as error:

@@ -1,4 +1,4 @@
-"""Reading a model's reply: how it ended, and its text without reasoning.
+"""Reading a reply: how it ended, whether it had the whole prompt, and its text without reasoning.
 
 Every step reads replies through here and :mod:`~conflictscore.models.json_replies`. Only
 damage that loses nothing is undone. A reply that could be read in two ways is refused with a
@@ -6,12 +6,14 @@ ValueError, whose message can be given back to the model.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from conflictscore.errors import UnreadableReplyError
+from conflictscore.errors import ProviderError, UnreadableReplyError
+from conflictscore.models.usage import cost_of
+from conflictscore.tokens import count_tokens
 
 __all__ = [
     "INTERRUPTED_REASONING",
@@ -19,6 +21,7 @@ __all__ = [
     "labelled_lines",
     "reply_text",
     "require_whole",
+    "require_whole_prompt",
     "unfenced",
     "unwrapped",
     "was_cut",
@@ -93,6 +96,36 @@ def require_whole(message: BaseMessage, model: str, max_tokens: int) -> None:
     # a filter or a failure is no fault of form that the model could mend
     reason = f"it did not end normally but by “{ending[:_ENDING_CHARS]}”"
     raise UnreadableReplyError(reason, provider=model, again=False)
+
+
+# Whether its server cut the prompt, as some do silently if their context is short.
+
+_LEAST_TOKENS = 1000
+"""Shorter prompts fit every server, and their counts differ most."""
+_CHARS_PER_TOKEN = 5
+"""Text of any script has fewer, emoji included, so a server that reports more has read it all: our
+count of such text may be ten times that of a model whose tokenizer knows it."""
+_SHARE = 0.5
+"""Of Latin text, which is left, tokenizers' counts differ by less than that."""
+
+
+def require_whole_prompt(reply: Any, messages: Sequence[BaseMessage], model: str) -> None:
+    """Refuse a reply whose server reports far fewer prompt tokens than were sent.
+
+    Raises:
+        ProviderError: It cut the prompt; says how to give it a longer context.
+    """
+    read = cost_of(reply).input_tokens
+    if not read or sum(len(message.text) for message in messages) <= _CHARS_PER_TOKEN * read:
+        return
+    sent = sum(count_tokens(message.text, model) for message in messages)
+    if sent >= _LEAST_TOKENS and read < _SHARE * sent:
+        raise ProviderError(
+            f"{model} read {read:,} of about {sent:,} tokens of the prompt: its server cut the"
+            " rest; give it a longer context (num_ctx in Ollama, the context length in LM Studio,"
+            f" -c in llama.cpp), or tell this program about it with --context-window {read}",
+            provider=model,
+        )
 
 
 # The text of a reply.

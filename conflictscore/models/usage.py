@@ -1,4 +1,4 @@
-"""Cost of the model calls of one step."""
+"""Costs of model calls: of one step, and of the replies that are stored."""
 
 import logging
 import threading
@@ -11,15 +11,28 @@ from typing import Any
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
+from pydantic import ValidationError
 
 from conflictscore.records import Usage
 
-__all__ = ["UsageMeter", "cost_of", "known_tokens", "telling_kept_calls", "tokens_of"]
+__all__ = [
+    "UsageMeter",
+    "add_cost",
+    "begin_cost",
+    "cost_of",
+    "known_tokens",
+    "stored_cost",
+    "take_cost",
+    "telling_kept_calls",
+    "tokens_of",
+]
 
 _log = logging.getLogger(__name__)
 _KEPT_CALLS: ContextVar[Callable[[str, Usage], None] | None] = ContextVar(
     "conflictscore_kept_calls", default=None
 )
+_UNSTORED: ContextVar[Usage | None] = ContextVar("conflictscore_unstored", default=None)
+"""The cost of this task's calls since the last value was stored."""
 _READ_AND_WRITTEN = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
 _MOST = 2**53
 """A count beyond this is no count: JSON readers lose its digits, and no database sums it."""
@@ -132,3 +145,33 @@ def _found_in_cache(tokens: Mapping[str, Any]) -> int:
     # LangChain puts a service tier before the name: flex_cache_read
     found = sum(n for name, n in details.items() if name.endswith("cache_read"))
     return int(min(found, tokens.get("input_tokens", 0)))
+
+
+def begin_cost() -> None:
+    """Leave out the calls so far, which may be of whoever started this task."""
+    _UNSTORED.set(None)
+
+
+def add_cost(reply: Any) -> None:
+    """Add the cost of the call that gave a reply."""
+    _UNSTORED.set((_UNSTORED.get() or Usage()) + cost_of(reply))
+
+
+def take_cost() -> dict[str, Any]:
+    """The field to store with a value: the cost of the calls since the last one was stored.
+
+    Of several values that one call gave, the first has its whole cost.
+    """
+    cost = _UNSTORED.get()
+    if cost is None:
+        return {}
+    _UNSTORED.set(Usage())
+    return {"cost": cost.to_json()}
+
+
+def stored_cost(value: dict[str, Any]) -> Usage | None:
+    """Take the cost out of a stored value; None where an earlier version stored it without."""
+    try:
+        return Usage.model_validate(value.pop("cost", None))
+    except ValidationError:
+        return None

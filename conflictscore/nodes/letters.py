@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from math import exp, fsum
 
-from conflictscore.models import reply_costs
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.usage import UsageMeter
+from conflictscore.models.usage import UsageMeter, begin_cost, stored_cost, take_cost
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Answer
 
@@ -64,10 +63,10 @@ async def weigh(
     key = {"letters to": prompt, "of": letters, "by": model.identity}
     stored = {} if cache is None else await cache.get_async(key)
     if "logprobs" in stored:
-        meter.cached(reply_costs.stored(stored), model.name)
+        meter.cached(stored_cost(stored), model.name)
         return read(stored["logprobs"])
-    reply_costs.begin()
+    begin_cost()
     logprobs = await model.ask_letter(prompt, letters, dict, prompts=prompts, meter=meter)
     if cache is not None:
-        cache.put(key, {"logprobs": logprobs, **reply_costs.take()})
+        cache.put(key, {"logprobs": logprobs, **take_cost()})
     return read(logprobs)
