@@ -101,24 +101,23 @@ def transfer(console: Console, title: str, size: int) -> Iterator[Callable[[str,
     Yields:
         A function of the stage, the bytes done and the bytes in all.
     """
-    if not console.is_terminal:
-        last = ("", -1)
+    last = ("", -1)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    shows = console.is_terminal
+    with Progress(
+        *columns, TransferSpeedColumn(), console=console, transient=True, disable=not shows
+    ) as bar:
+        task = bar.add_task(title, total=size)
 
-        def say(stage: str, done: int, total: int) -> None:
+        def show(stage: str, done: int, total: int) -> None:
             nonlocal last
-            if (now := (stage, done * _TENTHS // total)) != last:
+            bar.update(task, description=f"{title}: {stage}", completed=done, total=total)
+            if not shows and (now := (stage, done * _TENTHS // total)) != last:
                 last = now
                 line = f"{title}: {stage}, {done / 1e6:.0f} of {total / 1e6:.0f} MB"
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
 
-        yield say
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with Progress(*columns, TransferSpeedColumn(), console=console, transient=True) as bar:
-        task = bar.add_task(title, total=size)
-        yield lambda stage, done, total: bar.update(
-            task, description=f"{title}: {stage}", completed=done, total=total
-        )
+        yield show
 
 
 class _Rate(ProgressColumn):

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies
 
 import httpx2
-from pydantic import PrivateAttr, SecretStr, model_validator
+from pydantic import PrivateAttr, model_validator
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.retrieval.web_search import (
@@ -19,7 +19,6 @@ from conflictscore.retrieval.web_search import (
     Hit,
     Page,
     WebSearchRetriever,
-    scrubbed,
 )
 
 __all__ = ["JsonSearchRetriever", "hits", "listed", "said", "texts"]
@@ -42,7 +41,7 @@ class JsonSearchRetriever(WebSearchRetriever):
 
     endpoint: str | None = None
 
-    _login: tuple[str, SecretStr] | None = PrivateAttr(default=None)
+    _login: tuple[str, str] | None = PrivateAttr(default=None)
     """User and password of the endpoint."""
 
     @abstractmethod
@@ -69,14 +68,6 @@ class JsonSearchRetriever(WebSearchRetriever):
         """The service's address with this path."""
         return f"{self.endpoint or self.service}{path}"
 
-    def shown(self, text: str) -> str:
-        """See the base."""
-        secrets = [self._key.get_secret_value()]
-        if self._login:
-            user, password = self._login[0], self._login[1].get_secret_value()
-            secrets += [password, base64.b64encode(f"{user}:{password}".encode()).decode()]
-        return scrubbed(text, *secrets)
-
     def ask(self, query: str, number: int, size: int) -> Page | Fault:
         """See the base."""
         try:
@@ -89,7 +80,7 @@ class JsonSearchRetriever(WebSearchRetriever):
                 )
             )
         if self._login:
-            client.auth = (self._login[0], self._login[1].get_secret_value())
+            client.auth = self._login
         started = time.monotonic()
         try:
             with client, client.stream(**self.request(query, number, size)) as reply:
@@ -135,7 +126,9 @@ class JsonSearchRetriever(WebSearchRetriever):
             )
         if url.userinfo:
             user, _, password = url.userinfo.decode().partition(":")
-            self._login = (unquote(user), SecretStr(unquote(password)))
+            self._login = unquote(user), unquote(password)
+            header = base64.b64encode(":".join(self._login).encode()).decode()
+            self._secrets = (*self._secrets, self._login[1], header)
         self.endpoint = str(url.copy_with(userinfo=b"")).rstrip("/")
         return self
 

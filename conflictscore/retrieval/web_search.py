@@ -148,6 +148,8 @@ class WebSearchRetriever(TopKRetriever):
     backoff: Annotated[float, Field(ge=0)] = 1.0
 
     _key: SecretStr = PrivateAttr(default=SecretStr(""))
+    _secrets: tuple[str, ...] = PrivateAttr(default=())
+    """What no message may show."""
 
     @abstractmethod
     def ask(self, query: str, number: int, size: int) -> Page | Fault:
@@ -173,7 +175,7 @@ class WebSearchRetriever(TopKRetriever):
 
     def shown(self, text: str) -> str:
         """Message of a server or library, fit to be shown: one line, cut, without the key."""
-        return scrubbed(text, self._key.get_secret_value())
+        return scrubbed(text, *self._secrets)
 
     def no_key(self) -> ConfigurationError:
         """The error for a search without a key."""
@@ -245,7 +247,7 @@ class WebSearchRetriever(TopKRetriever):
         names = " or ".join(self.key_variables)
         if not re.fullmatch("[!-~]+", key):  # a header cannot hold it, and its error would show it
             raise ConfigurationError(f"{names}: the key holds a space or a special character")
-        self._key = SecretStr(key)
+        self._key, self._secrets = SecretStr(key), (key, *self._secrets)
         return self
 
     def _page(self, query: str, number: int, size: int) -> Page:

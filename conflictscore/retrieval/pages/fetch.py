@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Self
+from typing import Any, Self
 
 import httpx2
 
@@ -40,10 +40,7 @@ _HOST = re.compile(rb"[\w.:-]+")
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 _LONGEST_TYPE = 60
 """Characters of a media type that a reason repeats."""
-_EITHER_HEADER = zlib.MAX_WBITS | 32
-"""A gzip or zlib header, whichever is there."""
 _GZIP = b"\x1f\x8b"
-_DAMAGED = "is compressed and cannot be decompressed"
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -269,7 +266,8 @@ class Body:
         name = encoding.strip().lower()
         if name not in ("", "identity", "gzip", "x-gzip", "deflate"):
             raise PageError("is compressed in a way that was not offered")
-        self._inflate = None if name in ("", "identity") else zlib.decompressobj(_EITHER_HEADER)
+        self._packed = name not in ("", "identity")
+        self._inflate: Any = None
         self._limit = limit
         self._wire = 0
         self._kept = bytearray()
@@ -286,37 +284,28 @@ class Body:
         Raises:
             PageError: They cannot be decompressed.
         """
-        first, self._wire = not self._wire, self._wire + len(data)
-        if self._inflate is None:
+        self._wire += len(data)
+        if not self._packed:
             self._kept += data
             return
         try:
             self._unpack(data)
         except zlib.error:
-            if not first:
-                raise PageError(_DAMAGED) from None
-            self._kept += self._headless(data, self._limit + 1 - len(self._kept))
+            raise PageError("is compressed and cannot be decompressed") from None
 
     def _unpack(self, data: bytes) -> None:
         """Unpack one gzip after the other, as servers join them."""
         data, self._rest = self._rest + data, b""
-        while data and self._inflate is not None and not self.full:
-            if self._inflate.eof:
-                if len(data) < len(_GZIP) and _GZIP.startswith(data):
+        while data and not self.full:
+            if self._inflate is None or self._inflate.eof:
+                if len(data) < len(_GZIP):
                     self._rest = data
-                if not data.startswith(_GZIP):
                     return
-                self._inflate = zlib.decompressobj(_EITHER_HEADER)
+                if self._inflate and not data.startswith(_GZIP):
+                    return
+                self._inflate = zlib.decompressobj(_window(data))
             self._kept += self._inflate.decompress(data, self._limit + 1 - len(self._kept))
             data = self._inflate.unused_data
-
-    def _headless(self, data: bytes, room: int) -> bytes:
-        """Many servers send ``deflate`` without the header that belongs to it."""
-        self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
-        try:
-            return self._inflate.decompress(data, room)
-        except zlib.error:
-            raise PageError(_DAMAGED) from None
 
     def content(self) -> bytes:
         """The bytes up to the limit.
@@ -324,6 +313,13 @@ class Body:
         Raises:
             PageError: The compressed form breaks off.
         """
-        if self._inflate is not None and self._wire and not (self.full or self._inflate.eof):
+        ended = self._inflate and self._inflate.eof
+        if self._packed and self._wire and not (self.full or ended):
             raise PageError("was cut off")
         return bytes(self._kept[: self._limit])
+
+
+def _window(data: bytes) -> int:
+    """How zlib is to read what begins so; many servers send ``deflate`` without its header."""
+    has_header = data[0] & 15 == zlib.DEFLATED and int.from_bytes(data[:2]) % 31 == 0
+    return zlib.MAX_WBITS | 32 if has_header or data.startswith(_GZIP) else -zlib.MAX_WBITS

@@ -15,11 +15,7 @@ from conflictscore.retrieval.recording.format import result_document
 from conflictscore.retrieval.recording.questions import question_key
 from conflictscore.retrieval.search_notes import note
 
-__all__ = ["MissingRecordingError", "RecordedRetriever"]
-
-
-class MissingRecordingError(NoDocumentsError):
-    """The question is not in the recording."""
+__all__ = ["RecordedRetriever"]
 
 
 class RecordedRetriever(TopKRetriever):
@@ -35,7 +31,7 @@ class RecordedRetriever(TopKRetriever):
         path: The file.
 
     Raises:
-        MissingRecordingError: The question was not recorded.
+        NoDocumentsError: The question was not recorded.
         InputError: ``k`` is out of range, the question is empty, or the file cannot be read, is
             damaged or empty.
     """
@@ -89,12 +85,12 @@ class RecordedRetriever(TopKRetriever):
             raise InputError(f"{self.path.as_posix()}: nothing is recorded in it")
         return self
 
-    def _not_recorded(self, question: str) -> MissingRecordingError:
+    def _not_recorded(self, question: str) -> NoDocumentsError:
         recorded = {question_key(text).casefold(): text for text in self.questions()}
         near = difflib.get_close_matches(question_key(question).casefold(), recorded, n=1)
         nearest = f"; the nearest one is {recorded[near[0]]!r}" if near else ""
         half = "".join(f"; {text}" for text in self.notes)
-        return MissingRecordingError(
+        return NoDocumentsError(
             f"{self.path.as_posix()}: there is no recording for the question {question!r};"
             f" questions recorded: {len(self.questions())}{nearest}{half}"
         )
