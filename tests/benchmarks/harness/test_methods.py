@@ -1,7 +1,6 @@
 """Runs with the methods beside the paper's: typed, by strategy, and from fewer documents."""
 
 import json
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS, method_of
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.records import StepRecord
-from conflictscore.benchmarks.running import Limits
-from conflictscore.errors import BudgetError, InputError
+from conflictscore.errors import InputError
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz, told
 from tests.fakes.openai_server import Fault, OpenAIServer
 
@@ -186,32 +184,6 @@ class TestStrategies:
         assert result.methods["rag"].answer is not None
         assert "oracle needs the conflict type" in str(result.methods["oracle"].error)
 
-    async def test_a_run_that_stopped_amid_the_strategies_goes_on_and_repeats_no_call(
-        self, tmp_path: Path
-    ) -> None:
-        benchmark = lamps(3, free_form=True)
-        with OpenAIServer(Quiz()) as server:
-            whole = await run_quiz(
-                tmp_path / "whole", server, benchmark, methods=STRATEGIES, limits=Limits(1)
-            )
-            needed = len(server.requests)
-        used = sum(u.input_tokens + u.output_tokens for u in whole.figures.cost.usage.values())
-        with OpenAIServer(Quiz()) as server:
-            for share in (0.2, 0.5, 0.7, 2.0):
-                run = await run_quiz(
-                    tmp_path / "run",
-                    server,
-                    benchmark,
-                    methods=STRATEGIES,
-                    limits=Limits(1, max_tokens=round(share * used)),
-                )
-                assert isinstance(run.stopped, BudgetError) == (share < 1)
-            sent = Counter(str(request.body) for request in server.requests)
-        assert sent.total() == len(sent) == needed
-        assert run.figures.model_dump(exclude={"cost"}) == whole.figures.model_dump(
-            exclude={"cost"}
-        )
-
 
 class TestFewerDocuments:
     async def test_answers_come_from_no_document_the_first_or_the_second_alone(
@@ -286,15 +258,6 @@ class TestDebate:
         [summed, *_] = [p for p in quiz.prompts["generate"] if "Sum up the discussion" in p]
         assert summed.count("<document ") == 3
         assert "The keeper of lamp 0" not in summed, "only what the readers said is summed up"
-
-    async def test_a_reader_that_fails_fails_the_debate_alone(self, tmp_path: Path) -> None:
-        quiz = Quiz(failing={("read again", 0): Fault(status=400, message="too hot")})
-        with OpenAIServer(quiz) as server:
-            run = await run_quiz(
-                tmp_path / "run", server, lamps(1, free_form=True), methods=("rag", "madam-rag")
-            )
-        assert "too hot" in str(run.results[0].methods["madam-rag"].error)
-        assert text_of(run, "rag") == told(0, WRONG)
 
 
 class TestRefused:

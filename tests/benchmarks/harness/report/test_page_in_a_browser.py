@@ -13,7 +13,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from conflictscore.benchmarks.harness.report.page.render import write_report
-from tests.benchmarks.harness.report.lamps import choice, free, graded, run
+from tests.benchmarks.harness.report.lamps import choice, free, run
 from tests.benchmarks.harness.report.test_page import hostile_run
 from tests.browser import Reader, browser, severe
 from tests.middleware.service.serving import until
@@ -108,19 +108,6 @@ def test_flips_are_filtered_by_guard_run_and_category(reader: Reader, report: Pa
     assert count(reader) == "1 of 3 flips shown"
 
 
-def test_flips_by_typed_rag_can_be_seen_alone(reader: Reader, tmp_path: Path) -> None:
-    out = tmp_path / "report.html"
-    kept = graded("reef", 0.5, 0.5)
-    same = {**kept.methods, "typed-rag": kept.methods["rag"]}
-    results = [graded("tower", 0.5, 1.0), kept.model_copy(update={"methods": same})]
-    write_report([run("graded", results)], out)
-    reader.open(out.as_uri())
-    assert lamps(reader) == ["tower", "tower", "reef"]
-    pick(reader, "method", "typed")
-    assert lamps(reader) == ["tower"]
-    assert severe(reader.driver) == []
-
-
 def test_words_are_searched_for_in_questions_answers_and_passages(
     reader: Reader, report: Path
 ) -> None:
@@ -177,11 +164,6 @@ def test_everything_is_reached_by_keyboard_alone(reader: Reader, report: Path) -
     reader.press(Keys.TAB, Keys.ENTER)
     assert reader.focused == "Evidence: 1 for, 1 against the claim"
     assert not any(mark.is_displayed() for mark in reader.all(".card:not([hidden]) mark"))
-
-
-def test_the_passage_that_decided_is_marked(reader: Reader, report: Path) -> None:
-    reader.open(report.as_uri())
-    assert reader.all(".card.correction .contradicts mark")[0].text == "The lamp was lit in 1874"
 
 
 def test_hostile_texts_neither_run_nor_break_the_layout(reader: Reader, tmp_path: Path) -> None:
