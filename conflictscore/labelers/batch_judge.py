@@ -8,7 +8,6 @@ next claims.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
 from conflictscore.errors import ContextWindowError, ProviderError, UnreadableReplyError
 from conflictscore.labelers.batch import (
@@ -20,7 +19,7 @@ from conflictscore.labelers.batch import (
     prompt_of,
     read_reply,
 )
-from conflictscore.labelers.prompting import as_shown
+from conflictscore.labelers.prompting import as_shown, identity_of
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.models.clients import for_purpose
@@ -67,16 +66,9 @@ class BatchJudge:
         self._around = prompts.render(self._mode.template, **empty)
         self._claims_room = max(self._mode.claims * _CLAIM_TOKENS, _LEAST_CLAIMS_TOKENS)
         self.name = f"{mode}({model.name})"
-        self.identity: dict[str, Any] | None = None
-        if model.identity is not None:
-            used = prompts.sha256_of(*_SHARED, self._mode.template, "cut", "retry")
-            self.identity = {
-                "labeler": mode,
-                "prompt": used,
-                "at_once": [self._mode.claims, self._mode.documents],
-                "context_window": model.context_window,
-                **model.identity,
-            }
+        used = prompts.sha256_of(*_SHARED, self._mode.template, "cut", "retry")
+        most = [self._mode.claims, self._mode.documents]
+        self.identity = identity_of(mode, used, model, at_once=most)
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""

@@ -45,11 +45,7 @@ class Thresholds(NamedTuple):
 
     def allows(self, verdict: EvidenceLabel) -> bool:
         """Whether the verdict counts."""
-        least = {
-            Label.SUPPORTS: self.supports,
-            Label.CONTRADICTS: self.contradicts,
-            Label.IRRELEVANT: self.irrelevant,
-        }.get(verdict.label)
+        least = self._asdict().get(verdict.label.lower())
         return least is not None and (verdict.score or 0.0) >= least
 
 

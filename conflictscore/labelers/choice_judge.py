@@ -8,7 +8,7 @@ from conflictscore.labelers.calibration import (
     rounded,
     shipped_calibration,
 )
-from conflictscore.labelers.prompting import JudgePrompt, JudgePrompts
+from conflictscore.labelers.prompting import JudgePrompt, JudgePrompts, identity_of
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -51,16 +51,8 @@ class ChoiceJudge:
         self.calibration = calibration or shipped_calibration(model.name, used)
         self.name = f"choice({model.name})"
         self.embedded = model.is_local
-        self.identity: dict[str, Any] | None = None
-        if model.identity is not None:
-            calibrated = self.calibration.model_dump(mode="json")
-            self.identity = {
-                "labeler": "choice",
-                "prompt": used,
-                "calibration": calibrated,
-                "context_window": model.context_window,
-                **model.identity,
-            }
+        calibrated = self.calibration.model_dump(mode="json")
+        self.identity = identity_of("choice", used, model, calibration=calibrated)
 
     def label(
         self, claim: Claim, document: Document, meter: UsageMeter

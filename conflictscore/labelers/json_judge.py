@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from conflictscore.labelers.label_words import ANSWER_ALIASES, label_of, text_of
-from conflictscore.labelers.prompting import JudgePrompts, rules_of
+from conflictscore.labelers.prompting import JudgePrompts, identity_of, rules_of
 from conflictscore.labelers.quotes import stands_in
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -53,16 +53,9 @@ class JsonJudge:
             "label_json", model=model, prompts=prompts, reply_tokens=_REPLY_TOKENS
         )
         self.name = f"json({model.name})"
-        self.identity: dict[str, Any] | None = None
-        if model.identity is not None:
-            rules = rules_of("label_json", model.endpoint, prompts)
-            used = prompts.sha256_of(rules, "label_json", "cut", "retry")
-            self.identity = {
-                "labeler": "json",
-                "prompt": used,
-                "context_window": model.context_window,
-                **model.identity,
-            }
+        rules = rules_of("label_json", model.endpoint, prompts)
+        used = prompts.sha256_of(rules, "label_json", "cut", "retry")
+        self.identity = identity_of("json", used, model)
 
     def label(
         self, claim: Claim, document: Document, meter: UsageMeter

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.fitting import fit_documents
@@ -38,6 +38,16 @@ def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
         return "label_rules_paper"
     alone = template == "label_json" and endpoint == LOCAL_ENDPOINT
     return "label_rules" if alone or template == "label_choice" else "label_rules_brief"
+
+
+def identity_of(
+    labeler: str, prompt: str, model: LanguageModel, **more: Any
+) -> dict[str, Any] | None:
+    """All that a verdict depends on beside its pair; None where that of the model is not known."""
+    if model.identity is None:
+        return None
+    known = {"labeler": labeler, "prompt": prompt, "context_window": model.context_window}
+    return {**known, **more, **model.identity}
 
 
 class JudgePrompts:

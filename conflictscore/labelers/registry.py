@@ -177,11 +177,11 @@ def check_labeler(given: Any) -> Any:
     return given
 
 
-def open_labeler(spec: str, **options: Any) -> "Labeler | LabelerFactory":
+def open_labeler(spec: str) -> "Labeler | LabelerFactory":
     """Open a labeler by its spec; one that needs the judging model stays a factory.
 
     Raises:
         ConfigurationError: The spec is wrong, or what the labeler needs is missing.
     """
-    name, told = parse_labeler(spec)
-    return LABELERS[name].open(**{**options, **told})
+    name, options = parse_labeler(spec)
+    return LABELERS[name].open(**options)

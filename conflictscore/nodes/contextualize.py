@@ -24,7 +24,12 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """
     asked, context, meter = state["question"], runtime.context, UsageMeter()
     conversation = conversation_of(state, context.generator)
-    question, notes = asked, _left_out(conversation)
+    question, notes = asked, list[str]()
+    if conversation.left_out:
+        notes.append(
+            f"the {conversation.left_out} oldest turns of the conversation were left out: they are"
+            " longer than its share of the context window"
+        )
     if conversation.spoken:
         try:
             question = await _standing_alone(asked, conversation, context, meter)
@@ -54,12 +59,3 @@ async def _standing_alone(
     length = count_tokens(asked, context.generator.name)
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length)
     return await Reader(context.generator, context.prompts, meter).ask(prompt, read_text, room)
-
-
-def _left_out(conversation: Conversation) -> list[str]:
-    if not conversation.left_out:
-        return []
-    return [
-        f"the {conversation.left_out} oldest turns of the conversation were left out: they are"
-        " longer than its share of the context window"
-    ]

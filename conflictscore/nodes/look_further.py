@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from langchain_core.retrievers import BaseRetriever
 from langgraph.errors import GraphBubbleUp
 
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError, brief_reason
@@ -57,21 +58,25 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     context, meter = runtime.context, UsageMeter()
     [*_, last], doubted = attempts_of(state), to_look_for(state, context)
     chosen, notes = doubted[:_MOST_CLAIMS], list[str]()
-    if context.retriever is None:
+    if (retriever := context.retriever) is None:
         found = [_Found(evidence, note=_NO_RETRIEVER) for evidence in chosen]
         notes.append(f"nothing was looked for further: {_NO_RETRIEVER}")
     else:
         seconds = spare_time(state, context, attempts_of(state)[:-1])
         half = None if seconds is None else seconds / 2
         with deadline(half, context.settings.budget_seconds):
-            searched = await at_once(partial(_searched, e, state, context, meter) for e in chosen)
+            search = partial(_searched, retriever, state, context, meter)
+            searched = await at_once(partial(search, evidence) for evidence in chosen)
         found = [one for results in searched for one in results]
         if left := len(doubted) - len(chosen):
             most = f"{_MOST_CLAIMS} claims a round are"
             notes.append(f"looking further: {left} more claims are in doubt, and {most} looked for")
     known = documents_of(state)
     searches, documents = _sorted_in(found, known, last.round)
-    notes += [note for one in found for note in _notes(one)]
+    for one in found:
+        if one.note and one.note != _NO_RETRIEVER:
+            notes.append(f"looking further for “{one.evidence.claim.text}”: {one.note}")
+        notes += one.remarks
     runtime.stream_writer(
         {
             "event": "look_further",
@@ -118,7 +123,11 @@ def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dic
 
 
 async def _searched(
-    evidence: ClaimEvidence, state: RagState, context: RunContext, meter: UsageMeter
+    retriever: BaseRetriever,
+    state: RagState,
+    context: RunContext,
+    meter: UsageMeter,
+    evidence: ClaimEvidence,
 ) -> list[_Found]:
     """The searches of one claim; failures are noted."""
     claim, note = evidence.claim.text, None
@@ -131,16 +140,14 @@ async def _searched(
         return [_Found(evidence, note=str(stop))]
     except ProviderError as failure:
         queries, note = (claim,), f"the claim itself was searched for, without queries: {failure}"
-    return [await _search(query, evidence, context, note) for query in queries]
+    return [await _search(query, evidence, retriever, note) for query in queries]
 
 
 async def _search(
-    query: str, evidence: ClaimEvidence, context: RunContext, note: str | None
+    query: str, evidence: ClaimEvidence, retriever: BaseRetriever, note: str | None
 ) -> _Found:
-    if context.retriever is None:
-        raise ValueError("a search needs a retriever")
     try:
-        documents, remarks = await find_documents(context.retriever, query)
+        documents, remarks = await find_documents(retriever, query)
     except (ConfigurationError, GraphBubbleUp):
         raise
     except Exception as error:  # noqa: BLE001 - a retriever may raise anything
@@ -192,9 +199,3 @@ def _is_same(one: Document, other: Document) -> bool:
 
 def _name(document: Document) -> str:
     return document.title or document.url or document.text[:60]
-
-
-def _notes(one: _Found) -> Iterable[str]:
-    if one.note and one.note != _NO_RETRIEVER:
-        yield f"looking further for “{one.evidence.claim.text}”: {one.note}"
-    yield from one.remarks

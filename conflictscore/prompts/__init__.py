@@ -50,7 +50,9 @@ class PromptSet:
         self.name, self.overridden = name, frozenset(overridden)
         self._templates = {key: Template(text) for key, text in templates.items()}
         self._marked = {key: _with_marks(text) for key, text in templates.items()}
-        self._placeholders: dict[str, frozenset[str]] = {}
+        self._placeholders = {
+            key: frozenset(one.get_identifiers()) for key, one in self._templates.items()
+        }
 
     @classmethod
     def load(cls, name: str = "default", *, folder: str | Path | None = None) -> "PromptSet":
@@ -96,8 +98,6 @@ class PromptSet:
 
     def placeholders(self, name: str) -> frozenset[str]:
         """Placeholders of a template."""
-        if name not in self._placeholders:
-            self._placeholders[name] = frozenset(self._templates[name].get_identifiers())
         return self._placeholders[name]
 
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":

@@ -60,11 +60,20 @@ async def weigh(
         return Weighing(sides=sides, by_date=True, chosen=chosen, ground=Ground.NEWER)
     if judge.model.is_local:  # it never kept to the form, in either order
         return Weighing(sides=sides)
+    render = judge.prompts.render
     grounds = [ground for ground in Ground if current or ground is not Ground.NEWER]
 
     async def rule(shown: tuple[int, int]) -> Ruling:
-        both = [candidates[n] for n in shown]
-        prompt = _prompt(question, both, grounds, known, judge.prompts, weights)
+        one, other = (candidates[n] for n in shown)
+        prompt = render(
+            "weigh",
+            question=material(question),
+            statement_a=material(one.statement),
+            statement_b=material(other.statement),
+            evidence_a=_evidence(one, known, judge.prompts, weights),
+            evidence_b=_evidence(other, known, judge.prompts, weights),
+            grounds="\n".join(render(f"ground_{ground}") for ground in grounds),
+        )
         try:
             verdict = await judge.ask(prompt, partial(read_ruling, grounds=grounds), _REPLY_TOKENS)
         except (ProviderError, ContextWindowError, BudgetError) as error:
@@ -93,26 +102,6 @@ def read_ruling(reply: str, grounds: Iterable[Ground]) -> _Verdict:
     reason = " ".join(without_active_content(said.get("reason", "")).split()) or None
     ground = by_name.get(said.get("ground", "").strip(".\"' ").upper())
     return _Verdict({"A": 0, "B": 1}.get(side), ground, reason)
-
-
-def _prompt(
-    question: str,
-    shown: Sequence[Candidate],
-    grounds: Iterable[Ground],
-    known: Mapping[int, Document],
-    prompts: PromptSet,
-    weights: Mapping[int, float],
-) -> str:
-    one, other = shown
-    return prompts.render(
-        "weigh",
-        question=material(question),
-        statement_a=material(one.statement),
-        statement_b=material(other.statement),
-        evidence_a=_evidence(one, known, prompts, weights),
-        evidence_b=_evidence(other, known, prompts, weights),
-        grounds="\n".join(prompts.render(f"ground_{ground}") for ground in grounds),
-    )
 
 
 def _evidence(
