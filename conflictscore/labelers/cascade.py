@@ -23,8 +23,7 @@ class Thresholds(NamedTuple):
     """Scores from which a verdict of the cheap labeler counts, 0 to 1, by its label.
 
     From the defaults on, the bundled NLI model is right in three of four verdicts that take a side,
-    and in 87 of 100 that take none: a wrong IRRELEVANT hides a conflict
-    (docs/findings/labelers.md).
+    and in 87 of 100 that take none: a wrong IRRELEVANT hides a conflict.
     """
 
     supports: float = 0.6

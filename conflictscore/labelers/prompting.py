@@ -29,10 +29,9 @@ def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
     """The template of the rules that go into a single-pair judge's prompt.
 
     Every call carries them, so most judges get the short form (``label_rules_brief``). The long
-    form (``label_rules``) goes to a model that may only reply with a letter, and to the ``json``
-    judge on a local model: a small model finds more of what is irrelevant with it
-    (docs/findings/labelers.md), and its tokens cost nothing. The set ``paper`` has the paper's
-    rules for the judge that the paper has (Table 7).
+    form goes to a model that may only reply with a letter, and to the ``json`` judge on a local
+    model: a small model finds more of what is irrelevant with it (docs/findings/labelers.md), and
+    its tokens cost nothing. The set ``paper`` has the paper's rules for its own judge (Table 7).
     """
     if template == "label_json" and prompts.follows_the_paper:
         return "label_rules_paper"

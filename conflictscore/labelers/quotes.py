@@ -32,13 +32,9 @@ _SQUEEZABLE = re.compile(
 def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
     """Where a quotation stands in a text.
 
-    White space and what :func:`~conflictscore.scripts.fold` folds make no difference, nor do
-    quotation marks and dots around the quotation, or a word's division at the end of a line.
-    One that leaves something out (``…``, ``...`` or ``[…]``) is there where all its parts are, in
-    their order.
-
-    Returns:
-        A stretch for each part, in the order of the text; none where a part is missing.
+    White space, case, marks around the quotation and a word's division at the end of a line make no
+    difference. One that leaves something out (``…``, ``...`` or ``[…]``) is there where all its
+    parts are, in order; a stretch for each part is returned, or none.
     """
     whole = quote.strip(_ENDS)
     if not whole:
@@ -91,14 +87,10 @@ def found_in(quote: str, document: Document) -> tuple[str, tuple[Span, ...]]:
 def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str | None:
     """The passage of a document to show for a verdict, on one line and in the document's words.
 
-    Where the verdict does not have it already, that is the judge's quotation as it stands in the
-    document, or the window that decided. Where there is none, or it does not stand there, or it is
-    longer than what is shown, it is the sentences that have most of the claim's words, each
-    weighted by how few sentences have it; of a short document all of them.
-
-    Returns:
-        At most 400 characters beside the marks of what was left out; None where the verdict takes
-        no side, or the document is blank.
+    That is the judge's quotation as it stands in the document, or the window that decided. Where
+    there is none, it does not stand there, or it is longer than 400 characters, it is the sentences
+    that have most of the claim's words, each weighted by how few sentences have it. None where the
+    verdict takes no side, or the document is blank.
     """
     if verdict.passage or verdict.label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return verdict.passage

@@ -36,12 +36,8 @@ async def judging(
     """Report the stored labels of pairs and return the work that gets the others.
 
     Each verdict is stored and told the moment it is there; a pair that could not be judged is
-    UNLABELLED, with the reason, and not stored.
-
-    Returns:
-        Work to be done :func:`~conflictscore.threads.together`. It raises ConfigurationError where
-        a setting is wrong, so that no pair can be judged, and BudgetError where the budget is used
-        up; what was in flight then has been told.
+    UNLABELLED, with the reason, and not stored. The work raises ConfigurationError where a setting
+    is wrong, and BudgetError where the budget is used up; what was in flight then has been told.
     """
     waiting = {(claim.number, document.number): (claim, document) for claim, document in pairs}
     breaker = CircuitBreaker()

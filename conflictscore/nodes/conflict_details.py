@@ -96,11 +96,7 @@ def sourced_details(
     prompts: PromptSet,
     weights: Mapping[int, float] = {},
 ) -> str:
-    """Both sides with the source, date and judge's reason of each document.
-
-    Near-copies on one side are one line, which counts them. With weights, the heaviest documents
-    of each side come first.
-    """
+    """Both sides with each document's source, date and judge's reason, near-copies on one line."""
 
     def line(witness: Witness) -> str:
         return prompts.render(

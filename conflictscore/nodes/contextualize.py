@@ -18,10 +18,7 @@ _TOKENS_PER_TOKEN = 2
 
 
 async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Rewrite the question with the conversation before it; without earlier turns it stays.
-
-    A question that could not be rewritten is used as it was asked, with a note.
-    """
+    """Rewrite the question with the conversation before it; it stays where that fails, noted."""
     asked, context, meter = state["question"], runtime.context, UsageMeter()
     conversation = conversation_of(state, context.generator)
     question, notes = asked, list[str]()

@@ -22,10 +22,9 @@ from conflictscore.records import Attempt
 async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Have the disputed claims of the last answer looked at again, with their evidence.
 
-    Free-form answers are written in place, passage by passage, and JSON value by value. A choice
-    between options, and every text where the run follows the paper, is written anew. Each passage
-    that was looked at is a Change, also where it is kept. If no look succeeded, the run ends with
-    the earlier answer.
+    Free-form answers are written in place, passage by passage, and JSON value by value; a choice
+    between options, and every text where the run follows the paper, anew. Each passage that was
+    looked at is a Change, also where it is kept. If no look succeeded, the earlier answer stands.
     """
     context, attempts, meter = runtime.context, attempts_of(state), UsageMeter()
     last = attempts[-1]

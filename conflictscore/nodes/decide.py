@@ -31,8 +31,7 @@ _CALLS_IN_PLACE = 7
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Correct the answer while a claim is disputed; in later rounds, only by new evidence.
 
-    Where the run looks further, the retriever is asked for what is in doubt before that, once in
-    each round.
+    Where the run looks further, the retriever is asked first, once in each round.
     """
     attempts, changes = attempts_of(state), changes_of(state)
     left = time_left(state, runtime.context)
@@ -64,10 +63,8 @@ def may_look_again(attempts: Sized, context: RunContext) -> bool:
 def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ...]:
     """Claims of the last answer to search further for, the disputed ones first.
 
-    Empty if the answer cannot be corrected any more, or if this round has
-    searched already; no claim is searched for twice in a run. With the setting off, only ties are
-    searched for, and only where that is free: in a folder or corpus with more documents than the
-    first search found.
+    A round searches once, and a run once for a claim. With the setting off, only ties are searched
+    for, and only where that is free: in a folder or corpus with more documents than were found.
     """
     ties_alone = context.settings.look_further == "off"
     if ties_alone and not _has_more_at_hand(state, context):
@@ -115,9 +112,8 @@ def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float |
 def correction_time(state: RagState, context: RunContext) -> float:
     """Seconds that a correction is likely to take, by what the steps of this run took.
 
-    In place, these calls follow one another: each document alone, the statements, their labels, the
-    weighing in both orders, then the claims of the new passage and their labels. A whole new answer
-    is written, taken apart and labelled.
+    In place, seven calls follow one another, from asking the documents to the new labels. A whole
+    new answer is written, taken apart and labelled.
     """
     timings = state.get("timings", {})
     call = timings.get("decompose", 0.0)

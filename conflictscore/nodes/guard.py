@@ -28,14 +28,11 @@ _OUTNUMBERED = "more documents contradict than support"
 async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Refuse each change of the last answer that its evidence does not carry.
 
-    What a second look proposed stands by the vote or the weighing, head to head; see
-    :func:`~conflictscore.nodes.second_look.head_to_head.refusal`. A whole answer that was written
+    What a second look proposed stands by the vote or the weighing
+    (:func:`~conflictscore.nodes.second_look.head_to_head.refusal`). A whole answer that was written
     anew has no rival: it stands where its evidence is better than that of the answer before, unless
     it claims nothing, or a new claim is supported by none or contradicted by more documents than
-    support it. Where documents are weighed, the weights of the new report decide.
-
-    No model is asked: the labels are there. The attempt is then the answer that stands, with its
-    own scores, and ``changes`` has every verdict with its figures.
+    support it. No model is asked. The attempt is then the answer that stands, with its own scores.
     """
     *_, before, now = attempts_of(state)
     if before.report is None or now.report is None:

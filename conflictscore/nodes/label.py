@@ -34,11 +34,9 @@ from conflictscore.records import (
 async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Label the new claims; those that an earlier answer of this question made keep their labels.
 
-    With a time budget, labelling leaves time for a correction once something is disputed, and else
-    takes all the time there is. After a further search, only the pairs with the new documents are
-    labelled.
-
-    The whole table is one node, so that pairs can be folded, batched and cached together.
+    With a time budget, labelling leaves time for a correction once something is disputed. After a
+    further search, only pairs with new documents are labelled. The whole table is one node, so that
+    pairs can be folded, batched and cached together.
     """
     if state.get("decision") == "look_further":
         return await _label_more(state, runtime)

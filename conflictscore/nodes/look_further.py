@@ -50,10 +50,9 @@ class _Found(NamedTuple):
 async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Search for each doubtful claim: for evidence that supports it, and for evidence against it.
 
-    The model writes the queries. New documents get the next numbers, and near-duplicates are marked
-    as at the first search. A search that fails leaves a note, and so does a run without a
-    retriever; the run goes on with the documents that it has. Of a time budget, the searches get
-    half of what a correction leaves.
+    The model writes the queries; new documents get the next numbers. A search that fails leaves a
+    note, and so does a run without a retriever. Of a time budget, the searches get half of what a
+    correction leaves.
     """
     context, meter = runtime.context, UsageMeter()
     [*_, last], doubted = attempts_of(state), to_look_for(state, context)

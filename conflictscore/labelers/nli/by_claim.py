@@ -35,10 +35,7 @@ def decided_by_claim(verdicts: Sequence[EvidenceLabel]) -> list[EvidenceLabel]:
     Of two different documents i and j, the pair with the largest P(SUPPORTS) of i times
     P(CONTRADICTS) of j decides. Where it exceeds ``LEAST_PRODUCT``, i supports and j contradicts.
     Below that, if both sides were labelled, each label on the weaker side becomes that document's
-    next most likely one. A label that changes keeps its probability as ``score``, which may be low.
-
-    Returns:
-        The labels in the same order; ``stage`` of those that changed is ``pair``.
+    next most likely one. One that changes has the stage ``pair`` and its own, maybe low, ``score``.
     """
     known = {v.document: v.probabilities for v in verdicts if v.probabilities is not None}
     labels = {v.document: v.label for v in verdicts if v.document in known}

@@ -32,9 +32,9 @@ def refusal(
 ) -> str | None:
     """Why a change does not stand; None where it does.
 
-    It stands where a second look decided it, it states what won and no longer what lost (or, where
-    nothing decided, what both sides say, each supported by a document), and every further claim
-    that it makes is supported by more documents than contradict it.
+    It stands where a second look decided it, it states what won and no longer what lost (or, in a
+    hedge, both sides, each supported by a document), and more documents support than contradict
+    every further claim that it makes.
     """
     if kind := added_active_content(before, after):
         return f"it brings in {kind}, which the passage had not"

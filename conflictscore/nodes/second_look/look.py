@@ -228,9 +228,8 @@ def _denial(claim: ClaimEvidence) -> ClaimEvidence:
 def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
     """The documents to ask, those of the other side; of copies with one label, the first.
 
-    Where the embedded labeler labels, which misses sides that documents take, all that share a word
-    with question and claim, those with most of their words first; but not those of which it is sure
-    that they are silent, for which a small reader invents an answer.
+    Of an embedded labeler, which misses sides, all that share a word with question and claim; but
+    not those of which it is sure that they are silent, for which a small reader invents an answer.
     """
     against = set(claim.contradicts)
     known: dict[int, float] = {}

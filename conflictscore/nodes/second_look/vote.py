@@ -106,13 +106,10 @@ def _worth(
 def outcome(candidates: Sequence[Candidate]) -> VoteOutcome:
     """Whether a rival takes the place of the answer's own claim, by the vote alone.
 
-    It does with at least two independent witnesses, worth more than those of the claim, a document
-    that gave it among them, and no more documents against it than for it. Where two independent
-    witnesses stand behind the claim as well, counting does not settle it: errors are copied from
-    one source to the next, and the few that know better are outvoted.
-
-    A rival for which none of the documents that gave it votes does not count, since the reader
-    misread or invented it.
+    It does with at least two independent witnesses, worth more than those of the claim, and no more
+    documents against it than for it. Where two stand behind the claim as well, counting does not
+    settle it: errors are copied from source to source, and the few that know better are outvoted. A
+    rival for which no document votes that gave it was misread or invented, and does not count.
     """
     claim = candidates[0]
     sound = [

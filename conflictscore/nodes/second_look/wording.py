@@ -26,9 +26,8 @@ _MOST_NAMES = 3
 def spliced_span(passage: str, claim: str, rival: str, others: Sequence[str] = ()) -> str | None:
     """A passage with the one span changed in which a rival differs from the passage's claim.
 
-    Where they are worded differently, the span is the one number in which they differ. None where
-    they differ in more, the span does not stand in the passage exactly once, or another claim of
-    the passage needs it.
+    The span may be the one number in which they differ. None where they differ in more, it does not
+    stand in the passage exactly once, or another claim of the passage needs it.
     """
     for old, new in filter(None, (_other_number(claim, rival), _differing(claim, rival))):
         changed = _with(new, old, passage)
@@ -100,9 +99,9 @@ def replaced(
 ) -> str | None:
     """A passage that says what the rival says; None where only a reader of it can write that.
 
-    A bare yes or no becomes its opposite. Where claim and rival differ in one span, the span is
-    changed. A sentence that makes no other claim becomes the rival's; so does an answer that is
-    this passage alone. A cell of a table, a heading or a line of code takes a writer.
+    A bare yes or no becomes its opposite. A span in which claim and rival differ is changed. A
+    sentence that makes no other claim becomes the rival's, as does an answer that is this passage
+    alone. A cell of a table, a heading or a line of code takes a writer.
     """
     claim, rival = _sides(look)
     if (denied := opposite(passage, look.question)) is not None:
