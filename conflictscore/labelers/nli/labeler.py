@@ -195,7 +195,12 @@ class NliLabeler:
     async def logprobs(
         self, claim: Claim, document: Document, meter: UsageMeter
     ) -> dict[Label, float]:
-        """Natural log-probability of each label in the deciding window, before calibration."""
+        """Natural log-probability of each label in the deciding window, before calibration.
+
+        Raises:
+            ContextWindowError: The claim is too long.
+            ProviderError: The model failed.
+        """
         reading = await self._read_one(claim, document)
         windows = [UNCALIBRATED.probabilities(said) for said in reading.said]
         return {k: log(max(p, 1e-30)) for k, p in windows[deciding_window(windows)].items()}
