@@ -44,21 +44,12 @@ class OpenTelemetryCallback(BaseCallbackHandler):
         self._within: dict[UUID, UUID | None] = {}
         """Parents of runs that have no span of their own."""
 
-    def on_chain_start(
-        self,
-        serialized: Any,
-        inputs: Any,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        tags: list[str] | None = None,
-        **told: Any,
-    ) -> None:
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **told: Any) -> None:
         """Begin the span of a graph or a node."""
-        if any(tag.startswith(_PART_OF_A_STEP) for tag in tags or ()):
-            self._within[run_id] = parent_run_id
+        if any(tag.startswith(_PART_OF_A_STEP) for tag in told.get("tags") or ()):
+            self._within[run_id] = told.get("parent_run_id")
         else:
-            self._begin(run_id, parent_run_id, told.get("name") or "chain")
+            self._begin(run_id, told, told.get("name") or "chain")
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **told: Any) -> None:
         """End the span; that of one of our graphs gets the scores."""
@@ -68,17 +59,10 @@ class OpenTelemetryCallback(BaseCallbackHandler):
         self._end(run_id)
 
     def on_chat_model_start(
-        self,
-        serialized: Any,
-        messages: Any,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        **told: Any,
+        self, serialized: Any, messages: Any, *, run_id: UUID, **told: Any
     ) -> None:
         """Begin the span of a model call, with its step, claim and document."""
-        about = metadata or {}
+        about = told.get("metadata") or {}
         model = about.get("ls_model_name")
         known = {
             "gen_ai.operation.name": "chat",
@@ -86,7 +70,7 @@ class OpenTelemetryCallback(BaseCallbackHandler):
             "gen_ai.request.model": model,
             **{f"conflictscore.{name}": about.get(f"conflictscore_{name}") for name in _ABOUT},
         }
-        self._begin(run_id, parent_run_id, f"chat {model}" if model else "chat", known)
+        self._begin(run_id, told, f"chat {model}" if model else "chat", known)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **told: Any) -> None:
         """End the span with its token counts."""
@@ -100,17 +84,9 @@ class OpenTelemetryCallback(BaseCallbackHandler):
                                 span.set_attribute(f"gen_ai.usage.{kind}", count)
         self._end(run_id)
 
-    def on_retriever_start(
-        self,
-        serialized: Any,
-        query: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **told: Any,
-    ) -> None:
+    def on_retriever_start(self, serialized: Any, query: str, *, run_id: UUID, **told: Any) -> None:
         """Begin the span of a search."""
-        self._begin(run_id, parent_run_id, told.get("name") or "search", kind=SpanKind.CLIENT)
+        self._begin(run_id, told, told.get("name") or "search", kind=SpanKind.CLIENT)
 
     def on_retriever_end(self, documents: Any, *, run_id: UUID, **told: Any) -> None:
         """End it, with how many documents it found."""
@@ -128,11 +104,12 @@ class OpenTelemetryCallback(BaseCallbackHandler):
     def _begin(
         self,
         run_id: UUID,
-        parent_run_id: UUID | None,
+        told: Mapping[str, Any],
         name: str,
         known: Mapping[str, Any] | None = None,
         kind: SpanKind | None = None,
     ) -> None:
+        parent_run_id: UUID | None = told.get("parent_run_id")
         while parent_run_id in self._within:
             parent_run_id = self._within[parent_run_id]
         parent = self._spans.get(parent_run_id) if parent_run_id else None

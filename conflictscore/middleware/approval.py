@@ -54,7 +54,7 @@ def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dic
         try:  # what was refused stays in the checkpoint, and a later decision comes after it
             given = interrupt(request)
         except GraphInterrupt:
-            raise InputError(f"{_shown(refused)} is no decision; {_WORDS}") from None
+            raise InputError(f"{refused!r:.100} is no decision; {_WORDS}") from None
     word, text = decision
     if word == "reject":
         run = _rejected(run, text)
@@ -124,10 +124,6 @@ def _read(decision: object) -> tuple[str, str] | None:
     texts = [told[key] for key in ("answer", "after", "edit", "text") if key in told]
     usable = kind == "edit" and len(texts) == 1 and isinstance(texts[0], str) and texts[0].strip()
     return ("edit", texts[0]) if usable else None
-
-
-def _shown(decision: object) -> str:
-    return f"{decision!r:.100}"
 
 
 def _rejected(run: Run, message: str) -> Run:

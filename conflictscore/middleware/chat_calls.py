@@ -32,10 +32,8 @@ def apart(
     A graph that is called within another one would take its checkpoints, context and streams for
     its own.
 
-    Args:
-        run: The run.
-        traced_only: Whether the run's callbacks do not receive the children. A LangSmith trace
-            does, since it would otherwise begin anew with each of them.
+    With ``traced_only`` the run's callbacks do not receive the children. A LangSmith trace does,
+    since it would otherwise begin anew with each of them.
     """
     if run is None:
         with set_config_context({}) as context:

@@ -245,8 +245,14 @@ class _Function:
         return text
 
 
-class _Synchronous(_Decorated):
-    """The faces that wait."""
+class SelfCorrecting(_Decorated):
+    """A function that looks again at its answer where its documents disagree."""
+
+    def __call__(
+        self, question: str, documents: Sources | None = None, *more: Any, **named: Any
+    ) -> Any:
+        """The corrected answer, a :class:`CheckedText` where the function returns a text."""
+        return in_its_form(*self._run(question, documents, more, named))
 
     def run(
         self, question: str, documents: Sources | None = None, *more: Any, **named: Any
@@ -273,17 +279,7 @@ class _Synchronous(_Decorated):
         return run_for_sync_caller(self._corrected(question, documents, named.get("history"), call))
 
 
-class SelfCorrecting(_Synchronous):
-    """A function that looks again at its answer where its documents disagree."""
-
-    def __call__(
-        self, question: str, documents: Sources | None = None, *more: Any, **named: Any
-    ) -> Any:
-        """The corrected answer, a :class:`CheckedText` where the function returns a text."""
-        return in_its_form(*self._run(question, documents, more, named))
-
-
-class SelfCorrectingStream(_Synchronous):
+class SelfCorrectingStream(SelfCorrecting):
     """A generator function that looks again at its answer where its documents disagree."""
 
     def __call__(
