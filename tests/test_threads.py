@@ -1,13 +1,16 @@
 """What comes out of parallel work that fails."""
 
 import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from langgraph.errors import GraphInterrupt
 
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
 from conflictscore.middleware.entrypoints import PassedOnError
-from conflictscore.threads import on_home_loop, on_own_loop, together
+from conflictscore.threads import on_home_loop, on_own_loop, once, together
 
 
 async def run(*errors: Exception | None) -> None:
@@ -91,3 +94,21 @@ async def test_a_coroutine_off_the_loop_awaits_at_home_and_ends_with_its_caller(
         await task
     async with asyncio.timeout(20):
         await ended.wait()
+
+
+def test_what_is_shared_is_made_once_however_many_ask_at_first() -> None:
+    made, together_now = list[int](), threading.Barrier(4)
+
+    def make() -> int:
+        made.append(1)
+        time.sleep(0.05)
+        return len(made)
+
+    shared = once(make)
+
+    def ask(_: int) -> int:
+        together_now.wait(timeout=60)
+        return shared()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(ask, range(4))) == {1}

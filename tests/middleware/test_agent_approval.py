@@ -210,38 +210,6 @@ def test_a_question_in_the_place_of_a_decision_forgets_the_flip(
     assert texts(state["messages"]) == [*FIRST, "Thank you!", "You are welcome."]
 
 
-class Shouting(AgentMiddleware[Any, Any, Any]):
-    """Changes what the model said, after the model."""
-
-    def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        last = state["messages"][-1]
-        if last.tool_calls:
-            return None
-        return {"messages": [last.model_copy(update={"content": last.text.upper()})]}
-
-
-def test_a_middleware_before_ours_works_on_the_decided_answer(
-    agent_model: ChatOpenAI, invoke: Invoke
-) -> None:
-    agent = reviewed(agent_model, Shouting())
-    invoke(agent, QUESTION, THREAD)
-
-    state = invoke(agent, Command(resume="approve"), THREAD)
-
-    assert texts(state["messages"])[-1] == "IT WAS LIT IN 1874."
-
-
-def test_a_middleware_after_ours_works_on_the_first_answer_which_a_rejection_keeps(
-    agent_model: ChatOpenAI, invoke: Invoke
-) -> None:
-    agent = reviewed(agent_model, after=(Shouting(),))
-    invoke(agent, QUESTION, THREAD)
-
-    state = invoke(agent, Command(resume="reject"), THREAD)
-
-    assert texts(state["messages"])[-1] == "IT WAS LIT IN 1871."
-
-
 class Doubting(AgentMiddleware[Any, Any, Any]):
     """Sends the first answer in words back to the model, once."""
 

@@ -70,17 +70,6 @@ def test_retries_further_in_apply_to_the_second_answer(
     assert (agent_world.asked["generate"], agent_world.asked["regenerate"]) == (1, 2)
 
 
-@BOTH_ORDERS
-def test_retries_apply_to_the_first_answer_from_either_side(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, first: bool
-) -> None:
-    agent_world.failing["generate"] = 1
-
-    agent = create_agent(agent_model, [search], middleware=stack(first, retry(max_retries=1)))
-
-    assert texts(invoke(agent, QUESTION)["messages"]) == CORRECTED
-
-
 def test_a_second_answer_that_fails_does_not_make_retries_further_out_begin_anew(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
@@ -108,20 +97,6 @@ def test_a_fallback_further_in_gives_the_second_answer(
 
     assert texts(state["messages"])[-1] == "It was lit in 1874, says the log."
     assert other.asked == {"regenerate": 1}
-
-
-@BOTH_ORDERS
-def test_a_fallback_gives_the_first_answer_from_either_side(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, first: bool
-) -> None:
-    agent_world.failing["generate"] = 9
-    with OpenAIServer(AgentWorld(answer="It was lit in 1871, they say.")) as server:
-        fallback = ModelFallbackMiddleware(scripted_model(server))
-        agent = create_agent(agent_model, [search], middleware=stack(first, fallback))
-        state = invoke(agent, QUESTION)
-
-    assert state["conflict"]["first_answer"] == "It was lit in 1871, they say."
-    assert state["conflict"]["flipped"]
 
 
 def test_an_error_in_the_place_of_an_answer_is_not_scored(

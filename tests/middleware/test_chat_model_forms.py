@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from langchain_core.caches import InMemoryCache
 from langchain_core.callbacks import (
     BaseCallbackHandler,
     UsageMetadataCallbackHandler,
@@ -15,7 +14,6 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.exceptions import OutputParserException
-from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
@@ -280,13 +278,6 @@ async def test_the_form_is_asked_for_with_the_call_parameters_of_the_answers(
     assert not any("tools" in request.body for request in server.requests)
 
 
-def test_a_model_without_forms_says_so_at_once() -> None:
-    chat = SelfCorrectingChatModel(FakeListChatModel(responses=[]), content_cache=False, **PAPER)
-
-    with pytest.raises(NotImplementedError):
-        chat.with_structured_output({"title": "Year", "type": "object", "properties": {}})
-
-
 @BOTH
 async def test_a_form_that_cannot_be_read_is_raised_or_returned(
     ask: Ask, chat: SelfCorrectingChatModel, clerk: Clerk, inside: UsageMetadataCallbackHandler
@@ -337,26 +328,3 @@ async def test_the_models_own_reply_is_put_into_the_form_where_a_run_fails(
     run = result["raw"].response_metadata["conflictscore"]
     assert run["notes"] == ["not scored: ConnectionError"]
     assert clerk.asked == {"contextualize": 1, "generate": 1}
-
-
-def test_a_form_is_not_taken_from_a_cache_of_answers(
-    inner: ChatOpenAI, server: OpenAIServer
-) -> None:
-    chat = SelfCorrectingChatModel(
-        inner, Shelf(), content_cache=False, **PAPER, cache=InMemoryCache()
-    )
-    shaped: Any = chat.with_structured_output(Lit)
-
-    assert chat.invoke(QUESTION).text == LAST
-    assert [shaped.invoke(QUESTION).year for _ in range(2)] == [1874, 1874]
-    assert chat.invoke(QUESTION).text == LAST
-    assert sum("Put your last answer" in request.prompt for request in server.requests) == 2
-
-
-def test_a_setting_that_is_changed_counts_for_forms_too(chat: SelfCorrectingChatModel) -> None:
-    shaped: Any = chat.with_structured_output(Lit)
-
-    assert shaped.invoke(QUESTION).year == 1874
-    chat.max_rounds = 0
-    assert shaped.invoke(QUESTION).year == 1871
-    assert chat.invoke(QUESTION).text == "It was lit in 1871."

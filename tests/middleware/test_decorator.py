@@ -4,8 +4,6 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
 
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError, ProviderError
-from conflictscore.graph.create import open_run
 from conflictscore.middleware import self_correct
 from conflictscore.records import Document
 from tests.fakes.openai_server import OpenAIServer
@@ -94,7 +91,6 @@ def test_the_retriever_finds_the_documents_unless_they_are_given(
 
 
 def test_the_function_runs_in_the_thread_of_its_caller(judge: ChatOpenAI) -> None:
-    import threading
 
     threads: list[threading.Thread] = []
 
@@ -106,14 +102,6 @@ def test_the_function_runs_in_the_thread_of_its_caller(judge: ChatOpenAI) -> Non
     answer(QUESTION, DISAGREEING)
 
     assert threads == [threading.current_thread()] * 2
-
-
-async def test_a_function_may_be_called_inside_a_running_loop(judge: ChatOpenAI) -> None:
-    answer = self_correct(judge=judge, cache=False, **PAPER)(
-        Oracle("It was 1871.", "It was 1874.").answer
-    )
-
-    assert answer(QUESTION, DISAGREEING) == "It was 1874."
 
 
 # Failures
@@ -263,52 +251,6 @@ def _named(text: str) -> AIMessage:
     return AIMessage(text, id="last")
 
 
-def test_a_judge_is_opened_once_however_many_call_at_first(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened, everybody_calls = list[str](), threading.Barrier(4)
-
-    def opening(*args: Any, **settings: Any) -> Any:
-        opened.append(threading.current_thread().name)
-        with suppress(threading.BrokenBarrierError):
-            both_inside.wait(timeout=0.2)
-        return open_run(*args, **settings)
-
-    both_inside = threading.Barrier(2)
-    monkeypatch.setattr("conflictscore.middleware.decorator.open_run", opening)
-    with OpenAIServer(world) as server, ThreadPoolExecutor(4) as pool:
-        decorate = self_correct(judge=scripted_model(server), cache=False, **PAPER)
-        answer = decorate(lambda question, documents: "It was lit in 1874.")
-
-        def first_call(_: int) -> str:
-            everybody_calls.wait(timeout=60)
-            return str(answer(QUESTION, DISAGREEING))
-
-        assert set(pool.map(first_call, range(4))) == {"It was lit in 1874."}
-
-    assert len(opened) == 1
-
-
-async def test_a_judge_is_not_opened_in_the_event_loop(
-    judge: ChatOpenAI, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = list[threading.Thread]()
-
-    def opening(*args: Any, **settings: Any) -> Any:
-        opened.append(threading.current_thread())
-        return open_run(*args, **settings)
-
-    monkeypatch.setattr("conflictscore.middleware.decorator.open_run", opening)
-    oracle = Oracle("It was lit in 1871.", "It was lit in 1874.")
-
-    await self_correct(judge=judge, cache=False, **PAPER)(oracle.answer_async)(
-        QUESTION, DISAGREEING
-    )
-
-    [thread] = opened
-    assert thread is not threading.current_thread()
-
-
 def test_nothing_is_opened_before_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", " ")
 
@@ -316,19 +258,6 @@ def test_nothing_is_opened_before_the_first_call(monkeypatch: pytest.MonkeyPatch
 
     with pytest.raises(ConfigurationError, match="needs a key"):
         answer(QUESTION, DISAGREEING)
-
-
-def test_the_default_judge_is_that_of_the_graph(
-    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with OpenAIServer(world, api_key="sk-test") as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path))
-        answer = self_correct(**PAPER)(Oracle("It was lit in 1871.", "It was lit in 1874.").answer)
-        assert answer(QUESTION, DISAGREEING) == "It was lit in 1874."
-
-    assert {request.model for request in server.requests} == {"gpt-4.1-mini"}
 
 
 def test_a_prompt_of_ones_own_asks_again(judge: ChatOpenAI, tmp_path: Path) -> None:
