@@ -12,8 +12,6 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
-from pydantic import ValidationError
-
 from conflictscore import __version__
 from conflictscore.errors import ConfigurationError, ConflictScoreError, InputError, install_hint
 
@@ -50,7 +48,7 @@ from conflictscore.middleware.service.refusals import (
     refusal_of,
     upstream_fault,
 )
-from conflictscore.middleware.service.requests import read_json, wrong_field
+from conflictscore.middleware.service.requests import read_json, refusing
 from conflictscore.middleware.service.service_settings import ServiceSettings
 from conflictscore.middleware.service.wire import JsonResponse
 from conflictscore.middleware.tool_forms import (
@@ -174,10 +172,8 @@ class McpTools:
             raise InputError(
                 f"there is no tool {params.name!r:.100}; there are {', '.join(self._tools)}"
             )
-        try:
+        with refusing():
             arguments = tool.arguments.model_validate(params.arguments or {})
-        except ValidationError as error:
-            raise wrong_field(error) from None
         caller: KeyHolder = ctx.request.scope[_CALLER] if ctx.request else _OWNER
         if not tool.spends:
             return await tool.work(arguments, caller, ctx.session)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from conflictscore.benchmarks.harness.report.page.report_run import (
     AnswerVerdict,
@@ -23,7 +23,7 @@ from conflictscore.middleware.service.app import page_file
 from conflictscore.middleware.service.kept_runs import ListedRun, RunFilter
 from conflictscore.middleware.service.keys import KeyHolder
 from conflictscore.middleware.service.refusals import RefusedError
-from conflictscore.middleware.service.requests import read_json, wrong_field
+from conflictscore.middleware.service.requests import read_json, refusing
 from conflictscore.middleware.service.routes import Caller, Shared, read_kept
 from conflictscore.middleware.service.service import Service
 from conflictscore.middleware.service.wire import JsonResponse
@@ -99,10 +99,8 @@ class _RunQuery(BaseModel):
 
 
 async def _run_query(request: Request) -> _RunQuery:
-    try:
+    with refusing():
         return _RunQuery.model_validate({k: v for k, v in request.query_params.items() if v})
-    except ValidationError as error:
-        raise wrong_field(error) from None
 
 
 QueriedRuns = Annotated[_RunQuery, Depends(_run_query)]
@@ -171,10 +169,8 @@ async def review(
     """Keep a reviewer's verdict; a later one of the same reviewer takes its place."""
     with service.uploads.of(caller.name) as count:
         body = read_json(await read_body(request, service.settings.max_body, count))
-    try:
+    with refusing():
         given = _ReviewBody.model_validate(body)
-    except ValidationError as error:
-        raise wrong_field(error) from None
     run = await _run(service, caller, run_id)
     if not run.question or not run.answer:
         raise RefusedError(409, "this run has no answer to review", code="nothing_to_review")

@@ -1,7 +1,8 @@
 """Requests, read and validated, with why the answer to one cannot be checked."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NoReturn, cast
 
@@ -24,7 +25,7 @@ from conflictscore.nodes.retrieve import check_question, given_documents
 from conflictscore.nodes.state import RagInput, RagState
 from conflictscore.records import Document
 
-__all__ = ["ChatRequest", "read_chat", "read_correct", "read_json", "read_run", "wrong_field"]
+__all__ = ["ChatRequest", "read_chat", "read_correct", "read_json", "read_run", "refusing"]
 
 _OURS = frozenset(
     {"model", "messages", "stream", "stream_options", "n", "response_format", "documents"}
@@ -230,10 +231,8 @@ def read_json(data: bytes) -> dict[str, Any]:
 
 def read_chat(body: Mapping[str, Any]) -> ChatRequest:
     """Read a request for a chat completion; a wrong field is refused by name (400)."""
-    try:
+    with refusing():
         checked = _Body.model_validate(body)
-    except ValidationError as error:
-        raise wrong_field(error) from None
     asked = asked_in(_messages(checked.messages), _documents(checked.documents))
     return ChatRequest(
         body={name: value for name, value in body.items() if name != "documents"},
@@ -246,23 +245,19 @@ def read_chat(body: Mapping[str, Any]) -> ChatRequest:
 
 def read_run(body: Mapping[str, Any]) -> tuple[RagInput, dict[str, Any]]:
     """Input of the loop for ``POST /v1/runs``, and parameters of the answering calls."""
-    try:
+    with refusing():
         fields = _RunBody.model_validate(body).model_dump()
         temperature = fields.pop("temperature")
         start = cast("RagInput", fields)
         check_question(start["question"], start["options"])
         history_of(start["history"])
         given_documents(cast("RagState", start))
-    except ValidationError as error:
-        raise wrong_field(error) from None
-    except InputError as error:
-        raise RefusedError(400, str(error), code="invalid_value") from None
     return start, {} if temperature is None else {"temperature": temperature}
 
 
 def read_correct(body: Mapping[str, Any]) -> RagInput:
     """The loop's input for a request of ``POST /v1/correct``."""
-    try:
+    with refusing():
         checked = _CorrectBody.model_validate(body)
         if checked.documents:
             return correction_input(checked.answer, checked.documents, checked.question)
@@ -270,17 +265,30 @@ def read_correct(body: Mapping[str, Any]) -> RagInput:
             message = "give documents to hold the answer against, or a question to search with"
             raise RefusedError(400, message, code="invalid_value", param="documents")
         return {"question": str(checked.question), "draft_answer": checked.answer}
+
+
+@contextmanager
+def refusing(param: str | None = None) -> Iterator[None]:
+    """Refuse a request in which something is wrong, by the name of the field (400)."""
+    try:
+        yield
     except ValidationError as error:
-        raise wrong_field(error) from None
+        detail = error.errors(include_url=False, include_input=False)[0]
+        param = ""
+        for step in detail["loc"]:
+            param += f"[{step}]" if isinstance(step, int) else f".{step}" if param else step
+        reason = str(detail["msg"]).removeprefix("Value error, ")
+        if detail["type"] == "extra_forbidden":
+            reason = "is not a field that this service knows or passes on"
+        message = f"{param}: {reason}"
+        raise RefusedError(400, message, param=param, code="invalid_value") from None
     except InputError as error:
-        raise RefusedError(400, str(error), code="invalid_value") from None
+        raise RefusedError(400, str(error), code="invalid_value", param=param) from None
 
 
 def _documents(given: list[str | dict[str, Any]] | None) -> tuple[Document, ...]:
-    try:
+    with refusing("documents"):
         return given_documents({"documents": given or ()})
-    except InputError as error:
-        raise RefusedError(400, str(error), code="invalid_value", param="documents") from None
 
 
 def _out_of_reach(body: _Body, asked: ChatQuestion) -> str | None:
@@ -323,18 +331,6 @@ def _message(message: _Message, tools: Mapping[Any, Any]) -> BaseMessage:
         name=name if isinstance(name, str) else None,
         tool_call_id=message.tool_call_id or "",
     )
-
-
-def wrong_field(error: ValidationError) -> RefusedError:
-    """Error message for the first field that does not fit (400)."""
-    detail = error.errors(include_url=False, include_input=False)[0]
-    param = ""
-    for step in detail["loc"]:
-        param += f"[{step}]" if isinstance(step, int) else f".{step}" if param else step
-    reason = str(detail["msg"]).removeprefix("Value error, ")
-    if detail["type"] == "extra_forbidden":
-        reason = "is not a field that this service knows or passes on"
-    return RefusedError(400, f"{param}: {reason}", param=param, code="invalid_value")
 
 
 def _not_a_number(name: str) -> NoReturn:

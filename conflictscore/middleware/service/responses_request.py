@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from conflictscore.middleware.service.refusals import RefusedError
-from conflictscore.middleware.service.requests import ChatRequest, read_chat, wrong_field
+from conflictscore.middleware.service.requests import ChatRequest, read_chat, refusing
 
 __all__ = ["ResponsesRequest", "read_responses"]
 
@@ -92,10 +92,8 @@ class ResponsesRequest:
 
 def read_responses(body: Fields) -> ResponsesRequest:
     """Read a request for a response; what is wrong or not supported is refused by name (400)."""
-    try:
+    with refusing():
         checked = _ResponsesBody.model_validate(body)
-    except ValidationError as error:
-        raise wrong_field(error) from None
     _check_supported(body)
     chat: dict[str, Any] = {name: body[name] for name in _AS_IN_CHAT if body.get(name) is not None}
     chat["messages"] = _messages(checked)
