@@ -30,23 +30,14 @@ ScoringGraph = CompiledStateGraph[RagState, None, ScorerInput, RagState]
 
 
 def build_answering_graph(context: RunContext) -> AnsweringGraph:
-    """Build ``retrieve → generate``; the final state has ``draft``, an Answer, and ``documents``.
-
-    Args:
-        context: The collaborators; its method decides between ``rag`` and ``control-rag``.
-    """
+    """Build ``retrieve → generate``, which ends with ``draft``, an Answer, and ``documents``."""
     return chain((retrieve, generate), context, RagInput).compile(name="answering_rag")
 
 
 def build_scoring_graph(
     context: RunContext, *, checkpointer: BaseCheckpointSaver[str] | None = None
 ) -> ScoringGraph:
-    """Build ``receive → decompose → label → score → record``.
-
-    Args:
-        context: The collaborators; neither generator nor retriever is called.
-        checkpointer: Any LangGraph checkpointer.
-    """
+    """Build ``receive → decompose → label → score → record``, which makes and finds nothing."""
     graph = chain((receive, decompose, label, score, record), context, ScorerInput)
     return graph.compile(checkpointer=checkpointer, name="conflict_scorer")
 

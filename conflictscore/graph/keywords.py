@@ -80,12 +80,7 @@ def _default(name: str) -> Any:
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
-    """The validated settings among an entry point's keywords, and the keywords for its models.
-
-    Raises:
-        InputError: A setting is unknown or not allowed.
-        ConfigurationError: The judge is not a model.
-    """
+    """The validated settings among an entry point's keywords, and the keywords for its models."""
     models = {name: value for name, value in options.items() if name in _MODELS}
     if models.get("judge") is not None:
         check_model(models["judge"], "judge")
@@ -94,11 +89,7 @@ def split_options(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]
 
 
 def check_model(model: object, name: str = "model") -> None:
-    """Refuse what is not a model.
-
-    Raises:
-        ConfigurationError: It is neither a spec nor a chat model, such as ``chat.with_retry()``.
-    """
+    """Refuse what is neither a spec nor a chat model, such as ``chat.with_retry()``."""
     if isinstance(model, str | BaseChatModel | LanguageModel):
         return
     raise ConfigurationError(

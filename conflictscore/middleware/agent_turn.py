@@ -101,12 +101,6 @@ class AgentTurn:
         The question is the last human message. Documents are what tools returned since then or,
         if that is nothing and there is no retriever, earlier in the conversation. Both are read
         from the state, since a middleware may have shortened the model's messages.
-
-        Args:
-            request: What the model is called with.
-            settings: What the middleware was set up with.
-            watch: Sees every call of the agent's model.
-            call: Calls it, with a request and whether its tokens are hidden.
         """
         asked = asked_in(request.state["messages"], sources=settings.sources)
         if settings.retriever is None:

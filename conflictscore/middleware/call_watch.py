@@ -23,12 +23,8 @@ class CallWatch(UsageMeter):
     """Watches every model call that the agent makes for us, whichever model it goes to.
 
     The calls are reached through the config that LangChain hands down, not through the model: a
-    middleware further in may put another model in its place.
-
-    Attributes:
-        usage: What the calls cost.
-        failure: What the last call raised; None where it was answered, or none was made.
-        seconds: The time that the calls took.
+    middleware further in may put another model in its place. ``failure`` is what the last call
+    raised, if any; ``seconds`` the time of all.
     """
 
     def __init__(self) -> None:

@@ -57,17 +57,10 @@ def raise_file_limit() -> None:
 
 
 class Server:
-    """Serves an app until it is told to stop.
+    """Serves an app until it is told to stop; ``started`` once it accepts connections.
 
-    Attributes:
-        started: Whether it accepts connections.
-
-    Args:
-        app: The app.
-        listener: A listening socket.
-        grace: Seconds for running requests to finish after :meth:`stop`.
-        idle: Seconds until a connection is closed that sends no whole request head.
-        unread: Seconds until one is closed that reads nothing of its response.
+    Running requests have ``grace`` seconds to finish. A connection is closed that sends no whole
+    request head for ``idle`` seconds, or reads nothing of its response for ``unread``.
     """
 
     def __init__(

@@ -123,14 +123,10 @@ class KeptRuns:
         store: Database | None = None,
         lasts: float = 3600.0,
     ) -> None:
-        """Open what they are kept in, or raise a ConfigurationError.
+        """Open what they are kept in: a database, or an SQLite file that its owner alone can read.
 
-        Args:
-            most: The most runs.
-            most_bytes: The most bytes that they take. A run that is larger than that is not kept.
-            path: An SQLite file that its owner alone can read; None keeps them in memory.
-            store: A database in its place.
-            lasts: Seconds after which another process takes a run for given up.
+        Without either they are in memory. A run larger than ``most_bytes`` is not kept. After
+        ``lasts`` seconds another process takes a run for given up.
         """
         self._most, self._most_bytes, self._lasts = most, most_bytes, lasts
         self._path = path

@@ -58,12 +58,8 @@ class UpstreamReply:
 class Upstream:
     """The endpoint behind the answering model, reached with the key of this service.
 
-    Attributes:
-        model: The model.
-        names: The models that a request may name: the upstream's, and ``conflictscore``.
-
-    Raises:
-        ConfigurationError: The model does not speak OpenAI's chat completions.
+    ``names`` are the models that a request may name. A model that does not speak OpenAI's chat
+    completions is a ConfigurationError.
     """
 
     def __init__(self, model: LanguageModel, *, timeout: float) -> None:
