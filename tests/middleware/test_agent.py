@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import create_retriever_tool, tool
 from langchain_openai import ChatOpenAI
@@ -198,17 +198,6 @@ def test_an_answer_to_a_message_without_words_is_left_with_a_note(
     assert agent_world.asked["decompose"] == 0
     [note] = state["conflict"]["notes"]
     assert "the last human message has no text" in note
-
-
-def test_an_answer_to_a_message_without_words_is_not_held_back(
-    agent_model: ChatOpenAI,
-) -> None:
-    agent = agent_of(agent_model)
-
-    streamed = agent.stream({"messages": [HumanMessage([PICTURE])]}, stream_mode="messages")
-
-    said = [m.text for m, _ in streamed if isinstance(m, AIMessageChunk) and m.text]
-    assert said == ["It ", "was ", "lit ", "in ", "1871."]
 
 
 # The documents

@@ -312,19 +312,6 @@ class CutShort(AgentMiddleware[Any, Any, Any]):
         return response
 
 
-def test_a_second_answer_that_another_provider_cut_off_leaves_the_first(
-    agent_model: ChatOpenAI,
-) -> None:
-    agent: Any = create_agent(agent_model, [search], middleware=stack(True, CutShort()))
-
-    state = agent.invoke(QUESTION)
-
-    assert texts(state["messages"])[-1] == "It was lit in 1871."
-    first, second = state["conflict"]["notes"]
-    assert "“max_tokens”" in first, "the first answer was cut off too, and was scored all the same"
-    assert "cut off" in second
-
-
 def test_what_a_model_fails_with_shows_no_key(
     agent_world: AgentWorld, invoke: Invoke, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -74,16 +74,6 @@ def test_an_answer_that_is_kept_is_streamed_once(
     assert [m.text for m in streamed] == ["", FOUND, "The tower is white."]
 
 
-def test_a_second_answer_that_fails_leaves_the_first_to_be_streamed_once(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, stream: Stream
-) -> None:
-    agent_world.failing["regenerate"] = 9
-
-    streamed = messages_of(stream, agent_of(agent_model))
-
-    assert [m.text for m in streamed] == ["", FOUND, "It was lit in 1871."]
-
-
 def test_where_nothing_can_be_replaced_the_answer_is_streamed_word_by_word(
     agent_model: ChatOpenAI, stream: Stream
 ) -> None:
