@@ -303,15 +303,6 @@ def test_a_second_answer_that_cannot_be_used_leaves_the_first_with_a_note(
     assert note.startswith("the earlier answer stands")
 
 
-class CutShort(AgentMiddleware[Any, Any, Any]):
-    """Has every answer end at its limit, as Anthropic's client says it."""
-
-    def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        response = handler(request)
-        response.result[-1].response_metadata = {"stop_reason": "max_tokens"}
-        return response
-
-
 def test_what_a_model_fails_with_shows_no_key(
     agent_world: AgentWorld, invoke: Invoke, caplog: pytest.LogCaptureFixture
 ) -> None:
