@@ -32,7 +32,7 @@ __all__ = [
     "on_event_loop",
     "on_home_loop",
     "on_own_loop",
-    "once",
+    "run_once",
     "thread_callback",
     "together",
     "usable_cores",
@@ -141,7 +141,7 @@ def off_loop(function: Callable[P, Out]) -> Callable[P, Out]:
     return called
 
 
-def once(work: Callable[[], Out]) -> Callable[[], Out]:
+def run_once(work: Callable[[], Out]) -> Callable[[], Out]:
     """Work that is done at the first call, for callers in all threads."""
     done, lock = cache(work), threading.Lock()
 

@@ -10,7 +10,7 @@ from langgraph.errors import GraphInterrupt
 
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
 from conflictscore.middleware.entrypoints import PassedOnError
-from conflictscore.threads import on_home_loop, on_own_loop, once, together
+from conflictscore.threads import on_home_loop, on_own_loop, run_once, together
 
 
 async def run(*errors: Exception | None) -> None:
@@ -104,7 +104,7 @@ def test_what_is_shared_is_made_once_however_many_ask_at_first() -> None:
         time.sleep(0.05)
         return len(made)
 
-    shared = once(make)
+    shared = run_once(make)
 
     def ask(_: int) -> int:
         together_now.wait(timeout=60)

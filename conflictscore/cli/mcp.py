@@ -78,7 +78,7 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     from conflictscore.middleware.service.kept_runs import KeptRuns
     from conflictscore.retrieval.providers import configured_search
     from conflictscore.storage.postgres import shared_tables
-    from conflictscore.threads import once
+    from conflictscore.threads import run_once
 
     if transport == "stdio":
         source = click.get_current_context().get_parameter_source
@@ -89,7 +89,7 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     searches = options["docs"] or options["search"] or configured_search()
     retriever = open_retriever(options) if searches else None
     spec = options["model"] = chosen_spec(options)
-    context = once(partial(open_context, options, retriever=retriever))
+    context = run_once(partial(open_context, options, retriever=retriever))
     if not any(one and one.partition(":")[0] == "local" for one in (spec, options["judge"])):
         context()
     log_to_stderr()

@@ -51,7 +51,7 @@ from conflictscore.nodes.answering import GeneratedAnswer
 from conflictscore.nodes.state import RagState, RunContext, documents_of
 from conflictscore.records import Answer, Document, Run
 from conflictscore.retrieval.documents import DocumentLike
-from conflictscore.threads import on_home_loop, once
+from conflictscore.threads import on_home_loop, run_once
 
 __all__ = [
     "AsyncSelfCorrecting",
@@ -135,7 +135,7 @@ def self_correct(
     if function is not None:
         raise ConfigurationError("write @self_correct(), with parentheses; they hold its settings")
     chosen, models = split_options(settings)
-    opened = once(partial(open_run, models.pop("judge", None), retriever, chosen, **models))
+    opened = run_once(partial(open_run, models.pop("judge", None), retriever, chosen, **models))
 
     def decorate(function: Callable[..., Any]) -> Any:
         called = [function, type(function).__call__]

@@ -121,7 +121,7 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
 
 
 def _kept(fields: Mapping[Any, Any], without: Collection[str]) -> dict[str, Any]:
-    """What is kept as metadata: the single values among other fields."""
+    """The fields that are kept as metadata: single values."""
     return {
         clean_text(str(key)): clean_text(value) if isinstance(value, str) else value
         for key, value in fields.items()

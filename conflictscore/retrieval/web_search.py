@@ -149,7 +149,7 @@ class WebSearchRetriever(TopKRetriever):
 
     _key: SecretStr = PrivateAttr(default=SecretStr(""))
     _secrets: tuple[str, ...] = PrivateAttr(default=())
-    """What no message may show."""
+    """Texts that no message may show."""
 
     @abstractmethod
     def ask(self, query: str, number: int, size: int) -> Page | Fault:

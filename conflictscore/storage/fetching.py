@@ -93,7 +93,7 @@ class Weights:
             raise InputError(f"{self.file_name!r:.100} is not the plain name of a model file")
 
 
-Source = Callable[[Weights, Path, Progress], None]
+Fetch = Callable[[Weights, Path, Progress], None]
 
 
 def weights_dir() -> Path:
@@ -204,7 +204,7 @@ def _fetch(weights: Weights, progress: Progress) -> Path:
     )
 
 
-def _problem_of(source: Source, weights: Weights, part: Path, progress: Progress) -> str | None:
+def _problem_of(source: Fetch, weights: Weights, part: Path, progress: Progress) -> str | None:
     """Fetch the file from a source; the reason if it does not have it."""
     resumed = part.exists()
     try:

@@ -100,7 +100,7 @@ class _Reading:
     """A pair on its way through the model."""
 
     claim: Claim
-    """What is read: of a denial, what it denies."""
+    """The statement that is read: of a denial, the one that it denies."""
     denied: bool
     document: Document
     premises: Premises

@@ -21,7 +21,7 @@ class Correction(NamedTuple):
 
 
 class NewPassage(NamedTuple):
-    """What takes the place of a passage, itself where nothing changes; a look at each claim."""
+    """The text in a passage's place, itself where nothing changes, and a look at each claim."""
 
     text: str
     looks: tuple[SecondLook, ...]
