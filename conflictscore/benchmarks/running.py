@@ -10,12 +10,11 @@ from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.failing import failures
-from conflictscore.benchmarks.harness.listening import Listener
 from conflictscore.benchmarks.harness.manifest import Manifest, versions
 from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun, summarised, write_figures
 from conflictscore.benchmarks.harness.question_sample import with_documents
-from conflictscore.benchmarks.harness.session import Session, now
+from conflictscore.benchmarks.harness.session import Listener, Session, now
 from conflictscore.benchmarks.harness.setup import (
     BenchmarkModels,
     RunSettings,

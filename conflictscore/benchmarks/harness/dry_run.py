@@ -16,11 +16,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.listening import Listener
 from conflictscore.benchmarks.harness.manifest import Manifest
 from conflictscore.benchmarks.harness.methods.registry import MEANING, steps
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.benchmarks.harness.session import Session
+from conflictscore.benchmarks.harness.session import Listener, Session
 from conflictscore.benchmarks.harness.setup import Ready, Setup
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.errors import ProviderError, UnreadableReplyError

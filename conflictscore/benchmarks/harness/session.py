@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -12,8 +12,6 @@ from typing import Any
 
 from conflictscore.benchmarks.harness.definition import SCORES, AnswerJudge, Benchmark
 from conflictscore.benchmarks.harness.failing import reason_of, refuse_odd_values
-from conflictscore.benchmarks.harness.listening import Listener
-from conflictscore.benchmarks.harness.meanings import reworded_pairs, same_claims
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.harness.methods.registry import (
@@ -43,10 +41,24 @@ from conflictscore.errors import (
     BudgetError,
     ConfigurationError,
     InputError,
+    ProviderError,
 )
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.usage import UsageMeter, telling_kept_calls
-from conflictscore.records import Attempt, ConflictReport, Document, Label
+from conflictscore.records import Attempt, ConflictReport, Document, Label, Usage
+
+
+class Listener:
+    """Told of every step, in the event loop's thread, which it must not block; does nothing."""
+
+    def ended(self, record: StepRecord) -> None:
+        """A step ended and was recorded."""
+
+    def question(self, result: QuestionResult) -> None:
+        """A question's last step ended, in this session or an earlier one."""
+
+    def spent(self, usage: Mapping[str, Usage], dollars: float | None) -> None:
+        """Usage of all sessions so far, by model; no money where a price is not known."""
 
 
 class Session:
@@ -182,8 +194,8 @@ class Session:
     async def _meanings(self, question: Question) -> None:
         if question.options or self._scored:
             return  # options have no other words, and no two reports make the same claims
-        for one, other in reworded_pairs(self.result(question), COMPARED):
-            work = partial(same_claims, self._asker, one, other)
+        for one, other in _reworded_pairs(self.result(question), COMPARED):
+            work = partial(_same_claims, self._asker, one, other)
             await self._step(question, MEANING, work, key=meaning_key(one, other))
 
     async def _ask_judge(self, question: Question, text: str, judge: AnswerJudge) -> dict[str, Any]:
@@ -311,3 +323,41 @@ def _score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
     )
     values = dict(zip(SCORES, (report.cs_c, report.cs_r), strict=True))
     return {name: Verdict(value=value, explanation=counts) for name, value in values.items()}
+
+
+async def _same_claims(asker: Asker, one: str, other: str) -> dict[str, Any]:
+    """Whether each of two answers supports every claim of the other, by the run's labeler.
+
+    The first claim that is not supported decides, so the rest is not paid for.
+
+    Raises:
+        ProviderError: An answer was not taken apart, or a claim has no label.
+    """
+    for answer, source in ((one, other), (other, one)):
+        report = await asker.score(answer, [Document(number=1, text=source)])
+        if report.error is not None:
+            raise ProviderError(report.error, provider=asker.context.decomposer.name)
+        for claim in report.claims:
+            (pair,) = claim.labels
+            if pair.label is Label.UNLABELLED:
+                raise ProviderError(str(pair.error), provider=asker.context.labeler.name)
+            if pair.label is not Label.SUPPORTS:
+                return {"same": False, "claim": claim.claim.text, "label": pair.label.value}
+    return {"same": True}
+
+
+def _reworded_pairs(
+    result: QuestionResult, compare: Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, str]]:
+    """The answers that differ in words from the baseline's, and those of further pairs of methods.
+
+    An answer that is judged by another thing than the baseline's is compared with none.
+    """
+    known = {
+        name: ended.answer.text
+        for name, ended in result.methods.items()
+        if ended.answer is not None and not method_of(name).own_judge
+    }
+    for one, other in [*((BASELINE, name) for name in known), *compare]:
+        if {one, other} <= known.keys() and result.reworded(one, other):
+            yield known[one], known[other]

@@ -35,33 +35,21 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\u
 
 
 def export_table(runs: Sequence[ReportRun], out: Path) -> int:
-    """Write one row for each question and method that ended, in the order of the run.
+    """Write one row for each question and method that ended, and say how many there are.
 
-    Each measure of any of the runs has three columns: its value, which is a number where a run
-    grades by it and otherwise true or false, the judge's explanation, and why there is no value.
-    ``conflict_type`` is what people said, and ``predicted_type`` what the method told.
+    Each measure has a value, the judge's explanation, and why there is no value. ``conflict_type``
+    is what people said, ``predicted_type`` what the method told. ``calls``, tokens and ``seconds``
+    are those of the row's ``step``, which methods may share, so a sum is taken over distinct (run,
+    id, step). ``flipped``, ``reworded`` and ``kind`` (by the first measure) are against ``rag``,
+    ``against_METHOD`` is the kind against another: in free form a flip has another claim, and a
+    reworded answer other words. ``reviewers``, ``verdicts`` and ``comments`` are in one order.
 
-    Where reviews are known, ``reviewers``, ``verdicts`` and ``comments`` are lists in one order.
-
-    ``calls``, tokens and ``seconds`` are those of the row's ``step``. The methods that share a
-    step (``rag``, ``regenerated-rag`` and ``guarded-rag`` share ``loop``) share these, so a sum is
-    taken over distinct (run, id, step). ``flipped``, ``reworded`` and ``kind`` are against ``rag``:
-    in free form a flip has another claim, and a reworded answer other words. ``kind`` is by the
-    first measure of the run. ``against_METHOD`` is the same against another method than
-    ``rag``, where the two are compared (``--compare``).
-
-    In CSV a text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break gets an
-    apostrophe before it, so that no spreadsheet takes a document's or a model's words for a
-    formula; numbers are left as they are, options are a JSON list, and what is not known is empty.
-    Parquet and JSON lines hold all texts unchanged, except that half of a surrogate pair becomes
-    ``?`` everywhere.
+    In CSV a text that a spreadsheet could take for a formula gets an apostrophe before it, and a
+    list is JSON. Half of a surrogate pair becomes ``?`` everywhere.
 
     Args:
         runs: The runs.
         out: A path that ends in .csv, .parquet or .jsonl.
-
-    Returns:
-        How many rows there are.
     """
     kind = out.suffix.casefold()
     if kind not in TABLE_FORMATS:

@@ -23,7 +23,7 @@ _POLICY = (
 
 
 def write_report(runs: Sequence[ReportRun], out: Path) -> None:
-    """Write the report of one or more runs, side by side."""
+    """Write the report of one or more runs."""
     if out.is_dir():
         raise InputError(f"{out}: a folder; name the HTML file to write")
     write_whole(out, render_report(runs).encode())

@@ -1,4 +1,4 @@
-"""The content of a report's tables, with runs side by side."""
+"""The tables of a page that a terminal does not show: reviews and settings."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
