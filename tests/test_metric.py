@@ -165,23 +165,6 @@ def test_the_claim_to_reconsider_is_the_one_in_conflict_that_is_contradicted_mos
     assert claim_to_reconsider(claims(*rows)) == number
 
 
-def test_a_report_holds_every_score_with_the_claims_it_came_from() -> None:
-    evidence = claims("+-0", "0??", "+++")
-    report = conflict_report(evidence)
-    assert report == ConflictReport(
-        cs_c=conflictscore_count(evidence),
-        cs_r=conflictscore_ratio(evidence),
-        coverage=7 / 9,
-        claims=tuple(evidence),
-        uncovered=(2,),
-        disputed=(1,),
-        reconsider=1,
-    )
-    assert report.cs_c == pytest.approx(1 / 3)
-    assert report.cs_r == pytest.approx(1 / 6)
-    assert report.conflicting == (1,)
-
-
 @given(tables())
 def test_scores_lie_between_0_and_1_and_stand_or_fall_together(rows: list[str]) -> None:
     report = conflict_report(claims(*rows))

@@ -184,21 +184,6 @@ def test_the_oldest_turns_are_left_out_of_a_long_conversation_with_a_note(
     assert note.startswith(f"the {80 - len(shown)} oldest turns of the conversation were left out")
 
 
-def test_a_conversation_with_no_room_at_all_is_no_conversation(
-    model: ChatOpenAI, world: Talk
-) -> None:
-    long = {"role": "user", "content": "a walk along the shore " * 400}
-
-    state = loop(model, context_window=4096).invoke(
-        {**ALONE, "history": [long, {"role": "assistant", "content": "A fine walk."}]}
-    )
-
-    [said] = world.conversations("generate")
-    assert said == [("user", world.prompts["generate"][0])]
-    assert world.asked["contextualize"] == 0
-    assert "the 2 oldest turns" in state["notes"][0]
-
-
 def test_a_conversation_takes_its_room_from_the_documents(model: ChatOpenAI, world: Talk) -> None:
     turn = {"role": "system", "content": "Mind the shore, and mind the tower. " * 110}
     documents = [*DISAGREEING, {"text": "A long walk along the shore. " * 2000}]
@@ -400,17 +385,6 @@ def test_a_first_answer_is_scored_against_what_is_found(model: ChatOpenAI) -> No
     assert not state["flipped"]
 
 
-def test_a_first_choice_is_one_of_the_options(model: ChatOpenAI, world: Talk) -> None:
-    world.regenerated = "B – It was 1874.\nJustification: The log says so (Doc 2)."
-
-    state = loop(model).invoke({**ALONE, "options": OPTIONS, "draft_answer": "it was  1871."})
-
-    assert world.asked["generate"] == 0
-    assert state["attempts"][0]["answer"]["option"] == 0
-    assert state["first_answer"] == "It was 1871."
-    assert state["answer"] == "It was 1874."
-
-
 # What is refused
 
 
@@ -437,6 +411,7 @@ def test_a_first_choice_is_one_of_the_options(model: ChatOpenAI, world: Talk) ->
             "draft_answer is none of the options; give the full text of one$",
         ),
         ({"documents": 3}, "documents is int, not a list$"),
+        ({"documents": [{"title": "x"}]}, "document 1, field text"),
     ],
 )
 def test_what_cannot_be_used_is_one_clear_line_before_anything_is_paid_for(

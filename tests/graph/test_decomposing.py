@@ -9,8 +9,8 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from conflictscore import create_self_correcting_rag
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
-from tests.world import PAPER, World, scripted_model
+from tests.fakes.openai_server import ChatRequest, Fault, Reply
+from tests.world import PAPER, World
 
 LAMP = "The lamp was lit in 1871 by the keeper's eldest daughter."
 TOWER = "The tower was built in 1840 of granite from a quarry nearby."
@@ -184,29 +184,6 @@ def test_a_model_that_cannot_name_places_is_asked_for_the_claims_alone(
         [ANSWER.index(text), ANSWER.index(text) + len(text)] for text in (LAMP, TOWER, HORN)
     ]
     assert (state["checked"], state["notes"]) == ("fully", [])
-
-
-def test_an_answer_that_can_be_taken_apart_in_neither_form_is_not_checked(
-    model: ChatOpenAI, world: ForgetfulWorld
-) -> None:
-    world.placed = world.decomposition = "I would rather not."
-
-    state = run(model)
-
-    assert (claimed(state), state["checked"]) == ([], "no")
-    assert "could not be taken apart into claims: unreadable reply" in state["notes"][0]
-
-
-def test_a_longer_answer_leaves_more_room_for_its_claims(world: ForgetfulWorld) -> None:
-    room = []
-    for answer in (LAMP, f"{LAMP} {TOWER} {HORN}", " ".join([LAMP] * 99)):
-        world.answer = answer
-        with OpenAIServer(world) as server:
-            run(scripted_model(server), regeneration="paper")
-        asked = [r for r in server.requests if "separate claims that it makes" in r.prompt]
-        room.append(asked[0].body["max_completion_tokens"])
-
-    assert 160 < room[0] < room[1] < room[2] == 2048
 
 
 def test_the_papers_loop_asks_once(model: ChatOpenAI, world: ForgetfulWorld) -> None:

@@ -1,7 +1,6 @@
 """Answers corrected in place: the documents vote, the rest is weighed, and the guard watches."""
 
 import asyncio
-import logging
 import re
 from dataclasses import replace
 from typing import Any
@@ -343,19 +342,6 @@ def test_a_passage_is_written_with_the_callers_parameters_but_those_of_the_answe
 
     [body] = bodies
     assert (body["seed"], body["top_k"], "stop" in body) == (7, 5, False)
-
-
-def test_why_an_answer_counts_as_unchecked_is_logged(
-    model: ChatOpenAI, world: RevisingWorld, caplog: pytest.LogCaptureFixture
-) -> None:
-    world.broken["label"] = Fault(status=400, message="not now")
-
-    with caplog.at_level(logging.WARNING):
-        state = run(model, min_coverage=0.5)
-
-    assert state["checked"] == "no"
-    said = "the answer was not checked: 0% of its pairs of claim and document have a label"
-    assert said in caplog.text
 
 
 @pytest.mark.parametrize("calls", range(11, 30, 3))

@@ -75,21 +75,6 @@ async def test_by_default_it_must_be_surer_that_a_document_does_not_support() ->
     assert [stage for stage, _ in found] == ["json(test-model)", "cheap"]
 
 
-async def test_whoever_keeps_no_verdicts_has_it_judge_a_table_as_well() -> None:
-    cheap, judge = Cheap((SUPPORTS, 0.9), (SUPPORTS, 0.1)), Cheap((IRRELEVANT, 1), (CONTRADICTS, 1))
-    judge.name = "judge"
-    meter, told = UsageMeter(), list[EvidenceLabel]()
-
-    await Cascade(cheap, judge).label_in_stages(
-        [(CLAIM, year) for year in YEARS], meter, told.append
-    )
-
-    assert sorted((one.document, one.stage, one.label) for one in told) == [
-        (1, "judge", IRRELEVANT),  # alone on its side, once the judge has found the other
-        (2, "judge", CONTRADICTS),
-    ]
-
-
 async def test_how_certain_it_must_be_is_a_setting_for_each_label() -> None:
     documents = [document(f"It was lit, book {n}.", n) for n in range(1, 4)]
     cheap = Cheap((SUPPORTS, 0.7), (SUPPORTS, 0.75), (IRRELEVANT, 0.75))

@@ -12,7 +12,6 @@ from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import NliModel
 from conflictscore.labelers.protocol import Labeler
-from conflictscore.labelers.quotes import found_in
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel
@@ -118,28 +117,3 @@ async def test_a_cascade_without_a_judge_says_where_to_get_one() -> None:
     assert str(refused.value) == (
         "cascade(unsure, the judge of the run) has no judge: give it one, or give it to a run"
     )
-
-
-@pytest.mark.parametrize(
-    ("label", "least"), [("SUPPORTS", 0.6), ("CONTRADICTS", 0.6), ("IRRELEVANT", 0.75)]
-)
-def test_a_verdict_stands_from_the_score_on_that_is_set(label: str, least: float) -> None:
-    def verdict(score: float | None) -> EvidenceLabel:
-        return EvidenceLabel.model_validate(
-            {"claim": 1, "document": 1, "label": label, "score": score}
-        )
-
-    assert Thresholds().allows(verdict(least))
-    assert not Thresholds().allows(verdict(least - 0.01))
-    assert Thresholds.from_score(0.5).allows(verdict(0.5))
-    assert not Thresholds.from_score(0.5).allows(verdict(0.49))
-    assert not Thresholds().allows(verdict(None))
-
-
-def test_a_title_can_be_quoted_as_well_as_the_text() -> None:
-    document = Document(number=1, title="The Gazette", text="The lamp was lit.")
-
-    whole, spans = found_in("the gazette", document)
-
-    assert whole == "The Gazette\nThe lamp was lit."
-    assert [whole[start:end] for start, end in spans] == ["The Gazette"]

@@ -75,29 +75,6 @@ def cache(tmp_path: Path) -> ContentCache:
     return ContentCache(tmp_path / "verdicts.sqlite")
 
 
-async def test_it_gets_every_pair_in_one_call_document_by_document() -> None:
-    judge = Clerk()
-    rows = await table(judge)
-    assert judge.asked == [[(1, 1), (2, 1), (1, 2), (2, 2)]]
-    assert [[pair.label for pair in row] for row in rows] == [
-        [SUPPORTS, CONTRADICTS],
-        [CONTRADICTS, SUPPORTS],
-    ]
-
-
-async def test_pairs_of_the_same_content_are_handed_over_once_and_told_each() -> None:
-    judge = Clerk()
-    told: list[EvidenceLabel] = []
-    await table(judge, documents=[*DOCUMENTS, document(DOCUMENTS[0].text, 3)], told=told.append)
-    assert judge.asked == [[(1, 1), (2, 1), (1, 2), (2, 2)]]
-    assert {(pair.claim, pair.document) for pair in told if pair.label is SUPPORTS} == {
-        (1, 1),
-        (1, 3),
-        (2, 2),
-    }
-    assert len(told) == 6
-
-
 async def test_only_what_is_not_in_the_cache_is_handed_over(cache: ContentCache) -> None:
     await table(Clerk(), cache, DOCUMENTS[:1])
     judge = Clerk()
