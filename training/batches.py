@@ -1,17 +1,14 @@
 """Which pairs go through the model together, in an order that is the same on every machine."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from training.packed import Packed
+from training.packed import Numbers, Packed
 from training.pairs import LABELS
 
 __all__ = ["Batch", "assemble", "balanced", "batched", "measured"]
-
-Numbers = NDArray[Any]
 
 _PAD = 0
 """Any token does, since none looks at padding."""
@@ -77,16 +74,14 @@ def measured(packed: Packed, of_set: int, seed: int) -> Numbers:
     return np.concatenate([np.sort(rng.permutation(found)[:of_set]) for found in sets])
 
 
-def batched(
-    packed: Packed, order: Numbers, tokens: int, rng: np.random.Generator | None
-) -> list[Numbers]:
+def batched(packed: Packed, order: Numbers, tokens: int, rng: np.random.Generator) -> list[Numbers]:
     """Cut an order in batches of pairs of about the same length.
 
     Args:
         packed: The pairs.
         order: Places of pairs.
         tokens: The most tokens of a batch with its padding; a longer pair is a batch of its own.
-        rng: Decides in which order the batches come; None keeps them by length.
+        rng: Decides in which order the batches come.
 
     Returns:
         For each batch the places of its pairs.
@@ -97,12 +92,11 @@ def batched(
     cost = longest * packed.window_count[order].astype(np.int64)
     together = max(1, int(_SORTED_TOGETHER * tokens / max(1.0, float(cost.mean()))))
     found: list[Numbers] = []
-    for start in range(0, len(order), together if rng is not None else max(1, len(order))):
-        end = start + together if rng is not None else len(order)
-        chunk = order[start:end]
-        by_length = np.argsort(longest[start:end], kind="stable")
-        found += _filled(packed, chunk[by_length], longest[start:end][by_length], tokens)
-    return found if rng is None else [found[at] for at in rng.permutation(len(found))]
+    for start in range(0, len(order), together):
+        chunk, lengths = order[start : start + together], longest[start : start + together]
+        by_length = np.argsort(lengths, kind="stable")
+        found += _filled(packed, chunk[by_length], lengths[by_length], tokens)
+    return [found[at] for at in rng.permutation(len(found))]
 
 
 def _longest(packed: Packed, order: Numbers) -> Numbers:

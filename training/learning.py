@@ -110,7 +110,7 @@ def measure(run: Run, packed: Packed, places: Numbers, *, tokens: int) -> dict[s
     """
     given = np.zeros(len(packed.label), np.int64)
     with torch.no_grad():
-        for pairs in batched(packed, places, tokens, None):
+        for pairs in batched(packed, places, tokens, np.random.default_rng(0)):
             batch = assemble(packed, pairs)
             p = run(batch, 0.0).softmax(dim=1).cpu().numpy()
             given[pairs] = verdicts(p, batch.owner, len(pairs))
