@@ -9,7 +9,8 @@ import re
 __all__ = ["denial_of", "denied_in"]
 
 _DENIAL = re.compile(
-    r"\s*it is (?:not true|not the case|false|untrue) that[:\s]\s*(?P<denied>\S.*)",
+    r"\s*it is (?:not true|not the case|false|untrue) that[:\s]\s*(?P<denied>\S.*)"
+    r"|\s*the (?:statement|claim) [\"“](?P<framed>.+)[\"”] is (?:false|untrue|not true)[.\s]*",
     re.IGNORECASE | re.DOTALL,
 )
 _ENDS, _QUOTES = " .\n", "“”\"' \n"
@@ -24,4 +25,5 @@ def denial_of(statement: str) -> str:
 def denied_in(statement: str) -> str | None:
     """The statement that a denial denies, without its full stop; None of any other statement."""
     found = _DENIAL.fullmatch(statement)
-    return found and found["denied"].rstrip(_ENDS).strip(_QUOTES).rstrip(_ENDS)
+    denied = found and (found["denied"] or found["framed"])
+    return denied and denied.rstrip(_ENDS).strip(_QUOTES).rstrip(_ENDS)

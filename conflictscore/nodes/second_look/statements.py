@@ -69,6 +69,13 @@ _LED = re.compile(
     rf"[\s*_\"'\u201c]{{0,8}}(?P<word>{'|'.join(_OPPOSITES)})[*_]{{0,2}}[,:;.] {{1,2}}\w",
     re.IGNORECASE,
 )
+_FRAMED = re.compile(
+    rf"\s{{0,8}}the (?:statement|claim)\b.{{1,{_MOST_COMPARED}}}"
+    rf" is (?P<word>{'|'.join(_OPPOSITES)})"
+    r"[.!]?\s{0,8}",
+    re.IGNORECASE | re.DOTALL,
+)
+_OF_THE_FRAME = frozenset(["statem", "claim"])
 _AFFIRMING = frozenset(["yes", "true", "correct"])
 
 
@@ -196,8 +203,9 @@ def restates(claim: str, statement: str, question: str) -> bool:
 def opposite(answer: str, question: str = "") -> str | None:
     """The opposite of an answer that is a yes or no, true or false, in the answer's form.
 
-    Of one that goes on in the question's words ("Yes, the lamp burns.") it is the word alone. None
-    for every other answer: of "Yes, since 1871." it takes a reader to tell the opposite.
+    Of one that goes on in the question's words ("Yes, the lamp burns.", "The statement that the
+    lamp burns is true.") it is the word alone. None for every other answer: of "Yes, since 1871."
+    it takes a reader to tell the opposite.
 
     Args:
         answer: The answer.
@@ -205,13 +213,15 @@ def opposite(answer: str, question: str = "") -> str | None:
     """
     bare = _BARE.fullmatch(answer)
     if bare is None:
-        led = _LED.match(answer)
+        framed = _FRAMED.fullmatch(answer)
+        led = framed or _LED.match(answer)
         if led is None:
             return None
         word = led["word"].casefold()
-        more = _outside(answer, question) - {word[:_STEM]}
-        same = not more if word in _AFFIRMING else more <= _NEGATIONS
-        return f"{_turned(led['word'])}." if same else None
+        more = _outside(answer, question) - {word[:_STEM]} - (_OF_THE_FRAME if framed else set())
+        if more - (_NEGATIONS if word not in _AFFIRMING and not framed else set()):
+            return None
+        return f"{_turned(word).capitalize() if framed else _turned(led['word'])}."
     return answer[: bare.start("word")] + _turned(bare["word"]) + answer[bare.end("word") :]
 
 

@@ -53,11 +53,12 @@ async def together(judge: NliLabeler, pairs: list[Pair]) -> list[EvidenceLabel]:
 
 class TestOnePair:
     @pytest.mark.parametrize(("text", "label"), _PAIRS)
+    @pytest.mark.parametrize("form", ["It is not true that “{}”.", 'The statement "{}" is false.'])
     async def test_a_denial_is_read_as_what_it_denies(
-        self, model: NliModel, text: str, label: Label
+        self, model: NliModel, text: str, label: Label, form: str
     ) -> None:
         exchanged = {SUPPORTS: CONTRADICTS, CONTRADICTS: SUPPORTS}
-        judge, denial = NliLabeler(model), claim(denial_of(_CLAIM.text))
+        judge, denial = NliLabeler(model), claim(form.format(_CLAIM.text))
 
         plain, denied = await judged(judge, text), await judged(judge, text, denial)
 

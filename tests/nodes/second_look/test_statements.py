@@ -72,6 +72,9 @@ def test_a_number_that_no_source_has_is_invented() -> None:
         ("Yes, bats are blind birds.", None),
         ("No, most see well.", None),
         ("Bats are blind.", None),
+        ("The statement that bats are blind is false.", "True."),
+        ('The claim "Bats are blind" is true', "False."),
+        ("The statement that most bats see is true.", None),
     ],
 )
 def test_a_yes_in_the_words_of_the_question_has_an_opposite(answer: str, other: str | None) -> None:
