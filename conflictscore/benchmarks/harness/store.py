@@ -14,11 +14,11 @@ leaves a folder which the same command takes up again.
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Self
+from typing import IO
 
 from pydantic import ValidationError
 
@@ -46,7 +46,7 @@ _SHOWN = 8
 
 
 class RunStore:
-    """A run, with what was recorded of it; a context manager, to be used from one thread.
+    """A run, with what was recorded of it, to be used from one thread.
 
     Attributes:
         folder: Where it is.
@@ -68,14 +68,15 @@ class RunStore:
         self._records: list[StepRecord] = []
         self._done: dict[StepKey, StepRecord] = {}
         self._ids = {question.id for question in questions}
-        self._file, self._open = file, ExitStack()
+        self._file = file
         for record in records:
             self._keep(record)
 
     @classmethod
+    @contextmanager
     def open(
         cls, folder: str | Path, manifest: Manifest, questions: Sequence[Question]
-    ) -> "RunStore":
+    ) -> "Iterator[RunStore]":
         """Start a run, or resume one that was started with the same; other writers are kept out.
 
         Half a line at the end of its records is cut off, with a note.
@@ -103,9 +104,7 @@ class RunStore:
                 )
             if changes := changed_versions(begun, manifest):
                 notes.append(f"packages are not those of the run's beginning: {'; '.join(changes)}")
-            store = cls(folder, begun, held, records, tuple(notes), file)
-            store._open = opened.pop_all()
-            return store
+            yield cls(folder, begun, held, records, tuple(notes), file)
 
     @classmethod
     def read(cls, folder: str | Path) -> "RunStore":
@@ -153,16 +152,6 @@ class RunStore:
         kept = StepRecord.model_validate(json.loads(line))
         self._keep(kept)
         return kept
-
-    def close(self) -> None:
-        """Force what was added onto the disk, and let other writers in."""
-        self._open.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()
 
     def _keep(self, record: StepRecord) -> None:
         self._records.append(record)

@@ -1,5 +1,7 @@
 """A small run for the tests of its store."""
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +35,15 @@ def record(question: str = "q0", step: str = LOOP, key: str = "", **value: Any) 
     return StepRecord(question=question, step=step, key=key, value=value)
 
 
-def opened(folder: Path) -> RunStore:
+def opened(folder: Path) -> AbstractContextManager[RunStore]:
     return RunStore.open(folder, manifest(), QUESTIONS)
+
+
+def begin(
+    folder: Path, now: Manifest | None = None, questions: Sequence[Question] = QUESTIONS
+) -> None:
+    with RunStore.open(folder, now or manifest(), questions):
+        pass
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -16,7 +16,14 @@ from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
 from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.errors import InputError
-from tests.benchmarks.harness.run_folders import QUESTIONS, contents, manifest, opened, record
+from tests.benchmarks.harness.run_folders import (
+    QUESTIONS,
+    begin,
+    contents,
+    manifest,
+    opened,
+    record,
+)
 
 
 @pytest.fixture
@@ -69,7 +76,7 @@ def test_a_record_without_a_question_of_the_run_is_not_added(folder: Path) -> No
 
 def test_questions_need_an_id_of_their_own(folder: Path) -> None:
     with pytest.raises(InputError, match="2 questions have the id 'q1'; each needs its own"):
-        RunStore.open(folder, manifest(), [*QUESTIONS, QUESTIONS[1]])
+        begin(folder, manifest(), [*QUESTIONS, QUESTIONS[1]])
     with opened(folder) as store:
         assert store.questions == QUESTIONS
 
@@ -90,7 +97,6 @@ def test_a_run_is_read_while_it_is_written_and_reading_changes_nothing(folder: P
         assert contents(folder) == before
         with pytest.raises(ValueError, match=r"^the run was opened to be read$"):
             read.append(record("q1"))
-        read.close()
 
 
 def test_what_a_power_cut_leaves_of_a_line_is_cut_off(folder: Path) -> None:
@@ -125,13 +131,14 @@ def test_damage_is_named_by_its_row_and_goes_away_with_it(
     one, other = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(one + damage + other)
 
-    for reading in (opened, RunStore.read):
+    for reading in (begin, RunStore.read):
         advice = "; delete this row, and the same command takes its step again$"
         with pytest.raises(InputError, match=rf"records\.jsonl, row 2: {words}.*{advice}"):
             reading(folder)
     assert path.read_bytes() == one + damage + other
     path.write_bytes(one + other)
-    assert opened(folder).records() == (record("q0"), record("q2"))
+    with opened(folder) as store:
+        assert store.records() == (record("q0"), record("q2"))
 
 
 @pytest.mark.parametrize(
@@ -158,15 +165,15 @@ def test_a_run_is_not_gone_on_with_in_another_way(folder: Path, now: Manifest, w
     before = contents(folder)
 
     with pytest.raises(InputError, match=words) as refused:
-        RunStore.open(folder, now, QUESTIONS)
+        begin(folder, now)
 
     assert str(refused.value).startswith(f"{folder}: ")
     assert contents(folder) == before
-    opened(folder).close()
+    begin(folder)
 
 
 def test_another_version_of_a_package_is_a_note(folder: Path) -> None:
-    opened(folder).close()
+    begin(folder)
     now = manifest().model_copy(
         update={"created": "later", "versions": {"python": "3.11.2", "conflictscore": "0.2.0"}}
     )
@@ -191,10 +198,10 @@ def test_another_version_of_a_package_is_a_note(folder: Path) -> None:
     ],
 )
 def test_other_questions_are_refused(folder: Path, asked: Any, words: str) -> None:
-    opened(folder).close()
+    begin(folder)
 
     with pytest.raises(InputError, match=rf"questions\.jsonl, {words}"):
-        RunStore.open(folder, manifest(), asked)
+        begin(folder, manifest(), asked)
 
 
 @pytest.mark.parametrize(
@@ -206,14 +213,14 @@ def test_other_questions_are_refused(folder: Path, asked: Any, words: str) -> No
     ],
 )
 def test_a_damaged_questions_file_is_named(folder: Path, damage: str | None, words: str) -> None:
-    opened(folder).close()
+    begin(folder)
     path = folder / "questions.jsonl"
     if damage is None:
         path.unlink()
     else:
         path.write_text(damage)
 
-    for reading in (opened, RunStore.read):
+    for reading in (begin, RunStore.read):
         with pytest.raises(InputError, match=words):
             reading(folder)
 
@@ -235,14 +242,14 @@ def test_a_folder_with_other_files_is_left_as_it_is(tmp_path: Path, names: list[
     with pytest.raises(
         InputError, match=r"of another program|holds other files \(\S+\) and no man"
     ):
-        opened(tmp_path)
+        begin(tmp_path)
 
     assert contents(tmp_path) == before
 
 
 def test_an_empty_folder_and_a_new_one_are_taken(tmp_path: Path) -> None:
-    opened(tmp_path).close()
-    opened(tmp_path / "a" / "b").close()
+    begin(tmp_path)
+    begin(tmp_path / "a" / "b")
 
     assert RunStore.read(tmp_path).questions == RunStore.read(tmp_path / "a" / "b").questions
 
@@ -252,7 +259,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
 
     with pytest.raises(InputError, match=r"no run can be written there \(Permission denied"):
-        opened(tmp_path)
+        begin(tmp_path)
 
 
 def test_where_there_is_no_run_none_is_read(folder: Path) -> None:
@@ -318,5 +325,4 @@ def test_records_are_forced_onto_the_disk_every_few_seconds_and_at_the_end(
             store.append(record("q0"))
         assert synced == [path.stat().st_size * 2 // 3]
     assert synced[1:] == [path.stat().st_size]
-    store.close()
     assert [json.loads(line)["question"] for line in path.open()] == ["q0"] * 3

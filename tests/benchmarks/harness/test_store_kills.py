@@ -11,7 +11,14 @@ import pytest
 
 from conflictscore.benchmarks.harness.manifest import Manifest
 from conflictscore.benchmarks.harness.store import RunStore
-from tests.benchmarks.harness.run_folders import QUESTIONS, contents, manifest, opened, record
+from tests.benchmarks.harness.run_folders import (
+    QUESTIONS,
+    begin,
+    contents,
+    manifest,
+    opened,
+    record,
+)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="SIGKILL is needed")
 
@@ -35,7 +42,7 @@ def _begin_and_die(folder: Path, steps: int) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(count)
-    opened(folder).close()
+    begin(folder)
 
 
 def test_a_kill_at_any_step_of_its_making_leaves_a_run_that_is_taken_up(
@@ -69,7 +76,7 @@ def test_a_kill_at_any_step_of_its_making_leaves_a_run_that_is_taken_up(
 
 
 def test_a_run_that_was_never_made_whole_may_be_begun_with_something_else(tmp_path: Path) -> None:
-    opened(tmp_path).close()
+    begin(tmp_path)
     for name in ("manifest.json", "records.jsonl"):
         (tmp_path / name).unlink()
     now: Manifest = manifest(seed=8)
