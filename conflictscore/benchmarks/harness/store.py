@@ -18,7 +18,6 @@ from contextlib import ExitStack, contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO
 
 from pydantic import ValidationError
 
@@ -84,7 +83,8 @@ class RunStore:
         folder = Path(folder)
         with ExitStack() as opened:
             try:
-                opened.enter_context(_claim(folder))
+                _refuse_other_files(folder)
+                opened.enter_context(lock_folder(folder, otherwise="folder"))
                 _begin(folder, manifest, questions)
             except OSError as error:
                 raise InputError(
@@ -170,16 +170,6 @@ def _records(lines: RecordLines, questions: Sequence[Question]) -> Iterator[Step
                 f"{where}: the question {record.question!r} is not in questions.jsonl; {advice}"
             )
         yield record
-
-
-def _claim(folder: Path) -> IO[bytes]:
-    """Lock a folder that holds a run, or in which one can be begun; it is made where it is not.
-
-    Returns:
-        The lock file; the folder is locked until it is closed.
-    """
-    _refuse_other_files(folder)
-    return lock_folder(folder, otherwise="folder")
 
 
 def _begin(folder: Path, manifest: Manifest, questions: Sequence[Question]) -> None:
