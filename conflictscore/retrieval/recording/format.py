@@ -27,7 +27,6 @@ single finite value is left out, and a lone surrogate becomes U+FFFD, as ``to_do
 """
 
 import json
-from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from langchain_core.documents import Document
@@ -50,17 +49,11 @@ __all__ = [
 _FORMAT: Final = 1
 """The number of the format that is written, and the highest that is read."""
 
-_TEXTS: Mapping[str, str] = {
-    "provider": "provider",
-    "url": "source",
-    "title": "title",
-    "snippet": "snippet",
-    "date": "date",
-    "text_from": "text_from",
-    "page_error": "page_error",
-    "fetched_at": "fetched_at",
-}
-"""The fields of a result that hold a text, and what a document's metadata calls them."""
+_TEXTS = (
+    *("provider", "url", "title", "snippet", "date", "text_from", "page_error", "fetched_at"),
+)
+"""The fields of a result that hold a text; a document's metadata has the same, but for the url."""
+_SOURCE = {"url": "source"}
 
 
 class _Part(BaseModel):
@@ -151,28 +144,21 @@ def recorded_result(document: Document) -> RecordedResult:
         for key, value in document.metadata.items()
         if is_scalar(value)
     }
-    named: dict[str, Any] = {
-        field: metadata.pop(key) if isinstance(metadata.get(key), str) else None
-        for field, key in _TEXTS.items()
-    }
-    return RecordedResult(
-        rank=_pop_rank(metadata),
-        **named,
-        text=encodable(document.page_content),
-        metadata=metadata,
-    )
+    named: dict[str, Any] = dict.fromkeys(_TEXTS)
+    for field in _TEXTS:
+        if isinstance(metadata.get(key := _SOURCE.get(field, field)), str):
+            named[field] = metadata.pop(key)
+    rank = metadata.get("rank")
+    if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 1:
+        del metadata["rank"]
+    else:
+        rank = None
+    text = encodable(document.page_content)
+    return RecordedResult(rank=rank, **named, text=text, metadata=metadata)
 
 
 def result_document(result: RecordedResult) -> Document:
     """The document that was recorded."""
-    named = {key: getattr(result, field) for field, key in _TEXTS.items()} | {"rank": result.rank}
+    named = {_SOURCE.get(field, field): getattr(result, field) for field in (*_TEXTS, "rank")}
     said = {key: value for key, value in named.items() if value is not None}
     return Document(page_content=result.text, metadata={**result.metadata, **said})
-
-
-def _pop_rank(metadata: dict[str, Scalar]) -> int | None:
-    rank = metadata.get("rank")
-    if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 1:
-        del metadata["rank"]
-        return rank
-    return None
