@@ -149,15 +149,16 @@ def test_a_wrong_line_is_named_with_its_file_and_field(line: str, words: str) ->
 def test_each_row_of_a_table_is_a_document() -> None:
     long = "It was lit in 1874. " * 10_000
     rows = (
-        ',Text,title,URL,year,by\r\n0,"Lit in 1871,\n""they"" say",Log,https://log.example/,1871,\r\n'
+        ",Text,title,URL,number,metadata\r\n"
+        '0,"Lit in 1871,\n""they"" say",Log,https://log.example/,1871,\r\n'
         f"\r\n1,{long},,,,Ann\r\n2,,No text,,,\r\n"
     )
     read = read_documents([write("d.csv", rows.encode("utf-8-sig"))])
     first, second = read.documents
     assert (first.text, first.title) == ('Lit in 1871,\n"they" say', "Log")
-    assert (first.url, first.metadata) == ("https://log.example/", {"year": "1871"})
+    assert (first.url, first.metadata) == ("https://log.example/", {"number": "1871"})
     assert (second.number, second.text, second.url) == (2, long.strip(), "d.csv")
-    assert second.metadata == {"by": "Ann"}
+    assert second.metadata == {"metadata": "Ann"}
     assert read.notes == ("d.csv: rows without a text, left out: 1",)
 
 

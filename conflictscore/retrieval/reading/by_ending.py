@@ -34,6 +34,7 @@ _NO_TITLE = re.compile(
 _MOST_ROWS = 200_000
 """Of one file: as many documents fit into the memory of a laptop."""
 _TEXT_FIELDS = ("text", "content", "page_content")
+_OWN_FIELDS = ("metadata", "number", "duplicate_of")
 
 Notes = list[str]
 
@@ -118,9 +119,12 @@ def _row_document(
         clean_text(key): clean_text(value) if isinstance(value, str) else value
         for key, value in fields.items()
     }
+    # what a mapping says of itself elsewhere is a column like any other here
+    own = {k: cleaned.pop(k) for k in _OWN_FIELDS if is_scalar(cleaned.get(k, []))}
     left_out |= {k: None for k, v in cleaned.items() if not is_scalar(v) and k != "metadata"}
     found = as_document(cleaned, 1, where)
-    return FileDocument(found.text, found.title, found.url or url, found.metadata)
+    metadata = {**found.metadata, **{k: v for k, v in own.items() if v is not None}}
+    return FileDocument(found.text, found.title, found.url or url, metadata)
 
 
 def _read_csv(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
