@@ -19,10 +19,11 @@ from pathlib import Path
 
 import click
 
-from measurements.campaign_machine import PROGRAMS, clocks, crowds, folders, killed_model
+from measurements.campaign_machine import NGINX, clocks, crowds, folders, killed_model
 from measurements.campaign_service import floods, fuzz, homes, long_texts, tricks, with_nginx
 from measurements.campaign_storage import failover, faults, kills
 from measurements.campaign_texts import STEERED, bombs, steered
+from tests.postgres_server import FOUND
 
 __all__ = ["PARTS", "Outcome", "campaign", "main"]
 
@@ -57,8 +58,8 @@ PARTS: dict[str, Part] = {
     "homes": homes,
     "crowds": crowds,
     "model": killed_model,
-    **({"nginx": with_nginx} if PROGRAMS["nginx"] else {}),
-    **({"failover": failover} if PROGRAMS["postgres"] else {}),
+    **({"nginx": with_nginx} if NGINX else {}),
+    **({"failover": failover} if FOUND else {}),
 }
 
 

@@ -27,10 +27,9 @@ from conflictscore.records.run import Checked
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.record_file import RecordLines, append_line, json_line
 
-__all__ = ["PROGRAMS", "clocks", "command", "crowds", "folders", "killed_model", "one_line"]
+__all__ = ["NGINX", "clocks", "command", "crowds", "folders", "killed_model", "one_line"]
 
-PROGRAMS = {name: shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin") for name in
-            ("nginx", "postgres")}  # fmt: skip
+NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
 def command(*arguments: str, **environment: str) -> Result:

@@ -18,7 +18,7 @@ from conflictscore.graph.create import run_context
 from conflictscore.middleware.service import ServiceSettings, create_app
 from conflictscore.models.spec import open_model
 from conflictscore.storage.cache import ContentCache
-from measurements.campaign_machine import PROGRAMS, command, one_line
+from measurements.campaign_machine import NGINX, command, one_line
 from measurements.campaign_texts import request_of, waits
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.fakes.openai_wire import completion
@@ -163,7 +163,7 @@ def with_nginx(chance: random.Random, folder: Path) -> Generator[Case]:
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     paths = "".join(f"{kind}_temp_path {folder}/{kind}; " for kind in kinds)
     settings = folder / "nginx.conf"
-    nginx = [str(PROGRAMS["nginx"]), "-e", f"{folder}/error.log", "-c", str(settings)]
+    nginx = [str(NGINX), "-e", f"{folder}/error.log", "-c", str(settings)]
     with _service(chance, folder) as port:
         ours = ours.replace("conflictscore:8400", f"127.0.0.1:{port}")
         settings.write_text(

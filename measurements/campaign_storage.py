@@ -18,7 +18,7 @@ from conflictscore.middleware.service.kept_runs import KeptRuns
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.postgres import PostgresTables
 from conflictscore.storage.record_file import RecordFile, RecordLines, json_line
-from measurements.campaign_machine import PROGRAMS
+from tests.postgres_server import PostgresServer
 
 __all__ = ["failover", "faults", "kills"]
 
@@ -107,55 +107,41 @@ def _damaged(chance: random.Random, path: Path) -> str | None:
     return None if all(one is None or isinstance(one, dict) for one in found) else "damaged: read"
 
 
-class _Server:
-    """A PostgreSQL server on a unix socket; a standby of the one before it, if there is one."""
+class _Server(PostgresServer):
+    """A PostgreSQL server in a folder; a standby of the one before it, if there is one."""
 
-    def __init__(self, folder: Path, port: int, before: "_Server | None" = None) -> None:
-        self._folder, self._port, self._data = folder, port, folder / f"data{port}"
-        made = ["--username=campaign", f"--pgdata={self._data}", "--no-sync"]
+    def __init__(self, folder: Path, before: "_Server | None" = None) -> None:
+        folder.mkdir()
+        folder.chmod(0o777)
+        super().__init__(folder, _USER)
         if before is None:
-            self._run("initdb", *made, "--auth=trust")
-        else:
-            self._run("pg_basebackup", *made, "--write-recovery-conf", *before._address)
-        options = ["-F", "-c", "listen_addresses=", "-k", str(folder), "-p", str(port)]
-        command = [self._program("postgres"), "-D", str(self._data), *options]
-        with (folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - our own
-                command, stdout=log, stderr=log, user=_USER, start_new_session=True
-            )
-        while not self._run("pg_isready", "-q", *self._address, check=False):
+            self.make()
+            self.start()
+            return
+        made = ["--username=tests", "--no-sync", f"--pgdata={folder}/data", "--write-recovery-conf"]
+        command = [self._program("pg_basebackup"), *made, "-h", str(before._folder)]
+        subprocess.run(command, check=True, capture_output=True, user=_USER)  # noqa: S603 - our own
+        self.start()
+        # What it acknowledges from here on, both have.
+        before.ask("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        before.ask("SELECT pg_reload_conf()")
+        while before.ask("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'") != "1":
             time.sleep(0.05)
-        if before is not None:  # what it acknowledges from here on, both have
-            before.ask("ALTER SYSTEM SET synchronous_standby_names = '*'")
-            before.ask("SELECT pg_reload_conf()")
-            while before.ask("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'") != "1":
-                time.sleep(0.05)
-
-    @property
-    def _address(self) -> list[str]:
-        return ["-h", str(self._folder), "-p", str(self._port)]
 
     def ask(self, statement: str) -> str:
         """The only value that a statement gives."""
-        command = [self._program("psql"), *self._address, "-U", "campaign", "-Atc", statement]
+        command = [self._program("psql"), "-h", str(self._folder), "-U", "tests", "-Atc", statement]
         done = subprocess.run([*command, "postgres"], capture_output=True, check=True)  # noqa: S603
         return done.stdout.decode().strip()
 
     def kill(self) -> None:
         """End all its processes at once, as with its machine."""
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-
-    def _program(self, name: str) -> str:
-        return str(Path(PROGRAMS["postgres"] or "").resolve().with_name(name))
-
-    def _run(self, name: str, *arguments: str, check: bool = True) -> bool:
-        command = [self._program(name), *arguments]
-        done = subprocess.run(command, check=check, capture_output=True, user=_USER)  # noqa: S603
-        return done.returncode == 0
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
 
 
-_USER = None if os.getuid() else 65534
+_USER = None if os.getuid() else "nobody"
 """A server does not run as root."""
 
 
@@ -165,17 +151,17 @@ def failover(chance: random.Random, folder: Path) -> Generator[str | None]:
     An address that names both, for whichever takes writes, is all that the stores are given.
     """
     folder.chmod(0o777)
-    ports = [5432, 5433]
-    primary = _Server(folder, ports[0])
-    asked = f"host={folder},{folder}&port={ports[0]},{ports[1]}&target_session_attrs=primary"
-    tables = PostgresTables(f"postgresql://campaign@/postgres?{asked}")
+    folders = [folder / "a", folder / "b"]
+    primary = _Server(folders[0])
+    asked = f"host={folders[0]},{folders[1]}&port=5432,5432&target_session_attrs=primary"
+    tables = PostgresTables(f"postgresql://tests@/postgres?{asked}")
     cache = ContentCache(tables)
     runs = KeptRuns(most=1000, most_bytes=1 << 28, store=tables)
     case = 0
     try:
         while True:
             case += 1
-            standby = _Server(folder, ports[case % 2], primary)
+            standby = _Server(folders[case % 2], primary)
             lost: list[str] = []
             runs.begin(f"run {case}", "me")
             cache.put({"n": case}, {"v": case})
@@ -190,7 +176,7 @@ def failover(chance: random.Random, folder: Path) -> Generator[str | None]:
                 with suppress(ConflictScoreError):
                     kept = [name for n in range(case) if runs.get(name := f"run {n + 1}", "me")]
                 time.sleep(0.05)
-            subprocess.run(["rm", "-rf", str(primary._data)], check=True)  # noqa: S603, S607
+            subprocess.run(["rm", "-rf", str(primary._folder)], check=True)  # noqa: S603, S607
             primary = standby
             whole = len(kept) == case or lost
             yield None if whole else f"{case - len(kept)} of {case} acknowledged runs are lost"

@@ -15,9 +15,9 @@ import pytest
 
 from tests.middleware.service.serving import until
 
-__all__ = ["PostgresServer", "postgres_server"]
+__all__ = ["FOUND", "PostgresServer", "postgres_server"]
 
-_FOUND = shutil.which("postgres") or next(
+FOUND = shutil.which("postgres") or next(
     iter(sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), reverse=True)), None
 )
 _OPTIONS = ("-F", "-c", "listen_addresses=", "-c", "max_connections=60")
@@ -47,7 +47,11 @@ class PostgresServer:
         command = [self._program("postgres"), "-D", f"{self._folder}/data", "-k", str(self._folder)]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*command, *_OPTIONS], stdout=log, stderr=log, user=self._user
+                [*command, *_OPTIONS],
+                stdout=log,
+                stderr=log,
+                user=self._user,
+                start_new_session=True,
             )
         ready = [self._program("pg_isready"), "-q", "-h", str(self._folder)]
         until(lambda: subprocess.run(ready, check=False).returncode == 0, 60)
@@ -60,7 +64,7 @@ class PostgresServer:
             self._process = None
 
     def _program(self, name: str) -> str:
-        return str(Path(_FOUND or "").resolve().with_name(name))
+        return str(Path(FOUND or "").resolve().with_name(name))
 
     @contextmanager
     def held_up(self) -> Iterator[None]:
@@ -84,7 +88,7 @@ class PostgresServer:
 @contextmanager
 def postgres_server() -> Iterator[PostgresServer]:
     """A running server; the test is skipped where none is installed."""
-    if _FOUND is None:
+    if FOUND is None:
         pytest.skip("no PostgreSQL server is installed")
     user = None
     with tempfile.TemporaryDirectory(prefix="pg-", ignore_cleanup_errors=True) as name:
