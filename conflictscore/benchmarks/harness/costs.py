@@ -32,7 +32,7 @@ def run_cost(
     results: Sequence[QuestionResult],
     net_corrections: Mapping[str, int],
     *,
-    money: Money | None,
+    money: Money,
     first_usage: Mapping[str, _ByModel],
     check_usage: Mapping[str, _ByModel] = {},
 ) -> Cost:
@@ -41,12 +41,11 @@ def run_cost(
     Args:
         results: One a question.
         net_corrections: Corrected less harmed, by the methods other than the baseline.
-        money: What usage costs; None where no price is known.
+        money: What usage costs.
         first_usage: What the first answers alone cost, by question and model. What a second look
             cost is not known where a question with a loop is absent.
         check_usage: What it cost to score and explain the last answers, by question and model.
     """
-    priced = money or _no_price
     usage = _sum(models for result in results for models in result.usage.values())
     paid = {
         step: _sum(result.usage.get(step, {}) for result in results)
@@ -54,7 +53,7 @@ def run_cost(
         if any(step in result.usage for result in results)
     }
     cold = _cold(usage)
-    cold_money, unknown = priced(usage if cold is None else cold)
+    cold_money, unknown = money(usage if cold is None else cold)
     spent = {
         method: _beyond_baseline(results, method, first_usage, check_usage)
         for method in net_corrections
@@ -63,14 +62,14 @@ def run_cost(
     return Cost(
         usage=usage,
         by_step={step: _all_models(models) for step, models in paid.items()},
-        money=priced(usage)[0],
+        money=money(usage)[0],
         cold_money=None if cold is None else cold_money,
         uncounted_calls=sum(used.cached_calls - used.counted_calls for used in usage.values()),
-        unknown_prices=tuple(dict.fromkeys((*priced(usage)[1], *unknown))),
+        unknown_prices=tuple(dict.fromkeys((*money(usage)[1], *unknown))),
         seconds=fsum(seconds for result in results for seconds in result.seconds.values()),
         net_corrections=dict(net_corrections),
         cold_money_per_net_correction={
-            m: _each(priced(models)[0] if (models := spent[m]) is not None else None, net)
+            m: _each(money(models)[0] if (models := spent[m]) is not None else None, net)
             for m, net in each
         },
         tokens_per_net_correction={m: _each(_tokens(spent[m]), net) for m, net in each},
@@ -133,7 +132,3 @@ def _tokens(models: _ByModel | None) -> int | None:
 
 def _each(spent: float | None, net: int) -> float | None:
     return spent / net if spent is not None and net > 0 else None
-
-
-def _no_price(usage: _ByModel) -> tuple[None, tuple[str, ...]]:
-    return None, tuple(model for model, used in usage.items() if used.calls)

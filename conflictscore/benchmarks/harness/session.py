@@ -88,10 +88,7 @@ class Session:
             checked=settings.checks_last,
         )
         self._grader = ready.answer_judge
-        self._judge: AnswerJudge | None = benchmark.judge
-        self._judges = benchmark.judges
-        self._scored = benchmark.scored
-        self._measures, self._graded = benchmark.measures, benchmark.graded
+        self._benchmark = benchmark
         self._settings = settings
         self._ledger = ledger
         self._listener = listener
@@ -169,11 +166,14 @@ class Session:
 
         An answer of a method with a judge of its own has a grade of its own.
         """
-        if self._judge is None and not self._scored:
+        if self._benchmark.judge is None and not self._benchmark.scored:
             return
         methods = self.result(question).methods
         answers = {
-            method_of(name).grade_key(m.answer.text): (m.answer.text, self._judges.get(name))
+            method_of(name).grade_key(m.answer.text): (
+                m.answer.text,
+                self._benchmark.judges.get(name),
+            )
             for name, m in methods.items()
             if m.answer is not None
         }
@@ -183,7 +183,7 @@ class Session:
             if METHODS[method].step == LOOP and (ended := methods[method]).answer
         }
         for key, (text, own) in answers.items():
-            judge = own or self._judge
+            judge = own or self._benchmark.judge
             ask = (
                 partial(self._ask_judge, question, text, judge)
                 if judge is not None
@@ -192,7 +192,7 @@ class Session:
             await self._step(question, GRADE, ask, key=key)
 
     async def _meanings(self, question: Question) -> None:
-        if question.options or self._scored:
+        if question.options or self._benchmark.scored:
             return  # options have no other words, and no two reports make the same claims
         for one, other in _reworded_pairs(self.result(question), COMPARED):
             work = partial(_same_claims, self._asker, one, other)
@@ -201,7 +201,7 @@ class Session:
     async def _ask_judge(self, question: Question, text: str, judge: AnswerJudge) -> dict[str, Any]:
         meter, prompts = UsageMeter(), self._asker.context.prompts
         verdicts = await judge(question, text, model=self._grader, prompts=prompts, meter=meter)
-        refuse_odd_values(verdicts, self._graded)
+        refuse_odd_values(verdicts, self._benchmark.graded)
         return {"verdicts": _plain(verdicts)}
 
     async def _ask_score(
@@ -276,7 +276,7 @@ class Session:
             [question],
             self._records[question.id],
             methods=self._settings.methods,
-            measures=self._measures,
+            measures=self._benchmark.measures,
         )
         return result
 

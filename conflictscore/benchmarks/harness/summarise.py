@@ -50,7 +50,7 @@ def figures(
     *,
     methods: Collection[str],
     measures: Sequence[str],
-    money: Money | None,
+    money: Money,
     total_questions: int,
     first_usage: Mapping[str, Mapping[str, Usage]] = {},
     check_usage: Mapping[str, Mapping[str, Usage]] = {},

@@ -1,5 +1,6 @@
 """Records of a benchmark run as tests write them, in a few letters."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -35,6 +36,7 @@ __all__ = [
     "report",
     "text",
     "tokens",
+    "unpriced",
 ]
 
 MODEL = "openai:gpt-test"
@@ -162,3 +164,8 @@ def grade(question: Question, answer: str, truthful: bool, informative: bool = T
     verdicts = {"truthful": Verdict(value=truthful), "informative": Verdict(value=informative)}
     value = {"verdicts": {measure: verdict.to_json() for measure, verdict in verdicts.items()}}
     return record(question, GRADE, value, key=answer)
+
+
+def unpriced(usage: Mapping[str, Usage]) -> tuple[None, tuple[str, ...]]:
+    """No price is known."""
+    return None, tuple(model for model, used in usage.items() if used.calls)

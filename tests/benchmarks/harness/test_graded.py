@@ -25,6 +25,7 @@ from tests.benchmarks.harness.recorded import (
     report,
     text,
     tokens,
+    unpriced,
 )
 from tests.fakes.openai_server import OpenAIServer
 
@@ -45,7 +46,7 @@ def summed(
         results(questions, records, methods=methods, measures=measures),
         methods=methods,
         measures=measures,
-        money=None,
+        money=unpriced,
         total_questions=len(questions),
         **{"graded": ("recall",), **options},
     )

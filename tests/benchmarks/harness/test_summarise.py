@@ -26,6 +26,7 @@ from tests.benchmarks.harness.recorded import (
     report,
     text,
     tokens,
+    unpriced,
 )
 
 RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO, TYPED, *_ = METHODS
@@ -141,7 +142,7 @@ def test_the_papers_own_comparison_is_tested_and_p_is_adjusted_over_all_tests() 
         results(questions, records, methods=[RAG, CONTROL]),
         methods=[RAG, CONTROL],
         measures=["accuracy"],
-        money=None,
+        money=unpriced,
         total_questions=20,
         compare=[(RAG, CONTROL)],
     )
@@ -336,10 +337,10 @@ class TestCost:
         assert (cost.money, cost.unknown_prices) == (None, ("mystery",))
         assert cost.cold_money_per_net_correction[REGENERATED] == 900
 
-        unpriced = summed(questions, records, money=None).cost
-        assert (unpriced.money, unpriced.unknown_prices) == (None, (MODEL,))
-        assert set(unpriced.cold_money_per_net_correction.values()) == {None}
-        assert unpriced.tokens_per_net_correction[REGENERATED] == 900
+        without = summed(questions, records, money=unpriced).cost
+        assert (without.money, without.unknown_prices) == (None, (MODEL,))
+        assert set(without.cold_money_per_net_correction.values()) == {None}
+        assert without.tokens_per_net_correction[REGENERATED] == 900
 
 
 def test_a_run_that_has_not_begun_has_no_figure_that_looks_like_one() -> None:

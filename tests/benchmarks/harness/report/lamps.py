@@ -24,6 +24,7 @@ from conflictscore.records import (
     Label,
     Usage,
 )
+from tests.benchmarks.harness.recorded import unpriced
 
 __all__ = ["HOSTILE", "PWN", "SNIPPET", "choice", "documents", "evidence", "free", "graded", "run"]
 
@@ -260,7 +261,7 @@ def run(name: str, results: Sequence[QuestionResult], **changes: Any) -> ReportR
             methods=methods,
             measures=measures,
             graded=frozenset({"recall"}),
-            money=None,
+            money=unpriced,
             total_questions=len(results),
         ),
         "results": results,
