@@ -20,11 +20,13 @@ from conflictscore.cli import main
 from conflictscore.errors import ConflictScoreError
 from conflictscore.graph.create import create_self_correcting_rag
 from conflictscore.middleware.service.kept_runs import KeptRuns
-from conflictscore.models.local import CATALOG, fetched, shared_server
+from conflictscore.models.local import CATALOG
+from conflictscore.models.local.server import shared_server
 from conflictscore.models.spec import open_model
 from conflictscore.nodes.state import RagInput
 from conflictscore.records.run import Checked
 from conflictscore.storage.cache import ContentCache
+from conflictscore.storage.fetching import fetched
 from conflictscore.storage.record_file import RecordLines, append_line, json_line
 
 __all__ = ["NGINX", "clocks", "command", "crowds", "folders", "killed_model", "one_line"]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from conflictscore.errors import ProviderError
-from conflictscore.models.local import CATALOG, fetch_weights
+from conflictscore.models.local import CATALOG
+from conflictscore.storage.fetching import fetch_weights
 
 __all__ = ["smollm2_path"]
 

@@ -22,10 +22,11 @@ def model() -> None:
 def list_models() -> None:
     """List the models with their size, licence and location."""
     from conflictscore.labelers.nli.adapted import NLI_MPNET
-    from conflictscore.models import local
+    from conflictscore.models.local import CATALOG
+    from conflictscore.storage.fetching import fetched
 
-    for weights in local.CATALOG.values():
-        _show(f"local:{weights.name}", weights, weights.note, local.fetched(weights))
+    for weights in CATALOG.values():
+        _show(f"local:{weights.name}", weights, weights.note, fetched(weights))
     _show(NLI_MPNET.name, NLI_MPNET.archive, NLI_MPNET.note, NLI_MPNET.fetched())
 
 
@@ -48,14 +49,15 @@ def fetch_model(name: str) -> None:
     """
     from conflictscore.labelers.nli.adapted import NLI_MPNET
     from conflictscore.labelers.registry import nli_is_installed
-    from conflictscore.models import local
+    from conflictscore.models.local import resolve
+    from conflictscore.storage.fetching import fetch_with_bar, fetched
 
     if name == NLI_MPNET.name:
         click.echo(NLI_MPNET.fetch())
         return
-    weights = local.resolve(name.removeprefix("local").removeprefix(":"))
+    weights = resolve(name.removeprefix("local").removeprefix(":"))
     if isinstance(weights, Path):
         raise InputError(f"{name} is a file on this machine; use it as --model local:{weights}")
-    click.echo(local.fetched(weights) or local.fetch_with_bar(weights))
+    click.echo(fetched(weights) or fetch_with_bar(weights))
     if not name and nli_is_installed():
         click.echo(NLI_MPNET.fetch())

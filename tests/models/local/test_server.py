@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, install_hint
-from conflictscore.models.local import LocalServer, shared_server
+from conflictscore.models.local.server import LocalServer, shared_server
 from conflictscore.models.spec import open_model
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Document
@@ -34,7 +34,7 @@ SCHEMA: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def server(smollm2_path: Path) -> Iterator[LocalServer]:
-    with LocalServer(smollm2_path, context_window=1024) as running:
+    with closing(LocalServer(smollm2_path, context_window=1024)) as running:
         yield running
 
 
@@ -136,7 +136,7 @@ def test_what_is_not_needed_is_off(server: LocalServer, path: str) -> None:
 
 
 def test_a_window_beyond_the_training_is_clamped(smollm2_path: Path) -> None:
-    with LocalServer(smollm2_path, context_window=10_000) as server:
+    with closing(LocalServer(smollm2_path, context_window=10_000)) as server:
         assert server.context_window == 8192
 
 
@@ -155,7 +155,7 @@ def test_the_shared_server_is_one_per_file_and_settings_and_comes_back(smollm2_p
 def test_a_server_that_is_killed_comes_back_and_one_that_is_closed_does_not(
     smollm2_path: Path,
 ) -> None:
-    with LocalServer(smollm2_path, context_window=512) as server:
+    with closing(LocalServer(smollm2_path, context_window=512)) as server:
         for _ in range(2):
             killed = server._process
             killed.kill()
@@ -193,7 +193,7 @@ def _answers_again(server: LocalServer) -> None:
 def test_a_finished_program_ends_at_once_and_llama_cpp_says_nothing(smollm2_path: Path) -> None:
     script = (
         "import sys\n"
-        "from conflictscore.models.local import shared_server\n"
+        "from conflictscore.models.local.server import shared_server\n"
         "print(shared_server(sys.argv[1], context_window=512)._process.pid)\n"
     )
     done = run(script, smollm2_path)
@@ -206,7 +206,7 @@ def test_a_finished_program_ends_at_once_and_llama_cpp_says_nothing(smollm2_path
 def test_ctrl_c_leaves_calls_in_flight_to_the_owner(smollm2_path: Path) -> None:
     script = (
         "import os, signal, sys, time, httpx2\n"
-        "from conflictscore.models.local import LocalServer\n"
+        "from conflictscore.models.local.server import LocalServer\n"
         "signal.signal(signal.SIGINT, lambda *_: None)\n"
         "os.setsid()\n"
         "server = LocalServer(sys.argv[1], context_window=512)\n"
@@ -225,7 +225,7 @@ def test_the_server_does_not_outlive_a_program_that_is_stopped_in_a_call(
 ) -> None:
     script = (
         "import signal, sys, httpx2\n"
-        "from conflictscore.models.local import shared_server\n"
+        "from conflictscore.models.local.server import shared_server\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup has it ignored
         "server = shared_server(sys.argv[1], context_window=8192)\n"
         "print(server._process.pid, flush=True)\n"
@@ -263,7 +263,7 @@ def _wait_until_gone(pid: int) -> None:
 def test_a_forked_child_leaves_the_server_to_its_parent(smollm2_path: Path) -> None:
     script = (
         "import os, sys\n"
-        "from conflictscore.models.local import shared_server\n"
+        "from conflictscore.models.local.server import shared_server\n"
         "server = shared_server(sys.argv[1], context_window=512)\n"
         "if not os.fork():\n"
         "    sys.exit(7)\n"
