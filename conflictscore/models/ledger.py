@@ -11,7 +11,7 @@ from conflictscore.errors import BudgetError, ConfigurationError
 from conflictscore.models.clients import with_handler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.prices import PriceTable
-from conflictscore.models.usage import UsageMeter
+from conflictscore.models.usage import KEPT_CALLS, UsageMeter
 from conflictscore.records import Usage
 
 __all__ = ["Ledger", "attach"]
@@ -85,15 +85,16 @@ class Ledger:
         """Count what the calls made inside cost, by the model's name.
 
         The calls of tasks and threads that are started inside count too, and so do those of steps
-        inside; steps that run at the same time do not mix. What was spent stays readable if the
-        step ends in an error.
+        inside, and with their former cost those that a cache answers; steps that run at the same
+        time do not mix. What was spent stays readable if the step ends in an error.
         """
         usage: dict[str, Usage] = {}
-        token = _STEPS.set((*_STEPS.get(), usage))
+        token, kept = _STEPS.set((*_STEPS.get(), usage)), KEPT_CALLS.set(self.count)
         try:
             yield usage
         finally:
             _STEPS.reset(token)
+            KEPT_CALLS.reset(kept)
 
     def admit(self) -> None:
         """Let a call pass, which is about to be sent.

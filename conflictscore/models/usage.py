@@ -2,8 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 from conflictscore.records import Usage
 
 __all__ = [
+    "KEPT_CALLS",
     "UsageMeter",
     "add_cost",
     "begin_cost",
@@ -23,14 +23,14 @@ __all__ = [
     "known_tokens",
     "stored_cost",
     "take_cost",
-    "telling_kept_calls",
     "tokens_of",
 ]
 
 _log = logging.getLogger(__name__)
-_KEPT_CALLS: ContextVar[Callable[[str, Usage], None] | None] = ContextVar(
+KEPT_CALLS: ContextVar[Callable[[str, Usage], None] | None] = ContextVar(
     "conflictscore_kept_calls", default=None
 )
+"""Called for each call that a cache answered here, with the model and what it had cost."""
 _UNSTORED: ContextVar[Usage | None] = ContextVar("conflictscore_unstored", default=None)
 """The cost of this task's calls since the last value was stored."""
 _READ_AND_WRITTEN = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
@@ -83,16 +83,6 @@ def tokens_of(message: AIMessage) -> dict[str, Any] | None:
     return known_tokens(message.usage_metadata, model)
 
 
-@contextmanager
-def telling_kept_calls(tell: Callable[[str, Usage], None]) -> Iterator[None]:
-    """Have the model and usage of each call inside that a cache answers told."""
-    token = _KEPT_CALLS.set(tell)
-    try:
-        yield
-    finally:
-        _KEPT_CALLS.reset(token)
-
-
 class UsageMeter(BaseCallbackHandler):
     """Adds up the calls it is passed to, with their tokens as the provider reports them."""
 
@@ -112,7 +102,7 @@ class UsageMeter(BaseCallbackHandler):
         """
         usage = Usage(cached_calls=1) if cost is None else cost.kept()
         self.count(usage)
-        if model and (told := _KEPT_CALLS.get()) is not None:
+        if model and (told := KEPT_CALLS.get()) is not None:
             told(model, usage)
 
     def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:

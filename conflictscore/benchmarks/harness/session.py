@@ -44,7 +44,7 @@ from conflictscore.errors import (
     ProviderError,
 )
 from conflictscore.models.ledger import Ledger
-from conflictscore.models.usage import UsageMeter, telling_kept_calls
+from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Attempt, ConflictReport, Document, Label, Usage
 
 
@@ -226,7 +226,7 @@ class Session:
             return known
         started = time.perf_counter()
         value, error = None, None
-        with self._ledger.step() as usage, telling_kept_calls(self._ledger.count):
+        with self._ledger.step() as usage:
 
             def recorded() -> StepRecord:
                 record = self._store.append(
