@@ -223,17 +223,6 @@ def test_a_last_line_end_and_the_name_of_the_folder_do_not_change_the_hash(tmp_p
     assert prompts.sha256 == DEFAULT.sha256 == PromptSet.load().sha256
 
 
-def test_a_hash_over_some_templates_knows_their_names_and_not_their_order() -> None:
-    one_way = DEFAULT.sha256_of("label_rules", "label_json")
-    assert one_way == DEFAULT.sha256_of("label_json", "label_rules")
-    assert one_way != DEFAULT.sha256_of("label_json")
-    moved = [
-        PromptSet({"cut": cut, "retry": retry}, name="x")
-        for cut, retry in [("a", "bc"), ("ab", "c")]
-    ]
-    assert len({prompts.sha256_of("cut", "retry") for prompts in moved}) == 2
-
-
 # Untrusted text
 
 _NAMES = ["document", "DOCUMENT", "Claim", "claim", "aNSWER", "answer", "documents", "p", "b2"]
@@ -362,13 +351,6 @@ def test_titles_and_addresses_cannot_leave_their_quotes() -> None:
 def test_a_very_long_title_or_address_is_cut_to_300_characters() -> None:
     block = document_block(text="x", title="t" * 301, url="u" * 5000)
     assert f'title="{"t" * 300}" source="{"u" * 300}" date=' in block
-
-
-def test_documents_stand_in_order_each_with_its_number() -> None:
-    shown = DEFAULT.documents([Document(number=n, text=f"text {n}") for n in (2, 5)])
-    assert re.findall(r'number="(\d+)"', shown) == ["2", "5"]
-    assert re.search(r'text 2\n</document mark="\w{18}">\n\n<document', shown)
-    assert DEFAULT.documents([]) == ""
 
 
 # The judges' prompts

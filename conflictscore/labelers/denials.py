@@ -6,8 +6,6 @@ about that, and its two sides are exchanged.
 
 import re
 
-__all__ = ["denial_of", "denied_in"]
-
 _DENIAL = re.compile(
     r"\s*it is (?:not true|not the case|false|untrue) that[:\s]\s*(?P<denied>\S.*)"
     r"|\s*the (?:statement|claim) [\"“](?P<framed>.+)[\"”] is (?:false|untrue|not true)[.\s]*",

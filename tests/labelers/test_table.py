@@ -3,26 +3,21 @@
 import asyncio
 import re
 import traceback
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.table import label_table
-from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script, then
-from tests.labelers.judging import PROMPTS, claim, document, letter, verdict
+from tests.labelers.judging import PROMPTS, claim, document, letter
 from tests.models.calling import calling
 
 CLAIMS = [claim("It was lit in 1871.", 1), claim("It was lit in 1874.", 2)]
@@ -195,19 +190,6 @@ class TestFailure:
 
 
 class TestCache:
-    async def test_a_quote_and_its_reason_come_back_too(self, cache: ContentCache) -> None:
-        reply = verdict("SUPPORTS", snippet="lit in 1871", reasoning="It says so.")
-        with OpenAIServer(script(reply)) as server:
-            judge = JsonJudge(calling(server), PROMPTS)
-            await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
-            [[again]] = await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
-        assert (again.snippet, again.snippet_found, again.reasoning, again.cached) == (
-            "lit in 1871",
-            True,
-            "It says so.",
-            True,
-        )
-
     async def test_numbers_and_addresses_are_no_content(self, cache: ContentCache) -> None:
         with OpenAIServer(by_year) as server:
             judge = ChoiceJudge(calling(server), PROMPTS)
@@ -234,44 +216,6 @@ class TestCache:
             await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
             [[again]] = await table(judge, [the_claim], [the_document], cache=cache)
         assert not again.cached
-        assert len(server.requests) == 2
-
-    @pytest.mark.parametrize(
-        "other",
-        [
-            lambda model, _: ChoiceJudge(replace(model, name="other-model"), PROMPTS),
-            lambda model, _: ChoiceJudge(replace(model, endpoint="http://other.test"), PROMPTS),
-            lambda model, _: ChoiceJudge(replace(model, parameters={"temperature": 1}), PROMPTS),
-            lambda model, prompts: ChoiceJudge(model, prompts),
-            lambda model, _: ChoiceJudge(
-                model,
-                PROMPTS,
-                calibration=Calibration(temperature=2, fitted_on="these tests"),
-            ),
-            lambda model, _: JsonJudge(model, PROMPTS),
-        ],
-        ids=["model", "endpoint", "parameters", "prompt", "calibration", "labeler"],
-    )
-    async def test_another_judge_judges_anew(
-        self,
-        cache: ContentCache,
-        tmp_path: Path,
-        other: Callable[[LanguageModel, PromptSet], Any],
-    ) -> None:
-        (tmp_path / "mine").mkdir()
-        (tmp_path / "mine" / "label_rules.txt").write_text("Judge well.", "utf-8")
-        prompts = PromptSet.load(folder=tmp_path / "mine")
-
-        def either(request: ChatRequest) -> Reply:
-            return Reply(verdict()) if "response_format" in request.body else by_year(request)
-
-        with OpenAIServer(either) as server:
-            model = calling(server)
-            judge = ChoiceJudge(model, PROMPTS, calibration=UNCALIBRATED)
-            await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
-            [[kept]] = await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
-            [[anew]] = await table(other(model, prompts), CLAIMS[:1], DOCUMENTS[:1], cache=cache)
-        assert (kept.cached, anew.cached) == (True, False)
         assert len(server.requests) == 2
 
     async def test_a_verdict_is_kept_at_once_also_where_another_pair_ends_the_table(

@@ -54,14 +54,6 @@ async def test_a_claim_of_an_earlier_answer_keeps_its_labels_under_its_new_numbe
     assert (update["usage"]["calls"], update["usage"]["cached_calls"]) == (6, 0)
 
 
-async def test_a_bound_on_claims_holds_for_the_first_labels() -> None:
-    judge = Judge(a="+-", b="++")
-
-    update = await label(state_of(["a", "b"]), running(setting(labeler=judge, max_claims=1)))
-
-    assert sorted(sides(update)) == ["+-", "??"]
-
-
 async def test_a_budget_that_ends_before_the_first_labels_ends_the_run() -> None:
     with pytest.raises(BudgetError):
         await label(state_of(["a"]), running(setting(labeler=Judge())))

@@ -87,15 +87,6 @@ async def test_one_page_is_one_witness_whatever_part_of_it_is_found() -> None:
     assert [d["url"] for d in update["documents"][2:]] == ["notes.txt", "https://copy.test/"]
 
 
-async def test_a_note_that_is_there_already_is_not_added_again() -> None:
-    update, _, _ = await looked(
-        {}, "FOR: lamp", notes=["searched for lamp"], searches=[{"round": 1, "claim": "x"}]
-    )
-
-    assert update["notes"].count("searched for lamp") == 1
-    assert [search["claim"] for search in update["searches"]] == ["x", LAMP.claim.text]
-
-
 async def test_half_of_the_time_that_a_second_answer_leaves_goes_into_the_searches() -> None:
     left: list[float] = []
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflictscore.errors import ConfigurationError, ContextWindowError, ProviderError
+from conflictscore.errors import ConfigurationError, ContextWindowError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, FittedCalibration
 from conflictscore.labelers.denials import denial_of
 from conflictscore.labelers.nli.labeler import CALIBRATION_FILE, NliLabeler
@@ -259,18 +259,15 @@ _HALT = MARKS.index("[SEP]") + 1 + WORDS.index("1902")
 
 
 class Halting(NliModel):
-    """At the first window that says 1902 it waits to be let go, or fails."""
+    """At the first window that says 1902 it waits to be let go."""
 
-    def __init__(self, path: Path, *, fails: bool = False) -> None:
-        self._fails = fails
+    def __init__(self, path: Path) -> None:
         self.halted, self.go_on = threading.Event(), threading.Event()
         super().__init__(path)
 
     def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
         if any(_HALT in pair.ids for pair in pairs):
             self.halted.set()
-            if self._fails:
-                raise ProviderError("out of memory", provider="nli")
             self.go_on.wait(60)
         return super().logits(pairs)
 
@@ -314,17 +311,6 @@ class TestTable:
         late = "left out: the time for labelling was used up"
         assert [pair.error for pair in row.labels] == [None, late, late]
         assert row.labels[0].label is CONTRADICTS
-
-    async def test_a_model_that_fails_leaves_the_rest_unlabelled_and_nothing_of_it_kept(
-        self, model_folder: Path, tmp_path: Path
-    ) -> None:
-        cache = ContentCache(tmp_path / "verdicts.sqlite")
-        failing = Halting(model_folder, fails=True)
-        judge = NliLabeler(failing)
-        [row] = await label_table(judge, [_CLAIM], wide(), meter=UsageMeter(), cache=cache)
-        assert [pair.error for pair in row.labels] == [None, "out of memory", "out of memory"]
-        [row] = await label_table(judge, [_CLAIM], wide(), meter=UsageMeter(), cache=cache)
-        assert [pair.cached for pair in row.labels] == [True, False, False]
 
 
 def json_of(value: object) -> str:
