@@ -314,15 +314,6 @@ def test_the_policy_stops_a_script_that_got_in_all_the_same(reader: Reader, serv
     assert "unsafe" not in policy
 
 
-def test_no_other_host_is_contacted(reader: Reader, served: Served) -> None:
-    reader.open(served.address)
-    reader.ask(QUESTION)
-    reader.answered()
-    asked = reader.does("performance.getEntriesByType('resource').map((entry) => entry.name)")
-    assert f"{served.address}/page/main.js" in asked
-    assert all(address.startswith(served.address) for address in asked)
-
-
 def test_a_failing_model_is_reported_plainly_and_can_be_retried(
     reader: Reader, world: World, served: Served
 ) -> None:
