@@ -15,7 +15,6 @@ from typing import Any
 import click
 import numpy as np
 
-from conflictscore.benchmarks.labelled_pairs import LabelledPair, balanced_sample, read_pairs
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, FittedCalibration
 from conflictscore.labelers.choice_judge import ChoiceJudge
@@ -24,6 +23,8 @@ from conflictscore.models.spec import open_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, Label
+from training.human import balanced_sample, read_labelled
+from training.pairs import Pair
 
 __all__ = ["calibration_error", "fit_temperature", "main"]
 
@@ -72,12 +73,12 @@ def _told(calibration: Calibration, scored: Sequence[Scored]) -> str:
     return f"log loss {loss:.3f} (guessing {log(3):.3f}), expected calibration error {error:.3f}"
 
 
-async def _scored(labeler: NliLabeler | ChoiceJudge, pairs: Sequence[LabelledPair]) -> list[Scored]:
+async def _scored(labeler: NliLabeler | ChoiceJudge, pairs: Sequence[Pair]) -> list[Scored]:
     meter, scored = UsageMeter(), list[Scored]()
     for pair in pairs:
         claim = Claim(number=1, text=pair.claim)
         document = Document(number=1, text=pair.document, title=pair.title)
-        scored.append((pair.label, await labeler.logprobs(claim, document, meter)))
+        scored.append((Label(pair.label), await labeler.logprobs(claim, document, meter)))
     return scored
 
 
@@ -90,7 +91,7 @@ async def _scored(labeler: NliLabeler | ChoiceJudge, pairs: Sequence[LabelledPai
 def main(data: Sequence[Path], model: str, sample: int | None, seed: int, out: Path) -> None:
     """Fit and write a calibration."""
     try:
-        files = [read_pairs(file) for file in data]
+        files = [[row.pair for row in read_labelled(file)] for file in data]
         drawn = [balanced_sample(read, sample, seed) if sample else read for read in files]
         pairs = [pair for read in drawn for pair in read]
         labeler = (

@@ -4,7 +4,8 @@ A claim is on one side only, whichever set it stands in: NatConfQA, say, is buil
 Climate-FEVER, so a claim of it that is measured on is learned from nowhere.
 """
 
-from collections.abc import Iterable, Iterator
+import random
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +17,7 @@ from training.pairs import Label, Pair, claim_key
 
 __all__ = [
     "Labelled",
+    "balanced_sample",
     "data_files",
     "label_files",
     "labelled_pairs",
@@ -94,7 +96,21 @@ def read_labelled(path: Path) -> Iterator[Labelled]:
                     "people",
                     (document.get("title") or "").strip(),
                 )
-                yield Labelled(pair, record["split"], _group(record))
+                yield Labelled(pair, record.get("split", ""), _group(record))
+
+
+def balanced_sample(pairs: Sequence[Pair], size: int, seed: int) -> list[Pair]:
+    """The same number of pairs of every label that occurs, in random order, by seed.
+
+    There are at most ``size``, and fewer where a label has too few.
+    """
+    rng = random.Random(seed)  # noqa: S311 - a sample, not a secret
+    labels = sorted({pair.label for pair in pairs})
+    by_label = [[pair for pair in pairs if pair.label == label] for label in labels]
+    share = size // len(labels) if labels else 0
+    drawn = [one for found in by_label for one in rng.sample(found, min(share, len(found)))]
+    rng.shuffle(drawn)
+    return drawn
 
 
 def labelled_pairs(files: list[Path]) -> tuple[list[Pair], list[Pair]]:

@@ -8,7 +8,6 @@ import onnx
 import pytest
 from click.testing import CliRunner
 
-from conflictscore.benchmarks.labelled_pairs import read_pairs
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import NliModel
 from conflictscore.models.usage import UsageMeter
@@ -17,6 +16,7 @@ from tests.training.toy import toy_tokenizer, toy_weights
 from training import carry
 from training.export import export
 from training.groups import validation_groups, write_groups
+from training.human import read_labelled
 from training.pairs import Pair
 from training.weights import load
 
@@ -108,7 +108,7 @@ def test_what_is_measured_on_is_written_as_groups_a_file_a_set(tmp_path: Path) -
         "lamps_groups.jsonl",
         "ships_groups.jsonl",
     ]
-    read = read_pairs(tmp_path / "groups" / "lamps_groups.jsonl")
-    assert [(one.claim, one.document, one.label.value, one.title) for one in read] == [
-        (pair.claim, pair.document, pair.label, pair.title) for pair in _LAMPS
-    ]
+    read = read_labelled(tmp_path / "groups" / "lamps_groups.jsonl")
+    assert [
+        (one.pair.claim, one.pair.document, one.pair.label, one.pair.title) for one in read
+    ] == [(pair.claim, pair.document, pair.label, pair.title) for pair in _LAMPS]

@@ -1,12 +1,16 @@
 """What is learned from and what is measured on are kept apart, by claim, over all sets."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from training.human import labelled_pairs, read_labelled, split_apart
-from training.pairs import Pair
+from hypothesis import given
+from hypothesis import strategies as st
+
+from training.human import balanced_sample, labelled_pairs, read_labelled, split_apart
+from training.pairs import LABELS, Label, Pair
 
 
 def pair(claim: str, document: str = "A document.") -> Pair:
@@ -92,3 +96,18 @@ WORDS = [
     for first in ("amber", "birch", "cedar", "dusky", "ember", "fern", "grey", "hazel")
     for second in ("ton", "wick", "ford", "ham", "by", "dale")
 ]
+
+
+@given(st.lists(st.sampled_from(LABELS)), st.integers(0, 30), st.integers())
+def test_a_sample_is_balanced_reproducible_and_drawn_once(
+    labels: list[Label], size: int, seed: int
+) -> None:
+    pairs = [Pair(str(n), "d", label, "lamps", "people") for n, label in enumerate(labels)]
+
+    drawn = balanced_sample(pairs, size, seed)
+
+    assert drawn == balanced_sample(pairs, size, seed)
+    assert len({pair.claim for pair in drawn}) == len(drawn) <= size
+    counts, available = Counter(p.label for p in drawn), Counter(labels)
+    share = size // len(available) if available else 0
+    assert all(counts[label] == min(share, available[label]) for label in available)
