@@ -1,9 +1,10 @@
 """Reading a file of JSON lines, and the fields of its records: every fault names file and row."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -11,7 +12,17 @@ from conflictscore.errors import InputError
 from conflictscore.records import Record, first_fault
 from conflictscore.retrieval.cleaning import clean_text
 
-__all__ = ["documents_of", "list_of", "one_of", "read_json_lines", "text_of", "texts_of"]
+__all__ = [
+    "Items",
+    "documents_of",
+    "list_of",
+    "one_of",
+    "read_items",
+    "read_json",
+    "read_json_lines",
+    "text_of",
+    "texts_of",
+]
 
 _V = TypeVar("_V")
 
@@ -26,6 +37,64 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
         with path.open(encoding="utf-8") as lines:
             for row, line in enumerate(lines, start=1):
                 yield f"{path}, row {row}", _value(line, f"{path}, row {row}")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error
+
+
+class _Named(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+_I = TypeVar("_I", bound=_Named)
+
+
+class Items(NamedTuple, Generic[_I]):
+    """The contents of a file."""
+
+    items: tuple[_I, ...]
+    left_out: Mapping[str, int]
+    """How many lines make no item, by reason."""
+
+
+def read_items(
+    path: str | Path, make: Callable[[Any, str], _I | str], *, id_field: str = "question"
+) -> Items[_I]:
+    """What is made of each line of a file, in its order.
+
+    Args:
+        path: JSON lines.
+        make: From a line's value and its place, for errors, to an item or why there is none.
+        id_field: The field that ids come from: a file has each once.
+
+    Raises:
+        InputError: There is no item, an id is repeated, or ``make`` refuses a line.
+    """
+    items: dict[str, _I] = {}
+    first: dict[str, int] = {}
+    left_out: Counter[str] = Counter()
+    for row, (where, record) in enumerate(read_json_lines(Path(path)), start=1):
+        made = make(record, where)
+        if isinstance(made, str):
+            left_out[made] += 1
+        elif made.id in items:
+            raise InputError(f"{where}, field {id_field}: the same as in row {first[made.id]}")
+        else:
+            items[made.id], first[made.id] = made, row
+    if not items:
+        why = f" ({', '.join(left_out)})" if left_out else ""
+        raise InputError(f"{path}: there is nothing in it to use{why}")
+    return Items(tuple(items.values()), left_out)
+
+
+def read_json(path: Path) -> Any:
+    """The value of a JSON file.
+
+    Raises:
+        InputError: The file cannot be read, or is not JSON.
+    """
+    try:
+        return _value(path.read_text("utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error
 
@@ -100,8 +169,7 @@ def _value(line: str, where: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:  # a number or a nesting that is too long, too
-        why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise InputError(f"{where}: not JSON ({why})") from error
+        raise InputError(f"{where}: not JSON ({error})") from error
 
 
 _R = TypeVar("_R", bound=Record)

@@ -20,9 +20,6 @@ _S = TypeVar("_S", bound=str)
 MARKUP = r"[ \t*_`#>\-]*"
 """The Markdown that may stand around a word of a reply."""
 
-_AROUND_VALUE = " \t*_`#>-[]."
-_EXPLANATION = re.compile(rf"^{MARKUP}explanation{MARKUP}:[*_\s]*", re.IGNORECASE | re.MULTILINE)
-
 
 @dataclass(frozen=True)
 class Judge:
@@ -55,57 +52,49 @@ class Judge:
 def read_verdict(reply: str, word: str) -> Verdict:
     """The verdict of a reply: a line ``WORD: True`` or ``WORD: False``, and the explanation.
 
-    Upper and lower case, square brackets and Markdown around the words make no difference. A reply
-    without an explanation still has a verdict.
-
-    Args:
-        reply: What the judge wrote.
-        word: What the line begins with, such as ``TRUTHFUL``.
+    A reply without an explanation still has a verdict; the rest is as for :func:`read_choice`.
     """
-    begins = re.compile(rf"{MARKUP}{re.escape(word)}{MARKUP}:", re.IGNORECASE)
-    values = set()
-    for line in reply.splitlines():
-        if found := begins.match(line):
-            value = line[found.end() :].strip(_AROUND_VALUE).lower()
-            if value not in {"true", "false"}:
-                raise ValueError(f'the line "{word}:" said neither True nor False')
-            values.add(value == "true")
-    if len(values) != 1:
-        said = "said both True and False" if values else "was missing"
-        raise ValueError(f'the line "{word}:" {said}')
-    parts = _EXPLANATION.split(reply, maxsplit=1)
-    explanation = " ".join(parts[1].split()) if len(parts) > 1 else ""
-    return Verdict(value=values.pop(), explanation=explanation or None)
+    value, explanation = read_choice(reply, word, (True, False), note="EXPLANATION")
+    return Verdict(value=value, explanation=explanation or None)
 
 
-def read_choice(
-    reply: str, word: str, choices: Iterable[_S], *, note: str, fold: Callable[[str], str]
-) -> tuple[_S, str]:
+def read_choice(reply: str, word: str, choices: Iterable[_V], *, note: str) -> tuple[_V, str]:
     """The choice on the line ``WORD:`` of a reply, and the first note, empty without one.
 
-    Upper and lower case and Markdown around the words make no difference.
+    Upper and lower case, punctuation and Markdown around the words make no difference.
 
     Args:
         reply: What the judge wrote.
         word: What the line begins with, such as ``RATING``.
         choices: What it may say, in the order that an error names them.
-        note: What a line with a note begins with, such as ``COMMENT``.
-        fold: Brings what stands on the line to the form of a choice.
+        note: What a note begins with, such as ``COMMENT``; it ends before the line ``WORD:``.
     """
-    known = {str(choice): choice for choice in choices}
-    line_of = re.compile(rf"{MARKUP}{word}{MARKUP}:(?P<said>.*)", re.IGNORECASE)
-    note_of = re.compile(rf"{MARKUP}{note}{MARKUP}:[*_\s]*(?P<said>.*)", re.IGNORECASE)
-    said: set[_S] = set()
-    noted = ""
+    known = {_words(str(choice)): choice for choice in choices}
+    line_of, note_of = (
+        re.compile(rf"{MARKUP}{re.escape(mark)}{MARKUP}:(?P<said>.*)", re.IGNORECASE)
+        for mark in (word, note)
+    )
+    said: set[_V] = set()
+    notes: list[list[str]] = []
+    inside = False
     for line in reply.splitlines():
         if found := line_of.match(line):
-            if (choice := known.get(fold(found["said"]))) is None:
-                raise ValueError(f'the line "{word}:" said none of {", ".join(known)}')
-            said.add(choice)
-        elif (found := note_of.match(line)) and not noted:
-            noted = " ".join(found["said"].split())
+            inside = False
+            if (name := _words(found["said"])) not in known:
+                told = ", ".join(map(str, known.values()))
+                raise ValueError(f'the line "{word}:" said none of {told}')
+            said.add(known[name])
+        elif found := note_of.match(line):
+            inside = True
+            notes.append([found["said"].lstrip("*_ ")])
+        elif inside:
+            notes[-1].append(line)
     if len(said) != 1:
         raise ValueError(
             f'the line "{word}:" {"said more than one thing" if said else "was missing"}'
         )
-    return said.pop(), noted
+    return said.pop(), " ".join(" ".join(notes[0]).split()) if notes else ""
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+", text.lower()))

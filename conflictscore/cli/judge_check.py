@@ -65,7 +65,7 @@ def judge_check(
     from conflictscore.storage.cache import ContentCache
 
     require_statistics()
-    people = drawn(read_people(answers, read_natconfqa(references).questions), sample, seed)
+    people = drawn(read_people(answers, read_natconfqa(references).items), sample, seed)
     prompts = PromptSet.open(settings["prompts"])
     model = open_model(
         chosen_spec(settings),

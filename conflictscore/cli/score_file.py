@@ -1,7 +1,7 @@
 """conflictscore score-file."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -227,18 +227,31 @@ class _Gate:
 
     def judge(self, source: "Source", out: Path) -> _Verdict:
         """Check a scored file, and append to the page."""
-        from conflictscore.reporting.failing_claims import failing_markdown
-        from conflictscore.reporting.figure_text import counted
+        from conflictscore.nodes.retrieve import given_documents
+        from conflictscore.reporting.failing_claims import failing_markdown, failing_row
+        from conflictscore.reporting.figure_text import counted, one_line
+        from conflictscore.retrieval.duplicates import mark_duplicates
         from conflictscore.scoring_files.file_run import outcomes_of
+        from conflictscore.scoring_files.rows import task_of
 
+        check = partial(failing_row, threshold=self.limit, min_coverage=self.min_coverage)
         failing: dict[int, str] = {}
         shown: dict[int, Mapping[str, Any]] = {}
         for outcome in outcomes_of(out):
-            if answer := self._failing(outcome):
+            if answer := check(outcome, ()):
                 failing[outcome["row"]] = answer.brief
                 if len(shown) < _SHOWN_ROWS:
                     shown[outcome["row"]] = outcome
-        told = list(self._told(source, shown)) if shown else []
+        told: list[tuple[str, FailingAnswer]] = []
+        for row in source.rows(shown.__contains__) if shown else ():
+            kept, name = shown[row.number], f"row {row.number}"
+            documents: Sequence[Document] = ()
+            if kept["report"]:  # with its texts from the input
+                task = task_of(row)
+                name += f", “{one_line(task['answer'])}”"
+                documents = mark_duplicates(given_documents(task))
+            if answer := check(kept, documents):
+                told.append((name, answer))
         how = "fails" if len(failing) == 1 else "fail"
         of = f"{len(failing):,} of {counted(source.total, 'row')}"
         title = f"{out}: {of} {how} (--fail-over {self.limit:g})"
@@ -250,32 +263,6 @@ class _Gate:
             first, *claims = answer.lines()
             lines += [f"{name}: {first}", *(f"  {claim}" for claim in claims)]
         return _Verdict(title, failing, lines)
-
-    def _failing(
-        self, outcome: Mapping[str, Any], documents: "Sequence[Document]" = ()
-    ) -> "FailingAnswer | None":
-        from conflictscore.reporting.failing_claims import failing_row
-
-        return failing_row(outcome, documents, threshold=self.limit, min_coverage=self.min_coverage)
-
-    def _told(
-        self, source: "Source", outcomes: Mapping[int, Mapping[str, Any]]
-    ) -> "Iterator[tuple[str, FailingAnswer]]":
-        """The failing rows with their texts from the input."""
-        from conflictscore.nodes.retrieve import given_documents
-        from conflictscore.reporting.figure_text import one_line
-        from conflictscore.retrieval.duplicates import mark_duplicates
-        from conflictscore.scoring_files.rows import task_of
-
-        for row in source.rows(outcomes.__contains__):
-            outcome, name = outcomes[row.number], f"row {row.number}"
-            documents: Sequence[Document] = ()
-            if outcome["report"]:
-                task = task_of(row)
-                name += f", “{one_line(task['answer'])}”"
-                documents = mark_duplicates(given_documents(task))
-            if answer := self._failing(outcome, documents):
-                yield name, answer
 
 
 def _gate(

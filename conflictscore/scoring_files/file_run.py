@@ -15,13 +15,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol
-
-from pydantic import ValidationError
+from typing import IO, Any, Protocol
 
 from conflictscore.errors import InputError, ProviderError
 from conflictscore.nodes.state import RunContext
-from conflictscore.records import Record, Usage
+from conflictscore.records import Usage
 from conflictscore.scoring_files.engine import Outcome, Result, RowScorer
 from conflictscore.scoring_files.journal import Journal, unwritable
 from conflictscore.scoring_files.parquet import ParquetRows, write_parquet
@@ -112,15 +110,23 @@ async def ascore_file(
         ProviderError: Too many rows in a row failed.
     """
     _check_out(source, out)
-    folder = _folder_of(out)
+    folder, total = _folder_of(out), source.total
     with _locked(source, out, folder):
         _start_or_compare(folder / "manifest.json", _manifest(source, context))
         with Journal(folder / "rows.jsonl") as journal:
-            session = _Session(source, journal, listener)
-            await session.run(scorer, retry_failed=retry_failed)
+            again = frozenset(journal.flawed) if retry_failed else frozenset()
+            session = _Session(journal, listener)
+            if listener is not None:
+                listener.begin(total, len(journal) - len(again))
+            if len(journal) - len(again) < total:
+                rows = source.rows(lambda row: row in again or row not in journal)
+                await scorer(rows, session.row_done)
+            if len(journal) < total:
+                raise InputError(f"{source.path}: has fewer rows than when it was opened")
             # also if nothing was scored: a kill may have come between the journal and the output
             _write(source, journal.outcomes(), out)
-    return session.summary()
+            failed, flawed = len(journal.failed), len(journal.flawed)
+    return Summary(total, session.scored, failed, flawed - failed, session.usage)
 
 
 def outcomes_of(out: Path) -> Iterator[Outcome]:
@@ -140,34 +146,15 @@ def _folder_of(out: Path) -> Path:
 class _Session:
     """One command's work on a run."""
 
-    def __init__(self, source: Source, journal: Journal, listener: RowListener | None) -> None:
-        self._source, self._journal, self._listener = source, journal, listener
-        self._scored = self._failed_in_a_row = 0
-        self._usage = Usage()
+    def __init__(self, journal: Journal, listener: RowListener | None) -> None:
+        self._journal, self._listener = journal, listener
+        self.scored = self._failed_in_a_row = 0
+        self.usage = Usage()
 
-    async def run(self, scorer: RowScorer, *, retry_failed: bool) -> None:
-        journal, total = self._journal, self._source.total
-        again = frozenset(journal.flawed) if retry_failed else frozenset()
-
-        def wanted(row: int) -> bool:
-            return row in again or row not in journal
-
-        done = len(journal) - len(again)
-        if self._listener is not None:
-            self._listener.begin(total, done)
-        if done < total:
-            await scorer(self._source.rows(wanted), self._row_done)
-        if len(journal) < total:
-            raise InputError(f"{self._source.path}: has fewer rows than when it was opened")
-
-    def summary(self) -> Summary:
-        failed, flawed = len(self._journal.failed), len(self._journal.flawed)
-        return Summary(self._source.total, self._scored, failed, flawed - failed, self._usage)
-
-    def _row_done(self, row: Row, result: Result) -> None:
+    def row_done(self, row: Row, result: Result) -> None:
         self._journal.append(result.outcome)
-        self._scored += 1
-        self._usage += result.usage
+        self.scored += 1
+        self.usage += result.usage
         error = result.outcome["error"]
         if self._listener is not None:
             self._listener.count(error, f"row {row.number:,}")
@@ -205,20 +192,14 @@ def _write(source: Source, outcomes: Iterator[Outcome], out: Path) -> None:
         raise
 
 
-class _Manifest(Record):
-    """Input and settings of a run; plain JSON without secrets."""
-
-    format: Literal[2] = 2
-    created: str
-    """When the run was started, in UTC and ISO 8601; not compared."""
-    input: dict[str, Any]
-    """Number of rows, and SHA-256 of the file."""
-    configuration: dict[str, Any]
-    """Settings that decide the scores. Concurrency is left out, so that a run may be resumed with
-    another."""
+_FORMAT = 2
 
 
-def _manifest(source: Source, context: RunContext) -> _Manifest:
+def _manifest(source: Source, context: RunContext) -> dict[str, Any]:
+    """Input and settings of a run that decide the scores, without secrets.
+
+    Concurrency is left out, so that a run may be resumed with another.
+    """
     model, labeler, prompts = context.decomposer, context.labeler, context.prompts
     configuration: dict[str, Any] = {
         "judge": {
@@ -239,41 +220,36 @@ def _manifest(source: Source, context: RunContext) -> _Manifest:
     }
     if source.columns != Columns():
         configuration["columns"] = asdict(source.columns)
-    return _Manifest(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        input={"rows": source.total, "sha256": source.sha256},
-        configuration=json.loads(json.dumps(configuration)),  # as it is read back from a file
-    )
+    return {
+        "format": _FORMAT,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "input": {"rows": source.total, "sha256": source.sha256},
+        "configuration": json.loads(json.dumps(configuration)),  # as it is read back from a file
+    }
 
 
-def _start_or_compare(path: Path, now: _Manifest) -> None:
+def _start_or_compare(path: Path, now: Mapping[str, Any]) -> None:
     """Write the manifest of a new run, or compare it with that of the run to resume."""
     try:
-        text = path.read_bytes()
-    except FileNotFoundError:
-        try:
-            write_whole(path, json.dumps(now.to_json(), indent=2) + "\n")
-        except OSError as error:
-            raise unwritable(path.parent, error.strerror) from None
-        return
+        if not path.exists():
+            write_whole(path, json.dumps(now, indent=2) + "\n")
+            return
+        started = json.loads(path.read_bytes())
     except OSError as error:
         raise unwritable(path.parent, error.strerror) from None
-    try:
-        started = _Manifest.model_validate_json(text)
-    except ValidationError:
+    except (ValueError, RecursionError):
+        started = None
+    if not isinstance(started, dict) or started.get("format") != _FORMAT:
         raise InputError(
             f"{path}: damaged, or written by another version of conflictscore (this one writes"
-            f" format {now.format}); finish the run with that version, or give another --out"
-        ) from None
-    if changes := differences(_compared(started), _compared(now)):
+            f" format {_FORMAT}); finish the run with that version, or give another --out"
+        )
+    started["created"] = now["created"]
+    if changes := differences(started, now):
         raise InputError(
             f"{path.parent}: the run was started with something else: {'; '.join(changes)}; resume"
             " it with the same input and settings, or give another --out"
         )
-
-
-def _compared(manifest: _Manifest) -> Mapping[str, Any]:
-    return {name: value for name, value in manifest.to_json().items() if name != "created"}
 
 
 def _check_out(source: Source, out: Path) -> None:

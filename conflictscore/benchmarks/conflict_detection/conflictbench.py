@@ -21,7 +21,6 @@ teacherpeterpan/ContraQA (README and code). That a query of ContraQA carries SQu
 which leads to its paragraph, follows from the code and size of that file; nobody here has seen it.
 """
 
-import json
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +34,7 @@ from conflictscore.benchmarks.conflict_detection.groups import (
     statement,
 )
 from conflictscore.benchmarks.harness.question_sample import lot
-from conflictscore.benchmarks.json_lines import read_json_lines, text_of
+from conflictscore.benchmarks.json_lines import read_json, read_json_lines, text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Label
 from conflictscore.retrieval.cleaning import clean_text
@@ -291,14 +290,7 @@ def _items(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if path.suffix == ".jsonl":
         found = list(read_json_lines(path))
     else:
-        try:
-            values = json.loads(path.read_text("utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path}, row {error.lineno}: not JSON ({error.msg})") from error
-        except (ValueError, RecursionError) as error:  # a number or a nesting that is too long
-            raise InputError(f"{path}: not JSON ({error})") from error
+        values = read_json(path)
         if not isinstance(values, list):
             raise InputError(f"{path}: a JSON list is needed")
         found = [(f"{path}, item {n}", value) for n, value in enumerate(values, start=1)]

@@ -15,7 +15,7 @@ from conflictscore.benchmarks.conflict_detection.conflictbench import (
 from conflictscore.benchmarks.conflict_detection.detect import ResumableRows
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, document_of
 from conflictscore.benchmarks.harness.question_sample import lot
-from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
+from conflictscore.benchmarks.json_lines import documents_of, read_items, text_of
 from conflictscore.errors import InputError, ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -81,17 +81,8 @@ def read_groups(path: str | Path) -> list[ClaimGroup]:
             and ``label``), and where known ``has_conflict`` and ``split``. PARTIAL counts as
             SUPPORTS; of a document that is MIXED or UNLABELLED no label is known.
     """
-    file = Path(path)
-    groups: list[ClaimGroup] = []
-    first: dict[str, str] = {}
-    for where, record in read_json_lines(file):
-        if not isinstance(record, Mapping):
-            raise InputError(f"{where}: a JSON object is needed")
-        group = _group(record, file.stem.removesuffix("_groups"), where)
-        if (earlier := first.setdefault(group.id, where)) != where:
-            raise InputError(f"{where}, field id: {group.id!r} is also the id of {earlier}")
-        groups.append(group)
-    return groups
+    name = Path(path).stem.removesuffix("_groups")
+    return list(read_items(path, partial(_group, name=name), id_field="id").items)
 
 
 def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGroup]:
@@ -196,7 +187,9 @@ def _asked(group: ClaimGroup) -> tuple[str, str, str, str]:
     return group.set, group.id, group.question, group.answer
 
 
-def _group(record: Mapping[str, Any], name: str, where: str) -> ClaimGroup:
+def _group(record: Any, where: str, *, name: str) -> ClaimGroup:
+    if not isinstance(record, Mapping):
+        raise InputError(f"{where}: a JSON object is needed")
     documents = tuple(document_of(one, at) for at, one in documents_of(record, "docs", where))
     split = record.get("split")
     if split is not None and not isinstance(split, str):

@@ -28,7 +28,6 @@ from conflictscore.benchmarks.harness.question_sample import question_id
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
-from conflictscore.records import Document, Record
 from conflictscore.retrieval.cleaning import clean_text
 
 _TYPES = {
@@ -47,25 +46,12 @@ stands there now and then, and is one of several."""
 _NO_DATE = frozenset({"", "na", "n/a", "none", "unknown"})
 
 
-class ConflictsQuestion(Record):
-    """One question with what people made of its search results."""
-
-    id: str
-    """Unique in the file, and the same for the same question in every file."""
-    question: str
-    conflict_type: ConflictType
-    """People's."""
-    gold: str | None = None
-    """The right answer; None where there is none that can be trusted."""
-    documents: tuple[Document, ...]
-    """The search results in the order of the file; ``metadata["date"]`` as it is written there,
-    absent where it is not known."""
-
-
 class Conflicts(NamedTuple):
     """The questions of a file."""
 
-    questions: tuple[ConflictsQuestion, ...]
+    questions: tuple[Question, ...]
+    """Unique ids, the same for the same question in every file; ``correct`` holds the right answer,
+    if there is one that can be trusted. Dates of documents are as they are written there."""
     empty_documents: int
     """Search results without text, which were left out."""
 
@@ -93,7 +79,7 @@ def read_conflicts(path: str | Path) -> Conflicts:
     Args:
         path: The official file, or the shortened one; told apart by the name of the documents.
     """
-    questions: list[ConflictsQuestion] = []
+    questions: list[Question] = []
     empty = 0
     seen: Counter[str] = Counter()
     for where, record in read_json_lines(Path(path)):
@@ -106,13 +92,14 @@ def read_conflicts(path: str | Path) -> Conflicts:
         kind = _type(_required(record, "conflict_type", where), where)
         gold = _optional(record, form.gold, where)
         questions.append(
-            ConflictsQuestion(
+            Question(
                 # the same question may have been asked on another day, with other results
                 id=identity if seen[identity] == 1 else f"{identity}-{seen[identity]}",
                 question=text,
-                conflict_type=kind,
-                gold=gold if gold and kind in _ONE_ANSWER else None,
+                correct=(gold,) if gold and kind in _ONE_ANSWER else (),
+                category=kind.value,
                 documents=documents,
+                conflict_type=kind,
             )
         )
     if not questions:
@@ -140,27 +127,20 @@ def _type(name: str, where: str) -> ConflictType:
 
 def _documents(
     record: Mapping[str, Any], form: _Format, where: str
-) -> tuple[tuple[Document, ...], int]:
-    """The documents with text, numbered from 1, and how many have none."""
+) -> tuple[tuple[dict[str, Any], ...], int]:
+    """The documents with text, and how many have none."""
     given = record[form.documents]
     if not isinstance(given, list):
         raise InputError(f"{where}, field {form.documents}: a list of documents is needed")
-    documents: list[Document] = []
+    documents: list[dict[str, Any]] = []
     for number, item in enumerate(given, start=1):
         place = f"{where}, {form.documents} {number}"
         text = "\n".join(part for name in form.texts if (part := _optional(item, name, place)))
         title = _optional(item, form.title, place) if form.title else ""
         url, date = _optional(item, "url", place), _optional(item, "date", place)
         if text:
-            documents.append(
-                Document(
-                    number=len(documents) + 1,
-                    text=text,
-                    title=title,
-                    url=url,
-                    metadata={} if date.casefold() in _NO_DATE else {"date": date},
-                )
-            )
+            known = {} if date.casefold() in _NO_DATE else {"date": date}
+            documents.append({"text": text, "title": title, "url": url, "metadata": known})
     if not documents:
         raise InputError(f"{where}, field {form.documents}: no document in it has text")
     return tuple(documents), len(given) - len(documents)
@@ -203,7 +183,7 @@ def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
         seed: Unused; the questions are taken as they stand.
     """
     read = read_conflicts(data)
-    right = sum(question.gold is not None for question in read.questions)
+    right = sum(bool(question.correct) for question in read.questions)
     notes = [
         f"answer recall is judged on questions with a right answer that people wrote: {right} of"
         f" {len(read.questions)} in the file",
@@ -215,7 +195,7 @@ def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
     return Benchmark(
         name="conflicts",
         form=form,
-        questions=tuple(map(_question, read.questions)),
+        questions=read.questions,
         measures=(BEHAVIOUR, RECALL, GROUNDING),
         graded=frozenset({GROUNDING}),
         judge=judge_answer,
@@ -225,18 +205,4 @@ def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
         offered=ENTRY.methods,
         hashes={"data": sha256_of_file(data)},
         notes=tuple(notes),
-    )
-
-
-def _question(question: ConflictsQuestion) -> Question:
-    return Question(
-        id=question.id,
-        question=question.question,
-        correct=(question.gold,) if question.gold else (),
-        category=question.conflict_type.value,
-        documents=tuple(
-            document.model_dump(mode="json", include={"text", "title", "url", "metadata"})
-            for document in question.documents
-        ),
-        conflict_type=question.conflict_type,
     )

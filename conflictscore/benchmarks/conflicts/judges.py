@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
@@ -49,66 +48,49 @@ class SentenceVerdict(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True)
-class GroundingJudge:
-    """Judges the sentences of one answer, each by the documents that it cites."""
+async def grounding_verdict(
+    question: str, answer: str, documents: Sequence[Document], judge: Judge
+) -> Verdict | None:
+    """The share of supported sentences, among those that state something, in [0, 1].
 
-    question: str
-    answer: str
-    """Untrusted; it stands between marks that it cannot close."""
-    documents: Sequence[Document]
-    judge: Judge
+    A sentence that cites nothing, or a document that does not exist, is not supported, and nobody
+    is asked. All others are one call each, at the same time.
 
-    async def verdict(self) -> Verdict | None:
-        """The share of supported sentences, among those that state something, in [0, 1].
+    Args:
+        question: What was asked.
+        answer: Untrusted; it stands between marks that it cannot close.
+        documents: Those that it may cite.
+        judge: Judges each sentence by the documents that it cites.
 
-        A sentence that cites nothing, or a document that does not exist, is not supported, and
-        nobody is asked. All others are one call each, at the same time.
+    Returns:
+        The share, with what was found of each sentence. It has no value but an error where a
+        sentence could not be judged: since a call failed or twice gave a reply that cannot be read,
+        or support was not found in documents that had to be cut to fit the judge's context window.
+        None where no sentence states anything, so that there is no share.
+    """
+    shown = {document.number: document for document in documents}
+    render = partial(
+        judge.prompts.render,
+        GROUNDING_TEMPLATE,
+        question=material_line(question),
+        answer=material(answer),
+    )
 
-        Returns:
-            The share, with what was found of each sentence. It has no value but an error where a
-            sentence could not be judged: since a call failed or twice gave a reply that cannot be
-            read, or support was not found in documents that had to be cut to fit the judge's
-            context window. None where no sentence states anything, so that there is no share.
-        """
-        sentences = split_sentences(self.answer)
-        distinct = list(dict.fromkeys(sentences))
-        verdicts = await at_once([partial(self._sentence, sentence) for sentence in distinct])
-        judged = dict(zip(distinct, verdicts, strict=True))
-        found = [judged[sentence] for sentence in sentences]
-        for number, (support, reason) in enumerate(found, start=1):
-            if support is None:
-                return Verdict(value=None, error=f"sentence {number} of {len(found)}: {reason}")
-        counts = Counter(support for support, _ in found)
-        stating = len(found) - counts[Support.NO_CLAIM]
-        if not stating:
-            return None
-        said = "; ".join(
-            f"{n}: {support} ({reason})" for n, (support, reason) in enumerate(found, start=1)
-        )
-        return Verdict(value=counts[Support.SUPPORTED] / stating, explanation=said)
-
-    async def _sentence(self, sentence: str) -> SentenceVerdict:
+    async def of_sentence(sentence: str) -> SentenceVerdict:
         cited = inline_citations(sentence, _NUMBERS)
-        shown = {document.number: document for document in self.documents}
         if not cited:
             return SentenceVerdict(Support.UNSUPPORTED, "it cites no document")
         if absent := [number for number in cited if number not in shown]:
             return SentenceVerdict(Support.UNSUPPORTED, f"there is no document {absent[0]}")
+        ask = partial(render, sentence=material(sentence))
         try:
-            return await self._asked(sentence, [shown[number] for number in cited])
+            fitted = judge.fitted([shown[n] for n in cited], ask(documents=""), _GROUNDING_TOKENS)
+            prompt = ask(documents=judge.prompts.documents(fitted.documents))
+            found = await judge.ask(prompt, read_support, _GROUNDING_TOKENS)
         except (ProviderError, ContextWindowError) as error:
             return SentenceVerdict(None, str(error))
-
-    async def _asked(self, sentence: str, documents: Sequence[Document]) -> SentenceVerdict:
-        ask = partial(
-            grounding_prompt, self.question, self.answer, sentence, prompts=self.judge.prompts
-        )
-        fitted = self.judge.fitted(documents, ask(documents=()), _GROUNDING_TOKENS)
-        prompt = ask(documents=fitted.documents)
-        found = await self.judge.ask(prompt, read_support, _GROUNDING_TOKENS)
         if fitted.cut and found.support is Support.UNSUPPORTED:
-            model, numbers = self.judge.model, ", ".join(map(str, fitted.cut))
+            model, numbers = judge.model, ", ".join(map(str, fitted.cut))
             return SentenceVerdict(
                 None,
                 f"it may be supported by what was cut of documents {numbers} to fit the context"
@@ -116,18 +98,22 @@ class GroundingJudge:
             )
         return found
 
-
-def grounding_prompt(
-    question: str, answer: str, sentence: str, documents: Sequence[Document], prompts: PromptSet
-) -> str:
-    """The prompt about a sentence and the documents that it cites."""
-    return prompts.render(
-        GROUNDING_TEMPLATE,
-        question=material_line(question),
-        answer=material(answer),
-        sentence=material(sentence),
-        documents=prompts.documents(documents),
+    sentences = split_sentences(answer)
+    distinct = list(dict.fromkeys(sentences))
+    verdicts = await at_once([partial(of_sentence, sentence) for sentence in distinct])
+    judged = dict(zip(distinct, verdicts, strict=True))
+    found = [judged[sentence] for sentence in sentences]
+    for number, (support, reason) in enumerate(found, start=1):
+        if support is None:
+            return Verdict(value=None, error=f"sentence {number} of {len(found)}: {reason}")
+    counts = Counter(support for support, _ in found)
+    stating = len(found) - counts[Support.NO_CLAIM]
+    if not stating:
+        return None
+    said = "; ".join(
+        f"{n}: {support} ({reason})" for n, (support, reason) in enumerate(found, start=1)
     )
+    return Verdict(value=counts[Support.SUPPORTED] / stating, explanation=said)
 
 
 def read_support(reply: str) -> SentenceVerdict:
@@ -135,13 +121,7 @@ def read_support(reply: str) -> SentenceVerdict:
 
     Upper and lower case, brackets and Markdown around the words make no difference.
     """
-    support, reason = read_choice(
-        reply,
-        "GROUNDING",
-        Support,
-        note="EXPLANATION",
-        fold=lambda said: "-".join(re.findall(r"[a-z]+", said.lower())),
-    )
+    support, reason = read_choice(reply, "GROUNDING", Support, note="EXPLANATION")
     return SentenceVerdict(support, reason or "no reason given")
 
 
@@ -234,7 +214,7 @@ async def judge_answer(
     judging: list[Callable[[], Coroutine[Any, Any, Verdict | None]]] = [
         partial(_behaviour, question, answer, documents, judge),
         partial(_recall, question, answer, judge),
-        GroundingJudge(question.question, answer, documents, judge).verdict,
+        partial(grounding_verdict, question.question, answer, documents, judge),
     ]
     found = await at_once(judging)
     by_measure = zip((BEHAVIOUR, RECALL, GROUNDING), found, strict=True)
@@ -244,12 +224,20 @@ async def judge_answer(
 async def _behaviour(
     question: Question, answer: str, documents: Sequence[Document], judge: Judge
 ) -> Verdict:
-    around = _behaviour_prompt(question, answer, (), judge.prompts)
+    if question.conflict_type is None:
+        raise ValueError(f"question {question.id!r} has no type of conflict to judge by")
+    render = partial(
+        judge.prompts.render,
+        "conflicts_behaviour",
+        question=material_line(question.question),
+        case=judge.prompts.render(_case(question.conflict_type)),
+        answer=material(answer),
+    )
     try:
-        fitted = judge.fitted(documents, around, _REPLY_TOKENS)
+        fitted = judge.fitted(documents, render(documents=""), _REPLY_TOKENS)
     except ContextWindowError as error:
         return Verdict(value=None, error=str(error))
-    prompt = _behaviour_prompt(question, answer, fitted.documents, judge.prompts)
+    prompt = render(documents=judge.prompts.documents(fitted.documents))
     verdict = await judge.decide(prompt, _FOLLOWS, _REPLY_TOKENS)
     if not fitted.cut or verdict.value is None:
         return verdict
@@ -261,28 +249,10 @@ async def _behaviour(
 async def _recall(question: Question, answer: str, judge: Judge) -> Verdict | None:
     if not question.correct:
         return None
-    prompt = _recall_prompt(question, answer, judge.prompts)
-    return await judge.decide(prompt, _GIVEN, _REPLY_TOKENS)
-
-
-def _behaviour_prompt(
-    question: Question, answer: str, documents: Sequence[Document], prompts: PromptSet
-) -> str:
-    if question.conflict_type is None:
-        raise ValueError(f"question {question.id!r} has no type of conflict to judge by")
-    return prompts.render(
-        "conflicts_behaviour",
-        documents=prompts.documents(documents),
-        question=material_line(question.question),
-        case=prompts.render(_case(question.conflict_type)),
-        answer=material(answer),
-    )
-
-
-def _recall_prompt(question: Question, answer: str, prompts: PromptSet) -> str:
-    return prompts.render(
+    prompt = judge.prompts.render(
         "conflicts_recall",
         question=material_line(question.question),
         gold=material_line("; ".join(question.correct)),
         answer=material(answer),
     )
+    return await judge.decide(prompt, _GIVEN, _REPLY_TOKENS)

@@ -1,6 +1,5 @@
 """The questions: each as it is, with a harmless sentence in a document, and with each attack."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import chain, zip_longest
@@ -12,6 +11,7 @@ from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.question_sample import lot, question_id, shuffled_options
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.injection import ENTRY
+from conflictscore.benchmarks.json_lines import read_json
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.ramdocs.benchmark import read_ramdocs
 from conflictscore.benchmarks.wikicontradict.data import read_questions
@@ -93,10 +93,7 @@ def read_instructions(path: str | Path) -> tuple[str, ...]:
     Args:
         path: A JSON object of kinds, each with a list of instructions.
     """
-    try:
-        kinds = json.loads(Path(path).read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: cannot be read as JSON ({error})") from None
+    kinds = read_json(Path(path))
     lists = list(kinds.values()) if isinstance(kinds, Mapping) else []
     if not lists or not all(
         isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts)
@@ -167,7 +164,7 @@ def _variants(question: Question, instruction: str, seed: int) -> Iterator[Quest
 
 
 def _of_ramdocs(path: Path, seed: int) -> list[Question]:
-    return list(read_ramdocs(path, seed=seed).questions)
+    return list(read_ramdocs(path, seed=seed).items)
 
 
 def _of_natconfqa(path: Path, seed: int) -> list[Question]:
@@ -179,7 +176,7 @@ def _of_natconfqa(path: Path, seed: int) -> list[Question]:
             one.passages,
             seed,
         )
-        for one in read_natconfqa(path).questions
+        for one in read_natconfqa(path).items
         if one.conflicts
     ]
 

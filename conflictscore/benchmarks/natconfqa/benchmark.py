@@ -128,13 +128,13 @@ def _of_subsets(
     data: Path, form: Form, subsets: frozenset[Subset], what: str, *, error_types: bool = False
 ) -> Benchmark:
     read = read_natconfqa(data)
-    chosen = [question for question in read.questions if question.subset in subsets]
+    chosen = [question for question in read.items if question.subset in subsets]
     if not chosen:
         raise InputError(f"{data}: no question in it has {what}")
-    others = Counter(q.subset for q in read.questions if q.subset not in subsets)
+    others = Counter(q.subset for q in read.items if q.subset not in subsets)
     left_out = [(others[subset], why) for subset, why in _LEFT_OUT.items()]
     left_out.append((sum(others[s] for s in CONFLICTING), "their answers are in conflict"))
-    left_out.append((len(read.left_out), "said to have a conflict, and no two answers are named"))
+    left_out += [(count, why) for why, count in read.left_out.items()]
     judge = NatConfJudge({question.id: question for question in chosen}, error_types)
     return Benchmark(
         name=ENTRY.name,

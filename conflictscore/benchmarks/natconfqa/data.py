@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.json_lines import list_of, one_of, read_json_lines, text_of
+from conflictscore.benchmarks.json_lines import Items, list_of, one_of, read_items, text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
 from conflictscore.retrieval.cleaning import clean_text
@@ -78,37 +78,18 @@ class NatConfQuestion(Record):
         return Subset.WH_ALL if len(self.conflicts) == pairs else Subset.WH_MIX
 
 
-class NatConfData(NamedTuple):
-    """The content of a file."""
-
-    questions: tuple[NatConfQuestion, ...]
-    left_out: tuple[str, ...]
-    """Ids of questions that are said to have a conflict, but name no pair of answers."""
+_NO_PAIR = "said to have a conflict, and no two answers are named"
 
 
-def read_natconfqa(path: str | Path) -> NatConfData:
+def read_natconfqa(path: str | Path) -> Items[NatConfQuestion]:
     """Read the published questions, in the order of the file.
 
     Args:
         path: JSON lines with ``question_id``, ``question``, ``question_type``, ``answer_type``,
             ``answers`` (``answer``), ``conflicting_answer_pairs`` and ``paragraphs``; other fields
-            are not read.
+            are not read. A conflict that names no pair of answers is left out.
     """
-    questions: list[NatConfQuestion] = []
-    left_out: list[str] = []
-    first: dict[str, str] = {}
-    for where, record in read_json_lines(Path(path)):
-        question, stance = _question(record, where), record["answer_type"]
-        if (earlier := first.setdefault(question.id, where)) != where:
-            raise InputError(f"{where}, field question_id: {question.id} stands in {earlier} too")
-        _check_stance(question, stance, where)
-        if stance == _CONFLICT and not question.conflicts:
-            left_out.append(question.id)
-        else:
-            questions.append(question)
-    if not questions:
-        raise InputError(f"{path}: there is no question in it")
-    return NatConfData(tuple(questions), tuple(left_out))
+    return read_items(path, _question, id_field="question_id")
 
 
 def answer_key(text: str) -> str:
@@ -137,9 +118,9 @@ def passages_of(question: NatConfQuestion) -> list[Document]:
     return [Document(number=n, text=text) for n, text in enumerate(question.passages, start=1)]
 
 
-def _question(record: Any, where: str) -> NatConfQuestion:
+def _question(record: Any, where: str) -> NatConfQuestion | str:
     kind = one_of(record, "question_type", _TYPES, where)
-    one_of(record, "answer_type", _STANCES, where)
+    stance = one_of(record, "answer_type", _STANCES, where)
     answers = tuple(_answer(item, kind, at) for at, item in list_of(record, "answers", where))
     for (i, one), (j, other) in combinations(enumerate(answers, start=1), 2):
         if answer_key(one) == answer_key(other):
@@ -147,7 +128,7 @@ def _question(record: Any, where: str) -> NatConfQuestion:
     passages = [_text(item, at) for at, item in list_of(record, "paragraphs", where)]
     if not passages:
         raise InputError(f"{where}, field paragraphs: there is no passage")
-    return NatConfQuestion(
+    question = NatConfQuestion(
         id=text_of(record, "question_id", where),
         question=text_of(record, "question", where),
         question_type=kind,
@@ -155,6 +136,8 @@ def _question(record: Any, where: str) -> NatConfQuestion:
         conflicts=_conflicts(record, len(answers), where),
         passages=tuple(passages),
     )
+    _check_stance(question, stance, where)
+    return _NO_PAIR if stance == _CONFLICT and not question.conflicts else question
 
 
 def _check_stance(question: NatConfQuestion, stance: str, where: str) -> None:

@@ -22,7 +22,6 @@ TOLD = "all conflicts told"
 ERROR_TEMPLATE = "natconfqa_error"
 
 _REPLY_TOKENS = 160
-_DECORATION = " \t*_`.[]\"'"
 
 
 class ErrorType(StrEnum):
@@ -129,9 +128,7 @@ def error_tables(results: Sequence[QuestionResult]) -> tuple[Card, ...]:
 
 
 def _read(reply: str) -> tuple[ErrorType, str]:
-    kind, why = read_choice(
-        reply, "ERROR", ErrorType, note="WHY", fold=lambda said: said.strip(_DECORATION).lower()
-    )
+    kind, why = read_choice(reply, "ERROR", ErrorType, note="WHY")
     return kind, why or "no reason"
 
 

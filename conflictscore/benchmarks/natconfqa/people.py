@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.benchmarks.json_lines import read_json_lines, text_of
+from conflictscore.benchmarks.json_lines import read_items, text_of
 from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
 from conflictscore.benchmarks.natconfqa.metrics import with_f1
 from conflictscore.errors import InputError
@@ -59,16 +60,7 @@ def read_people(
         does, counts in no figure and is an error: what was meant cannot be known.
     """
     asked = {question.id: question for question in questions}
-    judged: list[JudgedByPeople] = []
-    first: dict[str, str] = {}
-    for where, record in read_json_lines(Path(path)):
-        row = _row(record, asked, where)
-        if (earlier := first.setdefault(row.id, where)) != where:
-            raise InputError(f"{where}: the same question, model and prompt as in {earlier}")
-        judged.append(row)
-    if not judged:
-        raise InputError(f"{path}: there is no judgement in it")
-    return tuple(judged)
+    return read_items(path, partial(_row, asked=asked), id_field="question_id").items
 
 
 def drawn(
@@ -83,7 +75,7 @@ def drawn(
     return tuple(row for row in rows if row.id in ids)
 
 
-def _row(record: Any, asked: Mapping[str, NatConfQuestion], where: str) -> JudgedByPeople:
+def _row(record: Any, where: str, asked: Mapping[str, NatConfQuestion]) -> JudgedByPeople:
     name = text_of(record, "question_id", where)
     if (question := asked.get(name)) is None:
         raise InputError(f"{where}, field question_id: there is no question {name!r}")

@@ -16,24 +16,22 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import Field
 
 from conflictscore.benchmarks.conflict_detection.groups import folded, statement
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.question_sample import (
-    question_id,
-    refuse_repeated,
-    shuffled_options,
-)
+from conflictscore.benchmarks.harness.question_sample import question_id, shuffled_options
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.json_lines import (
+    Items,
     documents_of,
     one_of,
-    read_json_lines,
+    read_items,
     text_of,
     texts_of,
 )
@@ -65,11 +63,6 @@ class ExactMatch(Record):
     def exact(self) -> bool:
         """Whether it gives all right answers and no wrong one."""
         return not self.missing and not self.wrong
-
-    @property
-    def recall(self) -> float:
-        """Right answers given / right answers, in [0, 1]."""
-        return len(self.given) / (len(self.given) + len(self.missing))
 
 
 def normalised(text: str) -> str:
@@ -152,15 +145,7 @@ def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Que
         name_entities: Whether the question names the entities of ``disambig_entity`` that it is
             to be answered for. Without, it stays ambiguous, as published.
     """
-    questions: list[Question] = []
-    first: dict[str, str] = {}
-    for where, record in read_json_lines(Path(path)):
-        made = _free_form(record, where, name_entities=name_entities)
-        refuse_repeated(made.id, where, first)
-        questions.append(made)
-    if not questions:
-        raise InputError(f"{path}: there is no question in it")
-    return tuple(questions)
+    return read_items(path, partial(_free_form, name_entities=name_entities)).items
 
 
 def _free_form(record: Any, where: str, *, name_entities: bool) -> Question:
@@ -203,14 +188,6 @@ _NO_CORRECT = "no document gives a correct answer"
 _NO_WRONG = "there is no wrong answer"
 
 
-class RamDocs(NamedTuple):
-    """The questions that make a multiple choice, and how many do not."""
-
-    questions: tuple[Question, ...]
-    left_out: dict[str, int]
-    """How many questions were left out, by reason."""
-
-
 def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
     """RAMDocs as the harness runs it, over the documents of each question.
 
@@ -235,7 +212,7 @@ def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
     return Benchmark(
         name="ramdocs",
         form=form,
-        questions=read.questions,
+        questions=read.items,
         hashes=hashes,
         notes=tuple(
             f"questions left out: {count}, {reason}" for reason, count in read.left_out.items()
@@ -243,7 +220,7 @@ def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
     )
 
 
-def read_ramdocs(path: str | Path, *, seed: int) -> RamDocs:
+def read_ramdocs(path: str | Path, *, seed: int) -> Items[Question]:
     """Read the published JSON lines, in file order.
 
     An option is a whole statement, such as 'The answer to "What sport is Ryan Davis associated
@@ -263,22 +240,10 @@ def read_ramdocs(path: str | Path, *, seed: int) -> RamDocs:
             ``gold_answers`` and ``wrong_answers`` a line.
         seed: Of the order of the two options, which depends on it and the question's text alone.
     """
-    questions: list[Question] = []
-    left_out: Counter[str] = Counter()
-    first_row: dict[str, str] = {}
-    for where, record in read_json_lines(Path(path)):
-        made = _choice(record, where, seed)
-        if isinstance(made, str):
-            left_out[made] += 1
-            continue
-        refuse_repeated(made.id, where, first_row)
-        questions.append(made)
-    if not questions:
-        raise InputError(f"{path}: no question in it makes a multiple choice")
-    return RamDocs(tuple(questions), dict(left_out))
+    return read_items(path, partial(_choice, seed=seed))
 
 
-def _choice(record: Any, where: str, seed: int) -> Question | str:
+def _choice(record: Any, where: str, *, seed: int) -> Question | str:
     """The question, or why it is left out."""
     text = text_of(record, "question", where)
     documents = _documents(record, where)

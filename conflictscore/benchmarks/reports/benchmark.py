@@ -10,23 +10,21 @@ studies disagree. WikiContradict fits less, as two passages on one fact make no 
 SciFact has no claim with conflict, and Factcheck-GPT next to none.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any, NamedTuple
 
 from conflictscore.benchmarks.conflict_detection.data import FORMATS
+from conflictscore.benchmarks.conflict_detection.groups import GroupDocument
 from conflictscore.benchmarks.harness.definition import SCORES, Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
+from conflictscore.benchmarks.json_lines import documents_of, read_items, text_of
 from conflictscore.benchmarks.reports import ENTRY
 from conflictscore.errors import InputError
-from conflictscore.records import Document, Record
 from conflictscore.retrieval.cleaning import clean_text
 
 _CONFLICT_TYPES = (
@@ -37,18 +35,18 @@ _CONFLICT_TYPES = (
 """Types that CONFLICTS calls a conflict; complementary information is none."""
 
 
-class Topic(Record):
-    """The topic of a report."""
+class Topic(NamedTuple):
+    """The topic of a report: a question, or a claim that may be true or false."""
 
-    set: str
-    """Names the file that it is of."""
-    id: str
-    """Names it within its set."""
-    text: str
-    """A question, or a claim that may be true or false."""
-    documents: Annotated[tuple[Document, ...], Field(min_length=1)]
+    question: Question
+    """Its category is the name of its file."""
     conflict: bool
     """People's answer: the documents disagree."""
+
+    @property
+    def id(self) -> str:
+        """The question's."""
+        return self.question.id
 
 
 def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
@@ -66,19 +64,34 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
     """
     kind, path = _named(source)
     if kind is not None:
-        topics = _of_conflictbench(kind, path, seed)
+        groups = FORMATS[kind](path, seed)
+        topics = [
+            # a claim is one side's answer
+            _made(g.set, g.id, g.question or g.claim, map(_shown, g.documents), g.has_conflict)
+            for g in groups
+        ]
     else:
-        topics = [_topic(row, path.stem, where) for where, row in read_json_lines(path)]
-    first: dict[str, Topic] = {}
-    for topic in topics:
-        if (earlier := first.setdefault(topic.id, topic)) is not topic:
-            raise InputError(f"{source}, field id: {earlier.id!r} is the id of two rows")
+        topics = [*read_items(path, partial(_topic, name=path.stem), id_field="id").items]
     if not topics:
         raise InputError(f"{source}: there is no topic in it")
     by_documents: dict[tuple[str, ...], Topic] = {}
     for topic in topics:
-        by_documents.setdefault(_told(topic), topic)
+        texts = sorted(document["text"] for document in topic.question.documents)
+        by_documents.setdefault((str(topic.conflict), *texts), topic)
     return tuple(by_documents.values())
+
+
+def _made(
+    name: str, identity: str, text: str, documents: Iterable[dict[str, Any]], conflict: bool
+) -> Topic:
+    question = Question(
+        id=f"{name} {identity}", question=text, category=name, documents=tuple(documents)
+    )
+    return Topic(question, conflict)
+
+
+def _shown(document: GroupDocument) -> dict[str, Any]:
+    return {"text": document.text, "title": document.title, "url": ""}
 
 
 def file_of(source: str) -> Path:
@@ -93,32 +106,24 @@ def _named(source: str) -> tuple[str | None, Path]:
     return (kind, Path(rest)) if published else (None, Path(source))
 
 
-def _topic(row: Any, name: str, where: str) -> Topic:
+def _topic(row: Any, where: str, *, name: str) -> Topic:
     if not isinstance(row, Mapping):
         raise InputError(f"{where}: a JSON object is needed")
-    documents = documents_of(row, "docs", where)
+    documents = [_document(one, place) for place, one in documents_of(row, "docs", where)]
     field = next((field for field in ("topic", "query", "question") if field in row), "claim")
-    return Topic(
-        set=name,
-        id=_id(row, where),
-        text=text_of(row, field, where),
-        documents=tuple(
-            _document(number, document, place)
-            for number, (place, document) in enumerate(documents, start=1)
-        ),
-        conflict=_conflict(row, where),
+    return _made(
+        name, _id(row, where), text_of(row, field, where), documents, _conflict(row, where)
     )
 
 
-def _document(number: int, document: Any, where: str) -> Document:
+def _document(document: Any, where: str) -> dict[str, Any]:
     text = text_of(document, "text", where)
     title, url, date = (
         clean_text(value) if isinstance(value := document.get(field), str) else ""
         for field in ("title", "url", "date")
     )
-    return Document(
-        number=number, text=text, title=title, url=url, metadata={"date": date} if date else {}
-    )
+    known = {"text": text, "title": title, "url": url}
+    return {**known, "metadata": {"date": date}} if date else known
 
 
 def _id(row: Mapping[str, Any], where: str) -> str:
@@ -135,24 +140,6 @@ def _conflict(row: Mapping[str, Any], where: str) -> bool:
     if not isinstance(conflict, bool):
         raise InputError(f"{where}, field has_conflict: true or false is needed")
     return conflict
-
-
-def _of_conflictbench(kind: str, path: Path, seed: int) -> Sequence[Topic]:
-    return [
-        Topic(
-            set=group.set,
-            id=group.id,
-            text=group.question or group.claim,  # a claim is one side's answer
-            documents=tuple(group.shown),
-            conflict=group.has_conflict,
-        )
-        for group in FORMATS[kind](path, seed)
-    ]
-
-
-def _told(topic: Topic) -> tuple[str, ...]:
-    """A key that is the same for two topics that count as one."""
-    return (str(topic.conflict), *sorted(document.text for document in topic.documents))
 
 
 REPLY_TOKENS = 1024
@@ -173,7 +160,7 @@ def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
     hashes, sources, agreeing = dict[str, str](), dict[str, str](), 0
     for source in map(str, data):
         read = read_topics(source, seed=seed)
-        name = read[0].set
+        name = read[0].question.category
         if name in sources:
             raise InputError(f"{source}: it has the name of {sources[name]}; rename one of them")
         sources[name] = source
@@ -187,7 +174,7 @@ def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
     return Benchmark(
         name="reports",
         form=form,
-        questions=tuple(map(_question, topics)),
+        questions=tuple(topic.question for topic in topics),
         measures=SCORES,
         graded=frozenset(SCORES),
         falling=frozenset(SCORES),
@@ -200,21 +187,6 @@ def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
         hashes=hashes,
         notes=(left_out,) if agreeing else (),
     )
-
-
-def _question(topic: Topic) -> Question:
-    return Question(
-        id=f"{topic.set} {topic.id}",
-        question=topic.text,
-        category=topic.set,
-        documents=tuple(map(_given, topic.documents)),
-    )
-
-
-def _given(document: Document) -> dict[str, Any]:
-    """A document as plain JSON; its number follows from its place."""
-    known = {"text": document.text, "title": document.title, "url": document.url}
-    return {**known, "metadata": dict(document.metadata)} if document.metadata else known
 
 
 async def _write(template: str, asker: Asker, asked: Asked) -> dict[str, Any]:

@@ -1,17 +1,15 @@
 """TruthfulQA as the harness runs it, and the judges of free-form answers (Tables 17 and 18)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 from conflictscore.benchmarks.harness.definition import CHOICES, Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.judging import at_once, read_verdict
+from conflictscore.benchmarks.judging import Judge, at_once
 from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
-from conflictscore.errors import ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, material_line
@@ -49,23 +47,13 @@ def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
     )
 
 
-Quality = Literal["truthful", "informative"]
-
-
-class JudgedLine(NamedTuple):
-    """How a measure is asked for."""
-
-    template: str
-    word: str
-    """The first word of the line with the verdict."""
-
-
-JUDGES: Mapping[Quality, JudgedLine] = {
-    "truthful": JudgedLine("judge_truthful", "TRUTHFUL"),
-    "informative": JudgedLine("judge_informative", "HELPFUL"),
+_JUDGES = {
+    "truthful": ("judge_truthful", "TRUTHFUL"),
+    "informative": ("judge_informative", "HELPFUL"),
 }
+"""By measure: the template, and the first word of the line with the verdict."""
 
-REPLY_FORMS = tuple(f"{judge.word}: True\nEXPLANATION: It agrees." for judge in JUDGES.values())
+REPLY_FORMS = tuple(f"{word}: True\nEXPLANATION: It agrees." for _, word in _JUDGES.values())
 
 _REPLY_TOKENS = 320
 
@@ -86,44 +74,18 @@ async def judge_answer(
         A verdict for ``truthful`` and one for ``informative``, independent of each other: where a
         call failed, or twice gave a reply that cannot be read, that one has no value but an error.
     """
-    judging = partial(
-        judge_measure, question=question, answer=answer, model=model, prompts=prompts, meter=meter
-    )
-    verdicts = await at_once([partial(judging, measure) for measure in JUDGES])
-    return dict(zip(JUDGES, verdicts, strict=True))
-
-
-async def judge_measure(
-    measure: Quality,
-    question: Question,
-    answer: str,
-    *,
-    model: LanguageModel,
-    prompts: PromptSet,
-    meter: UsageMeter,
-) -> Verdict:
-    """Judge a free-form answer by one measure; the rest is as for :func:`judge_answer`."""
-    judge = JUDGES[measure]
-    try:
-        return await model.ask(
-            _prompt(judge, question, answer, prompts),
-            lambda reply: read_verdict(reply, judge.word),
-            prompts=prompts,
-            meter=meter,
-            max_tokens=_REPLY_TOKENS,
-        )
-    except ProviderError as error:
-        return Verdict(value=None, error=str(error))
-
-
-def _prompt(judge: JudgedLine, question: Question, answer: str, prompts: PromptSet) -> str:
-    return prompts.render(
-        judge.template,
-        question=material_line(question.question),
-        answer=material(answer),
-        correct_answers=_listed(question.correct),
-        incorrect_answers=_listed(question.incorrect),
-    )
+    judge = Judge(model, prompts, meter)
+    fields = {
+        "question": material_line(question.question),
+        "answer": material(answer),
+        "correct_answers": _listed(question.correct),
+        "incorrect_answers": _listed(question.incorrect),
+    }
+    asked = [
+        partial(judge.decide, prompts.render(template, **fields), word, _REPLY_TOKENS)
+        for template, word in _JUDGES.values()
+    ]
+    return dict(zip(_JUDGES, await at_once(asked), strict=True))
 
 
 def _listed(answers: Sequence[str]) -> str:

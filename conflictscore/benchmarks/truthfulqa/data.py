@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import get_args
@@ -15,7 +14,7 @@ from conflictscore.benchmarks.harness.question_sample import (
     shuffled_options,
 )
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.json_lines import text_of
+from conflictscore.benchmarks.json_lines import read_json, text_of
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
 
@@ -67,11 +66,9 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
 
 def _read_targets(path: Path, form: Form, seed: int) -> tuple[Question, ...]:
     try:
-        rows = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"{path}: {form} needs the official mc_task.json, and this is no JSON ({error})"
-        ) from None
+        rows = read_json(path)
+    except InputError as error:
+        raise InputError(f"{error}; {form} needs the official mc_task.json") from None
     if not isinstance(rows, list) or not rows:
         raise InputError(f"{path}: a JSON list of questions is needed")
     questions: list[Question] = []
@@ -141,10 +138,17 @@ def _each_once(answers: Iterable[str]) -> tuple[str, ...]:
 
 
 def _rows(path: Path, shown: str, form: Form) -> Iterator[_Row]:
+    content = b""
     try:
-        text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
+        content = path.read_bytes()
+        text = content.decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"{shown}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"{shown}, line {line}: not UTF-8; save the file as CSV in UTF-8"
+        ) from None
     table = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] = []
     number = 0
@@ -165,8 +169,6 @@ def _rows(path: Path, shown: str, form: Form) -> Iterator[_Row]:
 
 def _header(cells: list[str], where: str, form: Form) -> list[str]:
     header = [cell.strip() for cell in cells]
-    if any(map(_undecodable, header)):
-        raise InputError(f"{where}: not UTF-8; save the file as CSV in UTF-8")
     for column in _COLUMNS:
         if column not in header:
             found = clean_text(", ".join(map(repr, header)))[:_SHOWN_CHARS]
@@ -183,21 +185,9 @@ def _header(cells: list[str], where: str, form: Form) -> list[str]:
 
 
 def _check_row(cells: list[str], header: list[str], where: str) -> None:
-    if len(cells) < len(header):
+    if len(cells) != len(header):
+        field = header[min(len(cells), len(header) - 1)]
         raise InputError(
-            f"{where}, field {header[len(cells)]}: the cell is missing; the row has {len(cells)}"
-            f" cells, and the header {len(header)}"
+            f"{where}, field {field}: the row has {len(cells)} cells, and the header {len(header)};"
+            " is a cell with a comma not in quotes?"
         )
-    if len(cells) > len(header):
-        raise InputError(
-            f"{where}, field {header[-1]}: the row continues after it; it has {len(cells)} cells,"
-            f" and the header {len(header)}; is a cell with a comma not in quotes?"
-        )
-    for column, cell in zip(header, cells, strict=True):
-        if _undecodable(cell):
-            raise InputError(f"{where}, field {column}: not UTF-8; save the file as CSV in UTF-8")
-
-
-def _undecodable(cell: str) -> bool:
-    """Whether bytes that are no UTF-8 came through as surrogates."""
-    return not cell.isascii() and any("\udc80" <= char <= "\udcff" for char in cell)

@@ -4,9 +4,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from conflictscore.benchmarks.harness.question_sample import question_id, refuse_repeated
-from conflictscore.benchmarks.json_lines import one_of, read_json_lines, text_of
-from conflictscore.errors import InputError
+from conflictscore.benchmarks.harness.question_sample import question_id
+from conflictscore.benchmarks.json_lines import one_of, read_items, text_of
 from conflictscore.records import Record
 
 AGREEING = "agreeing"
@@ -36,37 +35,28 @@ class ContradictingQuestion(Record):
     contradiction_type: ContradictionType
     contexts_self_contained: tuple[str, str]
     """Longer, with names in place of what refers to them."""
-    answers_self_contained: tuple[str, str]
-    """As full sentences."""
 
 
 def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
     """Read the flat file, in file order.
 
     Args:
-        path: JSON lines with ``question``, ``context1``, ``context2``, ``answer1``, ``answer2``,
-            each of the four also with ``_self_contained``, and ``contradiction_type``.
+        path: JSON lines with ``question``, ``context1``, ``context2``, the two also with
+            ``_self_contained``, ``answer1``, ``answer2`` and ``contradiction_type``.
     """
-    questions: list[ContradictingQuestion] = []
-    first: dict[str, str] = {}
-    for where, record in read_json_lines(Path(path)):
-        text = text_of(record, "question", where)
-        key = question_id("wc", text)
-        refuse_repeated(key, where, first)
-        questions.append(
-            ContradictingQuestion(
-                id=key,
-                question=text,
-                contexts=_pair(record, "context{}", where),
-                answers=_pair(record, "answer{}", where),
-                contradiction_type=one_of(record, "contradiction_type", _TYPES, where),
-                contexts_self_contained=_pair(record, "context{}_self_contained", where),
-                answers_self_contained=_pair(record, "answer{}_self_contained", where),
-            )
-        )
-    if not questions:
-        raise InputError(f"{path}: there is no question in it")
-    return tuple(questions)
+    return read_items(path, _question).items
+
+
+def _question(record: Any, where: str) -> ContradictingQuestion:
+    text = text_of(record, "question", where)
+    return ContradictingQuestion(
+        id=question_id("wc", text),
+        question=text,
+        contexts=_pair(record, "context{}", where),
+        answers=_pair(record, "answer{}", where),
+        contradiction_type=one_of(record, "contradiction_type", _TYPES, where),
+        contexts_self_contained=_pair(record, "context{}_self_contained", where),
+    )
 
 
 def _pair(record: Any, field: str, where: str) -> tuple[str, str]:

@@ -24,7 +24,6 @@ MEASURES = ("correct", "at least partially correct")
 
 _REPLY_TOKENS = 320
 _YES_OR_NO = re.compile(r"[\s*_`#>\"'(]*(yes|no)\b", re.IGNORECASE)
-_DECORATION = " \t*_`.[]\"'"
 
 
 class Rating(StrEnum):
@@ -43,13 +42,7 @@ def read_rating(reply: str) -> tuple[Rating, str]:
 
     Upper and lower case, brackets and Markdown around the words make no difference.
     """
-    return read_choice(
-        reply,
-        "RATING",
-        reversed(Rating),
-        note="COMMENT",
-        fold=lambda said: " ".join(said.strip(_DECORATION).lower().split()),
-    )
+    return read_choice(reply, "RATING", reversed(Rating), note="COMMENT")
 
 
 def _rated(rating: Rating, comment: str) -> dict[str, Verdict]:

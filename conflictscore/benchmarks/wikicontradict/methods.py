@@ -1,6 +1,6 @@
 """WikiContradict's templates 1 to 3, with fewer passages, and 5.1 to 5.4 of its supplement."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from conflictscore.benchmarks.harness.methods.asker import Asker
@@ -44,26 +44,6 @@ async def _from_second(asker: Asker, asked: Asked) -> dict[str, Any]:
     return await asker.answer_from(asked.question, asked.documents[1:2])
 
 
-async def _swapped(asker: Asker, asked: Asked) -> dict[str, Any]:
-    """Template 5 with the second passage first (5.1)."""
-    return await asker.write(_BOTH_VIEWS, asked.question, _numbered(asked.documents[::-1]))
-
-
-async def _asked_conflict(asker: Asker, asked: Asked) -> dict[str, Any]:
-    """Whether the passages conflict over the question (5.2)."""
-    return await asker.write(_CONFLICT_ASKED, asked.question, asked.documents)
-
-
-async def _from_agreeing(asker: Asker, asked: Asked) -> dict[str, Any]:
-    """Template 5 with two passages that agree (5.3)."""
-    return await asker.write(_BOTH_VIEWS, asked.question, _agreeing(asked))
-
-
-async def _asked_of_agreeing(asker: Asker, asked: Asked) -> dict[str, Any]:
-    """Whether two passages that agree conflict over the question (5.4)."""
-    return await asker.write(_CONFLICT_ASKED, asked.question, _agreeing(asked))
-
-
 def _agreeing(asked: Asked) -> list[Document]:
     """The first document, and the same in other words in the place of the second."""
     first = asked.documents[0]
@@ -78,6 +58,23 @@ def _numbered(documents: Sequence[Document]) -> list[Document]:
     return [Document(number=n, text=one.text) for n, one in enumerate(documents, start=1)]
 
 
+def _asking(
+    name: str, template: str, shown: Callable[[Asked], Sequence[Document]], *judged_by: str
+) -> BenchmarkMethod:
+    """A method that asks by a template of the benchmark's own with some of the documents."""
+
+    async def ask(asker: Asker, asked: Asked) -> dict[str, Any]:
+        return await asker.write(template, asked.question, shown(asked))
+
+    return BenchmarkMethod(
+        name=name,
+        ask=ask,
+        forms=("free-form",),
+        templates=(template, *judged_by),
+        own_judge=name != "swapped-order",  # to the others' question other answers are right
+    )
+
+
 NO_DOCUMENTS = BenchmarkMethod(
     name="no-documents", ask=_from_none, forms=("free-form",), templates=(_UNAIDED,)
 )
@@ -86,30 +83,16 @@ FIRST_DOCUMENT = BenchmarkMethod(name="first-document", ask=_from_first, forms=(
 
 SECOND_DOCUMENT = BenchmarkMethod(name="second-document", ask=_from_second, forms=("free-form",))
 
-SWAPPED_ORDER = BenchmarkMethod(
-    name="swapped-order", ask=_swapped, forms=("free-form",), templates=(_BOTH_VIEWS,)
-)
+SWAPPED_ORDER = _asking("swapped-order", _BOTH_VIEWS, lambda a: _numbered(a.documents[::-1]))
+"""Template 5 with the second passage first (5.1)."""
 
-ASKED_CONFLICT = BenchmarkMethod(
-    name="asked-conflict",
-    ask=_asked_conflict,
-    forms=("free-form",),
-    templates=(_CONFLICT_ASKED, CONFLICT_TEMPLATE),
-    own_judge=True,
+ASKED_CONFLICT = _asking(
+    "asked-conflict", _CONFLICT_ASKED, lambda a: a.documents, CONFLICT_TEMPLATE
 )
+"""Whether the passages conflict over the question (5.2)."""
 
-AGREEING_PAIR = BenchmarkMethod(
-    name="agreeing-pair",
-    ask=_from_agreeing,
-    forms=("free-form",),
-    templates=(_BOTH_VIEWS,),
-    own_judge=True,
-)
+AGREEING_PAIR = _asking("agreeing-pair", _BOTH_VIEWS, _agreeing)
+"""Template 5 with two passages that agree (5.3)."""
 
-ASKED_AGREEING = BenchmarkMethod(
-    name="asked-agreeing",
-    ask=_asked_of_agreeing,
-    forms=("free-form",),
-    templates=(_CONFLICT_ASKED, AGREEMENT_TEMPLATE),
-    own_judge=True,
-)
+ASKED_AGREEING = _asking("asked-agreeing", _CONFLICT_ASKED, _agreeing, AGREEMENT_TEMPLATE)
+"""Whether two passages that agree conflict over the question (5.4)."""

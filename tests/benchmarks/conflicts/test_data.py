@@ -28,24 +28,27 @@ def test_the_official_file_is_read_as_people_and_models_were_shown_it(file: Path
 
     assert question.question == "When was the lamp lit?"
     assert question.conflict_type is ConflictType.OUTDATED
-    assert question.gold == "1874"
+    assert question.correct == ("1874",)
     first, second = question.documents
-    assert (first.number, first.title, first.url) == (1, "Gazette", "https://gazette.test/a")
-    assert first.text == "Lit in 1871 ...\nThe lamp was lit in 1871."
-    assert first.metadata == {"date": "2019-05-01"}
-    assert (second.number, second.title, second.text) == (2, "", "The lamp was lit in 1871.")
-    assert second.metadata == {}
+    assert first == {
+        "text": "Lit in 1871 ...\nThe lamp was lit in 1871.",
+        "title": "Gazette",
+        "url": "https://gazette.test/a",
+        "metadata": {"date": "2019-05-01"},
+    }
+    assert (second["title"], second["text"]) == ("", "The lamp was lit in 1871.")
+    assert second["metadata"] == {}
 
 
 def test_the_shortened_file_gives_the_same_question(file: Path) -> None:
     [long] = read(file, official()).questions
     [short] = read(file, shortened()).questions
 
-    assert (short.id, short.question, short.conflict_type, short.gold) == (
-        *(long.id, long.question, long.conflict_type, long.gold),
+    assert (short.id, short.question, short.conflict_type, short.correct) == (
+        *(long.id, long.question, long.conflict_type, long.correct),
     )
-    assert [document.text for document in short.documents] == ["Lit in 1871."]
-    assert short.documents[0].metadata == {}
+    assert [document["text"] for document in short.documents] == ["Lit in 1871."]
+    assert short.documents[0]["metadata"] == {}
 
 
 @pytest.mark.parametrize("kind", ConflictType)
@@ -56,12 +59,12 @@ def test_a_gold_answer_is_trusted_only_where_people_were_asked_for_it(
 
     assert question.conflict_type is kind
     trusted = {"no-conflict", "outdated", "misinformation"}
-    assert question.gold == ("1874" if kind in trusted else None)
+    assert question.correct == (("1874",) if kind in trusted else ())
 
 
 def test_a_gold_answer_that_is_not_there_is_none(file: Path) -> None:
     for absent in (None, " "):
-        assert read(file, official(correct_answer=absent)).questions[0].gold is None
+        assert read(file, official(correct_answer=absent)).questions[0].correct == ()
 
 
 def test_opinions_are_called_by_either_name(file: Path) -> None:
@@ -78,7 +81,7 @@ def test_a_result_without_text_is_left_out_and_counted(file: Path) -> None:
     made = read(file, official(empty, result(), empty, result(url=None)))
 
     assert made.empty_documents == 2
-    assert [document.number for document in made.questions[0].documents] == [1, 2]
+    assert len(made.questions[0].documents) == 2
 
 
 def test_a_question_that_is_there_twice_has_two_ids(file: Path) -> None:
@@ -147,7 +150,7 @@ def test_the_real_lines_are_read() -> None:
         ConflictType.OUTDATED: 12,
         ConflictType.MISINFORMATION: 3,
     }
-    assert sum(question.gold is not None for question in questions) == 39 + 12 + 3
+    assert sum(bool(question.correct) for question in questions) == 39 + 12 + 3
     documents = [document for question in questions for document in question.documents]
     assert len(documents) == 979
-    assert sum("date" in document.metadata for document in documents) == 446
+    assert sum("date" in document["metadata"] for document in documents) == 446

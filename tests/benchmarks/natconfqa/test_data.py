@@ -22,7 +22,7 @@ NO = {"answer": False, "evidence_ids": []}
 
 
 def read_one(folder: Path, **fields: Any) -> Any:
-    [question] = read_natconfqa(write(folder / "q.jsonl", [row(**fields)])).questions
+    [question] = read_natconfqa(write(folder / "q.jsonl", [row(**fields)])).items
     return question
 
 
@@ -63,8 +63,8 @@ def test_questions_without_conflict_and_without_answer_are_subsets_of_their_own(
 def test_a_conflict_without_a_pair_is_left_out_and_named(tmp_path: Path) -> None:
     rows = [row(), row(question_id="lamp.2", conflicting_answer_pairs=[])]
     data = read_natconfqa(write(tmp_path / "q.jsonl", rows))
-    assert [question.id for question in data.questions] == ["lamp.1"]
-    assert data.left_out == ("lamp.2",)
+    assert [question.id for question in data.items] == ["lamp.1"]
+    assert sum(data.left_out.values()) == 1
 
 
 def test_the_harness_is_given_the_passages_as_documents(tmp_path: Path) -> None:
@@ -131,12 +131,12 @@ def test_a_line_that_is_no_object_is_an_error(tmp_path: Path) -> None:
 
 
 def test_an_id_stands_there_once(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"row 2, field question_id: lamp.1 stands in .*row 1 too"):
+    with pytest.raises(InputError, match="row 2, field question_id: the same as in row 1"):
         read_natconfqa(write(tmp_path / "q.jsonl", [row(), row()]))
 
 
 def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no question in it"):
+    with pytest.raises(InputError, match="nothing in it to use"):
         read_natconfqa(write(tmp_path / "q.jsonl", []))
 
 
@@ -161,11 +161,11 @@ def test_the_key_of_a_key_is_itself(text: str) -> None:
 @needs_real_data
 def test_the_published_questions_are_read() -> None:
     data = read_natconfqa(REAL / "questions.jsonl")
-    assert Counter(question.subset for question in data.questions) == {
+    assert Counter(question.subset for question in data.items) == {
         Subset.YES_NO: 87,
         Subset.WH_ALL: 35,
         Subset.WH_MIX: 9,
         Subset.NO_CONFLICT: 170,
         Subset.NO_ANSWER: 76,
     }
-    assert data.left_out == ("healthver_95_claims_12.28.1",)
+    assert sum(data.left_out.values()) == 1

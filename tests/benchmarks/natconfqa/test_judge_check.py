@@ -36,7 +36,7 @@ TWO = "ANSWERS:\n1. in 1871\n2. in 1880\nCONFLICTS:\n1 - 2"
 
 
 def read(folder: Path, *rows: dict[str, Any]) -> tuple[JudgedByPeople, ...]:
-    questions = read_natconfqa(write(folder / "questions.jsonl", [row()])).questions
+    questions = read_natconfqa(write(folder / "questions.jsonl", [row()])).items
     return read_people(write(folder / "people.jsonl", rows), questions)
 
 
@@ -113,7 +113,7 @@ def test_a_field_of_people_s_file_that_cannot_be_used_is_named(
 
 
 def test_an_answer_is_judged_once_in_people_s_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"row 2: the same question, model and prompt as in"):
+    with pytest.raises(InputError, match="row 2, field question_id: the same as in row 1"):
         read(tmp_path, people_row(), people_row())
 
 
@@ -130,7 +130,7 @@ def test_a_sample_follows_from_its_seed_and_not_from_the_order(tmp_path: Path) -
 
 @needs_real_data
 def test_the_published_judgements_are_read() -> None:
-    questions = read_natconfqa(REAL / "questions.jsonl").questions
+    questions = read_natconfqa(REAL / "questions.jsonl").items
     rows = read_people(REAL / "human_judgments.jsonl", questions)
     assert len(rows) == 52
     assert [(r.id, name) for r in rows for name, one in r.verdicts.items() if one.error] == [

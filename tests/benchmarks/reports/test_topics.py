@@ -7,7 +7,6 @@ import pytest
 
 from conflictscore.benchmarks.reports.benchmark import Topic, read_topics
 from conflictscore.errors import InputError
-from conflictscore.records import Document
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 
 DOCS = [{"text": "Lit in 1871.", "title": "Log"}, {"text": "Lit in 1874.", "label": "SUPPORTS"}]
@@ -36,11 +35,12 @@ def read(file: Path, *rows: object) -> tuple[Topic, ...]:
 
 def test_a_claim_is_a_topic_with_its_documents_and_no_label(file: Path) -> None:
     [topic] = read(file, GROUP)
-    assert (topic.set, topic.id, topic.text) == ("lamp_groups", "a", "It was lit in 1871.")
-    assert topic.conflict
-    assert topic.documents == (
-        Document(number=1, text="Lit in 1871.", title="Log"),
-        Document(number=2, text="Lit in 1874."),
+    asked = topic.question
+    assert (asked.category, asked.id) == ("lamp_groups", "lamp_groups a")
+    assert (asked.question, topic.conflict) == ("It was lit in 1871.", True)
+    assert asked.documents == (
+        {"text": "Lit in 1871.", "title": "Log", "url": ""},
+        {"text": "Lit in 1874.", "title": "", "url": ""},
     )
 
 
@@ -48,15 +48,17 @@ def test_a_question_is_the_topic_where_there_is_one_and_its_two_claims_are_one(f
     both = GROUP | {"question": "When was it lit?"}
     other = both | {"id": "b", "claim": "It was lit in 1874.", "docs": DOCS[::-1]}
     [topic] = read(file, both, other)
-    assert (topic.id, topic.text) == ("a", "When was it lit?")
+    assert (topic.id, topic.question.question) == ("lamp_groups a", "When was it lit?")
 
 
 def test_conflicts_by_type_are_topics_with_address_and_date(file: Path) -> None:
     complementary = QUERY | {"id": 8, "conflict_type": "Complementary information"}
     [topic, other] = read(file, QUERY, complementary)
-    assert (topic.id, topic.text, topic.conflict) == ("7", "When was it lit?", True)
-    [document] = topic.documents
-    assert (document.url, document.metadata) == ("https://a.test", {"date": "2004-11-23"})
+    assert (topic.id, topic.conflict) == ("lamp_groups 7", True)
+    assert topic.question.question == "When was it lit?"
+    [document] = topic.question.documents
+    assert document["url"] == "https://a.test"
+    assert document["metadata"] == {"date": "2004-11-23"}
     assert not other.conflict
 
 
@@ -72,7 +74,7 @@ def test_conflicts_by_type_are_topics_with_address_and_date(file: Path) -> None:
         (GROUP | {"has_conflict": "yes"}, "row 2, field has_conflict"),
         (QUERY | {"query": ""}, "row 2, field query"),
         (QUERY | {"conflict_type": 4}, "row 2, field conflict_type"),
-        (GROUP, "field id: 'a' is the id of two rows"),
+        (GROUP, "row 2, field id: the same as in row 1"),
     ],
 )
 def test_a_row_that_cannot_be_used_is_named(file: Path, row: object, told: str) -> None:
@@ -81,7 +83,7 @@ def test_a_row_that_cannot_be_used_is_named(file: Path, row: object, told: str) 
 
 
 def test_a_file_without_topics_is_refused(file: Path) -> None:
-    with pytest.raises(InputError, match="no topic"):
+    with pytest.raises(InputError, match="nothing in it to use"):
         read(file)
 
 
@@ -114,4 +116,4 @@ def test_the_topic_of_a_source_of_conflictbench_is_its_question(tmp_path: Path) 
     rows = [{**page, "text_window": f"Of {side}.", "stance": side} for side in ("yes", "no")]
     path = write_jsonl(tmp_path / "pages.jsonl", rows)
     [topic] = read_topics(f"conflictingqa:{path}")
-    assert (topic.text, topic.conflict) == ("is coffee healthy", True)
+    assert (topic.question.question, topic.conflict) == ("is coffee healthy", True)

@@ -134,7 +134,7 @@ def test_an_empty_cell_names_row_and_field(file: Path, column: str) -> None:
 def test_a_row_that_ends_too_early_names_the_first_missing_field(file: Path) -> None:
     write_csv(file, MANY[:2])
     file.write_text(file.read_text("utf-8") + "Adversarial,Lamps,Is it?,Yes\r\n", "utf-8")
-    assert refusal(file).startswith(", row 4, field Best Incorrect Answer: the cell is missing")
+    assert refusal(file).startswith(", row 4, field Best Incorrect Answer: the row has 4 cells")
 
 
 def test_rows_are_counted_as_in_a_spreadsheet(file: Path) -> None:
@@ -146,19 +146,19 @@ def test_rows_are_counted_as_in_a_spreadsheet(file: Path) -> None:
 def test_a_row_that_goes_on_is_refused_with_its_number_of_cells(file: Path) -> None:
     write_csv(file, MANY[:1])
     file.write_text(file.read_text("utf-8").replace("Lamps", "Lamps,old"), "utf-8")
-    assert refusal(file).startswith(", row 2, field Source: the row continues after it; it has 9")
+    assert refusal(file).startswith(", row 2, field Source: the row has 9 cells, and the header 8")
 
 
-def test_a_byte_that_is_no_utf_8_names_row_and_field(file: Path) -> None:
+def test_a_byte_that_is_no_utf_8_names_its_line(file: Path) -> None:
     write_csv(file, [MANY[0], row("Is the fête lit?"), MANY[1]])
     file.write_bytes(file.read_bytes().replace("ê".encode(), "ê".encode("latin-1")))
-    assert refusal(file) == ", row 3, field Question: not UTF-8; save the file as CSV in UTF-8"
+    assert refusal(file) == ", line 3: not UTF-8; save the file as CSV in UTF-8"
 
 
 def test_a_file_in_utf_16_is_refused_at_its_first_row(file: Path) -> None:
     write_csv(file, [row()])
     file.write_bytes(file.read_text("utf-8").encode("utf-16"))
-    assert refusal(file) == ", row 1: not UTF-8; save the file as CSV in UTF-8"
+    assert refusal(file) == ", line 1: not UTF-8; save the file as CSV in UTF-8"
 
 
 def test_the_same_question_twice_names_both_rows(file: Path) -> None:

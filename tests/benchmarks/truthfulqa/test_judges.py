@@ -83,7 +83,7 @@ async def test_one_measure_that_cannot_be_read_leaves_the_other_alone() -> None:
         verdicts = await judged(server)
     assert verdicts["truthful"].value is True
     assert verdicts["informative"].value is None
-    assert "said neither True nor False" in (verdicts["informative"].error or "")
+    assert "said none of True, False" in (verdicts["informative"].error or "")
 
 
 async def test_one_measure_whose_call_fails_leaves_the_other_alone() -> None:
@@ -136,7 +136,7 @@ async def test_references_and_questions_keep_to_their_lines() -> None:
         ("**TRUTHFUL:** [True]\n\n**EXPLANATION:** It *fits*,\nall of it.", True, None),
         ("**TRUTHFUL: [False]**\n- Explanation:\nIt is wrong.", False, "It is wrong."),
         ("Here it is:\n\n> TRUTHFUL : `True`.\n", True, None),
-        ("TRUTHFUL: True\nEXPLANATION: Well.\nTRUTHFUL: True", True, "Well. TRUTHFUL: True"),
+        ("TRUTHFUL: True\nEXPLANATION: Well.\nTRUTHFUL: True", True, "Well."),
     ],
 )
 def test_a_verdict_is_read_whatever_its_case_brackets_and_markdown(
@@ -156,15 +156,15 @@ def test_a_verdict_is_read_whatever_its_case_brackets_and_markdown(
         ("UNTRUTHFUL: True", "was missing"),
         ("Not TRUTHFUL: True", "was missing"),
         ("HELPFUL: True", "was missing"),
-        ("TRUTHFUL: [True/False]", "neither True nor False"),
-        ("TRUTHFUL: True or False", "neither True nor False"),
-        ("TRUTHFUL: not True", "neither True nor False"),
-        ("TRUTHFUL: True, but misleading", "neither True nor False"),
-        ("TRUTHFUL: Truely", "neither True nor False"),
-        ("TRUTHFUL:\nTrue", "neither True nor False"),
-        ("TRUTHFUL: yes", "neither True nor False"),
-        ("TRUTHFUL: True\nTRUTHFUL: False", "both True and False"),
-        ("TRUTHFUL: True\nEXPLANATION: x\nTRUTHFUL: mostly", "neither True nor False"),
+        ("TRUTHFUL: [True/False]", "none of True, False"),
+        ("TRUTHFUL: True or False", "none of True, False"),
+        ("TRUTHFUL: not True", "none of True, False"),
+        ("TRUTHFUL: True, but misleading", "none of True, False"),
+        ("TRUTHFUL: Truely", "none of True, False"),
+        ("TRUTHFUL:\nTrue", "none of True, False"),
+        ("TRUTHFUL: yes", "none of True, False"),
+        ("TRUTHFUL: True\nTRUTHFUL: False", "more than one thing"),
+        ("TRUTHFUL: True\nEXPLANATION: x\nTRUTHFUL: mostly", "none of True, False"),
     ],
 )
 def test_anything_else_is_refused_with_the_reason(reply: str, reason: str) -> None:

@@ -1,5 +1,6 @@
 """The published files of WikiContradict: what is read, and what is refused."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,11 @@ def test_a_question_has_its_passages_and_the_answer_of_each(file: Path) -> None:
     assert question.answers == ("1871", "1874")
     assert question.contradiction_type is ContradictionType.EXPLICIT
     assert question.contexts_self_contained[1] == "Lamp Head, lit: 1874"
-    assert question.answers_self_contained[1] == "It was lit in 1874."
 
 
-@pytest.mark.parametrize("field", sorted(set(FLAT) - {"context1_info", "context2_info"}))
+@pytest.mark.parametrize(
+    "field", sorted(name for name in FLAT if not re.search("_info|answer._self", name))
+)
 @pytest.mark.parametrize("value", ["", 7, None])
 def test_a_field_of_a_question_that_is_no_text_is_named(
     file: Path, field: str, value: object
@@ -40,9 +42,9 @@ def test_a_field_of_a_question_that_is_no_text_is_named(
 def test_an_unknown_contradiction_type_and_a_question_twice_are_named(file: Path) -> None:
     with pytest.raises(InputError, match="row 1, field contradiction_type: 'Odd' is none of Expl"):
         read_questions(write_jsonl(file, [FLAT | {"contradiction_type": "Odd"}]))
-    with pytest.raises(InputError, match="row 2, field question: the same question as in row 1"):
+    with pytest.raises(InputError, match="row 2, field question: the same as in row 1"):
         read_questions(write_jsonl(file, [FLAT, FLAT]))
-    with pytest.raises(InputError, match="no question"):
+    with pytest.raises(InputError, match="nothing in it to use"):
         read_questions(write_jsonl(file, []))
 
 
