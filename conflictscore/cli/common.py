@@ -29,6 +29,7 @@ __all__ = [
     "open_context",
     "open_labeler_of",
     "open_retriever",
+    "open_single_model",
     "run_async",
     "run_graph",
     "run_settings",
@@ -87,6 +88,20 @@ def chosen_spec(settings: Mapping[str, Any]) -> str:
     if spec == "local":
         click.echo("No OPENAI_API_KEY is set: using the embedded local model.", err=True)
     return spec
+
+
+def open_single_model(spec: str, settings: Mapping[str, Any]) -> "LanguageModel":
+    """Open a model with the endpoint, window, effort and cache that the options give."""
+    from conflictscore.models.spec import open_model
+    from conflictscore.storage.cache import ContentCache
+
+    return open_model(
+        spec,
+        base_url=settings["base_url"],
+        context_window=settings["context_window"],
+        cache=None if settings["no_cache"] else ContentCache.default(),
+        reasoning_effort=settings["reasoning_effort"],
+    )
 
 
 def judging(settings: Mapping[str, Any]) -> dict[str, Any]:

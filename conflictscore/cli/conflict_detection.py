@@ -1,14 +1,14 @@
 """conflictscore bench conflict-detection."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from conflictscore.cli.common import OpenLabeler, open_labeler_of, run_async
+from conflictscore.cli.common import OpenLabeler, open_labeler_of, open_single_model, run_async
 from conflictscore.cli.options import with_model_choice
 from conflictscore.errors import InputError
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
     from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures
     from conflictscore.models.language_model import LanguageModel
+    from conflictscore.prompts import PromptSet
 
 __all__ = ["conflict_detection"]
 
@@ -133,9 +134,9 @@ def conflict_detection(
         )
     settings["prompts"] = PromptSet.open(settings["prompts"], base="paper")
     opened = open_labeler_of(settings)
-    writer = _writer(write_claims, settings) if write_claims else None
-    if writer is not None:
-        groups = _written(writer, groups, out, settings, concurrency, quiet=quiet)
+    if write_claims:
+        writer = open_single_model(write_claims, settings)
+        groups = _written(writer, groups, out, settings["prompts"], concurrency, quiet=quiet)
     judged, rows = _judged(
         opened, groups, out, concurrency=concurrency, retry_failed=retry_failed, quiet=quiet
     )
@@ -143,24 +144,11 @@ def conflict_detection(
     _deliver(figures, as_json=as_json)
 
 
-def _writer(spec: str, settings: Mapping[str, Any]) -> "LanguageModel":
-    from conflictscore.models.spec import open_model
-    from conflictscore.storage.cache import ContentCache
-
-    return open_model(
-        spec,
-        base_url=settings["base_url"],
-        context_window=settings["context_window"],
-        cache=None if settings["no_cache"] else ContentCache.default(),
-        reasoning_effort=settings["reasoning_effort"],
-    )
-
-
 def _written(
     writer: "LanguageModel",
     groups: list["ClaimGroup"],
     out: Path,
-    settings: Mapping[str, Any],
+    prompts: "PromptSet",
     concurrency: int | None,
     *,
     quiet: bool,
@@ -178,7 +166,7 @@ def _written(
                 groups,
                 out.with_suffix(".claims.jsonl"),
                 writer,
-                settings["prompts"],
+                prompts,
                 concurrency=concurrency or (_LOCAL_GROUPS if writer.is_local else _REMOTE_GROUPS),
                 on_claim=lambda missing: bar.show(next(asked), missing),
             )
@@ -212,8 +200,10 @@ def _judged(
 
     console = Console(stderr=True, highlight=False)
     with VerdictFile.open(out, opened.labeler) as verdicts:
-        for note in verdicts.notes:
-            click.echo(f"Note: {note}", err=True)
+        if verdicts.cut:
+            click.echo(
+                f"Note: {out}: half a line at the end, as a kill leaves it, was cut off", err=True
+            )
         done = sum(len(verdicts.labels(group)) for group in groups)
         pairs = sum(len(group.documents) for group in groups)
         with ItemProgress(console, "judging", "pairs", enabled=not quiet, reasons=1) as progress:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from conflictscore.cli.common import chosen_spec, run_async
+from conflictscore.cli.common import chosen_spec, open_single_model, run_async
 from conflictscore.cli.options import with_judge_options
 from conflictscore.errors import ProviderError
 
@@ -57,23 +57,16 @@ def judge_check(
     from conflictscore.benchmarks.natconfqa.data import read_natconfqa
     from conflictscore.benchmarks.natconfqa.judge_check import agreement_card, check_judge
     from conflictscore.benchmarks.natconfqa.people import drawn, read_people
-    from conflictscore.models.spec import open_model, require_effort
+    from conflictscore.models.spec import require_effort
     from conflictscore.models.usage import UsageMeter
     from conflictscore.prompts import PromptSet
     from conflictscore.reporting.displays import ItemProgress
     from conflictscore.reporting.plain_table import print_card
-    from conflictscore.storage.cache import ContentCache
 
     require_statistics()
     people = drawn(read_people(answers, read_natconfqa(references).items), sample, seed)
     prompts = PromptSet.open(settings["prompts"])
-    model = open_model(
-        chosen_spec(settings),
-        base_url=settings["base_url"],
-        context_window=settings["context_window"],
-        cache=None if settings["no_cache"] else ContentCache.default(),
-        reasoning_effort=settings["reasoning_effort"],
-    )
+    model = open_single_model(chosen_spec(settings), settings)
     require_effort(settings["reasoning_effort"], model)
     meter = UsageMeter()
     with ItemProgress(Console(stderr=True, highlight=False), "judging", "answers") as bar:

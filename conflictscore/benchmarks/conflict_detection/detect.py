@@ -94,28 +94,24 @@ class VerdictFile:
     """The verdicts of one labeler, added to by one command at a time.
 
     Attributes:
-        labeler: The labeler's name.
-        notes: What the user should know about how the file was found.
+        cut: Whether half a line, as a kill leaves it, was cut off at the end.
     """
 
-    def __init__(self, labeler: str, rows: ResumableRows[PairRow], notes: tuple[str, ...]) -> None:
-        self.labeler, self.notes = labeler, notes
-        self._rows = rows
+    def __init__(self, rows: ResumableRows[PairRow]) -> None:
+        self.cut, self._rows = rows.cut, rows
         self._labels = {_place(row): row.label for row in rows.rows}
 
     @classmethod
     @contextmanager
     def open(cls, path: str | Path, labeler: Labeler) -> "Iterator[VerdictFile]":
-        """Begin a file, or resume one of the same labeler; half a line at its end is cut off."""
-        file = Path(path)
-        setup = {
-            "conflict_detection": _FORMAT,
-            "labeler": labeler.name,
-            "identity": _identity(labeler),
-        }
-        with ResumableRows.open(file, PairRow, setup) as rows:
-            cut = f"{file}: half a line at the end, as a kill leaves it, was cut off"
-            yield cls(labeler.name, rows, (cut,) if rows.cut else ())
+        """Begin a file, or resume one of the same labeler."""
+        identity = ""  # where it is not known what a verdict depends on
+        if labeler.identity is not None:
+            text = json.dumps(dict(labeler.identity), sort_keys=True)
+            identity = hashlib.sha256(text.encode()).hexdigest()
+        setup = {"conflict_detection": _FORMAT, "labeler": labeler.name, "identity": identity}
+        with ResumableRows.open(Path(path), PairRow, setup) as rows:
+            yield cls(rows)
 
     @property
     def rows(self) -> tuple[PairRow, ...]:
@@ -148,14 +144,6 @@ def content_of(group: ClaimGroup, number: int) -> str:
 
 def _place(row: PairRow) -> tuple[str, str, str, int]:
     return row.set, row.group, row.content, row.label.document
-
-
-def _identity(labeler: Labeler) -> str:
-    """Hash of what a verdict of the labeler depends on; empty where that is not known."""
-    if labeler.identity is None:
-        return ""
-    text = json.dumps(dict(labeler.identity), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _check_setup(path: Path, line: bytes, setup: Mapping[str, Any]) -> None:

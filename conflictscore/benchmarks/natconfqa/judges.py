@@ -1,7 +1,7 @@
 """From an answer to the decisions that its measures count (formulas 1 to 4)."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -280,15 +280,11 @@ def _lists(reply: str) -> dict[str, list[str]]:
     for name in ("answers", "conflicts"):
         if name not in lists:
             raise ValueError(f'the line "{name.upper()}:" was missing')
-    return {name: list(_entries(lines, name)) for name, lines in lists.items()}
-
-
-def _entries(lines: list[str], name: str) -> Iterator[str]:
-    if not lines:
-        raise ValueError(f'below "{name.upper()}:" there was nothing, not even "none"')
-    if len(lines) == 1 and _NONE.fullmatch(lines[0]):
-        return
-    yield from lines
+        if not lists[name]:
+            raise ValueError(f'below "{name.upper()}:" there was nothing, not even "none"')
+        if len(lists[name]) == 1 and _NONE.fullmatch(lists[name][0]):
+            lists[name] = []
+    return lists
 
 
 def _pair(line: str, index: list[int]) -> AnswerPair:
