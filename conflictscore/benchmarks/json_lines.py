@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -58,29 +58,35 @@ class Items(NamedTuple, Generic[_I]):
 
 
 def read_items(
-    path: str | Path, make: Callable[[Any, str], _I | str], *, id_field: str = "question"
+    path: str | Path,
+    make: Callable[[Any, str], _I | str],
+    *,
+    id_field: str = "question",
+    rows: Iterable[tuple[str, Any]] | None = None,
 ) -> Items[_I]:
-    """What is made of each line of a file, in its order.
+    """What is made of each row of a file, in its order.
 
     Args:
-        path: JSON lines.
-        make: From a line's value and its place, for errors, to an item or why there is none.
+        path: The file.
+        make: From a row's value and its place, for errors, to an item or why there is none.
         id_field: The field that ids come from: a file has each once.
+        rows: The places and values; by default those of JSON lines.
 
     Raises:
-        InputError: There is no item, an id is repeated, or ``make`` refuses a line.
+        InputError: There is no item, an id is repeated, or ``make`` refuses a row.
     """
     items: dict[str, _I] = {}
-    first: dict[str, int] = {}
+    first: dict[str, str] = {}
     left_out: Counter[str] = Counter()
-    for row, (where, record) in enumerate(read_json_lines(Path(path)), start=1):
+    for where, record in read_json_lines(Path(path)) if rows is None else rows:
         made = make(record, where)
         if isinstance(made, str):
             left_out[made] += 1
         elif made.id in items:
-            raise InputError(f"{where}, field {id_field}: the same as in row {first[made.id]}")
+            earlier = first[made.id].rpartition(", ")[2]
+            raise InputError(f"{where}, field {id_field}: the same as in {earlier}")
         else:
-            items[made.id], first[made.id] = made, row
+            items[made.id], first[made.id] = made, where
     if not items:
         why = f" ({', '.join(left_out)})" if left_out else ""
         raise InputError(f"{path}: there is nothing in it to use{why}")

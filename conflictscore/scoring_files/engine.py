@@ -133,15 +133,22 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
         ConfigurationError: A setting is wrong, so nothing can be scored.
         BudgetError: The budget is used up.
     """
+    runtime = RunRuntime(context)
     try:
-        return await _scored(context, state)
+        # LangGraph is left out: it takes longer than all that the nodes do beside model calls.
+        for node in (receive, decompose, label, score, record):
+            started = time.perf_counter()
+            with for_purpose(step=node.__name__):
+                update = await node(state, runtime)
+            timings = timed(state, node.__name__, time.perf_counter() - started)
+            state = cast("RagState", {**state, **update, "timings": timings})
     except (ConfigurationError, BudgetError):
         raise
     except Exception as failure:  # noqa: BLE001 - a plugged-in part may raise anything
         text = " ".join(str(failure).split())
-        if isinstance(failure, ConflictScoreError):
-            return text
-        return f"{type(failure).__name__}: {text}"
+        kind = "" if isinstance(failure, ConflictScoreError) else f"{type(failure).__name__}: "
+        return kind + text
+    return state
 
 
 def _failed(row: Row, reason: str, *, tried: bool = True) -> Result:
@@ -152,21 +159,6 @@ def is_flawed(outcome: Mapping[str, Any]) -> bool:
     """Whether a row failed or has an unlabelled pair."""
     report = outcome["report"]
     return outcome["error"] is not None or (report or {}).get("coverage") not in (None, 1)
-
-
-async def _scored(context: RunContext, state: RagState) -> RagState:
-    """Run the scoring graph's nodes one after the other.
-
-    LangGraph is left out because it takes longer than all that the nodes do beside model calls.
-    """
-    runtime = RunRuntime(context)
-    for node in (receive, decompose, label, score, record):
-        started = time.perf_counter()
-        with for_purpose(step=node.__name__):
-            update = await node(state, runtime)
-        timings = timed(state, node.__name__, time.perf_counter() - started)
-        state = cast("RagState", {**state, **update, "timings": timings})
-    return state
 
 
 def _result(row: Row, state: RagState) -> Result:

@@ -91,23 +91,19 @@ class Row:
 
 
 class Source(Protocol):
-    """An input file that can be read repeatedly, a few rows at a time."""
+    """An input file that can be read repeatedly, a few rows at a time.
 
-    @property
-    def path(self) -> Path:
-        """The file."""
+    Attributes:
+        path: The file.
+        columns: The fields that are scored.
+        total: Number of rows.
+        sha256: Hexadecimal SHA-256 of the file.
+    """
 
-    @property
-    def columns(self) -> Columns:
-        """The fields that are scored."""
-
-    @property
-    def total(self) -> int:
-        """Number of rows."""
-
-    @property
-    def sha256(self) -> str:
-        """Hexadecimal SHA-256 of the file."""
+    path: Path
+    columns: Columns
+    total: int
+    sha256: str
 
     def rows(self, wanted: Callable[[int], bool]) -> Iterator[Row]:
         """Yield the rows whose numbers are wanted, in order.

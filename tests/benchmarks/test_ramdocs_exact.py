@@ -193,13 +193,6 @@ def test_a_file_that_cannot_be_used_is_named_by_row_and_field(
         read_questions(file)
 
 
-def test_a_question_stands_once_and_some_stand_there(file: Path) -> None:
-    with pytest.raises(InputError, match=r"row 2, field question: the same as in row 1"):
-        read_questions(write_jsonl(file, [LINE, LINE]))
-    with pytest.raises(InputError, match="nothing in it to use"):
-        read_questions(write_jsonl(file, []))
-
-
 @needs_real_data
 def test_the_published_file_reads_and_its_own_right_answers_match() -> None:
     questions = read_questions(REAL / "ramdocs" / "ramdocs.jsonl")

@@ -54,7 +54,7 @@ def test_a_file_is_scored_row_by_row_and_its_fields_are_carried_through() -> Non
         (n, 3) for n in range(8)
     ]
     assert [row["report"]["cs_c"] for row in outcomes(Path("out.jsonl"))] == [1.0] * 8
-    assert last_line(result) == "scoring: 8 of 8 rows, 0 failed"
+    assert last_line(result) == "scoring: 8 of 8 rows"
 
 
 def test_one_of_anything_is_said_as_one(tmp_path: Path) -> None:

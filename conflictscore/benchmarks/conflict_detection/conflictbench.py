@@ -34,7 +34,12 @@ from conflictscore.benchmarks.conflict_detection.groups import (
     statement,
 )
 from conflictscore.benchmarks.harness.question_sample import lot
-from conflictscore.benchmarks.json_lines import read_json, read_json_lines, text_of
+from conflictscore.benchmarks.json_lines import (
+    read_items,
+    read_json,
+    read_json_lines,
+    text_of,
+)
 from conflictscore.errors import InputError
 from conflictscore.records import Label
 from conflictscore.retrieval.cleaning import clean_text
@@ -90,23 +95,23 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
         path: A JSON list: ``qid``, ``question``, ``documents`` (``title``, ``text``, ``answer``).
         seed: Of the construction.
     """
-    questions = []
-    for where, record in _items(path):
+
+    def question(record: Any, where: str) -> _Question:
         documents = [
             (folded(text_of(document, "answer", place)), _titled(document, place))
             for place, document in _listed(record, "documents", where)
         ]
         right, answer = documents[0][0], clean_text(record["documents"][0]["answer"])
-        questions.append(
-            _Question(
-                text_of(record, "qid", where),
-                text_of(record, "question", where),
-                answer,
-                tuple(_labelled(d, Label.SUPPORTS) for said, d in documents if said == right),
-                tuple(_labelled(d, Label.CONTRADICTS) for said, d in documents if said != right),
-            )
+        return _Question(
+            text_of(record, "qid", where),
+            text_of(record, "question", where),
+            answer,
+            tuple(_labelled(d, Label.SUPPORTS) for said, d in documents if said == right),
+            tuple(_labelled(d, Label.CONTRADICTS) for said, d in documents if said != right),
         )
-    return _constructed("ambigdocs", questions, path, seed)
+
+    read = read_items(path, question, id_field="qid", rows=_items(path))
+    return _constructed("ambigdocs", read.items, path, seed)
 
 
 def read_macnoise(path: Path, seed: int, name: str = "") -> list[ClaimGroup]:
@@ -121,8 +126,8 @@ def read_macnoise(path: Path, seed: int, name: str = "") -> list[ClaimGroup]:
         seed: Of the construction.
         name: Of the set; without one it is called as the file.
     """
-    questions = []
-    for row, (where, record) in enumerate(_items(path), start=1):
+
+    def question(record: Any, where: str) -> _Question | str:
         passages = _listed(record, "ctxs", where)
         marks = record.get("pert_lbls")
         if not isinstance(marks, list) or len(marks) != len(passages):
@@ -133,18 +138,18 @@ def read_macnoise(path: Path, seed: int, name: str = "") -> list[ClaimGroup]:
             if mark == 1
         ]
         if not pairs:
-            continue
+            return "no passage could be perturbed"
         turned = pairs[1::2] or pairs
-        questions.append(
-            _Question(
-                str(record.get("id", row)),
-                text_of(record, "question", where),
-                _first(record, "answers", where),
-                tuple(_document(*true, Label.SUPPORTS) for true, _ in pairs[::2]),
-                tuple(_document(*false, Label.CONTRADICTS) for _, false in turned),
-            )
+        return _Question(
+            str(record.get("id", where.rpartition(" ")[2])),
+            text_of(record, "question", where),
+            _first(record, "answers", where),
+            tuple(_document(*true, Label.SUPPORTS) for true, _ in pairs[::2]),
+            tuple(_document(*false, Label.CONTRADICTS) for _, false in turned),
         )
-    return _constructed(name or path.stem, questions, path, seed)
+
+    read = read_items(path, question, id_field="id", rows=_items(path))
+    return _constructed(name or path.stem, read.items, path, seed)
 
 
 def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
@@ -166,28 +171,24 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
     for where, record in read_json_lines(path / "corpus.json"):
         if record["id"] in false:
             versions[folded(text_of(record, "contents", where))] = false[record["id"]]
-    questions = []
-    for where, record in _items(path / "queries.json"):
+
+    def question(record: Any, where: str) -> _Question | str:
         true = text_of(record, "context", where)
         answer = _first(record.get("answers"), "text", f"{where}, field answers")
         fakes = [text for text in versions.get(folded(true), ()) if not _says(text, answer)]
         if not fakes:
-            continue
-        questions.append(
-            _Question(
-                text_of(record, "id", where),
-                text_of(record, "question", where),
-                answer,
-                (_document("", true, Label.SUPPORTS),),
-                tuple(_document("", fake, Label.CONTRADICTS) for fake in fakes),
-            )
+            return "no false version of their context in corpus.json leaves the answer out"
+        return _Question(
+            text_of(record, "id", where),
+            text_of(record, "question", where),
+            answer,
+            (_document("", true, Label.SUPPORTS),),
+            tuple(_document("", fake, Label.CONTRADICTS) for fake in fakes),
         )
-    if not questions:
-        raise InputError(
-            f"{path}: no context of queries.json stands in corpus.json with a false version that"
-            " leaves its answer out"
-        )
-    return _constructed("contraqa", questions, path, seed)
+
+    queries = path / "queries.json"
+    read = read_items(queries, question, id_field="id", rows=_items(queries))
+    return _constructed("contraqa", read.items, path, seed)
 
 
 def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
@@ -239,11 +240,7 @@ def _constructed(
     name: str, questions: Sequence[_Question], path: Path, seed: int
 ) -> list[ClaimGroup]:
     groups = []
-    seen: set[str] = set()
     for question in questions:
-        if question.id in seen:
-            raise InputError(f"{path}: two questions have the id {question.id!r}")
-        seen.add(question.id)
         drawn = lot(f"conflictbench {name}", seed, question.id)
         conflict = bool(question.contradicting) and drawn[0] % 2 == 0
         if conflict:

@@ -32,15 +32,6 @@ def question_id(prefix: str, question: str) -> str:
     return f"{prefix}-{digest[:_ID_DIGITS]}"
 
 
-def refuse_repeated(
-    identity: str, where: str, first: dict[str, str], field: str = "question"
-) -> None:
-    """Keep in ``first`` where a question stands, as file and row; one file has it once."""
-    if (earlier := first.setdefault(identity, where)) != where:
-        row = earlier.rpartition(", ")[2]
-        raise InputError(f"{where}, field {field}: the same question as in {row}")
-
-
 def lot(purpose: str, seed: int, text: str) -> bytes:
     """The lot that a seed gives to a text: 32 bytes, unlike those for another purpose."""
     return hashlib.sha256(f"{purpose}:{seed}:{text}".encode("utf-8", "surrogatepass")).digest()

@@ -2,19 +2,19 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from conflictscore.benchmarks.harness.definition import Form
 from conflictscore.benchmarks.harness.question_sample import (
     drawn_order,
     question_id,
-    refuse_repeated,
     shuffled_options,
 )
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.json_lines import read_json, text_of
+from conflictscore.benchmarks.json_lines import read_items, read_json, text_of
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
 
@@ -50,59 +50,46 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
     """
     if form not in get_args(Form):
         raise InputError(f"unknown form {form!r}; one of {', '.join(get_args(Form))}")
+    make = partial(_with_targets if form in ("mc1", "mc2") else _question, form=form, seed=seed)
+    file, shown = Path(path), Path(path).as_posix()
     if form in ("mc1", "mc2"):
-        return _read_targets(Path(path), form, seed)
-    shown = Path(path).as_posix()
-    questions: list[Question] = []
-    first_row: dict[str, str] = {}
-    for where, cells in _rows(Path(path), shown, form):
-        question = _question(cells, where, form, seed)
-        refuse_repeated(question.id, where, first_row, field="Question")
-        questions.append(question)
-    if not questions:
-        raise InputError(f"{shown}: there is no question in it")
-    return tuple(questions)
+        return read_items(file, make, rows=_targets(file, form)).items
+    return read_items(shown, make, id_field="Question", rows=_rows(file, shown, form)).items
 
 
-def _read_targets(path: Path, form: Form, seed: int) -> tuple[Question, ...]:
+def _targets(path: Path, form: Form) -> Iterator[tuple[str, Any]]:
     try:
         rows = read_json(path)
     except InputError as error:
         raise InputError(f"{error}; {form} needs the official mc_task.json") from None
-    if not isinstance(rows, list) or not rows:
+    if not isinstance(rows, list):
         raise InputError(f"{path}: a JSON list of questions is needed")
-    questions: list[Question] = []
-    first_row: dict[str, str] = {}
-    for number, row in enumerate(rows, start=1):
-        where, field = f"{path}, row {number}", f"{form}_targets"
-        text = text_of(row, "question", where) if isinstance(row, Mapping) else ""
-        targets = row.get(field) if text else None
-        if not isinstance(targets, Mapping) or not {0, 1} == set(targets.values()):
-            raise InputError(f"{where}, field {field}: answers with 1 for true and 0 are needed")
-        told = {
-            clean_text(answer): bool(true) for answer, true in targets.items() if answer.strip()
-        }
-        options = drawn_order([*told], question=text, seed=seed)
-        right = tuple(option for option in options if told[option])
-        if form == "mc1" and len(right) != 1:
-            raise InputError(f"{where}, field {field}: one true answer is needed, not {len(right)}")
-        if not 2 <= len(options) <= _MOST_OPTIONS:
-            raise InputError(f"{where}, field {field}: 2 to {_MOST_OPTIONS} answers are needed")
-        questions.append(
-            Question(
-                id=question_id("tqa", text),
-                question=text,
-                options=options,
-                gold=options.index(right[0]) if form == "mc1" else None,
-                correct=right,
-                incorrect=tuple(option for option in options if not told[option]),
-            )
-        )
-        refuse_repeated(questions[-1].id, where, first_row, field="question")
-    return tuple(questions)
+    yield from ((f"{path}, row {number}", row) for number, row in enumerate(rows, start=1))
 
 
-def _question(cells: Mapping[str, str], where: str, form: Form, seed: int) -> Question:
+def _with_targets(row: Any, where: str, *, form: Form, seed: int) -> Question:
+    text, field = text_of(row, "question", where), f"{form}_targets"
+    targets = row.get(field)
+    if not isinstance(targets, Mapping) or not {0, 1} == set(targets.values()):
+        raise InputError(f"{where}, field {field}: answers with 1 for true and 0 are needed")
+    told = {clean_text(answer): bool(true) for answer, true in targets.items() if answer.strip()}
+    options = drawn_order([*told], question=text, seed=seed)
+    right = tuple(option for option in options if told[option])
+    if form == "mc1" and len(right) != 1:
+        raise InputError(f"{where}, field {field}: one true answer is needed, not {len(right)}")
+    if not 2 <= len(options) <= _MOST_OPTIONS:
+        raise InputError(f"{where}, field {field}: 2 to {_MOST_OPTIONS} answers are needed")
+    return Question(
+        id=question_id("tqa", text),
+        question=text,
+        options=options,
+        gold=options.index(right[0]) if form == "mc1" else None,
+        correct=right,
+        incorrect=tuple(option for option in options if not told[option]),
+    )
+
+
+def _question(cells: Mapping[str, str], where: str, *, form: Form, seed: int) -> Question:
     choice = form == "multiple-choice"
     for column in (*_FILLED, *([_WRONG] if choice else [])):
         if not cells[column]:
@@ -119,8 +106,8 @@ def _question(cells: Mapping[str, str], where: str, form: Form, seed: int) -> Qu
         question=text,
         options=options,
         gold=gold,
-        correct=_each_once([best, *_answers(cells, "Correct Answers", where)]),
-        incorrect=_each_once(_answers(cells, "Incorrect Answers", where)),
+        correct=tuple(dict.fromkeys([best, *_answers(cells, "Correct Answers", where)])),
+        incorrect=tuple(dict.fromkeys(_answers(cells, "Incorrect Answers", where))),
         category=cells["Category"],
     )
 
@@ -131,10 +118,6 @@ def _answers(cells: Mapping[str, str], column: str, where: str) -> list[str]:
     if not answers:
         raise InputError(f"{where}, field {column}: there is no answer between its semicolons")
     return answers
-
-
-def _each_once(answers: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(answers))
 
 
 def _rows(path: Path, shown: str, form: Form) -> Iterator[_Row]:

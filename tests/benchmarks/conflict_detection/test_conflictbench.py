@@ -192,7 +192,7 @@ def test_contraqa_whose_questions_and_paragraphs_do_not_meet_is_refused(tmp_path
     folder = contraqa(tmp_path)
     corpus = (folder / "corpus.json").read_text()
     (folder / "corpus.json").write_text(corpus.replace("was lit", "was dark"))
-    with pytest.raises(InputError, match=r"no context of queries\.json stands in corpus\.json"):
+    with pytest.raises(InputError, match="no false version of their context"):
         read_data([f"contraqa:{folder}"])
 
 
@@ -217,11 +217,11 @@ def test_conflictingqa_makes_a_claim_of_each_question_with_all_its_pages(tmp_pat
             [{**ambigdocs(1)[0], "documents": [{"text": "x", "answer": "y"}]}],
             "item 1, documents 1, field title: a text is needed",
         ),
-        ("ambigdocs", ambigdocs(2) + ambigdocs(1), "two questions have the id 'q0'"),
+        ("ambigdocs", ambigdocs(2) + ambigdocs(1), "field qid: the same as in item 1"),
         ("ambigdocs", ambigdocs(1)[:1], "too few documents of other questions"),
         ("macnoise", [{**macnoise(1)[0], "pert_lbls": [1]}], "item 1, field pert_lbls: a number"),
         ("macnoise", [{**macnoise(1)[0], "answers": []}], "item 1, field answers: a text"),
-        ("macnoise", [{**macnoise(1)[0], "pert_lbls": [0] * 4}], "there is no claim in it"),
+        ("macnoise", [{**macnoise(1)[0], "pert_lbls": [0] * 4}], "nothing in it to use"),
     ],
 )
 def test_a_source_that_cannot_be_used_is_refused_with_its_place(
@@ -238,7 +238,7 @@ def test_a_source_that_cannot_be_used_is_refused_with_its_place(
 def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bad.json"
     path.write_text('[{"qid":\n')
-    with pytest.raises(InputError, match=r"bad\.json, row 2: not JSON"):
+    with pytest.raises(InputError, match=r"bad\.json: not JSON .*line 2"):
         read_data([f"ambigdocs:{path}"])
     with pytest.raises(InputError, match=r"none\.json: cannot be read"):
         read_data([f"ambigdocs:{tmp_path / 'none.json'}"])

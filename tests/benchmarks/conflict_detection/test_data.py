@@ -101,12 +101,6 @@ def test_a_file_that_is_no_json_lines_is_named_with_its_row(tmp_path: Path) -> N
         read_groups(tmp_path / "none.jsonl")
 
 
-def test_an_id_stands_once_in_a_file(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "bad.jsonl", [record(), record(id="b"), record()])
-    with pytest.raises(InputError, match=r"row 3, field id: the same as in row 1"):
-        read_groups(path)
-
-
 def test_several_sets_are_read_and_a_split_is_chosen(tmp_path: Path) -> None:
     one = write_lines(tmp_path / "one_groups.jsonl", [record(), record(id="b", split="train")])
     two = write_lines(tmp_path / "two_groups.jsonl", [record()])

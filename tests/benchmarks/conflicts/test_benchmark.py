@@ -3,42 +3,15 @@
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from conflictscore.benchmarks.conflicts.benchmark import conflicts
 from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR, GROUNDING, RECALL
-from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 from conflictscore.nodes.retrieve import given_documents
 from conflictscore.prompts import PromptSet
-from tests.benchmarks.conflicts.lines import TYPES, official, result
+from tests.benchmarks.conflicts.lines import official, result
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 
 PROMPTS = PromptSet.load()
-
-
-def test_a_question_brings_its_documents_with_title_address_and_date(tmp_path: Path) -> None:
-    other = result(title=None, date="NA", url="https://log.test/b")
-    path = write_jsonl(tmp_path / "c.jsonl", [official(result(), other)])
-    [question] = conflicts(path, "free-form", 0).questions
-
-    first, second = given_documents({"documents": list(question.documents)})
-    assert (first.number, first.title, first.url) == (1, "Gazette", "https://gazette.test/a")
-    assert 'date="2019-05-01"' in PROMPTS.documents([first])
-    assert 'date="unknown"' in PROMPTS.documents([second])
-
-
-@pytest.mark.parametrize("kind", ConflictType)
-def test_a_question_has_peoples_type_and_a_right_answer_where_it_can_be_trusted(
-    tmp_path: Path, kind: ConflictType
-) -> None:
-    path = write_jsonl(tmp_path / "c.jsonl", [official(conflict_type=TYPES[kind])])
-    [question] = conflicts(path, "free-form", 0).questions
-
-    assert question.conflict_type is kind
-    assert question.category == kind.value
-    trusted = {"no-conflict", "outdated", "misinformation"}
-    assert question.correct == (("1874",) if kind in trusted else ())
 
 
 def test_it_is_judged_by_three_measures_of_which_grounding_is_graded(tmp_path: Path) -> None:

@@ -130,16 +130,6 @@ def test_a_line_that_is_no_object_is_an_error(tmp_path: Path) -> None:
         read_natconfqa(tmp_path / "q.jsonl")
 
 
-def test_an_id_stands_there_once(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="row 2, field question_id: the same as in row 1"):
-        read_natconfqa(write(tmp_path / "q.jsonl", [row(), row()]))
-
-
-def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing in it to use"):
-        read_natconfqa(write(tmp_path / "q.jsonl", []))
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [("Yes.", "true"), ("No", "FALSE"), ("“In May”", "in  may"), ("0.8°C", "(0.8°c)")],

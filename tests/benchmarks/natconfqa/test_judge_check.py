@@ -112,11 +112,6 @@ def test_a_field_of_people_s_file_that_cannot_be_used_is_named(
     assert f"{tmp_path / 'people.jsonl'}, row 1" in str(error.value)
 
 
-def test_an_answer_is_judged_once_in_people_s_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="row 2, field question_id: the same as in row 1"):
-        read(tmp_path, people_row(), people_row())
-
-
 def test_a_sample_follows_from_its_seed_and_not_from_the_order(tmp_path: Path) -> None:
     rows = read(tmp_path, *(people_row(model=f"m{n}") for n in range(9)))
     chosen = drawn(rows, 4, seed=1)

@@ -167,8 +167,3 @@ async def test_a_wrong_key_ends_it_at_once() -> None:
         )
         with pytest.raises(ConfigurationError):
             await judging
-
-
-async def test_a_judgement_comes_back_from_its_json() -> None:
-    judgement = await judged(Judge(TWO, fails="conflict in answer"))
-    assert Judgement.model_validate(judgement.to_json()) == judgement

@@ -163,7 +163,7 @@ def test_a_file_in_utf_16_is_refused_at_its_first_row(file: Path) -> None:
 
 def test_the_same_question_twice_names_both_rows(file: Path) -> None:
     write_csv(file, [row(), MANY[0], row("Is  the lamp lit?")])
-    assert refusal(file) == ", row 4, field Question: the same question as in row 2"
+    assert refusal(file) == ", row 4, field Question: the same as in row 2"
 
 
 @pytest.mark.parametrize(
@@ -182,8 +182,8 @@ def test_answers_that_cannot_be_told_apart_or_are_missing_are_refused(
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("", ": there is no question in it"),
-        (",".join(COLUMNS), ": there is no question in it"),
+        ("", ": there is nothing in it to use"),
+        (",".join(COLUMNS), ": there is nothing in it to use"),
         (",".join(COLUMNS) + '\r\nA,B,"no end', ", row 2: not CSV"),
         ('{"question": "Is it?"}\n', ", row 1: the column Type is missing"),
         ("PK\x03\x04\x00\x00", ", row 1: the column Type is missing"),

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.wikicontradict.judge import (
@@ -73,47 +71,13 @@ async def test_a_failed_call_is_unjudged_and_a_wrong_key_ends_it() -> None:
 @pytest.mark.parametrize(
     ("reply", "rating"),
     [
-        ("RATING: correct", Rating.CORRECT),
+        ("RATING: correct\nRATING: correct", Rating.CORRECT),
         ("comment: x\nrating: Partially  Correct.", Rating.PARTIALLY_CORRECT),
         ("**COMMENT:** x\n**RATING:** **incorrect**", Rating.INCORRECT),
-        ("- RATING: [correct]\n", Rating.CORRECT),
-        ("RATING: correct\nRATING: correct", Rating.CORRECT),
-        ('RATING: "incorrect"', Rating.INCORRECT),
     ],
 )
 def test_a_rating_is_read_with_markup_around_it(reply: str, rating: Rating) -> None:
     assert read_rating(reply)[0] is rating
-
-
-@pytest.mark.parametrize(
-    ("reply", "told"),
-    [
-        ("", "was missing"),
-        ("correct", "was missing"),
-        ("The RATING: correct", "was missing"),
-        ("RATING:", "said none of"),
-        ("RATING: partially", "said none of"),
-        ("RATING: not correct", "said none of"),
-        ("RATING: correct, partially correct or incorrect", "said none of"),
-        ("RATING: correct\nRATING: incorrect", "more than one"),
-    ],
-)
-def test_a_reply_without_one_clear_rating_is_refused(reply: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
-        read_rating(reply)
-
-
-@given(st.sampled_from(Rating), st.text(), st.sampled_from(["{}", "**{}**", "[{}]", " {}. "]))
-def test_whatever_the_comment_says_the_rating_is_read_or_refused(
-    rating: Rating, comment: str, around: str
-) -> None:
-    reply = f"COMMENT: {comment}\nRATING: {around.format(rating.upper())}"
-    try:
-        found, _ = read_rating(reply)
-    except ValueError:
-        assert "rating" in comment.lower()
-    else:
-        assert found is rating
 
 
 class SameYear:
