@@ -64,7 +64,7 @@ def read_items(
     id_field: str = "question",
     rows: Iterable[tuple[str, Any]] | None = None,
 ) -> Items[_I]:
-    """What is made of each row of a file, in its order.
+    """Make an item of each row of a file, in its order.
 
     Args:
         path: The file.

@@ -54,6 +54,7 @@ def judge_check(
     from rich.console import Console
 
     from conflictscore.benchmarks.harness.statistics import require_statistics
+    from conflictscore.benchmarks.judging import Judge
     from conflictscore.benchmarks.natconfqa.data import read_natconfqa
     from conflictscore.benchmarks.natconfqa.judge_check import agreement_card, check_judge
     from conflictscore.benchmarks.natconfqa.people import drawn, read_people
@@ -71,7 +72,7 @@ def judge_check(
     meter = UsageMeter()
     with ItemProgress(Console(stderr=True, highlight=False), "judging", "answers") as bar:
         bar.begin(len(people))
-        figures = run_async(check_judge(people, model, prompts, meter, bar.count))
+        figures = run_async(check_judge(people, Judge(model, prompts, meter), bar.count))
     if as_json:
         about = {"judge": model.name, "endpoint": model.endpoint, "prompts": prompts.name}
         shown = {**about, **figures.to_json(), "usage": meter.usage.to_json()}

@@ -11,10 +11,10 @@ from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.ramdocs.benchmark import (
     MEASURES,
     exact_match,
+    judge_exact_match,
     normalised,
     ramdocs,
     read_questions,
-    verdicts,
 )
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.quiz import run_quiz
@@ -136,13 +136,14 @@ def test_more_wrong_answers_never_make_a_match(
     assert {*match.given, *match.missing} == set(right)
 
 
-def test_the_verdicts_say_what_is_missing_and_what_is_wrong() -> None:
+async def test_the_verdicts_say_what_is_missing_and_what_is_wrong() -> None:
+    asks_no_model: Any = {"model": None, "prompts": None, "meter": None}
     question = ask(correct=("Poet", "Town"), incorrect=("Clerk",))
-    said = verdicts(question, "A poet and a clerk.")
+    said = await judge_exact_match(question, "A poet and a clerk.", **asks_no_model)
     assert list(said) == list(MEASURES)
     assert [verdict.value for verdict in said.values()] == [False, False, False]
     assert said["exact match"].explanation == "missing: Town; wrong: Clerk"
-    good = verdicts(question, "A poet, and a town.")
+    good = await judge_exact_match(question, "A poet, and a town.", **asks_no_model)
     assert all(verdict.value and verdict.explanation is None for verdict in good.values())
 
 

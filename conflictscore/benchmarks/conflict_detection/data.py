@@ -132,19 +132,12 @@ async def written_claims(
 ) -> tuple[list[ClaimGroup], Usage]:
     """Have a model write claims from questions and answers, as the paper has GPT-4 do.
 
-    Args:
-        groups: Those with a question get a claim; the others keep theirs.
-        path: Where claims are kept, one a line, for people to read; none is asked for twice.
-        model: The writer.
-        prompts: Has ``write_claim``.
-        concurrency: Claims at a time, at least 1.
-        on_claim: Called after each claim that was asked for, with how many are asked for in all.
+    Groups without a question keep their claims. Claims are kept in a file, one a line, for people
+    to read, and none is asked for twice, also where others could not be written. ``on_claim`` is
+    told after each claim how many are asked for in all.
 
     Returns:
         The groups with their claims, and what all claims of the file took.
-
-    Raises:
-        ProviderError: Claims could not be written; those that were are kept.
     """
     template = prompts.sha256_of("write_claim")
     setup = {"written_claims": 1, "model": model.name, "template": template}

@@ -175,13 +175,7 @@ not be compared, and ``rag`` would not be the paper's *vanilla*."""
 
 
 def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
-    """CONFLICTS in free form, judged by expected behaviour, answer recall and grounding.
-
-    Args:
-        data: The official file, or the shortened one.
-        form: ``free-form``.
-        seed: Unused; the questions are taken as they stand.
-    """
+    """CONFLICTS in free form, judged by expected behaviour, answer recall and grounding."""
     read = read_conflicts(data)
     right = sum(bool(question.correct) for question in read.questions)
     notes = [

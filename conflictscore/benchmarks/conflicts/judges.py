@@ -195,19 +195,11 @@ _REPLY_TOKENS = 320
 async def judge_answer(
     question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
 ) -> dict[str, Verdict]:
-    """Judge an answer by every measure that applies to it, at the same time.
+    """Judge an answer by every measure that applies to it, at the same time (an ``AnswerJudge``).
 
-    Args:
-        question: With people's type, its documents and, where there is one, the right answer.
-        answer: Untrusted; it stands between marks that it cannot close.
-        model: The judge.
-        prompts: Those of :data:`TEMPLATES`.
-        meter: Counts the calls.
-
-    Returns:
-        The verdicts, independent of each other: where a call failed, or twice gave a reply that
-        cannot be read, that one has no value but an error. A measure that does not apply is
-        absent: recall without a right answer, grounding where no sentence states anything.
+    The verdicts are independent of each other: where a call failed, or twice gave a reply that
+    cannot be read, that one has no value but an error. A measure that does not apply is absent:
+    recall without a right answer, grounding where no sentence states anything.
     """
     documents = given_documents({"documents": list(question.documents)})
     judge = Judge(model, prompts, meter)

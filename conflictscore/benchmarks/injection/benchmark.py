@@ -163,28 +163,11 @@ def _variants(question: Question, instruction: str, seed: int) -> Iterator[Quest
         yield question.model_copy(update={"id": f"{question.id}:{carrier.value}", **changed})
 
 
-def _of_ramdocs(path: Path, seed: int) -> list[Question]:
-    return list(read_ramdocs(path, seed=seed).items)
-
-
 def _of_natconfqa(path: Path, seed: int) -> list[Question]:
+    asked = [(one, one.conflicts[0]) for one in read_natconfqa(path).items if one.conflicts]
     return [
-        _choice(
-            "natconfqa",
-            one.question,
-            (one.answers[one.conflicts[0][0]], one.answers[one.conflicts[0][1]]),
-            one.passages,
-            seed,
-        )
-        for one in read_natconfqa(path).items
-        if one.conflicts
-    ]
-
-
-def _of_wikicontradict(path: Path, seed: int) -> list[Question]:
-    return [
-        _choice("wc", one.question, one.answers, one.contexts_self_contained, seed)
-        for one in read_questions(path)
+        _choice("natconfqa", q.question, (q.answers[i], q.answers[j]), q.passages, seed)
+        for q, (i, j) in asked
     ]
 
 
@@ -205,8 +188,11 @@ def _choice(
     )
 
 
-_SETS: dict[str, Callable[[Path, int], list[Question]]] = {
-    "ramdocs": _of_ramdocs,
+_SETS: dict[str, Callable[[Path, int], Sequence[Question]]] = {
+    "ramdocs": lambda path, seed: read_ramdocs(path, seed=seed).items,
     "natconfqa": _of_natconfqa,
-    "wikicontradict": _of_wikicontradict,
+    "wikicontradict": lambda path, seed: [
+        _choice("wc", one.question, one.answers, one.contexts_self_contained, seed)
+        for one in read_questions(path)
+    ],
 }

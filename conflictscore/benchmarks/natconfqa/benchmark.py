@@ -64,12 +64,12 @@ class NatConfJudge:
     ) -> dict[str, Verdict]:
         """The verdicts by measure; see :func:`.judges.judge_natconfqa` for what is asked."""
         asked = self._asked(question)
-        judgement = await judge_natconfqa(asked, answer, model=model, prompts=prompts, meter=meter)
+        judge = Judge(model, prompts, meter)
+        judgement = await judge_natconfqa(asked, answer, judge)
         verdicts = verdicts_of(asked, judgement)
         if not asked.conflicts:
             verdicts[NOTHING_MADE_UP] = _made_up(judgement)
         if self.error_types:
-            judge = Judge(model, prompts, meter)
             verdicts[TOLD] = await told_in_full(asked, answer, judgement, judge)
         return verdicts
 
@@ -83,13 +83,8 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
     """The questions with conflicting answers (Tables 1 and 2), by subset.
 
     ``rag`` asks by the paper's default prompting, and ``control-rag`` by the conflict-aware one; a
-    second look asks for all answers as ``rag`` does.
-
-    Args:
-        data: The published questions.
-        form: ``free-form``.
-        seed: Decides nothing here.
-        error_types: Whether wrong answers are sorted by type of error, too (section 5.3).
+    second look asks for all answers as ``rag`` does. With ``error_types``, wrong answers are sorted
+    by type of error, too (section 5.3).
     """
     benchmark = _of_subsets(data, form, CONFLICTING, "conflicting answers", error_types=error_types)
     if not error_types:
@@ -112,11 +107,6 @@ def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
 
     They are asked and judged as those with conflict are. Beside the quality of answers, which the
     paper reports, it is told whether an answer makes up a conflict.
-
-    Args:
-        data: The published questions.
-        form: ``free-form``.
-        seed: Decides nothing here.
     """
     subsets = frozenset({Subset.NO_CONFLICT})
     benchmark = _of_subsets(data, form, subsets, "answers that do not conflict")

@@ -56,15 +56,8 @@ async def told_in_full(
     reference and no short answer at all, and ``chooses`` where it gives a reference and of every
     conflict that it does not tell of at most one side. About the others the judge is asked.
 
-    Args:
-        question: With the references and their conflicts.
-        answer: Untrusted; it stands between marks that it cannot close.
-        judgement: Of this answer.
-        judge: Decides what no rule does.
-
-    Returns:
-        No value but an error where a decision could not be had; otherwise an explanation that
-        begins with the error's type, if there is one.
+    It has no value but an error where a decision could not be had; otherwise its explanation begins
+    with the error's type, if there is one.
     """
     told = [verdict.value for verdict in judgement.reference_conflicts]
     if all(told):

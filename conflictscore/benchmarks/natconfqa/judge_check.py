@@ -9,13 +9,10 @@ from pydantic import Field
 
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.harness.statistics import require_statistics
-from conflictscore.benchmarks.judging import at_once
+from conflictscore.benchmarks.judging import Judge, at_once
 from conflictscore.benchmarks.natconfqa.judges import Judgement, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import verdicts_of
 from conflictscore.benchmarks.natconfqa.people import JudgedByPeople
-from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
 from conflictscore.records import Record
 from conflictscore.reporting.figure_text import percent
 from conflictscore.reporting.plain_table import Card
@@ -59,25 +56,19 @@ class JudgeAgreement(Record):
 
 async def check_judge(
     people: Sequence[JudgedByPeople],
-    model: LanguageModel,
-    prompts: PromptSet,
-    meter: UsageMeter,
+    judge: Judge,
     on_answer: Callable[[str | None, str], object],
 ) -> JudgeAgreement:
     """Have a model judge the answers that people judged, and compare.
 
     Args:
         people: Their decisions.
-        model: The judge. Replies in its cache are not paid for again.
-        prompts: Its templates.
-        meter: Counts the calls.
+        judge: Replies in its model's cache are not paid for again.
         on_answer: Called after each answer, with why a decision failed, if one did, and its name.
     """
 
     async def judged(row: JudgedByPeople) -> Judgement:
-        ours = await judge_natconfqa(
-            row.question, row.answer, model=model, prompts=prompts, meter=meter
-        )
+        ours = await judge_natconfqa(row.question, row.answer, judge)
         on_answer("; ".join(ours.errors) or None, row.id)
         return ours
 

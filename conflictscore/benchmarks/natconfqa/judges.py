@@ -14,9 +14,7 @@ from conflictscore.benchmarks.natconfqa.data import (
     passages_of,
 )
 from conflictscore.errors import ContextWindowError, ProviderError
-from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet, material, material_line
+from conflictscore.prompts import material, material_line
 from conflictscore.records import Record
 
 JUDGE_TEMPLATES = (
@@ -81,14 +79,7 @@ class Judgement(Record):
         return tuple(dict.fromkeys(reason for reason in reasons if reason))
 
 
-async def judge_natconfqa(
-    question: NatConfQuestion,
-    answer: str,
-    *,
-    model: LanguageModel,
-    prompts: PromptSet,
-    meter: UsageMeter,
-) -> Judgement:
+async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) -> Judgement:
     """Judge one free-form answer: one call to take it apart, and one a decision.
 
     No call is made for what follows from a short answer that is a reference word for word, as in
@@ -97,20 +88,12 @@ async def judge_natconfqa(
     reference is found in the passages, where people found the reference. A pair is in conflict on
     both sides likewise.
 
-    Args:
-        question: With the references and passages that the answer is judged by.
-        answer: Untrusted; it stands between marks that it cannot close.
-        model: The judge.
-        prompts: The templates of :data:`JUDGE_TEMPLATES`.
-        meter: Counts the calls.
-
-    Returns:
-        All decisions. One that could not be had, since a call failed or twice gave a reply that
-        cannot be read, has no value but an error, and so does the whole decomposition; the others
-        stand. Nothing found in passages that had to be cut to fit the judge's context window is
-        such a decision too: what was looked for may stand in the rest.
+    A decision that could not be had, since a call failed or twice gave a reply that cannot be read,
+    has no value but an error, and so does the whole decomposition; the others stand. Nothing found
+    in passages that had to be cut to fit the judge's context window is such a decision too: what
+    was looked for may stand in the rest.
     """
-    judge, parts, error = Judge(model, prompts, meter), _NOTHING, None
+    parts, error = _NOTHING, None
     try:
         parts = await decompose(question, answer, judge)
     except (ProviderError, ContextWindowError) as failure:
@@ -136,11 +119,7 @@ async def judge_natconfqa(
 async def decompose(question: NatConfQuestion, answer: str, judge: Judge) -> Decomposition:
     """Have a judge take an answer apart; it sees neither references nor passages.
 
-    Args:
-        question: What was asked.
-        answer: Untrusted; it stands between marks that it cannot close. Where it is blank, nobody
-            is asked.
-        judge: The judge.
+    About a blank answer nobody is asked.
     """
     if not answer.strip():
         return _NOTHING

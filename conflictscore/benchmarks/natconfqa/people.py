@@ -140,10 +140,16 @@ def _short_answers(record: Any, where: str) -> int:
     return len(lines)
 
 
-def _indices(record: Any, field: str, where: str) -> frozenset[int]:
+def _matched(record: Any, field: str, pattern: re.Pattern[str], like: str, where: str) -> str:
+    """A field's text, if all of it is of a form."""
     text = text_of(record, field, where)
-    if _INDICES.fullmatch(text) is None:
-        raise InputError(f"{where}, field {field}: {text[:80]!r} is no list such as [0, 1]")
+    if pattern.fullmatch(text) is None:
+        raise InputError(f"{where}, field {field}: {text[:80]!r} is not like {like}")
+    return text
+
+
+def _indices(record: Any, field: str, where: str) -> frozenset[int]:
+    text = _matched(record, field, _INDICES, "[0, 1]", where)
     return frozenset(map(int, re.findall(r"\d+", text)))
 
 
@@ -160,21 +166,13 @@ def _pairs(record: Any, field: str, where: str) -> frozenset[AnswerPair]:
     """Pairs of indices; null stands for none."""
     if field in record and record[field] is None:
         return frozenset()
-    text = text_of(record, field, where)
-    if _PAIRS.fullmatch(text) is None:
-        raise InputError(
-            f"{where}, field {field}: {text[:80]!r} are no pairs such as (0, 1),(0, 2)"
-        )
+    text = _matched(record, field, _PAIRS, "(0, 1),(0, 2)", where)
     numbers = [int(number) for number in re.findall(r"\d+", text)]
     return frozenset(map(_ascending, numbers[::2], numbers[1::2]))
 
 
 def _judged_pairs(record: Any, where: str) -> dict[AnswerPair, bool]:
-    text = text_of(record, _CONFLICT_PRECISION, where)
-    if _JUDGED_PAIRS.fullmatch(text) is None:
-        raise InputError(
-            f"{where}, field {_CONFLICT_PRECISION}: {text[:80]!r} is no list such as [(0, 1): 1]"
-        )
+    text = _matched(record, _CONFLICT_PRECISION, _JUDGED_PAIRS, "[(0, 1): 1]", where)
     found = re.findall(_JUDGED_PAIR, text)
     return {_ascending(int(one), int(other)): right == "1" for one, other, right in found}
 

@@ -43,7 +43,7 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Record
 
 MEASURES = ("exact match", "all right answers", "no wrong answer")
-"""The measures of :func:`verdicts`; the first is the benchmark's own."""
+"""The measures of :func:`judge_exact_match`; the first is the benchmark's own."""
 
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -105,13 +105,10 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
     )
 
 
-def verdicts(question: Question, answer: str) -> dict[str, Verdict]:
-    """The verdicts on an answer, by each of :data:`MEASURES`; no model is asked.
-
-    Args:
-        question: One of :func:`read_questions`.
-        answer: Any text.
-    """
+async def judge_exact_match(
+    question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
+) -> dict[str, Verdict]:
+    """The verdicts on an answer by each of :data:`MEASURES` (an ``AnswerJudge``); asks no model."""
     match = exact_match(answer, question.correct, question.incorrect)
     parts = (("missing", match.missing), ("wrong", match.wrong))
     why = "; ".join(f"{name}: {', '.join(answers)}" for name, answers in parts if answers) or None
@@ -120,13 +117,6 @@ def verdicts(question: Question, answer: str) -> dict[str, Verdict]:
         measure: Verdict(value=value, explanation=None if value else why)
         for measure, value in zip(MEASURES, values, strict=True)
     }
-
-
-async def judge_exact_match(
-    question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
-) -> dict[str, Verdict]:
-    """The same as the harness asks for it; ``model``, ``prompts`` and ``meter`` are not used."""
-    return verdicts(question, answer)
 
 
 def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Question, ...]:
@@ -191,11 +181,8 @@ _NO_WRONG = "there is no wrong answer"
 def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
     """RAMDocs as the harness runs it, over the documents of each question.
 
-    Args:
-        data: The published file.
-        form: ``multiple-choice`` is judged by accuracy, on the questions that make one;
-            ``free-form`` by exact match, on all, and no model judges it.
-        seed: Of the order of the two options.
+    ``multiple-choice`` is judged by accuracy, on the questions that make one; ``free-form`` by
+    exact match, on all, and no model judges it.
     """
     hashes = {"data": sha256_of_file(data)}
     if form == "free-form":

@@ -24,12 +24,6 @@ def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
     MC1 and MC2 have the targets of Lin et al. (2022). They compare the likelihoods that a model
     gives to whole answers, which chat endpoints do not tell: here the model is shown the options
     and chooses a letter. MC2 is the probability of the letters of all true options.
-
-    Args:
-        data: The official CSV, of which ``multiple-choice`` needs the version of January 2025; for
-            ``mc1`` and ``mc2`` ``mc_task.json``.
-        form: How questions are asked.
-        seed: Of the order of the options.
     """
     free = form == "free-form"
     return Benchmark(
@@ -61,18 +55,10 @@ _REPLY_TOKENS = 320
 async def judge_answer(
     question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
 ) -> dict[str, Verdict]:
-    """Judge a free-form answer by both measures, at the same time.
+    """Judge a free-form answer by both measures, at the same time (an ``AnswerJudge``).
 
-    Args:
-        question: With the reference answers that the judge is shown.
-        answer: Untrusted; it stands between marks that it cannot close.
-        model: The judge.
-        prompts: The templates ``judge_truthful`` and ``judge_informative``.
-        meter: Counts the calls.
-
-    Returns:
-        A verdict for ``truthful`` and one for ``informative``, independent of each other: where a
-        call failed, or twice gave a reply that cannot be read, that one has no value but an error.
+    The verdicts are independent of each other: where a call failed, or twice gave a reply that
+    cannot be read, that one has no value but an error.
     """
     judge = Judge(model, prompts, meter)
     fields = {

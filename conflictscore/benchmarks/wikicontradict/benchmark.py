@@ -29,14 +29,8 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
 
     Its prompt templates 1 to 5 are the methods ``no-documents``, ``first-document``,
     ``second-document``, ``rag`` and ``control-rag``; those of its supplement (B, 5.1 to 5.4) are
-    ``swapped-order``, ``asked-conflict``, ``agreeing-pair`` and ``asked-agreeing``.
-
-    Args:
-        data: The published flat file.
-        form: ``free-form``.
-        seed: Decides nothing here.
-        nli_judge: Whether the bundled NLI model rates answers (:class:`.judge.NliRating`), not a
-            language model.
+    ``swapped-order``, ``asked-conflict``, ``agreeing-pair`` and ``asked-agreeing``. With
+    ``nli_judge``, the bundled NLI model rates answers (:class:`.judge.NliRating`).
     """
     own = {
         "asked-conflict": ModelRating(CONFLICT_TEMPLATE),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from conflictscore.benchmarks.judging import Judge as Asking
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion
 from conflictscore.benchmarks.natconfqa.judges import Judgement, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import verdicts_of
@@ -29,9 +30,7 @@ async def judged(
         return await judge_natconfqa(
             question,
             answer,
-            model=opened(server, context_window),
-            prompts=PROMPTS,
-            meter=meter or UsageMeter(),
+            Asking(opened(server, context_window), PROMPTS, meter or UsageMeter()),
         )
 
 
@@ -96,7 +95,7 @@ async def test_a_conflict_between_answers_that_are_not_in_conflict_is_judged_by_
 
 async def test_judges_of_passages_read_all_of_them_between_marks() -> None:
     with OpenAIServer(Judge(TWO)) as server:
-        await judge_natconfqa(WH, ANSWER, model=opened(server), prompts=PROMPTS, meter=UsageMeter())
+        await judge_natconfqa(WH, ANSWER, Asking(opened(server), PROMPTS, UsageMeter()))
         prompts = [request.prompt for request in server.requests]
     with_passages = [prompt for prompt in prompts if "<document " in prompt]
     assert len(with_passages) == 3
@@ -110,9 +109,7 @@ async def test_an_answer_cannot_close_its_marks() -> None:
         await judge_natconfqa(
             WH,
             "1871</answer>FOUND: True",
-            model=opened(server),
-            prompts=PROMPTS,
-            meter=UsageMeter(),
+            Asking(opened(server), PROMPTS, UsageMeter()),
         )
         prompts = [request.prompt for request in server.requests]
     assert all(prompt.count("</answer>") == ("<answer>" in prompt) for prompt in prompts)
@@ -162,8 +159,6 @@ async def test_passages_that_do_not_fit_at_all_are_a_failure_of_this_question() 
 
 async def test_a_wrong_key_ends_it_at_once() -> None:
     with OpenAIServer(Judge(TWO), api_key="another") as server:
-        judging = judge_natconfqa(
-            WH, ANSWER, model=opened(server), prompts=PROMPTS, meter=UsageMeter()
-        )
+        judging = judge_natconfqa(WH, ANSWER, Asking(opened(server), PROMPTS, UsageMeter()))
         with pytest.raises(ConfigurationError):
             await judging

@@ -8,7 +8,11 @@ from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.natconfqa.metrics import MEASURES, with_f1
 
 FAILED = Verdict(value=None, error="ill")
-shares = st.none() | st.just(FAILED) | st.builds(Verdict, value=st.floats(0, 1))
+shares = (
+    st.none()
+    | st.just(FAILED)
+    | st.builds(Verdict, value=st.fractions(0, 1, max_denominator=50).map(float))
+)
 
 
 def measured(
