@@ -14,20 +14,17 @@ _MERGED = (ConflictType.OUTDATED, ConflictType.MISINFORMATION)
 
 def merged_tables(results: Sequence[QuestionResult]) -> list[Card]:
     """Expected behaviour of the merged types by method; none where no answer is judged by it."""
-    merged = [result for result in results if result.question.conflict_type in _MERGED]
-    methods = dict.fromkeys(name for result in merged for name in result.methods)
+    judged: dict[str, list[bool]] = {}
+    for result in results:
+        if result.question.conflict_type in _MERGED:
+            for name, ended in result.methods.items():
+                if (value := ended.value(BEHAVIOUR)) is not None:
+                    judged.setdefault(name, []).append(bool(value))
     rows = []
-    for name in methods:
-        values = [
-            value
-            for result in merged
-            if name in result.methods
-            if (value := result.methods[name].value(BEHAVIOUR)) is not None
-        ]
-        if values:
-            share = proportion(sum(map(bool, values)), len(values))
-            bounds = span(percent(share.low), percent(share.high))
-            rows.append((name, percent(share.value), bounds, f"{share.count:,}", f"{share.n:,}"))
+    for name, values in judged.items():
+        share = proportion(sum(values), len(values))
+        bounds = span(percent(share.low), percent(share.high))
+        rows.append((name, percent(share.value), bounds, f"{share.count:,}", f"{share.n:,}"))
     if not rows:
         return []
     return [

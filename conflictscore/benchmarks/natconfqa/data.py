@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.json_lines import Items, list_of, one_of, read_items, text_of
@@ -21,11 +21,7 @@ AnswerPair = tuple[int, int]
 
 QuestionType = Literal["boolean", "wh-function", "wh-list"]
 
-_TYPES: Mapping[str, QuestionType] = {
-    "boolean": "boolean",
-    "wh-function": "wh-function",
-    "wh-list": "wh-list",
-}
+_TYPES: Mapping[str, QuestionType] = {kind: kind for kind in get_args(QuestionType)}
 _CONFLICT, _NEUTRAL = "Conflict", "Neutral"
 _STANCES = {stance: stance for stance in (_CONFLICT, "Support", _NEUTRAL)}
 _SAID = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}

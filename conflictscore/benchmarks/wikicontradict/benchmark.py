@@ -92,6 +92,6 @@ def _question(asked: ContradictingQuestion) -> Question:
         id=asked.id,
         question=asked.question,
         correct=asked.answers,
-        category=asked.contradiction_type.value,
+        category=asked.contradiction_type,
         documents=({"text": one, "metadata": again}, {"text": other}),
     )

@@ -1,6 +1,5 @@
 """WikiContradict's published questions."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,8 @@ AGREEING = "agreeing"
 """In the metadata of a question's first document, a text that says the same in other words."""
 
 
-class ContradictionType(StrEnum):
-    """Whether it takes reasoning to see the contradiction (its type IV)."""
-
-    EXPLICIT = "Explicit"
-    IMPLICIT = "Implicit (reasoning required)"
-
-
-_TYPES = {kind.value: kind for kind in ContradictionType}
+_TYPES = {kind: kind for kind in ("Explicit", "Implicit (reasoning required)")}
+"""Whether it takes reasoning to see the contradiction (its type IV)."""
 
 
 class ContradictingQuestion(Record):
@@ -32,7 +25,8 @@ class ContradictingQuestion(Record):
     """The passages as models were shown them: ``context1`` and ``context2``."""
     answers: tuple[str, str]
     """By passage."""
-    contradiction_type: ContradictionType
+    contradiction_type: str
+    """``Explicit``, or ``Implicit (reasoning required)``."""
     contexts_self_contained: tuple[str, str]
     """Longer, with names in place of what refers to them."""
 

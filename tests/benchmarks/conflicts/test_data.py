@@ -97,14 +97,6 @@ def test_an_official_line_that_lacks_a_field_is_refused_by_its_name(file: Path, 
     assert str(refused.value).startswith(f"{file}, row 2, field {field}: it is missing")
 
 
-@pytest.mark.parametrize("field", ["query", "conflict_type", "gold_answer"])
-def test_a_shortened_line_that_lacks_a_field_is_refused_by_its_name(file: Path, field: str) -> None:
-    line = {name: value for name, value in shortened().items() if name != field}
-    with pytest.raises(InputError) as refused:
-        read(file, line)
-    assert str(refused.value) == f"{file}, row 1, field {field}: it is missing"
-
-
 @pytest.mark.parametrize("field", ["title", "url", "snippet", "date", "short_text"])
 def test_a_result_that_lacks_a_field_is_refused_by_its_name(file: Path, field: str) -> None:
     lacking = {name: value for name, value in result().items() if name != field}

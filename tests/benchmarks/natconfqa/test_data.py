@@ -116,14 +116,6 @@ def test_a_field_that_cannot_be_used_is_named_with_its_row(
     assert str(tmp_path / "q.jsonl") in str(error.value)
 
 
-@pytest.mark.parametrize("field", ["question_id", "answer_type", "answers", "paragraphs"])
-def test_a_field_that_is_missing_is_named(tmp_path: Path, field: str) -> None:
-    lacking = row()
-    del lacking[field]
-    with pytest.raises(InputError, match=f"row 1, field {field}"):
-        read_natconfqa(write(tmp_path / "q.jsonl", [lacking]))
-
-
 def test_a_line_that_is_no_object_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text("[]\n")
     with pytest.raises(InputError, match="row 1, field question_type"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from conflictscore.benchmarks.wikicontradict.data import ContradictionType, read_questions
+from conflictscore.benchmarks.wikicontradict.data import read_questions
 from conflictscore.errors import InputError
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 from tests.benchmarks.wikicontradict.records import FLAT
@@ -23,7 +23,7 @@ def test_a_question_has_its_passages_and_the_answer_of_each(file: Path) -> None:
     assert question.question == "When was the lamp lit?"
     assert question.contexts == ("The lamp was lit in 1871.", "Lit: 1874")
     assert question.answers == ("1871", "1874")
-    assert question.contradiction_type is ContradictionType.EXPLICIT
+    assert question.contradiction_type == "Explicit"
     assert question.contexts_self_contained[1] == "Lamp Head, lit: 1874"
 
 
