@@ -1,4 +1,4 @@
-"""Reading a file of JSON lines, and the fields of its records: every fault names file and row."""
+"""Reads published files of JSON and the fields of their records: every fault names file and row."""
 
 import json
 from collections import Counter
@@ -54,7 +54,7 @@ class Items(NamedTuple, Generic[_I]):
 
     items: tuple[_I, ...]
     left_out: Mapping[str, int]
-    """How many lines make no item, by reason."""
+    """How many rows make no item, by reason."""
 
 
 def read_items(

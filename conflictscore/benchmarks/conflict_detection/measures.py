@@ -91,7 +91,6 @@ class SetFigures(Record):
     labels: LabelFigures
     usage: Usage
     seconds: float
-
     """Time spent on all groups; with several at a time, more than what passed."""
 
     @property
