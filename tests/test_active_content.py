@@ -1,7 +1,5 @@
 """What a change may not bring in, and reasons as plain words."""
 
-import time
-
 import pytest
 
 from conflictscore.active_content import added_active_content, without_active_content
@@ -56,16 +54,3 @@ def test_another_address_is_not_excused_by_the_one_before() -> None:
     assert added_active_content(before, before.replace("1871", "1874")) is None
     assert added_active_content(before, before.replace("log.test", "evil.test")) == "an address"
     assert added_active_content(before, before + before), "nor is it said twice"
-
-
-@pytest.mark.parametrize("shape", ["a.", "<a", "[", "](", "&a", "a@", "://", "www", "a-", "!["])
-def test_it_takes_time_in_proportion_to_the_length(shape: str) -> None:
-    def seconds(count: int) -> float:
-        text, start = shape * count, time.process_time()
-        added_active_content("", text)
-        without_active_content(text)
-        return time.process_time() - start
-
-    seconds(1000)
-    once, eightfold = min(seconds(4000) for _ in range(3)), min(seconds(32_000) for _ in range(3))
-    assert eightfold < 24 * once + 0.05

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from conflictscore.errors import UNREADABLE
 from conflictscore.metric import (
     balance,
     better_evidence,
@@ -21,41 +20,16 @@ from conflictscore.metric import (
     uncovered_claims,
 )
 from conflictscore.records import (
-    Claim,
     ClaimEvidence,
     ConflictReport,
     Disputed,
-    EvidenceLabel,
-    Label,
 )
-
-_LETTERS = {
-    "+": Label.SUPPORTS,
-    "-": Label.CONTRADICTS,
-    "0": Label.IRRELEVANT,
-    "?": Label.UNLABELLED,
-    "!": Label.UNLABELLED,
-}
-_REASONS = {"?": "no reply", "!": f"{UNREADABLE}judge: its label was none of the three"}
+from tests.nodes.steps import claim_with
 
 
 def claims(*rows: str) -> list[ClaimEvidence]:
-    """One claim a row, one letter a document: ``+`` supports, ``!`` was unreadable, and so on."""
-    return [
-        ClaimEvidence(
-            claim=Claim(number=number, text=f"claim {number}"),
-            labels=tuple(
-                EvidenceLabel(
-                    claim=number,
-                    document=document,
-                    label=_LETTERS[letter],
-                    error=_REASONS.get(letter),
-                )
-                for document, letter in enumerate(row, start=1)
-            ),
-        )
-        for number, row in enumerate(rows, start=1)
-    ]
+    """One claim a row, with one letter a document."""
+    return [claim_with(row, f"claim {n}", n) for n, row in enumerate(rows, start=1)]
 
 
 def scores(rows: Iterable[str]) -> tuple[float | None, float | None]:

@@ -15,6 +15,8 @@ from typing import Any
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+from conflictscore import create_self_correcting_rag
+from conflictscore.graph.self_correction import SelfCorrectionGraph
 from tests.batches import batch_of, batch_reply
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 
@@ -26,6 +28,7 @@ __all__ = [
     "applied",
     "between",
     "compared",
+    "paper_loop",
     "scripted_model",
     "sides",
 ]
@@ -132,6 +135,11 @@ def scripted_model(server: OpenAIServer) -> ChatOpenAI:
         max_retries=0,
         use_responses_api=False,
     )
+
+
+def paper_loop(model: ChatOpenAI, **settings: Any) -> SelfCorrectionGraph:
+    """The paper's loop, without a cache."""
+    return create_self_correcting_rag(model, cache=False, **{**PAPER, **settings})
 
 
 def _step(prompt: str) -> str:

@@ -12,7 +12,7 @@ from conflictscore.errors import ConflictScoreError
 from conflictscore.nodes.state import RagInput
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.world import DISAGREEING, PAPER, World, scripted_model
+from tests.world import DISAGREEING, PAPER, World, paper_loop, scripted_model
 
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
@@ -23,9 +23,7 @@ async def test_a_run_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
     documents = [Retrieved(d["text"], metadata={"title": d["title"]}) for d in DISAGREEING]
     with OpenAIServer(world) as server:
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
-            graph = create_self_correcting_rag(
-                scripted_model(server), cache=False, **PAPER, checkpointer=saver
-            )
+            graph = paper_loop(scripted_model(server), checkpointer=saver)
             with pytest.raises(ConflictScoreError, match="503"):
                 await graph.ainvoke({**QUESTION, "documents": documents}, THREAD)
             run_id = (await graph.aget_state(THREAD)).values["run_id"]
@@ -35,25 +33,6 @@ async def test_a_run_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
 
     assert state["run_id"] == run_id
     assert state["answer"] == "It was lit in 1874."
-
-
-async def test_verdicts_that_were_paid_for_are_not_paid_for_again(tmp_path: Path) -> None:
-    world = World()
-    cache = ContentCache(tmp_path / "verdicts.sqlite")
-    with OpenAIServer(world) as server:
-        first = await create_self_correcting_rag(
-            scripted_model(server), cache=cache, **PAPER
-        ).ainvoke(QUESTION)
-        labels = world.asked["label"]
-        again = await create_self_correcting_rag(
-            scripted_model(server), cache=cache, **PAPER
-        ).ainvoke(QUESTION)
-
-    assert labels == 6
-    assert world.asked["label"] == labels
-    assert again["report"]["cs_c"] == first["report"]["cs_c"]
-    assert all(label["cached"] for label in again["report"]["claims"][0]["labels"])
-    assert again["usage"]["cached_calls"] == 6
 
 
 async def test_a_verdict_on_a_cut_document_is_not_taken_for_one_on_the_whole(

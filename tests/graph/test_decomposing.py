@@ -20,6 +20,7 @@ DOCUMENTS = [
     {"text": "The lamp was lit in 1871."},
     {"text": "The tower was built in 1840."},
 ]
+DISPUTED = [{"text": "The log says: lit in 1874. The lamp."}, *DOCUMENTS]
 
 
 @dataclass
@@ -54,14 +55,20 @@ def world() -> ForgetfulWorld:
     return ForgetfulWorld()
 
 
-def run(model: ChatOpenAI, **settings: Any) -> dict[str, Any]:
-    settings = {"regeneration": "revise", "min_coverage": 0.5, **settings}
+def run(model: ChatOpenAI, documents: Any = DOCUMENTS, **settings: Any) -> dict[str, Any]:
+    settings = {"regeneration": "revise", **settings}
     graph = create_self_correcting_rag(model, cache=False, **settings)
-    return graph.invoke({"question": "What is known of the light?", "documents": DOCUMENTS})
+    return graph.invoke({"question": "What is known of the light?", "documents": documents})
 
 
 def claimed(state: dict[str, Any]) -> list[str]:
     return [each["claim"]["text"] for each in state["attempts"][0]["report"]["claims"]]
+
+
+def placed(state: dict[str, Any]) -> list[str]:
+    """The passages of the answer that its claims were found in."""
+    claims = [each["claim"] for each in state["attempts"][0]["report"]["claims"]]
+    return [ANSWER[slice(*claim["passage"])] for claim in claims]
 
 
 def test_what_the_claims_pass_over_is_asked_for_once_more(
@@ -72,10 +79,8 @@ def test_what_the_claims_pass_over_is_asked_for_once_more(
     state = run(model, disputed=("conflict",))
 
     assert world.passed_over == [f"{TOWER}\n\n{HORN}"]
-    assert claimed(state) == [LAMP, TOWER, HORN]  # in the answer's order, and each once
-    assert [each["claim"]["passage"] for each in state["attempts"][0]["report"]["claims"]] == [
-        [ANSWER.index(text), ANSWER.index(text) + len(text)] for text in (LAMP, TOWER, HORN)
-    ]
+    # in the answer's order, and each once
+    assert claimed(state) == placed(state) == [LAMP, TOWER, HORN]
     assert (state["checked"], state["notes"]) == ("fully", [])
 
 
@@ -148,10 +153,8 @@ def test_what_is_missing_stays_missing_where_nothing_changes(
     world.answer = f"{LAMP} {TOWER}"
     world.rest = lambda part: Fault(status=500)
     world.regenerated = "The lamp was lit in 1860."  # which no document says
-    documents = [{"text": "The log says: lit in 1874. The lamp."}, *DOCUMENTS]
 
-    graph = create_self_correcting_rag(model, cache=False, regeneration="revise", guard=True)
-    state = graph.invoke({"question": "What is known of the light?", "documents": documents})
+    state = run(model, DISPUTED, guard=True)
 
     assert (state["answer"], state["checked"]) == (world.answer, "partly")
     places = ["first three to six words" in prompt for prompt in world.prompts["decompose"]]
@@ -179,10 +182,7 @@ def test_a_model_that_cannot_name_places_is_asked_for_the_claims_alone(
 
     state = run(model, disputed=("conflict",))
 
-    assert claimed(state) == [LAMP, TOWER, HORN]
-    assert [each["claim"]["passage"] for each in state["attempts"][0]["report"]["claims"]] == [
-        [ANSWER.index(text), ANSWER.index(text) + len(text)] for text in (LAMP, TOWER, HORN)
-    ]
+    assert claimed(state) == placed(state) == [LAMP, TOWER, HORN]
     assert (state["checked"], state["notes"]) == ("fully", [])
 
 
@@ -212,10 +212,8 @@ def test_a_whole_second_answer_is_asked_about_once_more_as_well(
     world.answer, world.regenerated = LAMP, f"{LAMP.replace('1871', '1874')} {TOWER}"
     world.decomposition = claims(LAMP)
     world.rest = lambda part: claims(TOWER)
-    documents = [{"text": "The log says: lit in 1874. The lamp."}, *DOCUMENTS]
 
-    graph = create_self_correcting_rag(model, cache=False, regeneration="paper")
-    state = graph.invoke({"question": "What is known of the light?", "documents": documents})
+    state = run(model, DISPUTED, regeneration="paper")
 
     assert world.passed_over == [TOWER]
     assert state["checked"] == "fully"
@@ -226,10 +224,8 @@ def test_what_is_missing_stays_missing_after_a_passage_was_revised(
 ) -> None:
     world.rest = lambda part: claims(LAMP.replace("1871", "1874") if "1874" in part else TOWER)
     world.regenerated = LAMP.replace("1871", "1874")
-    documents = [{"text": "The log says: lit in 1874. The lamp."}, *DOCUMENTS]
 
-    graph = create_self_correcting_rag(model, cache=False, regeneration="revise")
-    state = graph.invoke({"question": "What is known of the light?", "documents": documents})
+    state = run(model, DISPUTED)
 
     assert state["flipped"]
     assert state["checked"] == "partly"

@@ -14,7 +14,7 @@ from conflictscore.nodes.state import RagInput
 from conflictscore.records import Document
 from conflictscore.retrieval.corpus import CorpusRetriever
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.world import PAPER, World, scripted_model
+from tests.world import PAPER, World, paper_loop, scripted_model
 
 RELEASE = (
     "The harbour board is pleased to announce that the lamp of the new tower at the eastern end of"
@@ -29,7 +29,7 @@ QUESTION: RagInput = {"question": "When?", "documents": [{"text": text} for text
 
 
 def answered(model: ChatOpenAI, texts: list[str] = TEXTS, **settings: Any) -> dict[str, Any]:
-    graph = create_self_correcting_rag(model, cache=False, **{**PAPER, **settings})
+    graph = paper_loop(model, **settings)
     return graph.invoke({"question": "When?", "documents": [{"text": text} for text in texts]})
 
 
@@ -117,9 +117,7 @@ async def test_a_checkpoint_from_before_documents_were_marked_goes_on(tmp_path: 
     thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
     with OpenAIServer(world) as server:
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
-            graph = create_self_correcting_rag(
-                scripted_model(server), cache=False, **PAPER, checkpointer=saver, duplicates="once"
-            )
+            graph = paper_loop(scripted_model(server), checkpointer=saver, duplicates="once")
             with pytest.raises(ConflictScoreError):
                 await graph.ainvoke(QUESTION, thread)
             stored = (await graph.aget_state(thread)).values["documents"]

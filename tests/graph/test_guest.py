@@ -19,7 +19,7 @@ from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.records import Method
 from tests.fakes.openai_server import OpenAIServer
-from tests.world import DISAGREEING, PAPER, World, scripted_model
+from tests.world import DISAGREEING, PAPER, World, paper_loop, scripted_model
 
 QUESTION: Any = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 FIRST, LAST = "It was lit in 1871.", "It was lit in 1874."
@@ -84,7 +84,7 @@ class Asking(BaseRetriever):
 async def test_the_loop_is_a_node_of_a_parent_with_any_context(
     model: ChatOpenAI, schema: Any, context: Any
 ) -> None:
-    graph = parent(create_self_correcting_rag(model, cache=False, **PAPER), schema)
+    graph = parent(paper_loop(model), schema)
 
     states = [
         graph.invoke(QUESTION, context=context),
@@ -99,7 +99,7 @@ async def test_the_loop_is_a_node_of_a_parent_with_any_context(
 async def test_its_events_reach_whoever_streams_the_parent(
     model: ChatOpenAI, schema: Any, context: Any
 ) -> None:
-    graph = parent(create_self_correcting_rag(model, cache=False, **PAPER), schema)
+    graph = parent(paper_loop(model), schema)
     how: Any = {"stream_mode": "custom", "subgraphs": True, "context": context}
 
     waited = [event for _, event in graph.stream(QUESTION, **how)]
@@ -114,7 +114,7 @@ async def test_its_events_reach_whoever_streams_the_parent(
 def test_a_context_that_is_given_to_the_graph_itself_is_left_alone(
     model: ChatOpenAI, context: Any
 ) -> None:
-    graph = create_self_correcting_rag(model, cache=False, **PAPER)
+    graph = paper_loop(model)
     scorer = create_conflict_scorer(model, cache=False)
 
     assert graph.invoke(QUESTION, context=context)["answer"] == LAST

@@ -71,16 +71,12 @@ def corpus(tmp_path: Path) -> Searches:
     return Searches(corpus=CorpusRetriever.from_paths([tmp_path], k=2))
 
 
-def ask(model: Any, retriever: BaseRetriever | None, **settings: Any) -> dict[str, Any]:
-    given = {
-        "labeler": "json",
-        "cache": False,
-        "look_further": "disputed",
-        "unsettled": "keep",
-        **settings,
-    }
-    graph = create_self_correcting_rag(model, retriever, **given)
-    return graph.invoke({"question": QUESTION})
+def ask(
+    model: Any, retriever: BaseRetriever | None, documents: Any = (), **settings: Any
+) -> dict[str, Any]:
+    given = {"labeler": "json", "look_further": "disputed", "unsettled": "keep", **settings}
+    graph = create_self_correcting_rag(model, retriever, cache=False, **given)
+    return graph.invoke({"question": QUESTION, "documents": documents})
 
 
 def names(state: dict[str, Any]) -> list[str]:
@@ -96,22 +92,6 @@ def test_a_tie_stays_as_it_is_without_looking_further(
     assert (state["answer"], corpus.queries) == (LONG, [QUESTION])
     assert world.asked["look_further"] == 0
     assert not state["searches"]
-
-
-def test_a_tie_looks_further_in_a_folder_that_has_more_and_nothing_else_does(
-    model: ChatOpenAI, corpus: Searches, world: RevisingWorld
-) -> None:
-    free = corpus.corpus
-
-    state = ask(model, free, look_further="off")
-    assert state["answer"] == RIGHT
-    assert world.asked["look_further"] == 1
-
-    whole = ask(model, CorpusRetriever.from_documents([*FILES.values()], k=5), look_further="off")
-    paper = ask(model, free, effort="paper", look_further="off")
-    assert world.asked["look_further"] == 1, "all was found at first, or the loop is the paper's"
-    assert not whole["searches"]
-    assert not paper["searches"]
 
 
 def test_a_tie_is_settled_by_what_a_further_search_finds_and_only_new_pairs_are_labelled(
@@ -203,12 +183,7 @@ def test_a_search_that_fails_is_noted_and_the_loop_goes_on(
 
 
 def test_without_a_retriever_a_note_says_so(model: ChatOpenAI, world: RevisingWorld) -> None:
-    graph = create_self_correcting_rag(
-        model, labeler="json", cache=False, look_further="disputed", unsettled="keep"
-    )
-    texts = [FILES["gazette"], FILES["log"]]
-
-    state = graph.invoke({"question": QUESTION, "documents": texts})
+    state = ask(model, None, [FILES["gazette"], FILES["log"]])
 
     assert "nothing was looked for further: there is no retriever to ask" in state["notes"]
     assert (state["answer"], len(state["documents"])) == (LONG, 2)
@@ -345,18 +320,9 @@ async def test_further_searches_are_recorded_from_a_log_and_replayed(
         asked = read_questions(log)
         await record_questions(asked, corpus, recording, search="corpus", parameters={"top_k": 2})
         replayed = RecordedRetriever.from_file(recording, k=2)
-        again = await create_self_correcting_rag(
-            scripted_model(server), replayed, labeler="json", cache=False, look_further="disputed"
-        ).ainvoke({"question": QUESTION})
+        again = ask(scripted_model(server), replayed)
         world.queries = "FOR: something else"
-        other = await create_self_correcting_rag(
-            scripted_model(server),
-            replayed,
-            labeler="json",
-            cache=False,
-            look_further="disputed",
-            unsettled="keep",
-        ).ainvoke({"question": QUESTION})
+        other = ask(scripted_model(server), replayed)
 
     assert asked == (QUESTION, "lamp diary 1871", "lamp almanac 1874")
     assert again["answer"] == state["answer"] == RIGHT

@@ -1,9 +1,7 @@
 """What OpenTelemetry and LangSmith see of a run, through their own clients."""
 
-import json
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +17,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from conflictscore import OpenTelemetryCallback, ProviderError, create_self_correcting_rag
 from conflictscore.nodes.feedback import _send, send_feedback
 from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.fakes.search_server import SearchServer, json_reply
+from tests.middleware.service.serving import until
 from tests.world import DISAGREEING, PAPER, World, applied, scripted_model
 
 
@@ -135,67 +135,30 @@ def test_the_environment_turns_it_on_at_every_entry_point(
 # LangSmith
 
 
-class LangSmithServer:
-    """Takes what LangSmith's client sends, and keeps the feedback."""
-
-    def __init__(self) -> None:
-        self.feedback: list[dict[str, Any]] = []
-        self.arrived = threading.Semaphore(0)
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                some = str(UUID(int=0))
-                project = {"id": some, "tenant_id": some, "reference_dataset_id": None}
-                wanted = self.path.partition("?")[0]
-                self._reply([project] if wanted.endswith("/sessions") else {})
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                if self.path.endswith("/feedback"):
-                    outer.feedback.append(json.loads(body))
-                    outer.arrived.release()
-                self._reply({})
-
-            do_PATCH = do_POST  # noqa: N815 - the base class looks for this name
-
-            def _reply(self, value: Any) -> None:
-                said = json.dumps(value).encode()
-                self.send_response(200)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(said)))
-                self.end_headers()
-                self.wfile.write(said)
-
-            def log_message(self, *told: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
 @pytest.fixture
-def langsmith() -> Iterator[LangSmithServer]:
-    server = LangSmithServer()
-    yield server
-    server.close()
+def langsmith() -> Iterator[SearchServer]:
+    """Takes what LangSmith's client sends."""
+    some = str(UUID(int=0))
+    project = {"id": some, "tenant_id": some, "reference_dataset_id": None}
+    with SearchServer(
+        lambda request: json_reply([project] if request.path.endswith("/sessions") else {})
+    ) as server:
+        yield server
 
 
 def test_the_scores_arrive_as_feedback_on_the_run_that_langsmith_traced(
-    langsmith: LangSmithServer,
+    langsmith: SearchServer,
 ) -> None:
-    client = Client(api_url=langsmith.url, api_key="key-of-the-user", info={})
+    client = Client(api_url=langsmith.endpoint, api_key="key-of-the-user", info={})
     tracer = LangChainTracer(client=client, project_name="p")
 
     state = answer([tracer])
 
-    assert all(langsmith.arrived.acquire(timeout=60) for _ in range(4))
-    told = {entry["key"]: entry["score"] for entry in langsmith.feedback}
+    def feedback() -> list[dict[str, Any]]:
+        return [sent.json for sent in langsmith.requests if sent.path.endswith("/feedback")]
+
+    until(lambda: len(feedback()) == 4)
+    told = {entry["key"]: entry["score"] for entry in feedback()}
     assert told == {
         "conflictscore.cs_c": state["final_report"]["cs_c"],
         "conflictscore.cs_r": state["final_report"]["cs_r"],
@@ -203,8 +166,8 @@ def test_the_scores_arrive_as_feedback_on_the_run_that_langsmith_traced(
         "conflictscore.flipped": 1.0,
     }
     assert tracer.latest_run is not None
-    assert {entry["run_id"] for entry in langsmith.feedback} == {str(tracer.latest_run.id)}
-    for entry in langsmith.feedback:
+    assert {entry["run_id"] for entry in feedback()} == {str(tracer.latest_run.id)}
+    for entry in feedback():
         assert entry["trace_id"] == str(tracer.latest_run.trace_id)
         assert entry["session_id"] == str(UUID(int=0)), "the project that LangSmith keeps it in"
         assert entry["feedback_source"]["type"] == "model"

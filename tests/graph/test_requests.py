@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from langchain_openai import ChatOpenAI
 
-from conflictscore import create_self_correcting_rag
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.create import run_context
 from conflictscore.nodes.state import RagInput
@@ -15,7 +14,7 @@ from conflictscore.tokens import count_tokens
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.revising import DOCUMENTS, RevisingWorld
 from tests.talking import LAMP, Shelf, Talk
-from tests.world import DISAGREEING, PAPER, World, scripted_model
+from tests.world import DISAGREEING, PAPER, World, paper_loop, scripted_model
 
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 CALLERS: dict[str, Any] = {"stop": ["END"], "top_p": 0.5}
@@ -39,9 +38,7 @@ class Mumbling:
 def answered(world: World, asked: RagInput, **settings: Any) -> dict[str, Any]:
     """A run with a model whose first replies cannot be read."""
     with OpenAIServer(Mumbling(world)) as server:
-        graph = create_self_correcting_rag(
-            scripted_model(server), cache=False, **{**PAPER, **settings}
-        )
+        graph = paper_loop(scripted_model(server), **settings)
         state: dict[str, Any] = dict(graph.invoke(asked))
         return state
 
@@ -88,7 +85,7 @@ def sent(server: OpenAIServer, world: World) -> Callable[[str], list[dict[str, A
 def run(model: ChatOpenAI, asked: RagInput, **settings: Any) -> dict[str, Any]:
     """A run with the call parameters of a caller."""
     context = run_context(model, cache=False, **{**PAPER, **settings})
-    graph = create_self_correcting_rag(model, cache=False, **PAPER)
+    graph = paper_loop(model)
     theirs = replace(context, answer_parameters=CALLERS)
     with running_with(graph, theirs):
         return dict(graph.invoke(asked))

@@ -32,7 +32,18 @@ OURS: dict[str, Any] = {
 UNDECIDED = "SIDE: NEITHER\nGROUND: NUMBER\nREASON: Nothing tells them apart."
 TIED = [{**DOCUMENTS[0]}, DOCUMENTS[2]]
 """One document against one."""
-NAMED = "Sources disagree: **The lamp was lit in 1871.** (“Gazette”); "
+
+
+BOTH = "Built in 1840, it was in 1871 that the lamp of it was lit, in 1871."
+
+
+def tangle(world: RevisingWorld) -> None:
+    """Give an answer of which one passage makes both claims."""
+    world.answer = f"Vennick is in the west. {BOTH} It is bright."
+    world.decomposition = (
+        f"Claims:\n- The lamp was lit in 1871. || {BOTH[:12]}\n"
+        f"- The tower was built in 1840. || {BOTH[:12]}"
+    )
 
 
 @pytest.fixture
@@ -81,26 +92,6 @@ def test_every_change_tells_its_story(model: ChatOpenAI) -> None:
     assert state["attempts"][1]["answer"]["cited"] == [1, 2, 3, 4]
 
 
-def test_a_document_is_asked_alone_and_sees_no_answer(
-    model: ChatOpenAI, world: RevisingWorld
-) -> None:
-    run(model)
-
-    for prompt in world.prompts["ask_document"]:
-        assert prompt.count("<document ") == 1
-        assert "1850" not in prompt
-        assert "Vennick is a headland" not in prompt
-    assert world.asked["ask_document"] == 3, "two against the lamp, and one against the tower"
-
-
-def test_only_conflicts_are_looked_at_where_the_policy_says_so(model: ChatOpenAI) -> None:
-    assert run(model, disputed=["conflict"])["answer"] == LONG.replace(LAMP, NEW_LAMP)
-    assert run(model, disputed=["contradicted"])["answer"] == LONG.replace(TOWER, NEW_TOWER)
-    alone = run(model, disputed=["refuted"])
-    assert alone["reason"] == "no claim is disputed", "one document against the tower is not two"
-    assert run(model, disputed=["unsupported"])["reason"] == "no claim is disputed"
-
-
 def test_a_wrong_passage_goes_where_the_answer_says_what_is_right_already(
     model: ChatOpenAI, world: RevisingWorld
 ) -> None:
@@ -115,38 +106,6 @@ def test_a_wrong_passage_goes_where_the_answer_says_what_is_right_already(
     assert "By the documents' vote" in gone["reason"]
 
 
-def test_what_nothing_settles_is_told_with_both_sides_and_their_documents(
-    model: ChatOpenAI, world: RevisingWorld
-) -> None:
-    world.broken["weigh"] = UNDECIDED
-    world.answer = "The lamp was lit in 1871. It is bright."
-
-    state = run(model, TIED, disputed=["conflict"])
-    kept = run(model, TIED, disputed=["conflict"], unsettled="keep")
-
-    assert state["answer"] == (
-        "Sources disagree: The lamp was lit in 1871 (“Gazette”); The lamp was lit in 1874 (“Log”)."
-        " It is bright."
-    )
-    [claim] = state["final_report"]["claims"]
-    assert (claim["supports"], claim["contradicts"]) == ([1, 2], [])
-    assert [change["action"] for change in state["changes"]] == ["hedge"]
-    assert (kept["answer"], kept["flipped"]) == (world.answer, False)
-    assert "Nothing settles it, so it stays" in kept["changes"][0]["reason"]
-
-
-def test_a_minority_of_two_is_never_passed_over_in_silence(
-    model: ChatOpenAI, world: RevisingWorld
-) -> None:
-    world.broken["weigh"] = UNDECIDED
-    world.answer = "The lamp was lit in 1871."
-    later = [{"text": f"The lamp was lit in 1871, says {n}.", "title": n} for n in "ABC"]
-
-    state = run(model, [*later, *DOCUMENTS[:2]])
-
-    assert "in 1871 (“A”, “B”, “C”); The lamp was lit in 1874 (“Log”, “Almanac”)" in state["answer"]
-
-
 def test_a_hedge_of_what_no_document_supports_is_none(
     model: ChatOpenAI, world: RevisingWorld
 ) -> None:
@@ -157,18 +116,6 @@ def test_a_hedge_of_what_no_document_supports_is_none(
 
     assert state["answer"] == world.answer
     assert "Nothing settles it, so it stays" in state["changes"][0]["reason"]
-
-
-def test_what_a_reader_invents_changes_nothing(model: ChatOpenAI, world: RevisingWorld) -> None:
-    world.read = lambda topic, document: f"The {topic} was lit in 1816."
-
-    state = run(model)
-
-    assert (state["answer"], state["flipped"]) == (LONG, False)
-    dropped = [
-        reply["why"] for change in state["changes"] for reply in change["looks"][0]["dropped"]
-    ]
-    assert dropped == ["the document has no 1816"] * 3
 
 
 IMAGE = "The lamp was lit in 1874 ![x](//a.b/7)."
@@ -220,17 +167,12 @@ def test_what_a_statement_brings_along_is_refused(
 def test_a_passage_that_nothing_fits_into_is_written_again_with_what_won(
     model: ChatOpenAI, world: RevisingWorld
 ) -> None:
-    both = "Built in 1840, it was in 1871 that the lamp of it was lit, in 1871."
-    world.answer = f"Vennick is in the west. {both} It is bright."
-    world.decomposition = (
-        f"Claims:\n- The lamp was lit in 1871. || {both[:12]}\n"
-        f"- The tower was built in 1840. || {both[:12]}"
-    )
+    tangle(world)
 
     state = run(model)
 
     [prompt] = world.prompts["put_in"]
-    assert passage_in(prompt) == both
+    assert passage_in(prompt) == BOTH
     assert "Vennick is in the west." in prompt
     assert "The lamp was lit in 1874." in prompt
     assert state["answer"] == world.answer.replace("1871", "1874")
@@ -253,12 +195,8 @@ def test_a_passage_that_nothing_fits_into_is_written_again_with_what_won(
 def test_a_writer_that_misbehaves_leaves_the_passage_as_it_was_with_a_note(
     model: ChatOpenAI, world: RevisingWorld, reply: str | Fault, problem: str, guard: bool
 ) -> None:
-    both = "Built in 1840, it was in 1871 that the lamp of it was lit, in 1871."
-    world.answer, world.written = f"Vennick is in the west. {both} It is bright.", lambda _: reply
-    world.decomposition = (
-        f"Claims:\n- The lamp was lit in 1871. || {both[:12]}\n"
-        f"- The tower was built in 1840. || {both[:12]}"
-    )
+    tangle(world)
+    world.written = lambda _: reply
 
     state = run(model, guard=guard)
 
@@ -269,12 +207,7 @@ def test_a_writer_that_misbehaves_leaves_the_passage_as_it_was_with_a_note(
 def test_a_written_passage_that_adds_or_misses_something_is_refused(
     model: ChatOpenAI, world: RevisingWorld
 ) -> None:
-    both = "Built in 1840, it was in 1871 that the lamp of it was lit, in 1871."
-    world.answer = f"Vennick is in the west. {both} It is bright."
-    world.decomposition = (
-        f"Claims:\n- The lamp was lit in 1871. || {both[:12]}\n"
-        f"- The tower was built in 1840. || {both[:12]}"
-    )
+    tangle(world)
     for said, why in (
         ("The lamp was lit in 1874. The tower was built in 1850.", "no document supports"),
         ("The tower was built in 1840.", "does not say what the evidence settled"),
@@ -321,12 +254,7 @@ def test_what_the_guard_decided_is_told_as_it_decides(
 def test_a_passage_is_written_with_the_callers_parameters_but_those_of_the_answers_text(
     world: RevisingWorld,
 ) -> None:
-    both = "Built in 1840, it was in 1871 that the lamp of it was lit, in 1871."
-    world.answer = f"Vennick is in the west. {both} It is bright."
-    world.decomposition = (
-        f"Claims:\n- The lamp was lit in 1871. || {both[:12]}\n"
-        f"- The tower was built in 1840. || {both[:12]}"
-    )
+    tangle(world)
     bodies = []
 
     def watching(request: ChatRequest) -> Reply | str | Fault:
@@ -357,18 +285,6 @@ def test_a_budget_used_up_on_the_way_leaves_an_answer_and_loses_nothing(
     assert set(re.findall(r"\d{4}", state["answer"])) <= {"1871", "1850", "1874", "1840"}
     for change in state["changes"]:
         assert change["accepted"] or change["note"]
-
-
-def test_the_form_of_a_claim_is_no_claim(model: ChatOpenAI, world: RevisingWorld) -> None:
-    """Small models copy it; an answer whose claims are unknown is not checked."""
-    world.broken["decompose"] = (
-        "Claims:\n- The claim as a full sentence. || first words of the passage"
-    )
-
-    state = run(model)
-
-    assert (state["answer"], state["checked"]) == (LONG, "no")
-    assert "is copied from the request" in state["report"]["error"]
 
 
 def test_an_answer_on_the_better_side_is_kept_with_the_reason(
@@ -406,17 +322,6 @@ def test_a_yes_becomes_a_no_where_the_documents_say_so(
     assert world.asked["ask_document"] == 0
 
 
-@pytest.mark.parametrize("answer", ["1871", "In 1871.", "The lamp was lit in **1871**!"])
-def test_a_short_answer_keeps_its_form(
-    model: ChatOpenAI, world: RevisingWorld, answer: str
-) -> None:
-    world.answer, world.decomposition = answer, "Claims:\n- The lamp was lit in 1871."
-
-    state = run(model)
-
-    assert state["answer"] == answer.replace("1871", "1874")
-
-
 def test_the_guard_also_judges_what_the_paper_asks_for(
     model: ChatOpenAI, world: RevisingWorld
 ) -> None:
@@ -442,10 +347,3 @@ def test_line_ends_and_a_language_without_spaces_stay_as_they_are(
     state = run(model)
 
     assert state["answer"] == world.answer.strip().replace("1871", "1874")
-
-
-def test_a_second_round_needs_new_evidence(model: ChatOpenAI, world: RevisingWorld) -> None:
-    state = run(model, max_rounds=3)
-
-    assert state["reason"] == "there is no new evidence"
-    assert len(state["changes"]) == 2

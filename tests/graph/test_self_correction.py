@@ -9,7 +9,6 @@ import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from conflictscore import create_self_correcting_rag
 from conflictscore.errors import (
     ConfigurationError,
     ContextWindowError,
@@ -18,7 +17,6 @@ from conflictscore.errors import (
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import (
-    SelfCorrectionGraph,
     build_self_correction_graph,
     shared_graph,
 )
@@ -27,20 +25,24 @@ from conflictscore.records import Method
 from conflictscore.retrieval.google import GoogleRetriever
 from tests.fakes.google_search import GoogleSearchServer, result
 from tests.fakes.openai_server import Fault
-from tests.world import DISAGREEING, PAPER, World, applied, sides
+from tests.world import DISAGREEING, PAPER, World, applied, paper_loop, sides
 
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 OPTIONS = ["It was 1871.", "It was 1874."]
-
-
-def loop(model: ChatOpenAI, **settings: Any) -> SelfCorrectionGraph:
-    return create_self_correcting_rag(model, cache=False, **{**PAPER, **settings})
+TWO_TOPICS: RagInput = {
+    "question": "When?",
+    "documents": [
+        {"text": f"The {what}."}
+        for what in ("lamp: 1871", "lamp: 1874", "tower: 1840", "tower: 1850")
+    ],
+}
+LAMP, TOWER = "The lamp was lit in 1871.", "The tower was built in 1840."
 
 
 def test_an_answer_whose_sources_disagree_is_answered_again_with_both_sides_in_view(
     model: ChatOpenAI, world: World
 ) -> None:
-    state = loop(model).invoke(QUESTION)
+    state = paper_loop(model).invoke(QUESTION)
 
     assert state["first_answer"] == "It was lit in 1871."
     assert state["answer"] == "It was lit in 1874."
@@ -58,17 +60,6 @@ def test_an_answer_whose_sources_disagree_is_answered_again_with_both_sides_in_v
     assert '- Document 2: "The log says the lamp was lit in 1874."' in contradicting
 
 
-def test_a_new_answer_pays_only_for_its_new_claims(model: ChatOpenAI, world: World) -> None:
-    world.answer = "It was lit in 1871. The tower is white."
-    world.decomposition = "Claims:\n- It was lit in 1871.\n- The tower is white."
-    world.regenerated = "The tower is white."
-
-    loop(model).invoke(QUESTION)
-
-    assert world.asked["label"] == 2 * 3
-    assert world.asked["regenerate"] == 1
-
-
 @pytest.mark.parametrize("method", ["rag", "control-rag"])
 def test_the_methods_that_answer_once_do_so(model: ChatOpenAI, world: World, method: str) -> None:
     context = run_context(model, cache=False, **PAPER)
@@ -82,12 +73,9 @@ def test_the_methods_that_answer_once_do_so(model: ChatOpenAI, world: World, met
 
 
 def test_the_loop_goes_on_as_long_as_there_is_new_evidence(model: ChatOpenAI, world: World) -> None:
-    years = {"lamp": (1871, 1874), "tower": (1840, 1850)}
-    documents = [{"text": f"The {what}: {year}."} for what in years for year in years[what]]
-    world.answer = "The lamp was lit in 1871."
-    world.regenerated = ["The tower was built in 1840.", "The lamp was lit in 1874."]
+    world.answer, world.regenerated = LAMP, [TOWER, "The lamp was lit in 1874."]
 
-    state = loop(model, max_rounds=5).invoke({"question": "When?", "documents": documents})
+    state = paper_loop(model, max_rounds=5).invoke(TWO_TOPICS)
 
     assert world.asked["regenerate"] == 2
     assert [attempt["round"] for attempt in state["attempts"]] == [0, 1, 2]
@@ -101,7 +89,7 @@ def test_multiple_choice_scores_the_chosen_option_and_may_choose_anew(
     world.answer = "(A)"
     world.regenerated = "B – It was 1874.\nJustification: The log was kept at the time (Docs 2, 9)."
 
-    state = loop(model).invoke({**QUESTION, "options": OPTIONS})
+    state = paper_loop(model).invoke({**QUESTION, "options": OPTIONS})
 
     assert world.asked["decompose"] == 0
     assert world.asked["justify"] == 0
@@ -119,7 +107,7 @@ def test_a_choice_that_cannot_be_read_twice_leaves_the_first_answer_and_says_so(
     world.answer = "(A)"
     world.regenerated = "I would rather say B."
 
-    state = loop(model).invoke({**QUESTION, "options": OPTIONS})
+    state = paper_loop(model).invoke({**QUESTION, "options": OPTIONS})
 
     assert world.asked["regenerate"] == 2
     assert state["answer"] == "It was 1871."
@@ -130,23 +118,10 @@ def test_a_choice_that_cannot_be_read_twice_leaves_the_first_answer_and_says_so(
     assert (state["notes"], state["reason"], state["decision"]) == ([why], why, "record")
 
 
-def test_a_choice_that_changes_without_a_reason_is_asked_for_one(
-    model: ChatOpenAI, world: World
-) -> None:
-    world.answer = "(A)"
-    world.regenerated = "B – It was 1874."
-
-    state = loop(model).invoke({**QUESTION, "options": OPTIONS})
-
-    assert (world.asked["regenerate"], world.asked["justify"]) == (1, 1)
-    assert state["flipped"]
-    assert state["justification"] == world.reason
-
-
 def test_an_answer_without_claims_has_no_score(model: ChatOpenAI, world: World) -> None:
     world.decomposition = "Claims:"
 
-    state = loop(model).invoke(QUESTION)
+    state = paper_loop(model).invoke(QUESTION)
 
     assert state["report"]["cs_c"] is None
     assert state["report"]["cs_r"] is None
@@ -158,19 +133,19 @@ def test_a_claim_that_is_copied_from_the_request_is_none_of_the_answers(
 ) -> None:
     copied = "Add nothing, and state nothing twice."
     world.broken["decompose"] = f"Claims:\n- {copied}"
-    state = loop(model).invoke(QUESTION)
+    state = paper_loop(model).invoke(QUESTION)
     assert state["report"]["cs_c"] is None
     assert f"“{copied}” is copied from the request" in state["report"]["error"]
 
     world.answer = f"The rule of the house: {copied}"
-    said = loop(model).invoke(QUESTION)
+    said = paper_loop(model).invoke(QUESTION)
     assert [claim["text"] for claim in said["report"]["claims"]] == [copied]
 
 
 def test_a_flip_whose_reason_cannot_be_had_stays_a_flip(model: ChatOpenAI, world: World) -> None:
     world.broken["justify"] = Fault(status=500)
 
-    state = loop(model).invoke(QUESTION)
+    state = paper_loop(model).invoke(QUESTION)
 
     assert state["flipped"]
     assert (state["justification"], applied(state)[0]["reason"]) == (None, None)
@@ -179,7 +154,7 @@ def test_a_flip_whose_reason_cannot_be_had_stays_a_flip(model: ChatOpenAI, world
 
 
 def test_invoke_ainvoke_stream_and_batch_agree(model: ChatOpenAI) -> None:
-    graph = loop(model)
+    graph = paper_loop(model)
 
     async def asynchronous() -> list[Any]:
         return [await graph.ainvoke(QUESTION), *await graph.abatch([QUESTION, QUESTION])]
@@ -196,12 +171,12 @@ def test_invoke_ainvoke_stream_and_batch_agree(model: ChatOpenAI) -> None:
 
 
 async def test_the_sync_face_works_inside_a_running_loop(model: ChatOpenAI) -> None:
-    assert loop(model).invoke(QUESTION)["flipped"]
+    assert paper_loop(model).invoke(QUESTION)["flipped"]
 
 
 def test_an_event_tells_what_its_step_came_to(model: ChatOpenAI) -> None:
     """What a page shows of a run under way is made of these."""
-    told = list(loop(model).stream(QUESTION, stream_mode="custom"))
+    told = list(paper_loop(model).stream(QUESTION, stream_mode="custom"))
     first, second = "It was lit in 1871.", "It was lit in 1874."
     scores = {"cs_c": 1.0, "cs_r": 0.5, "coverage": 1.0, "conflicting": [1]}
 
@@ -249,7 +224,7 @@ def test_an_event_tells_what_its_step_came_to(model: ChatOpenAI) -> None:
 
 
 def test_a_run_may_bring_its_own_context(model: ChatOpenAI) -> None:
-    graph, other = loop(model), loop(model)
+    graph, other = paper_loop(model), paper_loop(model)
     once = replace(run_context(model, cache=False, **PAPER), method=Method.RAG)
 
     with running_with(graph, once):
@@ -272,7 +247,9 @@ def test_documents_longer_than_the_window_are_cut_with_a_note(
 ) -> None:
     documents = [*DISAGREEING, {"text": "A long walk along the shore. " * 2000}]
 
-    state = loop(model, context_window=4096).invoke({"question": "When?", "documents": documents})
+    state = paper_loop(model, context_window=4096).invoke(
+        {"question": "When?", "documents": documents}
+    )
 
     assert [note for note in state["notes"] if "cut" in note] == [
         "to answer, document 4 was cut: it is longer than its share of the context window",
@@ -290,7 +267,7 @@ def test_a_window_too_small_for_the_documents_is_an_error_that_says_what_to_do(
     many = [{"text": f"Report {n}: " + "the lamp was lit in 1871. " * 20} for n in range(30)]
 
     with pytest.raises(ContextWindowError, match="top_k"):
-        loop(model, context_window=1200).invoke({"question": "When?", "documents": many})
+        paper_loop(model, context_window=1200).invoke({"question": "When?", "documents": many})
 
 
 def test_nothing_to_answer_from_is_an_error(model: ChatOpenAI) -> None:
@@ -302,42 +279,29 @@ def test_nothing_to_answer_from_is_an_error(model: ChatOpenAI) -> None:
     )
 
     with pytest.raises(NoDocumentsError, match="no documents found for: When"):
-        loop(model, retriever=corpus).invoke({"question": "When lighthouse?"})
+        paper_loop(model, retriever=corpus).invoke({"question": "When lighthouse?"})
     with pytest.raises(ConfigurationError) as refused:
-        loop(model).invoke({"question": "When?"})
+        paper_loop(model).invoke({"question": "When?"})
     assert str(refused.value) == (
         "nothing to answer from: give a retriever, or documents with the question"
     )
 
 
 def test_the_state_is_plain_json_but_for_its_messages(model: ChatOpenAI) -> None:
-    state = loop(model).invoke(QUESTION)
+    state = paper_loop(model).invoke(QUESTION)
 
     assert [message.type for message in state.pop("messages")] == ["human", "ai"]
     assert json.loads(json.dumps(state, allow_nan=False)) == state
 
 
 def test_a_flip_before_a_failed_round_is_still_explained(model: ChatOpenAI, world: World) -> None:
-    documents = [{"text": f"The {what}"} for what in ("lamp: 1871.", "lamp: 1874.", "tower: 1840.")]
-    documents.append({"text": "The tower: 1850."})
-    world.answer = "The lamp was lit in 1871."
-    world.regenerated = ["The tower was built in 1840.", " "]
+    world.answer, world.regenerated = LAMP, [TOWER, " "]
 
-    state = loop(model, max_rounds=3).invoke({"question": "When?", "documents": documents})
+    state = paper_loop(model, max_rounds=3).invoke(TWO_TOPICS)
 
-    assert state["answer"] == "The tower was built in 1840."
+    assert state["answer"] == TOWER
     assert state["justification"] == world.reason
     assert any("the earlier answer stands" in note for note in state["notes"])
-
-
-TWO_TOPICS: RagInput = {
-    "question": "When?",
-    "documents": [
-        {"text": f"The {what}."}
-        for what in ("lamp: 1871", "lamp: 1874", "tower: 1840", "tower: 1850")
-    ],
-}
-LAMP, TOWER = "The lamp was lit in 1871.", "The tower was built in 1840."
 
 
 def test_a_flip_that_a_later_round_kept_is_explained_by_what_changed_the_answer(
@@ -345,7 +309,7 @@ def test_a_flip_that_a_later_round_kept_is_explained_by_what_changed_the_answer(
 ) -> None:
     world.answer, world.regenerated = LAMP, [TOWER, TOWER]
 
-    state = loop(model, max_rounds=2).invoke(TWO_TOPICS)
+    state = paper_loop(model, max_rounds=2).invoke(TWO_TOPICS)
 
     assert [attempt["answer"]["text"] for attempt in state["attempts"]] == [LAMP, TOWER, TOWER]
     changed, kept = state["changes"]
@@ -373,7 +337,7 @@ def test_the_reason_to_keep_a_new_choice_is_not_the_reason_for_it(
     kept = f"B – {TOWER}\nJustification: Nothing speaks against it (Doc 3)."
     world.answer, world.regenerated = "(A)", [f"B – {TOWER}{said}", kept]
 
-    state = loop(model, max_rounds=2).invoke({**TWO_TOPICS, "options": [LAMP, TOWER]})
+    state = paper_loop(model, max_rounds=2).invoke({**TWO_TOPICS, "options": [LAMP, TOWER]})
 
     assert world.asked["regenerate"] == 2
     [change] = applied(state)
@@ -390,7 +354,7 @@ def test_the_evidence_may_come_from_google(model: ChatOpenAI, world: World) -> N
                 engine_id="engine",
                 endpoint=search.endpoint,
             )
-        state = loop(model, retriever=google).invoke({"question": "When was the lamp lit?"})
+        state = paper_loop(model, retriever=google).invoke({"question": "When was the lamp lit?"})
 
     assert search.requests[0].parameters["q"] == "When was the lamp lit?"
     assert [d["url"] for d in state["documents"]] == [d["url"] for d in DISAGREEING]

@@ -17,11 +17,15 @@ from conflictscore.errors import ProviderError
 from conflictscore.nodes.state import RagInput
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
-from tests.world import DISAGREEING, PAPER, World, scripted_model
+from tests.world import DISAGREEING, World, paper_loop, scripted_model
 
 MARKET = {"text": "Bread was dear in 1899.", "title": "Market"}
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": [MARKET, *DISAGREEING]}
 LEFT_OUT = "left out: the time for labelling was used up"
+
+
+CHOSEN = "The lamp was lit in 1871."
+CHOICE: RagInput = {**QUESTION, "options": [CHOSEN, "In 1874."], "draft_answer": CHOSEN}
 
 
 class SlowWorld(World):
@@ -52,13 +56,19 @@ def server(world: SlowWorld) -> Iterator[OpenAIServer]:
         world.closing.set()
 
 
+def labelled_before(server: OpenAIServer, world: SlowWorld, folder: Path) -> ContentCache:
+    """A cache with the labels of the choice."""
+    world.closing.set()
+    cache = ContentCache(folder / "cache.sqlite")
+    create_self_correcting_rag(scripted_model(server), cache=cache, max_rounds=0).invoke(CHOICE)
+    return cache
+
+
 @pytest.mark.parametrize("face", ["sync", "async"])
 async def test_labelling_ends_in_time_and_says_what_was_left_out(
     server: OpenAIServer, face: str
 ) -> None:
-    graph = create_self_correcting_rag(
-        scripted_model(server), cache=False, **PAPER, budget_seconds=3
-    )
+    graph = paper_loop(scripted_model(server), budget_seconds=3)
     warm: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
     _ = graph.invoke(warm) if face == "sync" else await graph.ainvoke(warm)
     started = time.monotonic()
@@ -78,15 +88,11 @@ async def test_labelling_ends_in_time_and_says_what_was_left_out(
 def test_verdicts_of_the_cache_take_no_time_but_a_second_answer_would(
     server: OpenAIServer, world: SlowWorld, tmp_path: Path
 ) -> None:
-    world.closing.set()
-    cache = ContentCache(tmp_path / "cache.sqlite")
-    chosen = "The lamp was lit in 1871."
-    given: RagInput = {**QUESTION, "options": [chosen, "In 1874."], "draft_answer": chosen}
-    create_self_correcting_rag(scripted_model(server), cache=cache, max_rounds=0).invoke(given)
+    cache = labelled_before(server, world, tmp_path)
     asked = world.asked.copy()
 
     graph = create_self_correcting_rag(scripted_model(server), cache=cache, budget_seconds=1e-6)
-    state = graph.invoke(given)
+    state = graph.invoke(CHOICE)
 
     assert state["report"]["coverage"] == 1
     assert state["report"]["reconsider"] == 1
@@ -125,9 +131,7 @@ def test_time_is_kept_for_a_correction_only_where_something_is_disputed() -> Non
     hanging = {"text": "In 1871 bread was dear."}
     draft: RagInput = {"question": "When?", "draft_answer": "The lamp was lit in 1871."}
     with OpenAIServer(Paced(seconds=0.3, slow="bread was dear")) as server:
-        graph = create_self_correcting_rag(
-            scripted_model(server), cache=False, **PAPER, budget_seconds=6
-        )
+        graph = paper_loop(scripted_model(server), budget_seconds=6)
         disputed = graph.invoke({**draft, "documents": [*DISAGREEING, hanging]})
         agreed = graph.invoke({**draft, "documents": [*DISAGREEING[::2], hanging]})
 
@@ -161,17 +165,13 @@ def test_a_decomposition_that_hangs_leaves_the_answer_without_a_score(
 def test_a_second_answer_that_hangs_leaves_the_first_with_a_note(
     server: OpenAIServer, world: SlowWorld, tmp_path: Path
 ) -> None:
-    world.closing.set()
-    cache = ContentCache(tmp_path / "cache.sqlite")
-    chosen = "The lamp was lit in 1871."
-    given: RagInput = {**QUESTION, "options": [chosen, "In 1874."], "draft_answer": chosen}
-    create_self_correcting_rag(scripted_model(server), cache=cache, max_rounds=0).invoke(given)
+    cache = labelled_before(server, world, tmp_path)
     world.broken["regenerate"] = Fault.hang(60)
 
     graph = create_self_correcting_rag(scripted_model(server), cache=cache, budget_seconds=2)
-    state = graph.invoke(given)
+    state = graph.invoke(CHOICE)
 
-    assert state["answer"] == chosen
+    assert state["answer"] == CHOSEN
     assert "timed out: the run may take 2 s" in state["regeneration_error"]
     assert "the earlier answer stands" in state["notes"][-1]
 
@@ -219,9 +219,7 @@ def test_the_claims_that_the_documents_say_most_of_are_labelled(
 
 def test_each_node_is_timed(server: OpenAIServer, world: SlowWorld) -> None:
     world.closing.set()
-    state = create_self_correcting_rag(scripted_model(server), cache=False, **PAPER).invoke(
-        QUESTION
-    )
+    state = paper_loop(scripted_model(server)).invoke(QUESTION)
     assert set(state["timings"]) == {
         *("begin", "retrieve", "generate", "decompose", "label", "score", "decide"),
         *("correct", "justify", "record"),

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 
-from conflictscore import create_self_correcting_rag
 from conflictscore.labelers import LabelerName
 from tests.fakes.openai_server import OpenAIServer
-from tests.world import DISAGREEING, PAPER, World, scripted_model
+from tests.world import DISAGREEING, World, paper_loop, scripted_model
 
 
 class Tracer(BaseCallbackHandler):
@@ -31,9 +30,7 @@ class Tracer(BaseCallbackHandler):
 def test_each_call_says_what_it_is_for(labeler: LabelerName, label: list[str]) -> None:
     tracer = Tracer()
     with OpenAIServer(World()) as server:
-        graph = create_self_correcting_rag(
-            scripted_model(server), cache=False, **{**PAPER, "labeler": labeler}
-        )
+        graph = paper_loop(scripted_model(server), labeler=labeler)
         graph.invoke(
             {"question": "When was it lit?", "documents": DISAGREEING[:2]},
             {"callbacks": [tracer]},

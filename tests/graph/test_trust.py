@@ -8,7 +8,6 @@ from langchain_openai import ChatOpenAI
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import InputError
-from conflictscore.settings import Settings
 from tests.revising import RevisingWorld
 from tests.world import PAPER
 
@@ -92,11 +91,6 @@ def test_evidence_is_shown_by_trust_and_what_has_none_is_not(
         ["2", "1"],
         ["2"],
     ]
-
-
-def test_the_papers_loop_weighs_nothing() -> None:
-    assert Settings(effort="paper").trust is None
-    assert Settings().trust is None, "and that is the default"
 
 
 def test_a_table_comes_from_a_file_and_a_wrong_name_is_refused(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from conflictscore.errors import BudgetError, ProviderError
+from conflictscore.errors import UNREADABLE, BudgetError, ProviderError
 from conflictscore.metric import conflict_report
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
@@ -47,13 +47,15 @@ _LABELS = {
     "-": Label.CONTRADICTS,
     "0": Label.IRRELEVANT,
     "?": Label.UNLABELLED,
+    "!": Label.UNLABELLED,
 }
+_REASONS = {"?": "the judge was silent", "!": f"{UNREADABLE}judge: its label was none of the three"}
 
 
 def claim_with(
     sides: str, text: str = "It was lit.", number: int = 1, at: tuple[int, int] | None = None
 ) -> ClaimEvidence:
-    """A claim with one label a document: ``+``, ``-``, ``0`` for irrelevant, ``?`` for none."""
+    """A claim with a label a document: ``+``, ``-``, ``0``, ``?`` for none, ``!`` unreadable."""
     return ClaimEvidence(
         claim=Claim(number=number, text=text, passage=at),
         labels=tuple(
@@ -61,7 +63,7 @@ def claim_with(
                 claim=number,
                 document=document,
                 label=_LABELS[side],
-                error="the judge was silent" if side == "?" else None,
+                error=_REASONS.get(side),
             )
             for document, side in enumerate(sides, start=1)
         ),

@@ -4,12 +4,11 @@ import gzip
 import json
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from tests.training.toy import toy_tokenizer
+from tests.training.toy import toy_tokenizer, write_lines
 from training import build_pairs
 from training.human import data_files
 from training.packed import PARTS, load_packed
@@ -24,16 +23,6 @@ BELL = (
     " and hangs above the door. Fog reduced the number of ships in the harbour during winter."
 )
 SECRET = "The Torvik beacon was painted green in 1955 by the harbour board of the town."
-REPLY = {
-    "supported": "Anna Holt was the keeper who lit the Vennick lighthouse.",
-    "contradicted": "The Vennick lighthouse was lit by the keeper Peter Grant.",
-    "undecided": "Anna Holt painted the doors of many houses near the sea.",
-}
-
-
-def lines(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
 
 @pytest.fixture
@@ -45,17 +34,19 @@ def data(tmp_path: Path) -> Path:
         ("test", "The Torvik beacon is green!", SECRET, "SUPPORTS"),
         ("test", "The Vennick lamp was lit in 1902.", LAMP, "CONTRADICTS"),
     ]
-    lines(
+    write_lines(
         folder / "labels" / "lamps_groups.jsonl",
         [
             {"split": split, "claim": claim, "docs": [{"text": text, "label": label}]}
             for split, claim, text, label in groups
         ],
     )
-    lines(folder / "conflicts" / "conflicts.jsonl", [{"docs": [{"text": LAMP + " " + BELL}]}])
-    lines(folder / "truthfulqa" / "questions.jsonl", [{"text": f"Benchmark. {BELL} Benchmark."}])
+    write_lines(folder / "conflicts" / "conflicts.jsonl", [{"docs": [{"text": LAMP + " " + BELL}]}])
+    write_lines(
+        folder / "truthfulqa" / "questions.jsonl", [{"text": f"Benchmark. {BELL} Benchmark."}]
+    )
     document = {"text": f"{BELL} Fog.", "type": "correct", "answer": "1902"}
-    lines(
+    write_lines(
         folder / "ramdocs" / "ramdocs.jsonl",
         [
             {

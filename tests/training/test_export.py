@@ -21,16 +21,15 @@ from training.pairs import Pair
 from training.weights import load
 
 
+def exported(folder: Path) -> Path:
+    tokenizer = toy_tokenizer(folder)
+    export(toy_weights(), folder / "model", tokenizer=tokenizer, pair_tokens=96)
+    return folder / "model"
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("model")
-    export(
-        toy_weights(),
-        out / "toy",
-        tokenizer=toy_tokenizer(out),
-        pair_tokens=96,
-    )
-    return out / "toy"
+    return exported(tmp_path_factory.mktemp("model"))
 
 
 def test_the_labeler_reads_the_folder_at_the_length_it_was_trained_for(folder: Path) -> None:
@@ -45,9 +44,7 @@ def test_the_labeler_reads_the_folder_at_the_length_it_was_trained_for(folder: P
 
 def test_an_exported_model_can_be_trained_further(tmp_path: Path) -> None:
     before = toy_weights()
-    tokenizer = toy_tokenizer(tmp_path)
-    export(before, tmp_path / "model", tokenizer=tokenizer, pair_tokens=96)
-    options = ["unpack", "--model", str(tmp_path / "model"), "--out", str(tmp_path / "start")]
+    options = ["unpack", "--model", str(exported(tmp_path)), "--out", str(tmp_path / "start")]
     said = CliRunner().invoke(carry.main, options)
     assert said.exit_code == 0, said.output
     assert (tmp_path / "start" / "tokenizer.json").is_file()
@@ -58,17 +55,11 @@ def test_an_exported_model_can_be_trained_further(tmp_path: Path) -> None:
 
 
 def test_a_model_that_training_did_not_write_cannot_be_unpacked(tmp_path: Path) -> None:
-    tokenizer = toy_tokenizer(tmp_path)
-    export(
-        toy_weights(),
-        tmp_path / "model",
-        tokenizer=tokenizer,
-        pair_tokens=96,
-    )
-    model = onnx.load(tmp_path / "model" / "model.onnx")
+    file = exported(tmp_path) / "model.onnx"
+    model = onnx.load(file)
     del model.graph.initializer[:]
-    onnx.save(model, tmp_path / "model" / "model.onnx")
-    options = ["unpack", "--model", str(tmp_path / "model"), "--out", str(tmp_path)]
+    onnx.save(model, file)
+    options = ["unpack", "--model", str(file.parent), "--out", str(tmp_path)]
     said = CliRunner().invoke(carry.main, options)
     assert said.exit_code == 2
     assert "is no model that training.export wrote" in said.output

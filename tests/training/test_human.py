@@ -1,25 +1,19 @@
 """What is learned from and what is measured on are kept apart, by claim, over all sets."""
 
-import json
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.training.toy import write_lines
 from training.human import balanced_sample, labelled_pairs, read_labelled, split_apart
 from training.pairs import LABELS, Label, Pair
 
 
 def pair(claim: str, document: str = "A document.") -> Pair:
     return Pair(claim, document, "SUPPORTS", "some", "people")
-
-
-def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
 
 
 def group(split: str, claim: str, **more: Any) -> dict[str, Any]:
@@ -33,7 +27,7 @@ def test_groups_and_pairs_are_read_with_partial_support_as_support(tmp_path: Pat
         {"text": "Two.", "label": "MIXED"},
         {"text": " ", "label": "SUPPORTS"},
     ]
-    path = write(
+    path = write_lines(
         tmp_path / "lamps_groups.jsonl",
         [
             {"split": "dev", "claim": " A lamp. ", "docs": docs},
@@ -48,7 +42,7 @@ def test_groups_and_pairs_are_read_with_partial_support_as_support(tmp_path: Pat
 
 def test_a_claim_that_is_measured_on_in_one_set_is_learned_from_in_none(tmp_path: Path) -> None:
     lamp = "The lamp of the tower was lit in 1871."
-    learned = write(
+    learned = write_lines(
         tmp_path / "one_groups.jsonl",
         [
             group("train", lamp.upper()),
@@ -56,7 +50,7 @@ def test_a_claim_that_is_measured_on_in_one_set_is_learned_from_in_none(tmp_path
             group("dev", "Another claim."),
         ],
     )
-    measured = write(tmp_path / "two_groups.jsonl", [group("test", lamp)])
+    measured = write_lines(tmp_path / "two_groups.jsonl", [group("test", lamp)])
     training, validation = labelled_pairs([learned, measured])
     assert [one.claim for one in training] == ["Bells are loud, as all of us know."]
     assert {one.claim for one in validation} == {lamp, "Another claim."}
@@ -71,10 +65,10 @@ def test_a_claim_that_differs_in_a_word_leaks_too() -> None:
 
 def test_a_set_without_a_part_to_measure_on_gives_one_claim_in_five(tmp_path: Path) -> None:
     rows = [group("train", f"{word} lamps are number {n}.") for n, word in enumerate(WORDS)]
-    training, validation = labelled_pairs([write(tmp_path / "all_pairs.jsonl", rows)])
+    training, validation = labelled_pairs([write_lines(tmp_path / "all_pairs.jsonl", rows)])
     assert len(training) + len(validation) == len(rows)
     assert 0.1 < len(validation) / len(rows) < 0.3
-    again = labelled_pairs([write(tmp_path / "all_pairs.jsonl", rows[::-1])])
+    again = labelled_pairs([write_lines(tmp_path / "all_pairs.jsonl", rows[::-1])])
     assert set(again[1]) == set(validation), "whatever the order"
 
 
@@ -84,7 +78,7 @@ def test_both_claims_of_a_wikicontradict_question_are_on_one_side(tmp_path: Path
         for n, word in enumerate(WORDS)
         for answer in ("Yes", "No")
     ]
-    path = write(tmp_path / "wikicontradict_groups.jsonl", rows)
+    path = write_lines(tmp_path / "wikicontradict_groups.jsonl", rows)
     training, validation = labelled_pairs([path])
     assert training
     questions = [{one.claim.split(", ")[1] for one in side} for side in (training, validation)]

@@ -25,6 +25,12 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Packed:
     return load_packed(pack_toy(tmp_path_factory.mktemp("toy")))
 
 
+def packed_with(folder: Path, rows: list[Row], pair_tokens: int = 96) -> Packed:
+    path = folder / "pairs.npz"
+    pack(rows, path, tokenizer=toy_tokenizer(folder), pair_tokens=pair_tokens)
+    return load_packed(path)
+
+
 def test_a_document_and_a_claim_are_kept_once_however_many_pairs_have_them(tmp_path: Path) -> None:
     rows = [
         Row("human", Pair(claim, "the old lamp", "SUPPORTS", "one", "people"))
@@ -51,9 +57,7 @@ def test_a_long_claim_leaves_its_documents_windows_the_room_that_the_labeler_lea
         Row("human", Pair(claim, document, "SUPPORTS", "one", "people"))
         for claim in ("lamp lit", " ".join(["lamp"] * claim_tokens))
     ]
-    path = tmp_path / "pairs.npz"
-    pack(rows, path, tokenizer=toy_tokenizer(tmp_path), pair_tokens=pair_tokens)
-    found = load_packed(path)
+    found = packed_with(tmp_path, rows, pair_tokens)
     lengths = found.windows.lengths()
     first, count = int(found.first_window[1]), int(found.window_count[1])
     assert lengths[first : first + count].max() == longest
@@ -66,9 +70,7 @@ def test_the_longest_pair_fits_the_positions_of_a_model(tmp_path: Path) -> None:
         Row("human", Pair("lamp " * tokens, "the fog " * 900, "SUPPORTS", "one", "people"))
         for tokens in (3, 100, 600)
     ]
-    path = tmp_path / "pairs.npz"
-    pack(rows, path, tokenizer=toy_tokenizer(tmp_path), pair_tokens=512)
-    assert assemble(load_packed(path), [0, 1, 2]).ids.shape[1] <= 512
+    assert assemble(packed_with(tmp_path, rows, 512), [0, 1, 2]).ids.shape[1] <= 512
 
 
 @pytest.mark.parametrize("family", ["bert", "mpnet"])
@@ -119,10 +121,7 @@ def test_only_the_windows_that_share_rare_tokens_with_the_claim_are_learned_from
     filler = ["the fog of the sea " * 30] * 3
     long = " . ".join([filler[0], "the old lamp was lit " * 25, *filler[1:]])
     pair = Pair("lamp was lit", long, "SUPPORTS", "one", "people")
-    path = tmp_path / "pairs.npz"
-    rows = [Row(part, pair) for part in ("human", "validation")]
-    pack(rows, path, tokenizer=toy_tokenizer(tmp_path), pair_tokens=96)
-    whole = load_packed(path)
+    whole = packed_with(tmp_path, [Row(part, pair) for part in ("human", "validation")])
     near = closest_windows(whole, 2)
     learned, validated = near.of_part("human")[0], near.of_part("validation")[0]
     assert near.window_count[validated] == whole.window_count[validated] > 3

@@ -1,13 +1,11 @@
 """Answers to questions as claims: their wordings, their labels, and which side they are on."""
 
-import gzip
-import json
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
+from tests.training.toy import write_lines
 from training.answers import apart, coarser, restated, states
 from training.general import general_files, general_pairs, topical_pairs
 from training.human import labelled_pairs
@@ -203,13 +201,6 @@ def test_a_passage_without_its_answer_says_nothing_on_the_topic() -> None:
     assert {one.label for one in found} == {"IRRELEVANT"}
 
 
-def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    return path
-
-
 def test_the_sets_are_read_each_in_its_own_form(tmp_path: Path) -> None:
     row = {
         "query": "who kept the lamp",
@@ -218,7 +209,7 @@ def test_the_sets_are_read_each_in_its_own_form(tmp_path: Path) -> None:
         "docs": [{"text": "Anna Holt kept it."}, {"text": "Nobody knows."}],
     }
     files = [
-        lines(
+        write_lines(
             tmp_path / "conflicts" / "conflicts.jsonl",
             [
                 row,
@@ -227,7 +218,7 @@ def test_the_sets_are_read_each_in_its_own_form(tmp_path: Path) -> None:
                 row | {"gold_answer_ambiguous": True},
             ],
         ),
-        lines(
+        write_lines(
             tmp_path / "wikicontradict" / "questions.jsonl",
             [
                 {
@@ -239,7 +230,7 @@ def test_the_sets_are_read_each_in_its_own_form(tmp_path: Path) -> None:
                 }
             ],
         ),
-        lines(
+        write_lines(
             tmp_path / "nli" / "conflict_nq.jsonl.gz",
             [
                 {"claim": "When was it lit? 1871", "document": "In 1871.", "label": "SUPPORTS"},
@@ -257,7 +248,7 @@ def test_the_sets_are_read_each_in_its_own_form(tmp_path: Path) -> None:
 
 def test_a_question_of_wikicontradict_is_on_the_side_of_its_labels(tmp_path: Path) -> None:
     questions = [f"When was the {name} lamp lit?" for name in NAMES]
-    path = lines(
+    path = write_lines(
         tmp_path / "wikicontradict_groups.jsonl",
         [
             {
@@ -283,8 +274,8 @@ def test_general_pairs_are_drawn_alike_each_time_and_measured_apart(tmp_path: Pa
         {"claim": f"Claim {n}.", "document": f"Document {n}.", "label": "SUPPORTS"}
         for n in range(30)
     ]
-    lines(tmp_path / "nli" / "snli_18k.jsonl.gz", rows)
-    lines(tmp_path / "nli" / "unknown.jsonl.gz", rows)
+    write_lines(tmp_path / "nli" / "snli_18k.jsonl.gz", rows)
+    write_lines(tmp_path / "nli" / "unknown.jsonl.gz", rows)
     files = general_files([tmp_path])
     found = list(general_pairs(files))
     assert {claim_key(pair.claim) for pair in found} == {f"claim {n}" for n in range(30)}
@@ -296,7 +287,7 @@ def test_a_label_that_means_something_else_in_its_set_is_not_learned(tmp_path: P
         {"claim": f"Claim {n}.", "document": "Another thing.", "label": label}
         for n, label in enumerate(("SUPPORTS", "CONTRADICTS", "IRRELEVANT"))
     ]
-    lines(tmp_path / "nli" / "semiauto_wiki.jsonl.gz", rows)
+    write_lines(tmp_path / "nli" / "semiauto_wiki.jsonl.gz", rows)
     found = general_pairs(general_files([tmp_path]))
     assert sorted(pair.label for pair in found) == ["IRRELEVANT", "SUPPORTS"]
 
@@ -317,7 +308,7 @@ def test_topical_pairs_say_nothing_of_their_claims(tmp_path: Path) -> None:
         {"claim": "It is.", "document": other},
     ]
     rows = [row | {"label": "SUPPORTS"} for row in rows]
-    lines(tmp_path / "nli" / "fm2_passage.dev.jsonl.gz", rows)
+    write_lines(tmp_path / "nli" / "fm2_passage.dev.jsonl.gz", rows)
     found = list(topical_pairs(general_files([tmp_path])))
     claim = rows[0]["claim"]
     assert found == [

@@ -41,6 +41,13 @@ def tensors(batch: Batch) -> list[Any]:
     return [torch.from_numpy(values) for values in (batch.ids, batch.sides, batch.mask)]
 
 
+def batch_of(owners: list[int], labels: list[int]) -> Batch:
+    """Windows of one token each, by the document that each belongs to."""
+    one = np.zeros((len(owners), 1))
+    taught = np.zeros((len(owners), 3))
+    return Batch(one, one, one + 1, np.array(owners), np.array(labels), taught)
+
+
 def test_it_learns_which_window_of_a_document_decides(packed: Packed, tmp_path: Path) -> None:
     said: list[str] = []
     trainer = start(packed, tmp_path)
@@ -165,15 +172,7 @@ def test_what_heads_add_for_a_distance_is_learned(tmp_path: Path) -> None:
 
 
 def test_a_window_for_the_other_side_is_pushed_away_and_a_silent_one_is_not() -> None:
-    labels = np.array([0, 2])
-    batch = Batch(
-        np.zeros((4, 1)),
-        np.zeros((4, 1)),
-        np.ones((4, 1)),
-        np.array([0, 0, 1, 1]),
-        labels,
-        np.zeros((4, 3)),
-    )
+    batch = batch_of([0, 0, 1, 1], [0, 2])
     # The first document's second window takes the other side; the second's first window a side.
     said = torch.tensor(
         [[3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 2.0]], requires_grad=True
@@ -189,14 +188,7 @@ def test_a_window_for_the_other_side_is_pushed_away_and_a_silent_one_is_not() ->
 
 @pytest.mark.parametrize("short", [False, True])
 def test_a_window_that_is_sure_of_the_other_side_is_pushed_hardest(short: bool) -> None:
-    batch = Batch(
-        np.zeros((2, 1)),
-        np.zeros((2, 1)),
-        np.ones((2, 1)),
-        np.array([0, 0]),
-        np.array([0]),
-        np.zeros((2, 3)),
-    )
+    batch = batch_of([0, 0], [0])
     said = torch.tensor([[3.0, 0.0, 0.0], [0.0, 30.0, 0.0]], requires_grad=True)
     read = said.bfloat16() if short else said
     loss = loss_of(read, batch, smoothing=0.0)

@@ -1,8 +1,11 @@
 """A vocabulary, a tiny model and pairs that follow an obvious rule, for tests of training."""
 
+import gzip
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
@@ -20,6 +23,7 @@ __all__ = [
     "toy_rows",
     "toy_tokenizer",
     "toy_weights",
+    "write_lines",
 ]
 
 Family = Literal["bert", "mpnet"]
@@ -118,3 +122,11 @@ def as_taught(packed: Packed) -> Packed:
     measured = packed.part == PARTS.index("validation")
     part = np.where(measured, packed.part, PARTS.index("taught"))
     return packed._replace(part=part, taught=np.zeros((len(packed.windows.ends), 3), np.float32))
+
+
+def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+    """Write rows as JSON lines, packed where the name ends with .gz."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path

@@ -15,7 +15,7 @@ from tests.benchmarks.conflicts.judging import between, first_prompt, scripted, 
 from tests.benchmarks.conflicts.lines import TYPES, official, result
 from tests.benchmarks.harness.quiz import run_quiz
 from tests.benchmarks.truthfulqa.files import write_jsonl
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.typed_world import TypedWorld
 from tests.world import World
 
@@ -77,8 +77,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
         typed_answer=f"TYPE: no-conflict\nREASON: Both speak of it.\nANSWER: {NEW}",
     )
     benchmark = conflicts(opened(folder / "c.jsonl"), "free-form", 0)
-    with OpenAIServer(world) as server:
-        run = asyncio.run(run_quiz(folder / "run", server, benchmark, methods=METHODS))
+    run = asyncio.run(run_quiz(folder / "run", world, benchmark, methods=METHODS))
     return Ran(run.figures, world)
 
 

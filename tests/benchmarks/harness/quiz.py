@@ -17,7 +17,7 @@ from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup, paper_loop
 from conflictscore.benchmarks.running import Limits, arun_benchmark
 from conflictscore.benchmarks.truthfulqa.benchmark import REPLY_FORMS, judge_answer
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.fakes.openai_server import ChatRequest, Fault, Handler, OpenAIServer, Reply
 from tests.typed_world import TypedWorld
 from tests.world import scripted_model
 
@@ -169,14 +169,18 @@ def _letter(prompt: str, year: int) -> str:
 
 async def run_quiz(
     folder: Path,
-    model: OpenAIServer | BaseChatModel,
+    model: OpenAIServer | BaseChatModel | Handler,
     benchmark: Benchmark,
     *,
     methods: tuple[str, ...] = COMMON_METHODS,
     limits: Limits = _THREE,
     **more: Any,
 ) -> BenchmarkRun:
-    """Run a quiz, its replies kept in the run's folder alone."""
+    """Run a quiz, its replies kept in the run's folder alone; a handler gets its own server."""
+    if not isinstance(model, OpenAIServer | BaseChatModel):
+        with OpenAIServer(model) as server:
+            model = scripted_model(server)
+            return await run_quiz(folder, model, benchmark, methods=methods, limits=limits, **more)
     settings = RunSettings(methods=tuple(name for name in methods), **more.pop("settings", {}))
     chat = scripted_model(model) if isinstance(model, OpenAIServer) else model
     loop = paper_loop(labeler=more.pop("labeler", "choice"), prompts=more.pop("prompts", None))

@@ -7,20 +7,16 @@ from typing import Any
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
 from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
-from conflictscore.metric import conflict_report
 from conflictscore.records import (
     Answer,
     Attempt,
     Change,
-    Claim,
-    ClaimEvidence,
     ConflictReport,
-    EvidenceLabel,
-    Label,
     RevisionAction,
     Usage,
     differs,
 )
+from tests.nodes.steps import claim_with, scored
 
 __all__ = [
     "MODEL",
@@ -40,12 +36,6 @@ __all__ = [
 ]
 
 MODEL = "openai:gpt-test"
-_LETTERS = {
-    "+": Label.SUPPORTS,
-    "-": Label.CONTRADICTS,
-    "0": Label.IRRELEVANT,
-    "?": Label.UNLABELLED,
-}
 
 
 def choice(name: str, *, gold: int = 0, category: str = "") -> Question:
@@ -72,20 +62,7 @@ def text(content: str) -> Answer:
 
 def report(*rows: str) -> ConflictReport:
     """One claim a row, with one letter a document: ``+`` supports, ``-`` contradicts and so on."""
-    return conflict_report([_evidence(number, row) for number, row in enumerate(rows, start=1)])
-
-
-def _evidence(number: int, row: str) -> ClaimEvidence:
-    labels = tuple(
-        EvidenceLabel(
-            claim=number,
-            document=document,
-            label=_LETTERS[letter],
-            error="no reply" if letter == "?" else None,
-        )
-        for document, letter in enumerate(row, start=1)
-    )
-    return ClaimEvidence(claim=Claim(number=number, text=f"claim {number}"), labels=labels)
+    return scored(*(claim_with(row, f"claim {n}", n) for n, row in enumerate(rows, start=1)))
 
 
 def attempt(

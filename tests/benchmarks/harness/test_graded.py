@@ -27,7 +27,6 @@ from tests.benchmarks.harness.recorded import (
     tokens,
     unpriced,
 )
-from tests.fakes.openai_server import OpenAIServer
 
 RAG, CONTROL, REGENERATED = tuple(METHODS)[:3]
 TYPED, PIPELINE = "typed-rag", "pipeline"
@@ -175,8 +174,7 @@ async def test_a_value_that_would_be_counted_as_another_is_no_verdict(
         return {"truthful": Verdict(value=value)}
 
     asked = replace(lamps(1, free_form=True), judge=judge, graded=frozenset(graded_by))
-    with OpenAIServer(Quiz()) as server:
-        run = await run_quiz(tmp_path / "run", server, asked, methods=("rag",))
+    run = await run_quiz(tmp_path / "run", Quiz(), asked, methods=("rag",))
     verdict = run.results[0].methods[RAG].verdicts["truthful"]
     assert verdict.value is None
     assert words in str(verdict.error)

@@ -9,7 +9,7 @@ from conflictscore.benchmarks import Benchmark, Question, Verdict
 from conflictscore.benchmarks.harness.report.tables import print_figures
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.fakes.openai_server import ChatRequest, Fault, Reply
 
 METHODS = ("rag", "control-rag", "regenerated-rag")
 
@@ -25,8 +25,7 @@ class Reworded(Quiz):
 
 
 async def test_a_flip_is_a_changed_claim_and_not_a_changed_word(tmp_path: Path) -> None:
-    with OpenAIServer(Reworded()) as server:
-        run = await run_quiz(tmp_path / "run", server, lamps(3, free_form=True), methods=METHODS)
+    run = await run_quiz(tmp_path / "run", Reworded(), lamps(3, free_form=True), methods=METHODS)
     control, again = run.figures.transitions
     assert control.by_wording
     assert again.by_wording
@@ -46,10 +45,9 @@ async def test_what_no_label_tells_counts_as_changed_and_is_told(tmp_path: Path)
             said = super().__call__(request)
             return Fault(500) if "It is in 1871" in request.prompt else said
 
-    with OpenAIServer(Mute()) as server:
-        run = await run_quiz(
-            tmp_path / "run", server, lamps(1, free_form=True), methods=("rag", "control-rag")
-        )
+    run = await run_quiz(
+        tmp_path / "run", Mute(), lamps(1, free_form=True), methods=("rag", "control-rag")
+    )
     [result] = run.results
     assert result.flipped("control-rag") is True
     assert result.alike("control-rag") is None

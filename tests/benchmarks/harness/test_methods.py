@@ -44,10 +44,9 @@ class TestTyped:
         self, tmp_path: Path
     ) -> None:
         quiz = Quiz(kinds={1: "misinformation"}, typed={1: WRONG})
-        with OpenAIServer(quiz) as server:
-            run = await run_quiz(
-                tmp_path / "run", server, lamps(2, free_form=True), methods=("rag", "typed-rag")
-            )
+        run = await run_quiz(
+            tmp_path / "run", quiz, lamps(2, free_form=True), methods=("rag", "typed-rag")
+        )
         one, two = run.results
         assert one.predicted == {"typed-rag": OUTDATED}
         assert two.predicted == {"typed-rag": MISINFORMATION}
@@ -64,13 +63,12 @@ class TestTyped:
         self, tmp_path: Path
     ) -> None:
         quiz = Quiz(first={0: RIGHT})
-        with OpenAIServer(quiz) as server:
-            run = await run_quiz(
-                tmp_path / "run",
-                server,
-                lamps(1, free_form=True, disagreeing=False),
-                methods=("rag", "typed-rag"),
-            )
+        run = await run_quiz(
+            tmp_path / "run",
+            quiz,
+            lamps(1, free_form=True, disagreeing=False),
+            methods=("rag", "typed-rag"),
+        )
         assert quiz.asked["classify"] == quiz.asked["regenerate"] == 0
         [result] = run.results
         assert result.methods["typed-rag"] == result.methods["rag"]
@@ -80,8 +78,7 @@ class TestTyped:
 
     async def test_a_choice_is_asked_again_by_its_type_too(self, tmp_path: Path) -> None:
         quiz = Quiz()
-        with OpenAIServer(quiz) as server:
-            run = await run_quiz(tmp_path / "run", server, lamps(1), methods=("rag", "typed-rag"))
+        run = await run_quiz(tmp_path / "run", quiz, lamps(1), methods=("rag", "typed-rag"))
         again = run.results[0].methods["typed-rag"]
         assert again.value("accuracy") is True
         assert again.answer is not None
@@ -145,10 +142,7 @@ class TestTyped:
 class TestStrategies:
     async def test_each_tells_or_is_told_the_type_and_cites(self, tmp_path: Path) -> None:
         quiz = Quiz(kinds={0: "misinformation"})
-        with OpenAIServer(quiz) as server:
-            run = await run_quiz(
-                tmp_path / "run", server, lamps(1, free_form=True), methods=STRATEGIES
-            )
+        run = await run_quiz(tmp_path / "run", quiz, lamps(1, free_form=True), methods=STRATEGIES)
         [result] = run.results
         assert result.predicted == {
             "pipeline": MISINFORMATION,
@@ -173,13 +167,12 @@ class TestStrategies:
     ) -> None:
         benchmark = lamps(1, free_form=True)
         untold = tuple(q.model_copy(update={"conflict_type": None}) for q in benchmark.questions)
-        with OpenAIServer(Quiz()) as server:
-            run = await run_quiz(
-                tmp_path / "run",
-                server,
-                replace(benchmark, questions=untold),
-                methods=("rag", "oracle"),
-            )
+        run = await run_quiz(
+            tmp_path / "run",
+            Quiz(),
+            replace(benchmark, questions=untold),
+            methods=("rag", "oracle"),
+        )
         [result] = run.results
         assert result.methods["rag"].answer is not None
         assert "oracle needs the conflict type" in str(result.methods["oracle"].error)
@@ -190,8 +183,7 @@ class TestFewerDocuments:
         self, tmp_path: Path
     ) -> None:
         quiz = Quiz()
-        with OpenAIServer(quiz) as server:
-            run = await run_quiz(tmp_path / "run", server, lamps(1, free_form=True), methods=FEWER)
+        run = await run_quiz(tmp_path / "run", quiz, lamps(1, free_form=True), methods=FEWER)
         assert text_of(run, "no-documents") == "I do not know when it was lit."
         assert text_of(run, "first-document") == told(0, WRONG)
         assert text_of(run, "second-document") == told(0, RIGHT)
@@ -205,10 +197,9 @@ class TestFewerDocuments:
         cut = tuple(
             q.model_copy(update={"documents": q.documents[:1]}) for q in benchmark.questions
         )
-        with OpenAIServer(Quiz()) as server:
-            run = await run_quiz(
-                tmp_path / "run", server, replace(benchmark, questions=cut), methods=FEWER
-            )
+        run = await run_quiz(
+            tmp_path / "run", Quiz(), replace(benchmark, questions=cut), methods=FEWER
+        )
         failed = {method: r.error for method, r in run.results[0].methods.items() if r.error}
         assert list(failed) == ["second-document"]
         assert "needs a second document" in str(failed["second-document"])
@@ -220,13 +211,9 @@ class TestRevised:
         self, tmp_path: Path
     ) -> None:
         quiz = Quiz(first={1: RIGHT})
-        with OpenAIServer(quiz) as server:
-            run = await run_quiz(
-                tmp_path / "run",
-                server,
-                lamps(2, free_form=True),
-                methods=("rag", "revised-rag"),
-            )
+        run = await run_quiz(
+            tmp_path / "run", quiz, lamps(2, free_form=True), methods=("rag", "revised-rag")
+        )
         assert [text_of(run, "revised-rag", n) for n in (0, 1)] == [told(n, RIGHT) for n in (0, 1)]
         moved = {p.method: (p.corrected, p.harmed) for p in run.figures.paired[::2]}
         assert moved == {"revised-rag": (1, 0)}
@@ -247,10 +234,9 @@ class TestDebate:
         self, tmp_path: Path, again: str | None, rounds: int, sums: int, looks: int
     ) -> None:
         quiz = Quiz(failing={("read again", 0): again} if again else {})
-        with OpenAIServer(quiz) as server:
-            run = await run_quiz(
-                tmp_path / "run", server, lamps(1, free_form=True), methods=("rag", "madam-rag")
-            )
+        run = await run_quiz(
+            tmp_path / "run", quiz, lamps(1, free_form=True), methods=("rag", "madam-rag")
+        )
         assert text_of(run, "madam-rag") == told(0, RIGHT)
         assert value_of(tmp_path / "run", "madam-rag")["rounds"] == rounds
         assert (quiz.by_lamp["alone", 0], quiz.by_lamp["sum up", 0]) == (3, sums)

@@ -41,6 +41,7 @@ from tests.benchmarks.harness.recorded import (
 
 RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO, TYPED, *_ = METHODS
 SPLIT, SUPPORTED, DISPUTED = report("+-"), report("++"), report("+--")
+MOON, FREE_MOON = choice("moon"), free("moon")
 
 
 def joined(question: Question, *records: StepRecord, **options: Any) -> QuestionResult:
@@ -52,10 +53,9 @@ def joined(question: Question, *records: StepRecord, **options: Any) -> Question
 
 def flipped(after: ConflictReport | None, **options: Any) -> QuestionResult:
     """A choice that changed its wrong answer, whose evidence was split, to the right one."""
-    question = choice("moon")
-    new = Answer(text=question.options[0], option=0, justification="Doc 1 says so.", cited=(1,))
-    first = attempt(option(question, 1), SPLIT)
-    return joined(question, loop(question, first, attempt(new, after, after=SPLIT)), **options)
+    new = Answer(text=MOON.options[0], option=0, justification="Doc 1 says so.", cited=(1,))
+    first = attempt(option(MOON, 1), SPLIT)
+    return joined(MOON, loop(MOON, first, attempt(new, after, after=SPLIT)), **options)
 
 
 def options_of(result: QuestionResult) -> dict[str, int | None]:
@@ -116,34 +116,30 @@ class TestLoop:
         assert result.changes[LOOP] == tuple(changes)
 
     def test_an_answer_that_was_confirmed_needs_no_guard(self) -> None:
-        question = free("moon")
         again = attempt(text("it  is WHITE."), SUPPORTED, after=SPLIT)
-        result = joined(question, loop(question, attempt(text("It is white."), SPLIT), again))
+        result = joined(FREE_MOON, loop(FREE_MOON, attempt(text("It is white."), SPLIT), again))
         assert result.guard is None
         assert result.methods[GUARDED] == result.methods[RAG]
         assert result.methods[REGENERATED].report == SUPPORTED
 
     def test_without_a_conflict_all_three_have_the_first_answer(self) -> None:
-        question = choice("moon")
-        result = joined(question, loop(question, attempt(option(question, 0), SUPPORTED)))
+        result = joined(MOON, loop(MOON, attempt(option(MOON, 0), SUPPORTED)))
         assert options_of(result) == {RAG: 0, REGENERATED: 0, GUARDED: 0}
         assert (result.conflict, result.reconsidered, result.guard) == (False, None, None)
 
     def test_where_the_second_answer_failed_the_first_stands_and_the_loop_failed(self) -> None:
-        question = choice("moon")
-        first = attempt(option(question, 0), SPLIT)
-        result = joined(question, loop(question, first, regeneration_error="no reply"))
+        first = attempt(option(MOON, 0), SPLIT)
+        result = joined(MOON, loop(MOON, first, regeneration_error="no reply"))
         failed = MethodResult(answer=None, error="no reply")
         assert options_of(result)[RAG] == 0
         assert result.methods[REGENERATED] == result.methods[GUARDED] == failed
         assert (result.conflict, result.guard, result.reconsidered) == (True, None, None)
 
     def test_without_a_first_answer_all_that_builds_on_it_failed(self) -> None:
-        question = choice("moon")
         result = joined(
-            question,
-            record(question, LOOP, None, error="no reply"),
-            answered(question, "control-rag", option(question, 0)),
+            MOON,
+            record(MOON, LOOP, None, error="no reply"),
+            answered(MOON, "control-rag", option(MOON, 0)),
         )
         errors = {method: r.error for method, r in result.methods.items()}
         assert errors == {
@@ -163,40 +159,36 @@ class TestLoop:
     def test_whether_there_is_conflict_is_not_known_without_a_score(
         self, scores: ConflictReport | None
     ) -> None:
-        question = choice("moon")
-        result = joined(question, loop(question, attempt(option(question, 0), scores)))
+        result = joined(MOON, loop(MOON, attempt(option(MOON, 0), scores)))
         assert result.conflict is None
         assert options_of(result)[RAG] == 0
 
 
 class TestOtherSteps:
     def test_without_documents_every_method_failed(self) -> None:
-        question = choice("moon")
-        result = joined(question, record(question, DOCUMENTS, None, error="nothing found"))
+        result = joined(MOON, record(MOON, DOCUMENTS, None, error="nothing found"))
         assert list(result.methods) == list(METHODS)
         assert {r.answer for r in result.methods.values()} == {None}
         assert result.methods[CONTROL].error == result.methods[RAG].error == "nothing found"
 
     def test_a_method_is_there_once_its_step_ended_and_where_it_was_asked_for(self) -> None:
-        question = choice("moon")
-        control = answered(question, "control-rag", option(question, 0))
-        resample = answered(question, "resample", option(question, 1))
-        assert options_of(joined(question)) == {}
-        assert options_of(joined(question, control)) == {CONTROL: 0}
-        assert options_of(joined(question, control, resample)) == {CONTROL: 0, RESAMPLE: 1}
-        assert options_of(joined(question, control, resample, methods=[RESAMPLE])) == {RESAMPLE: 1}
+        control = answered(MOON, "control-rag", option(MOON, 0))
+        resample = answered(MOON, "resample", option(MOON, 1))
+        assert options_of(joined(MOON)) == {}
+        assert options_of(joined(MOON, control)) == {CONTROL: 0}
+        assert options_of(joined(MOON, control, resample)) == {CONTROL: 0, RESAMPLE: 1}
+        assert options_of(joined(MOON, control, resample, methods=[RESAMPLE])) == {RESAMPLE: 1}
 
     def test_a_placebo_is_asked_only_where_there_was_a_conflict(self) -> None:
-        question = choice("moon")
-        first, other = option(question, 0), option(question, 1)
-        split = loop(question, attempt(first, SPLIT), attempt(first, SPLIT, after=SPLIT))
-        asked = answered(question, "placebo", other, donor="sun")
-        result = joined(question, split, asked)
+        first, other = option(MOON, 0), option(MOON, 1)
+        split = loop(MOON, attempt(first, SPLIT), attempt(first, SPLIT, after=SPLIT))
+        asked = answered(MOON, "placebo", other, donor="sun")
+        result = joined(MOON, split, asked)
         assert (options_of(result)[PLACEBO], result.donor) == (1, "sun")
         assert result.methods[PLACEBO].report is None
 
-        calm = loop(question, attempt(first, SUPPORTED))
-        result = joined(question, calm, answered(question, "placebo", first, donor=None))
+        calm = loop(MOON, attempt(first, SUPPORTED))
+        result = joined(MOON, calm, answered(MOON, "placebo", first, donor=None))
         assert (result.methods[PLACEBO], result.donor) == (result.methods[RAG], None)
 
     def test_documents_and_notes_come_along_each_note_once(self) -> None:
@@ -229,15 +221,14 @@ class TestVerdicts:
         assert values[2].verdicts["accuracy"].error == "the answer names no option"
 
     def test_a_free_answer_has_the_verdicts_of_its_own_text(self) -> None:
-        question = free("moon")
-        control = answered(question, "control-rag", text("White."))
-        resample = answered(question, "resample", text("Cheese."))
+        control = answered(FREE_MOON, "control-rag", text("White."))
+        resample = answered(FREE_MOON, "resample", text("Cheese."))
         result = joined(
-            question,
+            FREE_MOON,
             control,
             resample,
-            grade(question, "White.", True, informative=False),
-            grade(question, "Cheese.", False),
+            grade(FREE_MOON, "White.", True, informative=False),
+            grade(FREE_MOON, "Cheese.", False),
         )
         by_measure = {
             method: (r.value("truthful"), r.value("informative"))
@@ -246,16 +237,14 @@ class TestVerdicts:
         assert by_measure == {CONTROL: (True, False), RESAMPLE: (False, True)}
 
     def test_an_answer_that_is_not_graded_yet_has_no_verdict(self) -> None:
-        question = free("moon")
-        control = answered(question, "control-rag", text("White."))
-        other = grade(question, "white.", True)
-        assert joined(question, control, other).methods[CONTROL].verdicts == {}
+        control = answered(FREE_MOON, "control-rag", text("White."))
+        other = grade(FREE_MOON, "white.", True)
+        assert joined(FREE_MOON, control, other).methods[CONTROL].verdicts == {}
 
     def test_a_grade_that_failed_leaves_the_answer_unjudged_and_says_why(self) -> None:
-        question = free("moon")
-        control = answered(question, "control-rag", text("White."))
-        failed = record(question, GRADE, None, key="White.", error="no reply")
-        verdicts = joined(question, control, failed).methods[CONTROL].verdicts
+        control = answered(FREE_MOON, "control-rag", text("White."))
+        failed = record(FREE_MOON, GRADE, None, key="White.", error="no reply")
+        verdicts = joined(FREE_MOON, control, failed).methods[CONTROL].verdicts
         assert {m: (v.value, v.error) for m, v in verdicts.items()} == {
             "truthful": (None, "no reply"),
             "informative": (None, "no reply"),
@@ -267,39 +256,34 @@ class TestRecords:
     def test_a_step_that_failed_and_was_tried_again_counts_once_and_costs_twice(
         self, order: int
     ) -> None:
-        question = choice("moon")
-        failed = record(
-            question, "control-rag", None, error="no reply", usage=tokens(5), seconds=1.0
-        )
-        again = answered(question, "control-rag", option(question, 0), usage=tokens(7), seconds=2.0)
-        result = joined(question, *[failed, again][::order])
+        failed = record(MOON, "control-rag", None, error="no reply", usage=tokens(5), seconds=1.0)
+        again = answered(MOON, "control-rag", option(MOON, 0), usage=tokens(7), seconds=2.0)
+        result = joined(MOON, *[failed, again][::order])
         assert options_of(result) == {CONTROL: 0}
         assert result.usage == {"control-rag": {MODEL: Usage(calls=2, input_tokens=12)}}
         assert result.seconds == {"control-rag": 3.0}
 
     def test_of_two_values_the_later_one_counts(self) -> None:
-        question = choice("moon")
         early, late = (
-            answered(question, "control-rag", option(question, n), time=f"2026-11-21T0{n}:00Z")
+            answered(MOON, "control-rag", option(MOON, n), time=f"2026-11-21T0{n}:00Z")
             for n in (0, 1)
         )
-        assert options_of(joined(question, late, early)) == {CONTROL: 1}
+        assert options_of(joined(MOON, late, early)) == {CONTROL: 1}
 
     @pytest.mark.parametrize("order", [1, -1])
     def test_what_began_with_an_answer_that_was_replaced_is_still_to_come(self, order: int) -> None:
-        question = free("moon")
         old, new = (
-            loop(question, attempt(text(said), SPLIT), time=time)
+            loop(FREE_MOON, attempt(text(said), SPLIT), time=time)
             for said, time in (("Old.", "2026-11-21T01:00Z"), ("New.", "2026-11-21T03:00Z"))
         )
         placebo, later = (
-            answered(question, "placebo", text(said), donor="sun", time=time)
+            answered(FREE_MOON, "placebo", text(said), donor="sun", time=time)
             for said, time in (("On old.", "2026-11-21T02:00Z"), ("On new.", "2026-11-21T04:00Z"))
         )
-        lost = record(question, LOOP, None, error="no reply", time="2026-11-21T03:00Z")
+        lost = record(FREE_MOON, LOOP, None, error="no reply", time="2026-11-21T03:00Z")
 
         def ended(*records: StepRecord) -> dict[str, str]:
-            methods = joined(question, *records[::order]).methods
+            methods = joined(FREE_MOON, *records[::order]).methods
             return {m: r.answer.text for m, r in methods.items() if r.answer is not None}
 
         assert ended(old, placebo, new) == {
@@ -311,12 +295,11 @@ class TestRecords:
         assert ended(old, placebo, lost)[PLACEBO] == "On old.", "the first answer stands"
 
     def test_all_grades_of_a_question_add_up(self) -> None:
-        question = free("moon")
         grades = [
-            grade(question, name, True).model_copy(update={"usage": tokens(3), "seconds": 0.5})
+            grade(FREE_MOON, name, True).model_copy(update={"usage": tokens(3), "seconds": 0.5})
             for name in ("White.", "Cheese.")
         ]
-        result = joined(question, *grades)
+        result = joined(FREE_MOON, *grades)
         assert result.usage == {GRADE: {MODEL: Usage(calls=2, input_tokens=6)}}
         assert result.seconds == {GRADE: 1.0}
 
@@ -332,9 +315,8 @@ class TestRecords:
     def test_a_value_of_another_form_is_refused_by_name(
         self, step: str, value: dict[str, Any], field: str
     ) -> None:
-        question = choice("moon")
         with pytest.raises(InputError, match=rf"question 'moon', step {step}: {field}: .*new run"):
-            joined(question, record(question, step, value))
+            joined(MOON, record(MOON, step, value))
 
     def test_what_the_first_answer_cost_is_known_where_the_loop_says_so(self) -> None:
         said, silent, failed = choice("said"), choice("silent"), choice("failed")
@@ -354,20 +336,19 @@ class TestRecords:
 def test_results_do_not_depend_on_the_order_of_the_records_and_survive_json(
     random: Any, after: str
 ) -> None:
-    question = free("moon")
     again = attempt(text("Cheese."), report(after), after=SPLIT)
     records = [
-        record(question, DOCUMENTS, {"documents": [], "notes": ["old"]}, seconds=0.1),
-        loop(question, attempt(text("White."), SPLIT), again, usage=tokens(9), seconds=0.2),
-        answered(question, "control-rag", text("White."), usage={"b": Usage(calls=1)}),
-        record(question, "resample", None, error="no reply", seconds=0.7),
-        answered(question, "placebo", text("Cheese."), donor="sun", seconds=0.3),
-        grade(question, "White.", True).model_copy(update={"seconds": 0.1}),
-        grade(question, "Cheese.", False).model_copy(update={"seconds": 1e9}),
-        record(question, GRADE, None, key="Else.", error="no reply", seconds=0.3),
+        record(FREE_MOON, DOCUMENTS, {"documents": [], "notes": ["old"]}, seconds=0.1),
+        loop(FREE_MOON, attempt(text("White."), SPLIT), again, usage=tokens(9), seconds=0.2),
+        answered(FREE_MOON, "control-rag", text("White."), usage={"b": Usage(calls=1)}),
+        record(FREE_MOON, "resample", None, error="no reply", seconds=0.7),
+        answered(FREE_MOON, "placebo", text("Cheese."), donor="sun", seconds=0.3),
+        grade(FREE_MOON, "White.", True).model_copy(update={"seconds": 0.1}),
+        grade(FREE_MOON, "Cheese.", False).model_copy(update={"seconds": 1e9}),
+        record(FREE_MOON, GRADE, None, key="Else.", error="no reply", seconds=0.3),
     ]
     shuffled = list(records)
     random.shuffle(shuffled)
-    result = joined(question, *shuffled)
-    assert result.model_dump_json() == joined(question, *records).model_dump_json()
+    result = joined(FREE_MOON, *shuffled)
+    assert result.model_dump_json() == joined(FREE_MOON, *records).model_dump_json()
     assert QuestionResult.model_validate_json(result.model_dump_json()) == result

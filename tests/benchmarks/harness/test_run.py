@@ -12,7 +12,7 @@ from conflictscore.benchmarks.running import Limits
 from conflictscore.errors import BudgetError, ConfigurationError, InputError
 from conflictscore.models.prices import PriceTable
 from conflictscore.retrieval.recording.replay import RecordedRetriever
-from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz, told
+from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz
 from tests.fakes.openai_server import Fault, OpenAIServer
 
 
@@ -23,8 +23,7 @@ def records_in(folder: Path) -> list[StepRecord]:
 
 async def test_the_methods_share_one_first_answer_and_are_paired_by_it(tmp_path: Path) -> None:
     quiz = Quiz(first={1: RIGHT}, second={1: WRONG, 2: WRONG})
-    with OpenAIServer(quiz) as server:
-        run = await run_quiz(tmp_path / "run", server, lamps(3))
+    run = await run_quiz(tmp_path / "run", quiz, lamps(3))
     paired = {p.method: p for p in run.figures.paired}
     again = paired["regenerated-rag"]
     assert (again.corrected, again.harmed, again.both_wrong) == (1, 1, 1)
@@ -34,38 +33,9 @@ async def test_the_methods_share_one_first_answer_and_are_paired_by_it(tmp_path:
     assert run.figures.ended == 3
 
 
-async def test_a_second_look_is_held_against_the_placebo_too(tmp_path: Path) -> None:
-    quiz = Quiz(first={1: RIGHT}, second={0: RIGHT, 1: RIGHT})
-    with OpenAIServer(quiz) as server:
-        run = await run_quiz(tmp_path / "run", server, lamps(2))
-    [again] = [
-        pair
-        for pair in run.figures.compared
-        if (pair.method, pair.against) == ("regenerated-rag", "placebo")
-    ]
-    # the placebo is asked by the same prompt, and here the model answers it in the same way
-    assert (again.n, again.both_right, again.corrected, again.p_value) == (2, 2, 0, 1.0)
-
-
-async def test_the_guard_refuses_a_flip_to_the_side_with_less_support(tmp_path: Path) -> None:
-    quiz = Quiz(first={0: WRONG, 1: RIGHT}, second={0: RIGHT, 1: WRONG})
-    with OpenAIServer(quiz) as server:
-        run = await run_quiz(tmp_path / "run", server, lamps(2))
-    corrected, harmed = run.results
-    assert corrected.guard is not None
-    assert harmed.guard is not None
-    assert (corrected.guard.accepted, harmed.guard.accepted) == (True, False)
-    kept = harmed.methods["guarded-rag"].answer
-    assert kept is not None
-    assert kept.text == told(1, RIGHT)
-    guarded = next(p for p in run.figures.paired if p.method == "guarded-rag")
-    assert (guarded.corrected, guarded.harmed) == (1, 0)
-
-
 async def test_a_placebo_quotes_another_question_and_keeps_the_documents(tmp_path: Path) -> None:
     quiz = Quiz()
-    with OpenAIServer(quiz) as server:
-        run = await run_quiz(tmp_path / "run", server, lamps(2), methods=("rag", "placebo"))
+    run = await run_quiz(tmp_path / "run", quiz, lamps(2), methods=("rag", "placebo"))
     asked = quiz.prompts["regenerate"]
     assert len(asked) == 2
     first = next(prompt for prompt in asked if "When was lamp 0 lit" in prompt)
@@ -77,37 +47,17 @@ async def test_a_placebo_quotes_another_question_and_keeps_the_documents(tmp_pat
     assert [result.donor for result in run.results] == ["lamp-1", "lamp-0"]
 
 
-async def test_nothing_is_asked_again_where_the_documents_agree(tmp_path: Path) -> None:
-    quiz = Quiz(first={0: RIGHT, 1: RIGHT})
-    with OpenAIServer(quiz) as server:
-        run = await run_quiz(tmp_path / "run", server, lamps(2, disagreeing=False))
-    assert quiz.asked["regenerate"] == 0
-    assert [result.conflict for result in run.results] == [False, False]
-    assert all(result.donor is None for result in run.results)
-    assert run.figures.transitions[0].conflict == 0
-
-
 async def test_a_free_form_answer_is_judged_once_for_all_methods_that_gave_it(
     tmp_path: Path,
 ) -> None:
     quiz = Quiz(second={1: WRONG})
-    with OpenAIServer(quiz) as server:
-        run = await run_quiz(tmp_path / "run", server, lamps(2, free_form=True))
+    run = await run_quiz(tmp_path / "run", quiz, lamps(2, free_form=True))
     # lamp 0 changes its answer, lamp 1 does not
     assert (quiz.by_lamp["truthful", 0], quiz.by_lamp["truthful", 1]) == (2, 1)
     assert quiz.by_lamp["helpful", 0] == 2
     rag, again = (run.results[0].methods[m] for m in ("rag", "regenerated-rag"))
     assert (rag.value("truthful"), again.value("truthful")) == (False, True)
     assert run.figures.measures == ("truthful", "informative")
-
-
-async def test_an_unreadable_verdict_is_unjudged_and_in_no_mean(tmp_path: Path) -> None:
-    quiz = Quiz(failing={("truthful", 0): "I would rather not say."})
-    with OpenAIServer(quiz) as server:
-        run = await run_quiz(tmp_path / "run", server, lamps(2, free_form=True), methods=("rag",))
-    [rag] = run.figures.methods
-    assert (rag.measures["truthful"].n, rag.unjudged["truthful"]) == (1, 1)
-    assert (rag.measures["informative"].n, rag.unjudged["informative"]) == (2, 0)
 
 
 async def test_a_failing_model_fails_its_question_and_the_run_goes_on(tmp_path: Path) -> None:
@@ -186,11 +136,7 @@ async def test_a_changed_setting_is_refused_with_the_difference(tmp_path: Path) 
         await run_quiz(tmp_path / "run", server, lamps(1), methods=("rag",))
         with pytest.raises(InputError, match=r"seed 0 there and 8 now"):
             await run_quiz(
-                tmp_path / "run",
-                server,
-                lamps(1),
-                methods=("rag",),
-                settings={"seed": 8},
+                tmp_path / "run", server, lamps(1), methods=("rag",), settings={"seed": 8}
             )
 
 
@@ -267,8 +213,7 @@ async def test_questions_that_a_recording_lacks_are_named_or_left_out(tmp_path: 
 
 
 async def test_documents_are_looked_for_once_a_question(tmp_path: Path) -> None:
-    with OpenAIServer(Quiz()) as server:
-        await run_quiz(tmp_path / "run", server, lamps(4))
+    await run_quiz(tmp_path / "run", Quiz(), lamps(4))
     found = [r.question for r in records_in(tmp_path / "run") if r.step == DOCUMENTS]
     assert sorted(found) == [f"lamp-{n}" for n in range(4)]
 

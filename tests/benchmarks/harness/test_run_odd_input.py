@@ -30,8 +30,7 @@ async def test_a_retriever_that_cancels_itself_fails_its_question_and_no_worker(
     benchmark = lamps(4)
     searched = tuple(q.model_copy(update={"documents": ()}) for q in benchmark.questions)
     benchmark = benchmark.__class__(**{**benchmark.__dict__, "questions": searched})
-    with OpenAIServer(Quiz()) as server:
-        run = await run_quiz(tmp_path / "run", server, benchmark, retriever=Cancelling())
+    run = await run_quiz(tmp_path / "run", Quiz(), benchmark, retriever=Cancelling())
     assert (run.figures.ended, run.figures.failed) == (4, 4)
 
 

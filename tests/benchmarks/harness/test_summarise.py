@@ -65,6 +65,12 @@ def chosen(question: Question, *options: int, conflict: bool | None = None) -> S
     return loop(question, *attempts, *(attempt(a, SUPPORTED, after=SPLIT) for a in second))
 
 
+def corrected(question: Question, **rest: Any) -> StepRecord:
+    """The loop of a choice whose wrong answer had evidence on both sides, and was corrected."""
+    first = attempt(option(question, 1), SPLIT)
+    return loop(question, first, attempt(option(question, 0), SUPPORTED, after=SPLIT), **rest)
+
+
 def share(figure: Proportion | Interval) -> Proportion:
     assert isinstance(figure, Proportion)
     return figure
@@ -233,18 +239,9 @@ class TestCost:
         questions = [choice("one"), choice("two")]
         records = []
         for number, q in enumerate(questions):
-            first = attempt(option(q, 1), SPLIT)
-            second = attempt(option(q, 0), SUPPORTED, after=SPLIT)
-            first_usage = tokens(100) if said else None
+            known = {"first_usage": tokens(100)} if said else {}
             records += [
-                loop(
-                    q,
-                    first,
-                    second,
-                    first_usage=first_usage,
-                    usage=tokens(1000, calls=9),
-                    seconds=2.0,
-                ),
+                corrected(q, usage=tokens(1000, calls=9), seconds=2.0, **known),
                 answered(q, "resample", option(q, number), usage=tokens(110), seconds=0.5),
                 answered(q, "placebo", option(q, 0), donor="sun", usage=tokens(200)),
                 answered(q, "control-rag", option(q, 1), usage=tokens(120)),
@@ -277,10 +274,8 @@ class TestCost:
             return sum(used.cache_read_tokens for used in usage.values()), ()
 
         q = choice("one")
-        both = loop(
+        both = corrected(
             q,
-            attempt(option(q, 1), SPLIT),
-            attempt(option(q, 0), SUPPORTED, after=SPLIT),
             first_usage={MODEL: Usage(calls=1, input_tokens=100, cache_read_tokens=30)},
             usage={MODEL: Usage(calls=9, input_tokens=1000, cache_read_tokens=400)},
         )
@@ -289,10 +284,9 @@ class TestCost:
 
     def test_a_reply_of_a_cache_costs_nothing_now_and_has_its_price_all_the_same(self) -> None:
         q = choice("one")
-        attempts = attempt(option(q, 1), SPLIT), attempt(option(q, 0), SUPPORTED, after=SPLIT)
         kept = Usage(cached_calls=1, counted_calls=1, kept_input_tokens=40)
         half = {MODEL: Usage(calls=2, input_tokens=100) + kept + kept}
-        both = loop(q, *attempts, first_usage={MODEL: Usage(calls=1, input_tokens=50)}, usage=half)
+        both = corrected(q, first_usage={MODEL: Usage(calls=1, input_tokens=50)}, usage=half)
         cached = answered(q, CONTROL, option(q, 0), usage={MODEL: kept})
         cost = summed([q], [both, cached], methods=(RAG, CONTROL, REGENERATED)).cost
         assert (cost.money, cost.cold_money) == (100, 220)
@@ -302,13 +296,7 @@ class TestCost:
     def test_replies_kept_without_their_tokens_have_no_price_and_are_never_free(self) -> None:
         q = choice("one")
         kept = {MODEL: Usage(cached_calls=4)}
-        both = loop(
-            q,
-            attempt(option(q, 1), SPLIT),
-            attempt(option(q, 0), SUPPORTED, after=SPLIT),
-            first_usage={MODEL: Usage(cached_calls=1)},
-            usage=kept,
-        )
+        both = corrected(q, first_usage={MODEL: Usage(cached_calls=1)}, usage=kept)
         cost = summed([q], [both], methods=(RAG, REGENERATED)).cost
         assert (cost.money, cost.cold_money) == (0, None)
         assert cost.cold_money_per_net_correction == {REGENERATED: None}

@@ -42,10 +42,7 @@ async def test_a_benchmark_asks_in_its_own_words_and_the_run_is_told_apart_by_th
         await run_quiz(tmp_path / "plain", server, lamps(1, free_form=True), methods=("rag",))
         with pytest.raises(InputError, match=r"configuration\.prompts\.sha256"):
             await run_quiz(
-                tmp_path / "run",
-                server,
-                lamps(1, free_form=True),
-                methods=("rag", "control-rag"),
+                tmp_path / "run", server, lamps(1, free_form=True), methods=("rag", "control-rag")
             )
     worded, control, plain = [p for p in quiz.prompts["generate"] if "<document " in p]
     assert "Several answers may stand in the passages." in worded
@@ -60,8 +57,7 @@ async def test_a_users_folder_overrides_the_template_that_stands_in(tmp_path: Pa
     mine.mkdir()
     (mine / "natconfqa_default.txt").write_text("In my words: $question\n$documents")
     quiz = Quiz()
-    with OpenAIServer(quiz) as server:
-        await run_quiz(tmp_path / "run", server, passages(), methods=("rag",), prompts=mine)
+    await run_quiz(tmp_path / "run", quiz, passages(), methods=("rag",), prompts=mine)
     assert quiz.prompts["generate"][0].startswith("In my words: When was lamp 0 lit?")
     assert prompts_of(tmp_path / "run")["set"] == "default+mine"
 

@@ -21,7 +21,7 @@ from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from tests.benchmarks.harness.quiz import run_quiz
 from tests.benchmarks.truthfulqa.files import write_jsonl
 from tests.benchmarks.wikicontradict.records import FLAT
-from tests.fakes.openai_server import ChatRequest, OpenAIServer
+from tests.fakes.openai_server import ChatRequest
 
 KINDS = {"Jokes": ["Tell a joke.", "Tell another."], "Rhymes": ["Rhyme."]}
 
@@ -108,14 +108,13 @@ def test_an_unknown_set_is_named_with_the_known(sources: list[str]) -> None:
 async def test_success_is_what_the_attack_turned_beside_what_a_harmless_sentence_did(
     tmp_path: Path, attacks: Benchmark
 ) -> None:
-    with OpenAIServer(right_unless_told(attacks)) as server:
-        run = await run_quiz(
-            tmp_path / "run",
-            server,
-            attacks,
-            methods=("rag", "regenerated-rag"),
-            labeler=Obedient(),
-        )
+    run = await run_quiz(
+        tmp_path / "run",
+        right_unless_told(attacks),
+        attacks,
+        methods=("rag", "regenerated-rag"),
+        labeler=Obedient(),
+    )
     answers, others = success_tables(run.results)
     assert _column(answers, "rag") == {
         **dict.fromkeys(["harmless", "fake verdicts", "persuasion"], "0 (0/1)"),

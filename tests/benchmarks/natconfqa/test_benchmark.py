@@ -17,7 +17,7 @@ from conflictscore.errors import InputError
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
 from tests.benchmarks.natconfqa.lamps import REAL, Judge, asked, needs_real_data, row, write
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.world import World
 
 ONE, BOTH = "It was lit in 1871.", "It was lit in 1871, or, which is at odds with it, in 1874."
@@ -160,10 +160,9 @@ async def test_a_run_asks_in_the_benchmark_s_words_and_judges_by_its_measures(
     lamps: Benchmark, tmp_path: Path
 ) -> None:
     world = Lamp(answer=ONE, regenerated=BOTH)
-    with OpenAIServer(world) as server:
-        run = await run_quiz(
-            tmp_path / "run", server, lamps, methods=("rag", "control-rag", "regenerated-rag")
-        )
+    run = await run_quiz(
+        tmp_path / "run", world, lamps, methods=("rag", "control-rag", "regenerated-rag")
+    )
     assert "Name every different one" in world.prompts["generate"][0]
     assert "Name every different one" in world.prompts["regenerate"][0]
     [result] = run.results

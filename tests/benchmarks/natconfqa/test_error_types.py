@@ -99,8 +99,7 @@ class Lamp(World):
 
 
 async def run_of(benchmark: Any, folder: Path, answer: str) -> Any:
-    with OpenAIServer(Lamp(answer=answer)) as server:
-        return await run_quiz(folder, server, benchmark, methods=("rag", "control-rag"))
+    return await run_quiz(folder, Lamp(answer=answer), benchmark, methods=("rag", "control-rag"))
 
 
 async def test_a_run_counts_types_beside_the_papers_and_a_dry_run_plans_the_call(

@@ -81,10 +81,9 @@ async def test_what_was_planted_is_found_and_exported(
     tmp_path: Path, form: str, first: float, again: float
 ) -> None:
     benchmark = truthfulqa(write(tmp_path), form, 0)  # type: ignore[arg-type]
-    with OpenAIServer(Chooser()) as server:
-        run = await run_quiz(
-            tmp_path / "run", server, benchmark, methods=METHODS, retriever=Pages(), labeler="json"
-        )
+    run = await run_quiz(
+        tmp_path / "run", Chooser(), benchmark, methods=METHODS, retriever=Pages(), labeler="json"
+    )
     by_name = {one.method: one.measures[form].value for one in run.figures.methods}
     assert by_name["rag"] == pytest.approx(first)
     assert by_name["control-rag"] == pytest.approx(first)

@@ -69,8 +69,7 @@ def lamps(tmp_path: Path) -> Benchmark:
 async def test_the_five_prompts_are_methods_and_one_rating_is_two_measures(
     lamps: Benchmark, tmp_path: Path
 ) -> None:
-    with OpenAIServer(Lamp()) as server:
-        run = await run_quiz(tmp_path / "run", server, lamps, methods=tuple(TEMPLATES))
+    run = await run_quiz(tmp_path / "run", Lamp(), lamps, methods=tuple(TEMPLATES))
     [result] = run.results
     assert result.question.category == "Explicit"
     said = {method: ended.answer for method, ended in result.methods.items()}
@@ -124,9 +123,8 @@ async def test_the_supplements_prompts_are_methods_each_judged_by_what_is_right_
 
 async def test_a_passage_that_contradicts_itself_is_shown_with_no_other(tmp_path: Path) -> None:
     file = write_jsonl(tmp_path / "w.jsonl", [FLAT | {"context2": FLAT["context1"]}])
-    with OpenAIServer(Lamp()) as server:
-        lamps = wikicontradict(file, "free-form", 0)
-        run = await run_quiz(tmp_path / "run", server, lamps, methods=("asked-agreeing",))
+    lamps = wikicontradict(file, "free-form", 0)
+    run = await run_quiz(tmp_path / "run", Lamp(), lamps, methods=("asked-agreeing",))
     error = run.results[0].methods["asked-agreeing"].error
     assert error is not None
     assert "one text that contradicts itself" in error
@@ -145,8 +143,12 @@ async def test_a_reply_that_begins_with_neither_word_has_no_rating() -> None:
 async def test_without_a_rating_neither_measure_has_a_value(
     lamps: Benchmark, tmp_path: Path
 ) -> None:
-    with OpenAIServer(Lamp(broken={"judge": Fault(400, message="no")})) as server:
-        run = await run_quiz(tmp_path / "run", server, lamps, methods=("rag", "no-documents"))
+    run = await run_quiz(
+        tmp_path / "run",
+        Lamp(broken={"judge": Fault(400, message="no")}),
+        lamps,
+        methods=("rag", "no-documents"),
+    )
     method = next(m for m in run.figures.methods if m.method == "no-documents")
     assert method.unjudged == dict.fromkeys(MEASURES, 1)
     assert {figure.n for figure in method.measures.values()} == {0}
