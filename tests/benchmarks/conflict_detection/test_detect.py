@@ -173,34 +173,6 @@ async def test_a_wrong_setting_ends_the_run_with_its_one_error(tmp_path: Path) -
         await run(Misconfigured(), tmp_path / "out.jsonl")
 
 
-class Slow:
-    """A labeler that is told when to go on, and notes what it judges at a time."""
-
-    name = "slow"
-    identity = None
-
-    def __init__(self) -> None:
-        self.most = self._now = 0
-
-    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
-        self._now += 1
-        self.most = max(self.most, self._now)
-        await asyncio.sleep(0)
-        self._now -= 1
-        return verdict(document.number, Label.SUPPORTS)
-
-
-@pytest.mark.parametrize("concurrency", [1, 3])
-async def test_so_many_claims_are_judged_at_a_time(concurrency: int, tmp_path: Path) -> None:
-    labeler = Slow()
-    told: list[EvidenceLabel] = []
-    groups = [lamp(f"pier {n}", "1871", conflict=False) for n in range(9)]
-    with VerdictFile.open(tmp_path / "out.jsonl", labeler) as verdicts:
-        await detect(labeler, groups, verdicts, concurrency=concurrency, on_pair=told.append)
-    assert labeler.most == concurrency
-    assert len(told) == 9
-
-
 class Sure:
     """Certain of every pair, by the year."""
 

@@ -116,12 +116,6 @@ def test_a_field_that_cannot_be_used_is_named_with_its_row(
     assert str(tmp_path / "q.jsonl") in str(error.value)
 
 
-def test_a_line_that_is_no_object_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "q.jsonl").write_text("[]\n")
-    with pytest.raises(InputError, match="row 1, field question_type"):
-        read_natconfqa(tmp_path / "q.jsonl")
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [("Yes.", "true"), ("No", "FALSE"), ("“In May”", "in  may"), ("0.8°C", "(0.8°c)")],

@@ -1,14 +1,11 @@
 """A judge beside people: their file, the coefficients, and the command over a loopback server."""
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
@@ -207,25 +204,6 @@ def test_the_coefficient_is_the_textbook_s() -> None:
     found = correlation([0, 0.25, 0.5, 1], [0, 0.5, 0.25, 0.5])
     assert found is not None
     assert found[0] == pytest.approx(0.6625, abs=1e-4)
-
-
-@settings(max_examples=20)
-@given(
-    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=8),
-    st.randoms(use_true_random=False),
-)
-def test_the_order_of_answers_makes_no_difference_to_a_correlation(
-    pairs: list[tuple[int, int]], shuffler: random.Random
-) -> None:
-    turned = list(pairs)
-    shuffler.shuffle(turned)
-    first, second = (
-        correlation([a / 4 for a, _ in rows], [b / 4 for _, b in rows]) for rows in (pairs, turned)
-    )
-    assert (first is None) == (second is None)
-    if first is not None and second is not None:
-        assert first == pytest.approx(second)
-        assert -1 <= first[0] <= 1
 
 
 # The command
