@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["AskedBatch", "batch_of", "batch_reply"]
-
 _DOCUMENT = re.compile(
     r'<document(?: id="(\d+)")? mark="\w+">\n(.*?)\n</document mark="\w+">', re.DOTALL
 )

@@ -15,8 +15,6 @@ from selenium.webdriver.remote.webelement import WebElement
 
 from tests.middleware.service.serving import until
 
-__all__ = ["Reader", "browser", "severe"]
-
 _CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 _DRIVER = shutil.which("chromedriver")
 _FLAGS = (

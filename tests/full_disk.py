@@ -4,8 +4,6 @@ import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["no_room"]
-
 
 @contextmanager
 def no_room(beyond: int = 0) -> Iterator[None]:

@@ -12,8 +12,6 @@ from conflictscore.errors import ProviderError
 from conflictscore.models.local import CATALOG
 from conflictscore.storage.fetching import fetch_weights
 
-__all__ = ["smollm2_path"]
-
 
 @pytest.fixture(scope="session")
 def smollm2_path() -> Path:

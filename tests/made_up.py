@@ -11,8 +11,6 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
-__all__ = ["calls_with_text"]
-
 _DEEPEST = 5
 _PLAIN: dict[object, Any] = {bool: True, int: 64, float: 1.0, type(None): None, None: None}
 _SETS = (set, frozenset, collections.abc.Set)

@@ -23,8 +23,6 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-__all__ = ["MARKS", "WORDS", "make_nli_model"]
-
 MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 _SPOKEN = """
     the lamp lighthouse tower keeper log harbour ship fog bell was is are not lit built white red

@@ -15,8 +15,6 @@ import pytest
 
 from tests.middleware.service.serving import until
 
-__all__ = ["FOUND", "PostgresServer", "postgres_server"]
-
 FOUND = shutil.which("postgres") or next(
     iter(sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), reverse=True)), None
 )

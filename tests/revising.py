@@ -12,8 +12,6 @@ from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.middleware.agents import AgentWorld
 from tests.world import World, between
 
-__all__ = ["DOCUMENTS", "LONG", "RevisingAgentWorld", "RevisingWorld", "passage_in"]
-
 DOCUMENTS = [
     {"text": "The lamp was lit in 1874, says the log.", "title": "Log"},
     {"text": "It is known that the lamp was lit in 1874.", "title": "Almanac"},

@@ -10,8 +10,6 @@ from pydantic import Field
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.world import DISAGREEING, World
 
-__all__ = ["LAMP", "STANDING_ALONE", "Shelf", "Talk"]
-
 STANDING_ALONE = "When was the lamp of Vennick lighthouse lit?"
 LAMP: list[dict[str, str]] = [
     {"role": "system", "content": "You answer for the harbour office."},

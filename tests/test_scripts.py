@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.create import run_context
 from conflictscore.labelers import NliLabeler
-from conflictscore.labelers.quotes import passage_of, quoted_spans
-from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.labelers.quotes import quoted_spans
 from conflictscore.retrieval import open_retrieval
 from conflictscore.retrieval.ranking import BM25Ranker
 from conflictscore.scripts import folded, script_of, spaced_out, terms_in
-from conflictscore.sentences import sentence_ends
 from tests.fakes.openai_server import OpenAIServer
 from tests.world import World, scripted_model
 
@@ -71,29 +69,6 @@ def test_a_script_goes_by_most_letters() -> None:
         "HANGUL",
         "",
     ]
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("दीप 1874 में जला।", "फिर घर बना।"),
-        ("هل أضيء المصباح؟", "نعم في 1874."),
-        ("چراغ جلا۔", "پھر گھر بنا۔"),
-    ],
-)
-def test_sentences_end_where_these_languages_end_them(first: str, second: str) -> None:
-    assert next(sentence_ends(f"{first} {second}")) == len(first)
-
-
-def test_the_passage_shown_is_the_one_that_the_claim_is_about() -> None:
-    filler = "渡轮每天早上八点出发，晚上六点返回。" * 30
-    document = Document(number=1, title="港口", text=f"{filler}灯塔于1874年首次点亮。{filler}")
-    verdict = EvidenceLabel(claim=1, document=1, label=Label.SUPPORTS)
-
-    shown = passage_of(Claim(number=1, text="灯塔在1874年点亮"), document, verdict)
-
-    assert shown is not None
-    assert "灯塔于1874年首次点亮" in shown
 
 
 async def test_a_labeler_says_what_it_has_not_learned() -> None:

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.world import World
 
-__all__ = ["TypedWorld"]
-
 _MARKS = {
     "classify": "Decide how they relate to it and to each other",
     "classify_and_cite": "First decide how the documents relate to it",

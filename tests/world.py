@@ -20,19 +20,6 @@ from conflictscore.graph.self_correction import SelfCorrectionGraph
 from tests.batches import batch_of, batch_reply
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 
-__all__ = [
-    "DISAGREEING",
-    "PAPER",
-    "PAPER_OPTIONS",
-    "World",
-    "applied",
-    "between",
-    "compared",
-    "paper_loop",
-    "scripted_model",
-    "sides",
-]
-
 _YEAR = re.compile(r"\b1[89]\d\d\b")
 _TOPIC = re.compile(r"\b(?:lamp|tower)\b")
 

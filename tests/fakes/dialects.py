@@ -6,17 +6,11 @@ from typing import Any
 
 from tests.fakes.search_server import Received, Reply, SearchServer, json_reply
 
-__all__ = ["DialectServer", "anthropic", "gemini", "openai"]
-
 Body = Mapping[str, Any]
 
 
 class DialectServer(SearchServer):
-    """Answers every request.
-
-    Args:
-        answer: Gives a status and a JSON body for the JSON body of a request.
-    """
+    """Answers the JSON body of every request with a status and a JSON body."""
 
     def __init__(self, answer: Callable[[Body], tuple[int, Any]]) -> None:
         def handle(request: Received) -> Reply:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import chain, repeat
 
-__all__ = ["FLOOD", "Flood", "flooding"]
-
 FLOOD = 200_000_000
 """Bytes that the server would send."""
 
@@ -26,14 +24,7 @@ class Flood:
 def flooding(
     begin: bytes, piece: bytes, *, content_type: str = "application/json", coding: str = ""
 ) -> Iterator[Flood]:
-    """Serve a body of a beginning and a piece again and again, without its length.
-
-    Args:
-        begin: How the body begins.
-        piece: What follows, until the client hangs up or 200 MB are sent.
-        content_type: Of the body.
-        coding: Its Content-Encoding, which it need not have.
-    """
+    """Serve ``begin``, and ``piece`` until the client hangs up; ``coding`` need not be true."""
 
     class Connection(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

@@ -12,20 +12,9 @@ from urllib.parse import urlsplit
 
 from tests.fakes.search_server import Handler, Received, Reply, SearchServer, html_reply, json_reply
 
-__all__ = [
-    "ACCESS_DENIED",
-    "DAILY_QUOTA",
-    "INVALID_KEY",
-    "NOT_JSON",
-    "SERVER_ERROR",
-    "GoogleSearchServer",
-    "google",
-    "google_error",
-    "rate_limit",
-    "result",
-]
-
 Result = Mapping[str, Any]
+Found = Sequence[Result] | Callable[[str], Sequence[Result]]
+"""All there is to find, or a function from a question to that."""
 
 
 def google_error(
@@ -63,17 +52,8 @@ def result(link: str, title: str, snippet: str, **fields: Any) -> dict[str, Any]
     return {**common, "title": title, "link": link, "snippet": snippet, **fields}
 
 
-def google(
-    results: Sequence[Result] | Callable[[str], Sequence[Result]] = (),
-    *,
-    api_key: str | None = None,
-) -> Handler:
-    """Speaks as ``/customsearch/v1``.
-
-    Args:
-        results: All there is to find, or a function from a question to that.
-        api_key: Where given, any other key gets ``INVALID_KEY``.
-    """
+def google(results: Found = (), *, api_key: str | None = None) -> Handler:
+    """Speaks as ``/customsearch/v1``."""
 
     def handle(request: Received) -> Reply:
         if request.path != "/customsearch/v1":
@@ -97,14 +77,7 @@ def google(
 
 
 class GoogleSearchServer(SearchServer):
-    """Serves ``google`` on a free loopback port; for the arguments see there and the base."""
+    """Serves ``google`` on a free loopback port."""
 
-    def __init__(
-        self,
-        results: Sequence[Result] | Callable[[str], Sequence[Result]] = (),
-        *,
-        api_key: str | None = None,
-        faults: Sequence[Reply] = (),
-        always: Reply | None = None,
-    ) -> None:
-        super().__init__(google(results, api_key=api_key), faults=faults, always=always)
+    def __init__(self, results: Found = (), *, api_key: str | None = None, **faults: Any) -> None:
+        super().__init__(google(results, api_key=api_key), **faults)

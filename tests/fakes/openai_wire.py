@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["ChatRequest", "Fault", "Reply", "chunks", "completion", "error"]
-
 _TOKEN = re.compile("[\U0001f000-\U0001faff]|[^\\s\U0001f000-\U0001faff]+")
 
 

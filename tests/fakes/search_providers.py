@@ -48,31 +48,20 @@ from tests.fakes.search_services import (
     vertex_error,
 )
 
-__all__ = ["CASES", "KEY", "Case"]
-
 KEY = 'sk+secret/"key"&<42>'
 """With characters that addresses, JSON and HTML each write in their own way."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One provider.
-
-    Attributes:
-        search: Its search.
-        speak: Its fake, from results and an ``api_key``.
-        error: Its reply that refuses a request, from a status, a message and headers.
-        fields: What it calls a result's title, address, text and date.
-        listed: Its reply, from what stands in the place of the list of results.
-        options: What the search needs beside a key and an endpoint.
-    """
+    """One provider: its search, and the fake that speaks as it does."""
 
     search: type[WebSearchRetriever]
-    speak: Callable[..., Handler]
-    error: Callable[..., Reply]
-    fields: tuple[str, str, str, str]
+    speak: Callable[..., Handler]  # from results and an api_key
+    error: Callable[..., Reply]  # from a status, a message and headers
+    fields: tuple[str, str, str, str]  # its names of title, address, text and date
     listed: Callable[[Any], dict[str, Any]] = lambda results: {"query": "sky", "results": results}
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)  # beside a key and an endpoint
 
     @property
     def speaks_json(self) -> bool:

@@ -18,34 +18,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-__all__ = [
-    "DISCONNECT",
-    "HANG",
-    "Handler",
-    "Received",
-    "Reply",
-    "SearchServer",
-    "brave",
-    "brave_error",
-    "html_reply",
-    "json_reply",
-    "searxng",
-    "serper",
-    "serper_error",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One request.
-
-    Attributes:
-        method: Such as ``"GET"``.
-        target: Path and query, as sent.
-        headers: By their names in lower case.
-        body: As sent.
-        at: When it came, in seconds of the monotonic clock.
-    """
+    """One request: ``headers`` has lower-case names, ``at`` is when it came (monotonic seconds)."""
 
     method: str
     target: str
@@ -77,21 +53,13 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What is sent back.
+    """What is sent back, beside Content-Length."""
 
-    Attributes:
-        status: The HTTP status; 0 ends the connection without a reply.
-        body: ``{quoted}`` in it stands for the request.
-        headers: Beside Content-Length.
-        hang: Whether the reply waits until the server closes.
-        drip: Seconds between the single bytes of the body; 0 sends it at once.
-    """
-
-    status: int = 200
-    body: bytes = b""
+    status: int = 200  # 0 ends the connection without a reply
+    body: bytes = b""  # {quoted} in it stands for the request
     headers: Mapping[str, str] = field(default_factory=dict)
-    hang: bool = False
-    drip: float = 0.0
+    hang: bool = False  # until the server closes
+    drip: float = 0.0  # seconds between single bytes of the body
 
 
 Handler = Callable[[Received], Reply]
@@ -114,13 +82,7 @@ def html_reply(text: str, status: int = 200) -> Reply:
 
 
 class SearchServer:
-    """Serves on a free loopback port what its handler says.
-
-    Args:
-        handler: Makes the reply to a request.
-        faults: What the first requests get instead, one each.
-        always: What every request gets that finds no fault left.
-    """
+    """Serves what its handler says; the first requests get the ``faults``, one each."""
 
     def __init__(
         self, handler: Handler, *, faults: Sequence[Reply] = (), always: Reply | None = None
@@ -203,13 +165,7 @@ Found = Sequence[Mapping[str, Any]]
 
 
 def serper(results: Found = (), *, api_key: str | None = None, page: int = 10) -> Handler:
-    """Speaks as google.serper.dev.
-
-    Args:
-        results: All there is to find, as entries of ``organic``.
-        api_key: Where given, any other key is refused.
-        page: The most results a page holds, whatever is asked for.
-    """
+    """Speaks as google.serper.dev; ``results`` are entries of ``organic``."""
 
     def handle(request: Received) -> Reply:
         if (request.method, request.path) != ("POST", "/search"):
@@ -276,14 +232,10 @@ def searxng(
     formats: Sequence[str] = ("html", "json"),
     login: str | None = None,
 ) -> Handler:
-    """Speaks as a SearXNG server.
+    """Speaks as a SearXNG server, with ``search.formats`` of its settings.
 
-    Args:
-        results: All there is to find, as entries of ``results``.
-        page: The results of a page.
-        silent: Names of engines that do not answer, and why.
-        formats: What ``search.formats`` lists in the server's settings.
-        login: Where given, the Authorization header that a proxy before the server asks for.
+    ``silent`` names engines that do not answer, and why; ``login`` is the Authorization header that
+    a proxy before the server asks for.
     """
 
     def handle(request: Received) -> Reply:

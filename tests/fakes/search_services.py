@@ -11,14 +11,6 @@ from typing import Any
 
 from tests.fakes.search_server import Handler, Received, Reply, html_reply, json_reply
 
-__all__ = [
-    "ENGINE",
-    "tavily",
-    "tavily_error",
-    "vertex",
-    "vertex_error",
-]
-
 Found = Sequence[Mapping[str, Any]]
 
 ENGINE = "projects/p1/locations/global/collections/default_collection/engines/e1"
@@ -56,12 +48,7 @@ def tavily_error(status: int, message: str, **headers: str) -> Reply:
 
 
 def vertex(pages: Found = (), *, api_key: str | None = None) -> Handler:
-    """Speaks as ``searchLite`` of discoveryengine.googleapis.com.
-
-    Args:
-        pages: All there is to find, as ``derivedStructData``.
-        api_key: Where given, any other key is refused.
-    """
+    """Speaks as ``searchLite`` of discoveryengine.googleapis.com, of ``derivedStructData``."""
 
     def handle(request: Received) -> Reply:
         config, _, method = request.path.removeprefix("/v1/").rpartition(":")

@@ -20,21 +20,6 @@ from http import HTTPStatus
 from http.client import parse_headers
 from typing import Self
 
-__all__ = [
-    "HTML",
-    "Exchange",
-    "Reply",
-    "Visit",
-    "WebServer",
-    "drip",
-    "endless",
-    "hang",
-    "page",
-    "raw",
-    "redirect",
-    "reset",
-]
-
 HTML = "text/html; charset=utf-8"
 
 
@@ -48,13 +33,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What a reply is made on.
-
-    Attributes:
-        connection: To the client; gone when the reply returns.
-        closing: Set when the server closes, so that nothing waits for ever.
-        sent: Takes the number of bytes that were sent.
-    """
+    """What a reply is made on; ``closing`` is set when the server closes, ``sent`` counts bytes."""
 
     connection: socket.socket
     closing: threading.Event
@@ -139,13 +118,7 @@ def reset(before: bytes = b"") -> Reply:
 
 
 class WebServer:
-    """Serves pages on a free port of 127.0.0.1; any other path is a 404.
-
-    Attributes:
-        connections: How many were accepted so far.
-        visits: The requests so far, in the order they came.
-        sent: Bytes sent so far.
-    """
+    """Serves pages on a free port of 127.0.0.1, and counts what was asked and sent."""
 
     def __init__(self, pages: Mapping[str, Reply], *, tls: ssl.SSLContext | None = None) -> None:
         self.pages, self.tls = dict(pages), tls

@@ -22,8 +22,6 @@ from tests.revising import DOCUMENTS, RevisingWorld
 from tests.talking import Shelf
 from tests.world import DISAGREEING, PAPER, PAPER_OPTIONS, World, scripted_model
 
-__all__ = ["RUNS"]
-
 Golden = dict[str, Any]
 QUESTION = "When was the lamp lit?"
 AGREEING = [DISAGREEING[0], {**DISAGREEING[1], "text": "They lit the lamp in 1871."}]

@@ -8,8 +8,6 @@ and hashes are left out.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["rows_shape", "run_shape"]
-
 _VERDICTS = ("supports", "contradicts", "irrelevant", "unlabelled")
 _COLUMNS = ("method", "answer", "flipped", "kind", "cs_c", "cs_r", "coverage", "claims")
 

@@ -8,13 +8,11 @@ from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from conflictscore import create_conflict_scorer, create_self_correcting_rag
+from conflictscore import create_conflict_scorer
 from conflictscore.errors import ConflictScoreError
 from conflictscore.nodes.state import RagInput
-from conflictscore.records import Document
-from conflictscore.retrieval.corpus import CorpusRetriever
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.world import PAPER, World, paper_loop, scripted_model
+from tests.world import World, paper_loop, scripted_model
 
 RELEASE = (
     "The harbour board is pleased to announce that the lamp of the new tower at the eastern end of"
@@ -22,7 +20,6 @@ RELEASE = (
     " great many townspeople, and that it has been kept burning every night since."
 )
 REPRINTS = [RELEASE, f"From our reporter. {RELEASE}", RELEASE.upper()]
-MISPRINT = RELEASE.replace("1871", "1874")
 LOG = "The keeper's log says that the lamp was lit in 1874."
 TEXTS = [*REPRINTS, LOG]
 QUESTION: RagInput = {"question": "When?", "documents": [{"text": text} for text in TEXTS]}
@@ -43,30 +40,6 @@ def test_reprints_vote_unless_they_are_to_count_once(model: ChatOpenAI) -> None:
         assert (claim["supports"], claim["independent_supports"]) == ([1, 2, 3], 1)
         assert (claim["contradicts"], claim["independent_contradicts"]) == ([4], 1)
         assert (report["independent_documents"], report["coverage"]) == (2, 1.0)
-
-
-def test_a_reprint_with_another_year_is_evidence_of_its_own(model: ChatOpenAI) -> None:
-    state = answered(model, [RELEASE, MISPRINT], duplicates="once")
-
-    assert [d["duplicate_of"] for d in state["documents"]] == [None, 1]
-    [claim] = state["report"]["claims"]
-    assert (claim["supports"], claim["contradicts"], claim["conflicting"]) == ([1], [2], True)
-    assert (state["report"]["cs_r"], state["report"]["independent_documents"]) == (1 / 2, 1)
-    assert state["flipped"]
-
-
-def test_retrieved_reprints_are_marked_too(model: ChatOpenAI) -> None:
-    corpus = CorpusRetriever.from_documents(
-        [Document(number=n, text=text, url=f"{n}.txt") for n, text in enumerate(TEXTS, start=1)]
-    )
-    graph = create_self_correcting_rag(model, corpus, cache=False, **PAPER, duplicates="once")
-
-    documents = graph.invoke({"question": "When was the lamp lit?"})["documents"]
-
-    reprints = [d for d in documents if d["url"] != "4.txt"]
-    first = reprints[0]["number"]
-    assert [d["duplicate_of"] for d in reprints] == [None, first, first]
-    assert [d["duplicate_of"] for d in documents if d["url"] == "4.txt"] == [None]
 
 
 def at(*addresses: str) -> Any:

@@ -179,6 +179,7 @@ def test_an_event_tells_what_its_step_came_to(model: ChatOpenAI) -> None:
     told = list(paper_loop(model).stream(QUESTION, stream_mode="custom"))
     first, second = "It was lit in 1871.", "It was lit in 1874."
     scores = {"cs_c": 1.0, "cs_r": 0.5, "coverage": 1.0, "conflicting": [1]}
+    decided = {"event": "decision"}
 
     assert [event for event in told if event["event"] != "label"] == [
         {
@@ -192,35 +193,19 @@ def test_an_event_tells_what_its_step_came_to(model: ChatOpenAI) -> None:
         {"event": "answer", "round": 0, "answer": first},
         {"event": "claims", "claims": [{"number": 1, "text": first, "passage": [0, 19]}]},
         {"event": "scores", "round": 0, **scores},
-        {
-            "event": "decision",
-            "decision": "correct",
-            "reason": "claim 1 has evidence on both sides",
-        },
+        {**decided, "decision": "correct", "reason": "claim 1 has evidence on both sides"},
         {"event": "answer", "round": 1, "answer": second},
         {"event": "claims", "claims": [{"number": 1, "text": second, "passage": [0, 19]}]},
         {"event": "scores", "round": 1, **scores},
-        {
-            "event": "decision",
-            "decision": "justify",
-            "reason": "1 of 1 regenerations were made",
-        },
-        {
-            "event": "flip",
-            "before": first,
-            "after": second,
-            "changes": told[-1]["changes"],
-        },
+        {**decided, "decision": "justify", "reason": "1 of 1 regenerations were made"},
+        {"event": "flip", "before": first, "after": second, "changes": told[-1]["changes"]},
     ]
     [change] = told[-1]["changes"]
     assert (change["reason"], sides(change)) == (World.reason, [(first, [1], [2])])
     labels = [event for event in told if event["event"] == "label"]
     label = next(event for event in labels if event["document"] == 1)  # they come in any order
-    assert (label["label"], label["reasoning"], label["cached"]) == (
-        "SUPPORTS",
-        "The years were compared.",
-        False,
-    )
+    assert (label["label"], label["cached"]) == ("SUPPORTS", False)
+    assert label["reasoning"] == "The years were compared."
 
 
 def test_a_run_may_bring_its_own_context(model: ChatOpenAI) -> None:

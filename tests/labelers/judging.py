@@ -6,8 +6,6 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document
 from tests.fakes.openai_server import Reply
 
-__all__ = ["PROMPTS", "claim", "document", "letter", "verdict"]
-
 PROMPTS = PromptSet.load()
 
 

@@ -18,19 +18,6 @@ from conflictscore.middleware import ConflictScoreMiddleware
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.world import DISAGREEING, PAPER, World
 
-__all__ = [
-    "CORRECTED",
-    "FOUND",
-    "QUESTION",
-    "AgentWorld",
-    "Invoke",
-    "Library",
-    "agent_of",
-    "call_tool",
-    "search",
-    "texts",
-]
-
 Invoke = Callable[..., dict[str, Any]]
 """Invokes an agent, synchronously or not: the agent, its input, and what ``invoke`` takes."""
 

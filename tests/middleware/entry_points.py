@@ -26,8 +26,6 @@ from tests.revising import RevisingAgentWorld
 from tests.talking import Shelf
 from tests.world import PAPER, scripted_model
 
-__all__ = ["ENTRY_POINTS", "Answered", "EntryPoint"]
-
 QUESTION = "When was the lamp lit?"
 
 

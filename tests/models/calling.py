@@ -14,8 +14,6 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from tests.fakes.openai_server import OpenAIServer
 
-__all__ = ["KEY", "PROMPTS", "SCHEMA", "ask", "ask_json", "ask_letter", "calling", "failure"]
-
 PROMPTS = PromptSet.load()
 SCHEMA = {
     "title": "dating",

@@ -18,11 +18,6 @@ from conflictscore.models.replies import abnormal_ending, reply_text
 from conflictscore.nodes.claim_replies import read_claims
 from conflictscore.records import Claim, Document
 
-__all__ = [
-    "ANSWER", "DAMAGES", "DOCUMENTS", "FATAL", "GOOD", "Damage", "Kind", "applied", "outcome_of",
-    "outcomes",
-]  # fmt: skip
-
 Kind = Literal["verdict", "batch", "claims"]
 Outcome = Literal["right", "wrong", "refused"]
 Damage = Callable[[AIMessage], AIMessage]

@@ -24,20 +24,6 @@ from conflictscore.records import (
 )
 from conflictscore.settings import Settings
 
-__all__ = [
-    "PROMPTS",
-    "SPENT",
-    "Answers",
-    "Judge",
-    "Says",
-    "attempt",
-    "claim_with",
-    "revision",
-    "running",
-    "scored",
-    "setting",
-]
-
 T = TypeVar("T")
 SPENT = BudgetError(kind="calls", spent=9, limit=9)
 PROMPTS = PromptSet.load()

@@ -13,8 +13,6 @@ from conflictscore.scoring_files.file_run import Summary, ascore_file, open_sour
 from conflictscore.scoring_files.rows import Columns
 from tests.scoring_files.instant_judge import instant_context
 
-__all__ = ["answer_row", "lines", "outcomes", "score", "write_lines"]
-
 
 def answer_row(number: int, documents: int = 2) -> dict[str, Any]:
     """A row that can be scored, with a field of its own."""

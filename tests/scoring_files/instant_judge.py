@@ -19,8 +19,6 @@ from conflictscore.nodes.state import RunContext
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
 from conflictscore.storage.cache import ContentCache
 
-__all__ = ["InstantJudge", "InstantModel", "instant_context"]
-
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
 

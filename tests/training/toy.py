@@ -15,17 +15,6 @@ from training.packing import pack
 from training.pairs import Label, Pair, Part, Row
 from training.weights import HEADS, Weights
 
-__all__ = [
-    "UNUSED_BUCKET",
-    "Family",
-    "as_taught",
-    "pack_toy",
-    "toy_rows",
-    "toy_tokenizer",
-    "toy_weights",
-    "write_lines",
-]
-
 Family = Literal["bert", "mpnet"]
 
 UNUSED_BUCKET = 16

@@ -12,8 +12,6 @@ from conflictscore.prompts import PromptSet
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
 from tests.world import scripted_model
 
-__all__ = ["LAMP", "PROMPTS", "between", "first_prompt", "judged", "scripted", "word_asked"]
-
 PROMPTS = PromptSet.load()
 LAMP = Question(
     id="lamp",

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-__all__ = ["TYPES", "official", "result", "shortened"]
-
 TYPES = {
     "no-conflict": "No conflict",
     "complementary": "Complementary information",

@@ -12,8 +12,6 @@ from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 
-__all__ = ["judge_prompts", "named"]
-
 
 def named(name: str = "test-model", **fields: Any) -> LanguageModel:
     """A model that nobody is to call."""

@@ -21,8 +21,6 @@ from tests.fakes.openai_server import ChatRequest, Fault, Handler, OpenAIServer,
 from tests.typed_world import TypedWorld
 from tests.world import scripted_model
 
-__all__ = ["RIGHT", "WRONG", "Quiz", "lamps", "run_quiz", "told"]
-
 RIGHT, WRONG = 1874, 1871
 _THREE = Limits(concurrency=3)
 _LAMP = re.compile(r"\blamp (\d+)\b", re.IGNORECASE)

@@ -18,23 +18,6 @@ from conflictscore.records import (
 )
 from tests.nodes.steps import claim_with, scored
 
-__all__ = [
-    "MODEL",
-    "answered",
-    "attempt",
-    "choice",
-    "free",
-    "grade",
-    "graded",
-    "loop",
-    "option",
-    "record",
-    "report",
-    "text",
-    "tokens",
-    "unpriced",
-]
-
 MODEL = "openai:gpt-test"
 
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,9 +92,8 @@ class TestTyped:
         quiz = Quiz(failing={("classify", 0): "Hard to say."})
         methods = ("rag", "typed-rag", "pipeline")
         with OpenAIServer(quiz) as server:
-            run = await run_quiz(
-                tmp_path / "run", server, lamps(1, free_form=True), methods=methods
-            )
+            again = partial(run_quiz, tmp_path / "run", server, lamps(1, free_form=True))
+            run = await again(methods=methods)
             assert run.results[0].predicted == dict.fromkeys(("typed-rag", "pipeline"))
             assert text_of(run, "typed-rag") == told(0, RIGHT)
             assert text_of(run, "pipeline") == f"{told(0, WRONG)} [1]"
@@ -102,13 +102,7 @@ class TestTyped:
             assert any("without a conflict type" in note for note in run.results[0].notes)
 
             quiz.failing.clear()
-            tried = await run_quiz(
-                tmp_path / "run",
-                server,
-                lamps(1, free_form=True),
-                methods=methods,
-                retry_failed=True,
-            )
+            tried = await again(methods=methods, retry_failed=True)
         assert set(tried.results[0].predicted.values()) == {OUTDATED}
         assert quiz.by_lamp["generate", 0] == 1
         assert quiz.by_lamp["typed regenerate", 0] == 1
@@ -120,19 +114,12 @@ class TestTyped:
         quiz = Quiz(failing={("decompose", 0): fault})
         methods = ("rag", "placebo", "typed-rag")
         with OpenAIServer(quiz) as server:
-            run = await run_quiz(
-                tmp_path / "run", server, lamps(2, free_form=True), methods=methods
-            )
+            again = partial(run_quiz, tmp_path / "run", server, lamps(2, free_form=True))
+            run = await again(methods=methods)
             assert run.results[0].conflict is None
             assert text_of(run, "typed-rag") == told(0, WRONG)
             quiz.failing.clear()
-            tried = await run_quiz(
-                tmp_path / "run",
-                server,
-                lamps(2, free_form=True),
-                methods=methods,
-                retry_failed=True,
-            )
+            tried = await again(methods=methods, retry_failed=True)
         assert tried.results[0].conflict is True
         assert tried.results[0].donor == "lamp-1"
         assert text_of(tried, "typed-rag") == told(0, RIGHT)

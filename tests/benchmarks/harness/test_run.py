@@ -1,6 +1,7 @@
 """A benchmark run: methods that share their first answer, resume, budgets, failures."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -86,12 +87,11 @@ async def test_labels_that_faults_took_are_taken_up_again(tmp_path: Path) -> Non
     quiz = Quiz(failing={("choice", 0): Fault(status=500, message="out of order")})
     methods = ("rag", "regenerated-rag")
     with OpenAIServer(quiz) as server:
-        run = await run_quiz(tmp_path / "run", server, lamps(2), methods=methods)
+        ask = partial(run_quiz, tmp_path / "run", server, lamps(2), methods=methods)
+        run = await ask()
         quiz.failing.clear()
-        again = await run_quiz(tmp_path / "run", server, lamps(2), methods=methods)
-        tried = await run_quiz(
-            tmp_path / "run", server, lamps(2), methods=methods, retry_failed=True
-        )
+        again = await ask()
+        tried = await ask(retry_failed=True)
     assert run.figures.coverage.value == again.figures.coverage.value == 0.5
     assert tried.figures.coverage.value == 1
     assert quiz.by_lamp["generate", 0] == 1, "what succeeded is not asked again"
@@ -101,20 +101,16 @@ async def test_labels_that_faults_took_are_taken_up_again(tmp_path: Path) -> Non
 async def test_an_answer_that_cannot_be_regenerated_fails_that_method_alone(tmp_path: Path) -> None:
     quiz = Quiz(failing={("regenerate", 0): Fault(status=500, message="out of order")})
     with OpenAIServer(quiz) as server:
-        run = await run_quiz(tmp_path / "run", server, lamps(2), methods=("rag", "regenerated-rag"))
+        methods = ("rag", "regenerated-rag")
+        ask = partial(run_quiz, tmp_path / "run", server, lamps(2), methods=methods)
+        run = await ask()
         broken = run.results[0].methods
         assert broken["rag"].answer is not None
         assert "HTTP 500" in str(broken["regenerated-rag"].error)
         transitions = run.figures.transitions[0]
         assert (transitions.conflict, transitions.failed, transitions.revised.count) == (2, 1, 1)
         quiz.failing.clear()
-        tried = await run_quiz(
-            tmp_path / "run",
-            server,
-            lamps(2),
-            methods=("rag", "regenerated-rag"),
-            retry_failed=True,
-        )
+        tried = await ask(retry_failed=True)
     assert tried.figures.failed == 0
     assert tried.figures.transitions[0].revised.count == 2
 

@@ -3,8 +3,6 @@
 import json
 import os
 import stat
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from conflictscore.benchmarks.harness.manifest import Manifest
 from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
 from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.harness.store import RunStore
-from conflictscore.errors import InputError
+from conflictscore.errors import ConfigurationError, InputError
 from tests.benchmarks.harness.run_folders import (
     QUESTIONS,
     begin,
@@ -24,6 +22,7 @@ from tests.benchmarks.harness.run_folders import (
     opened,
     record,
 )
+from tests.full_disk import no_room
 
 
 @pytest.fixture
@@ -269,40 +268,22 @@ def test_where_there_is_no_run_none_is_read(folder: Path) -> None:
 
 
 def test_on_a_full_disk_the_file_stays_sound_and_the_run_goes_on(folder: Path) -> None:
+    long = record("q1", text="x" * 100_000)
+    path = folder / "records.jsonl"
     with opened(folder) as store:
         store.append(record("q0"))
-    path = folder / "records.jsonl"
-    before = path.read_bytes()
-    program = (
-        "import resource, sys\n"
-        "from pathlib import Path\n"
-        "from conflictscore.errors import ConfigurationError\n"
-        "from tests.benchmarks.harness.run_folders import opened, record\n"
-        "most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]\n"
-        "with opened(Path(sys.argv[1])) as store:\n"
-        "    for room in (int(sys.argv[2]), most):\n"
-        "        resource.setrlimit(resource.RLIMIT_FSIZE, (room, most))\n"
-        "        try: store.append(record('q1', text='x' * 100_000))\n"
-        "        except ConfigurationError as error:\n"
-        "            print(error)\n"
-        "            assert Path(sys.argv[1], 'records.jsonl').stat().st_size == int(sys.argv[3])\n"
-        "            assert len(store.records()) == 1\n"
-    )
+        before = path.read_bytes()
+        with no_room(len(before) + 50_000), pytest.raises(ConfigurationError) as refused:
+            store.append(long)
+        assert str(refused.value) == (
+            f"{path}: cannot be written (File too large); make room there, and run the same"
+            " command to resume from what was recorded so far"
+        )
+        assert (path.read_bytes(), store.records()) == (before, (record("q0"),))
+        store.append(long)
 
-    done = subprocess.run(
-        [sys.executable, "-c", program, folder, str(len(before) + 50_000), str(len(before))],
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parents[3],
-    )
-
-    assert (done.stdout, done.stderr) == (
-        f"{path}: cannot be written (File too large); make room there, and run the same"
-        " command to resume from what was recorded so far\n",
-        "",
-    )
     with opened(folder) as store:
-        assert store.records() == (record("q0"), record("q1", text="x" * 100_000))
+        assert store.records() == (record("q0"), long)
         assert store.notes == ()
 
 

@@ -15,17 +15,6 @@ from conflictscore.models.spec import from_chat_model
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
 from tests.world import scripted_model
 
-__all__ = [
-    "REAL",
-    "Judge",
-    "asked",
-    "needs_real_data",
-    "opened",
-    "people_row",
-    "row",
-    "write",
-]
-
 REAL = Path(__file__).parents[4] / "shared" / "data" / "natconfqa"
 needs_real_data = pytest.mark.skipif(not REAL.is_dir(), reason="../shared/data is not here")
 

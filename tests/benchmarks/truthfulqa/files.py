@@ -7,15 +7,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = [
-    "COLUMNS",
-    "REAL",
-    "needs_real_data",
-    "row",
-    "write_csv",
-    "write_jsonl",
-]
-
 COLUMNS = (
     "Type",
     "Category",

@@ -5,8 +5,6 @@ from conflictscore.models.spec import from_chat_model
 from tests.fakes.openai_server import ChatRequest, OpenAIServer
 from tests.world import scripted_model
 
-__all__ = ["asks_for", "judged_answer", "opened"]
-
 
 def asks_for(request: ChatRequest) -> str:
     """The measure that a prompt is about."""

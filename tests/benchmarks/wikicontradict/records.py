@@ -2,9 +2,6 @@
 
 from typing import Any
 
-__all__ = ["FLAT"]
-
-
 FLAT: dict[str, Any] = {
     "question": "When was the lamp lit?",
     "context1": "The lamp was lit in 1871.",

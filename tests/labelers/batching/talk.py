@@ -14,8 +14,6 @@ from tests.labelers.judging import PROMPTS, claim, document
 from tests.models.calling import calling
 from tests.world import compared
 
-__all__ = ["MODES", "Err", "Outcome", "asked", "judged", "pairs_of", "right", "truthful", "world"]
-
 MODES: tuple[BatchName, ...] = ("per-document", "matrix")
 Outcome = Reply | Fault | str
 Err = Callable[[list[dict[str, Any]], AskedBatch], Sequence[Any]]

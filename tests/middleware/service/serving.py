@@ -27,24 +27,6 @@ from conflictscore.nodes.state import RunContext
 from tests.fakes.openai_wire import ChatRequest, Fault, Reply
 from tests.world import DISAGREEING, PAPER, World
 
-__all__ = [
-    "AGREEING",
-    "MODES",
-    "QUESTION",
-    "UPSTREAM_KEY",
-    "ChatWorld",
-    "Listed",
-    "Served",
-    "asking",
-    "completion_with",
-    "events_in",
-    "listening",
-    "serving",
-    "tasks_of",
-    "until",
-    "user",
-]
-
 QUESTION = "When was the lamp lit?"
 AGREEING = [
     {"text": "The lamp was lit in 1871.", "title": "Gazette", "url": "https://gazette.test/a"},

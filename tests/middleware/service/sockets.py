@@ -11,8 +11,6 @@ from typing import Any, Self
 
 from tests.middleware.service.serving import HasAddress, Served
 
-__all__ = ["Hanging", "broken_stream", "closed_port", "gone_away"]
-
 STREAM_HEAD = (
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 )

@@ -7,8 +7,6 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.second_look.statements import numbers_in
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label, Usage
 
-__all__ = ["ByNumbers", "Replies", "documents_with", "likely"]
-
 T = TypeVar("T")
 
 

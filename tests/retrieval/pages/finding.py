@@ -12,8 +12,6 @@ from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.pages.page import FetchSettings
 from conflictscore.retrieval.pages.reader import PageReadingRetriever
 
-__all__ = ["PATIENT", "SETTINGS", "SNIPPET", "Found", "Plain", "reading", "result"]
-
 SETTINGS = FetchSettings(allowed_networks=(ip_network("127.0.0.0/8"),))
 PATIENT = FetchSettings(timeout=55, allowed_networks=SETTINGS.allowed_networks)
 """Waits longer for a page than anything may take that does not wait for it."""

@@ -9,8 +9,6 @@ from typing import Any
 from conflictscore.retrieval.http_searches import SearxngRetriever
 from tests.fakes.search_server import Handler, Received, Reply, SearchServer, json_reply
 
-__all__ = ["PARAMETERS", "answer", "asked", "lines", "questions", "refusing", "searching"]
-
 PARAMETERS: Mapping[str, Any] = {"top_k": 3, "read_pages": False}
 
 

@@ -1,7 +1,5 @@
 """The file as a whole: where questions stand, what a kill leaves, and who may write."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +7,7 @@ import pytest
 from conflictscore.errors import InputError
 from conflictscore.retrieval.recording.file import RecordingIndex, RecordingWriter
 from conflictscore.retrieval.recording.format import Recording, SearchSettings, encoded
+from tests.full_disk import no_room
 
 SETTINGS = SearchSettings(search="serper", parameters={"top_k": 10})
 
@@ -136,28 +135,16 @@ def test_other_settings_are_refused_with_what_differs(
 
 def test_a_full_disk_is_one_line_and_costs_nothing_that_was_recorded(path: Path) -> None:
     content = write(path, recording("A?"))
-    program = (
-        "import os, resource, sys\n"
-        "from conflictscore.errors import InputError\n"
-        "from tests.retrieval.recording.test_files import SETTINGS, RecordingWriter, recording\n"
-        "most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]\n"
-        "with RecordingWriter(sys.argv[1], SETTINGS) as writer:\n"
-        "    for room in (int(sys.argv[2]), most):\n"
-        "        resource.setrlimit(resource.RLIMIT_FSIZE, (room, most))\n"
-        "        try: writer.append(recording('B?'))\n"
-        "        except InputError as error: print(error, os.path.getsize(sys.argv[1]))\n"
-    )
 
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(path), str(len(content) + 50)],
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parents[3],
-    )
+    with RecordingWriter(path, SETTINGS) as writer:
+        with no_room(len(content) + 50), pytest.raises(InputError) as refused:
+            writer.append(recording("B?"))
+        assert str(refused.value) == (
+            f"{path}: cannot be written (File too large); make room there, and run the same command"
+            " to resume from the questions recorded so far"
+        )
+        assert path.stat().st_size == len(content)
+        writer.append(recording("B?"))
 
-    assert done.stdout.splitlines() == [
-        f"{path}: cannot be written (File too large); make room there, and run the same command to"
-        f" resume from the questions recorded so far {len(content)}"
-    ]
     with RecordingWriter(path, SETTINGS) as writer:
         assert writer.index.questions == ("A?", "B?")

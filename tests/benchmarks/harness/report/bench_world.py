@@ -15,19 +15,6 @@ from conflictscore.benchmarks.harness.methods.registry import LOOP
 from conflictscore.benchmarks.harness.records import MethodResult, Question, QuestionResult, Verdict
 from conflictscore.records import Answer, Usage
 
-__all__ = [
-    "changed",
-    "cost",
-    "figures",
-    "graded_figures",
-    "graded_pair",
-    "method",
-    "paired",
-    "share",
-    "transitions",
-    "types",
-]
-
 RAG, REGENERATED = "rag", "regenerated-rag"
 
 

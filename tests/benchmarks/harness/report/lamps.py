@@ -26,8 +26,6 @@ from conflictscore.records import (
 )
 from tests.benchmarks.harness.recorded import unpriced
 
-__all__ = ["HOSTILE", "PWN", "SNIPPET", "choice", "documents", "evidence", "free", "graded", "run"]
-
 RAG, CONTROL = "rag", "control-rag"
 REGENERATED, GUARDED = "regenerated-rag", "guarded-rag"
 RESAMPLE, PLACEBO = "resample", "placebo"
@@ -106,17 +104,10 @@ def choice(
     sides: str = "SCI",
     **changes: Any,
 ) -> QuestionResult:
-    """A multiple choice whose first answer had evidence on both sides.
+    """A choice of option ``before``, and after the second look ``after``; None where it failed.
 
-    Args:
-        name: The question's id.
-        before: The option of the first answer.
-        after: The option of the second; None where it failed.
-        gold: The right option.
-        refused: Whether ``guarded-rag`` kept the first answer.
-        category: The question's category.
-        sides: How the documents stand to the first answer.
-        changes: Other fields of the result.
+    ``sides`` says how the documents stand to the first answer, ``refused`` whether ``guarded-rag``
+    kept it.
     """
     options = ("It was lit in 1874.", "It was lit in 1871.")
 

@@ -47,27 +47,20 @@ def test_a_refused_flip_is_one_of_regenerated_rag_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "kind"),
+    ("before", "after", "rising", "falling"),
     [
-        (0.25, 0.75, FlipKind.CORRECTION),
-        (0.75, 0.25, FlipKind.HARM),
-        (0.5, 0.5, FlipKind.NEUTRAL),
-        (None, 0.5, FlipKind.UNJUDGED),
+        (0.25, 0.75, FlipKind.CORRECTION, FlipKind.HARM),
+        (0.75, 0.25, FlipKind.HARM, FlipKind.CORRECTION),
+        (0.5, 0.5, FlipKind.NEUTRAL, FlipKind.NEUTRAL),
+        (None, 0.5, FlipKind.UNJUDGED, FlipKind.UNJUDGED),
     ],
 )
-def test_by_a_graded_measure_higher_is_better(
-    before: float | None, after: float | None, kind: FlipKind
+def test_by_a_graded_measure_higher_is_better_unless_less_is(
+    before: float | None, after: float | None, rising: FlipKind, falling: FlipKind
 ) -> None:
-    assert flip_kind(graded("a", before, after), REGENERATED, "recall") is kind
-
-
-def test_where_less_is_better_a_fall_is_a_correction() -> None:
-    for before, after, kind in (
-        (0.75, 0.25, FlipKind.CORRECTION),
-        (0.25, 0.75, FlipKind.HARM),
-        (0.5, 0.5, FlipKind.NEUTRAL),
-    ):
-        assert flip_kind(graded("a", before, after), REGENERATED, "recall", falls=True) is kind
+    flip = graded("a", before, after)
+    assert flip_kind(flip, REGENERATED, "recall") is rising
+    assert flip_kind(flip, REGENERATED, "recall", falls=True) is falling
 
 
 def test_the_second_look_is_that_of_regenerated_rag_where_it_was_run() -> None:

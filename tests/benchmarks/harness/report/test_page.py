@@ -260,11 +260,6 @@ def test_a_run_without_conflict_or_answer_still_has_a_report() -> None:
     assert "the model did not answer (503) 1 a" in page(run("demo", [failed])).all("tr")
 
 
-def test_a_report_of_no_run_is_refused() -> None:
-    with pytest.raises(InputError, match="at least one run"):
-        render_report([])
-
-
 def hostile_run(name: str = HOSTILE) -> Any:
     question = Question(
         id=HOSTILE, question=HOSTILE, options=(HOSTILE, f"no {HOSTILE}"), gold=0, category=HOSTILE
