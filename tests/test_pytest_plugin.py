@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+import numpy as np  # noqa: F401 - a process loads it once, and runs below would load it again
 import pytest
 
 import conflictscore.reporting.failing_claims

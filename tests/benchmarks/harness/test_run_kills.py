@@ -96,14 +96,21 @@ async def test_what_each_method_cost_does_not_depend_on_where_a_run_stopped(
 ) -> None:
     benchmark, methods = lamps(2, free_form=True), ("rag", "regenerated-rag", "typed-rag")
 
-    async def run(name: str, tokens: int | None) -> BenchmarkRun:
-        limits = Limits(1, max_tokens=tokens)
-        return await run_quiz(tmp_path / name, Quiz(), benchmark, methods=methods, limits=limits)
+    with OpenAIServer(Quiz()) as server:
 
-    whole = (await run("whole", None)).figures.cost
-    used = sum(usage.input_tokens + usage.output_tokens for usage in whole.usage.values())
-    for share in (2, 5, 8, 11):
-        resumed = await run("resumed", used * share // 10)
+        async def run(name: str, tokens: int | None) -> BenchmarkRun:
+            return await run_quiz(
+                tmp_path / name,
+                server,
+                benchmark,
+                methods=methods,
+                limits=Limits(1, max_tokens=tokens),
+            )
+
+        whole = (await run("whole", None)).figures.cost
+        used = sum(usage.input_tokens + usage.output_tokens for usage in whole.usage.values())
+        for share in (2, 5, 8, 11):
+            resumed = await run("resumed", used * share // 10)
     assert resumed.stopped is None
     cost = resumed.figures.cost
     assert all(cost.tokens_per_net_correction.values())
