@@ -1,12 +1,14 @@
 """Keeps what is set on this machine out of the tests."""
 
 import gc
+import multiprocessing
 import os
 import signal
 import ssl
 import sys
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import httpcore2
 import hypothesis
@@ -77,6 +79,14 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_finish() -> None:
     """Modules and tests live to the end: the collector need not look at them time and again."""
     gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def spawning(request: pytest.FixtureRequest) -> Any:
+    """Starts processes that a test may kill, each with the test's module imported before."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([request.module.__name__])
+    return context
 
 
 @pytest.fixture(autouse=True)

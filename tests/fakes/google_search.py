@@ -36,13 +36,6 @@ DAILY_QUOTA = google_error(
     "rateLimitExceeded",
 )
 SERVER_ERROR = google_error(503, "The service is currently unavailable. {quoted}")
-NOT_JSON = Reply(200, b'{"items": [{"title": "cut off', {"Content-Type": "application/json"})
-
-
-def rate_limit(**headers: str) -> Reply:
-    """A 429 for too many requests a minute."""
-    message = "Quota exceeded for metric 'Queries' and limit 'Queries per minute'. {quoted}"
-    return google_error(429, message, "rateLimitExceeded", **headers)
 
 
 def result(link: str, title: str, snippet: str, **fields: Any) -> dict[str, Any]:

@@ -132,21 +132,6 @@ def test_a_passage_of_which_the_model_says_that_it_claims_nothing_leaves_nothing
     assert (claimed(state), state["checked"], state["notes"]) == ([LAMP], "fully", [])
 
 
-@pytest.mark.parametrize(
-    "more",
-    ["I hope this helps!", "What else would you like to know about the light, its keepers, or me?"],
-    ids=["a closing line", "a question"],
-)
-def test_a_line_that_tells_nothing_is_not_asked_for(
-    model: ChatOpenAI, world: ForgetfulWorld, more: str
-) -> None:
-    world.answer = f"{LAMP} {more}"
-
-    state = run(model)
-
-    assert (world.passed_over, state["checked"]) == ([], "fully")
-
-
 def test_what_is_missing_stays_missing_where_nothing_changes(
     model: ChatOpenAI, world: ForgetfulWorld
 ) -> None:

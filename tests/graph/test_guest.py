@@ -1,6 +1,5 @@
 """The loop as a node of somebody else's graph: it works with its own collaborators alone."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +17,7 @@ from conflictscore.graph.binding import running_with
 from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.records import Method
-from tests.fakes.openai_server import OpenAIServer
-from tests.world import DISAGREEING, PAPER, World, paper_loop, scripted_model
+from tests.world import DISAGREEING, PAPER, paper_loop
 
 QUESTION: Any = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 FIRST, LAST = "It was lit in 1871.", "It was lit in 1874."
@@ -42,12 +40,6 @@ HOSTS = pytest.mark.parametrize(
     [(dict, {"name": "me"}), (Person, Person("me")), (None, None)],
     ids=["a mapping", "a dataclass", "none"],
 )
-
-
-@pytest.fixture
-def model() -> Iterator[ChatOpenAI]:
-    with OpenAIServer(World()) as server:
-        yield scripted_model(server)
 
 
 def parent(inner: Any, schema: Any) -> Any:

@@ -130,24 +130,6 @@ def test_what_was_searched_found_and_known_stands_in_the_run(
     assert run.summary()["searches"] == [first.to_json(), second.to_json()]
 
 
-def test_claims_that_no_document_speaks_to_are_looked_for_where_that_is_wanted(
-    model: ChatOpenAI, corpus: Searches, world: RevisingWorld
-) -> None:
-    world.queries, world.broken = "FOR: tower built above shore\nAGAINST: tower shore", {}
-
-    disputed = ("conflict", "refuted", "contradicted")
-    state = ask(model, corpus, look_further="unsupported", disputed=disputed)
-
-    assert "deeds" in names(state)
-    assert [search["claim"] for search in state["searches"]] == [
-        *["The lamp was lit in 1871."] * 2,
-        *["the tower was built in 1850."] * 2,
-    ]
-    assert state["answer"] == RIGHT.replace("1850", "1840")
-    searched = {search["claim"] for search in ask(model, corpus)["searches"]}
-    assert searched == {"The lamp was lit in 1871."}
-
-
 @pytest.mark.parametrize(
     ("broken", "said"),
     [

@@ -16,16 +16,13 @@ from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.state import ScorerInput
 from conflictscore.records import Document
 from conflictscore.retrieval.documents import DocumentLike
-from tests.fakes.openai_server import OpenAIServer
-from tests.world import DISAGREEING, World, scripted_model
+from tests.world import DISAGREEING, World
+
+GIVEN: ScorerInput = {"answer": "It was lit in 1874.", "documents": DISAGREEING}
 
 
-def test_an_answer_is_scored_without_being_generated() -> None:
-    world = World()
-    with OpenAIServer(world) as server:
-        state = create_conflict_scorer(scripted_model(server), cache=False).invoke(
-            {"answer": "It was lit in 1874.", "documents": DISAGREEING}
-        )
+def test_an_answer_is_scored_without_being_generated(model: ChatOpenAI, world: World) -> None:
+    state = create_conflict_scorer(model, cache=False).invoke(GIVEN)
 
     assert world.asked == {"decompose": 1, "batch": 3}
     assert state["report"]["claims"][0]["supports"] == [2]
@@ -33,17 +30,16 @@ def test_an_answer_is_scored_without_being_generated() -> None:
     assert state["final_report"] is None
 
 
-def test_each_scored_answer_is_a_run_of_its_own() -> None:
-    with OpenAIServer(World()) as server:
-        scorer = create_conflict_scorer(scripted_model(server), cache=False)
-        given: ScorerInput = {"answer": "It was lit in 1874.", "documents": DISAGREEING}
-        runs = [run_of(scorer.invoke(given)) for _ in range(2)]
+def test_each_scored_answer_is_a_run_of_its_own(model: ChatOpenAI) -> None:
+    scorer = create_conflict_scorer(model, cache=False)
+
+    runs = [run_of(scorer.invoke(GIVEN)) for _ in range(2)]
 
     assert len({run.run_id for run in runs if run.run_id}) == 2
     assert [(run.first_answer, run.answer) for run in runs] == [("It was lit in 1874.",) * 2] * 2
 
 
-def test_documents_are_given_as_they_are_held() -> None:
+def test_documents_are_given_as_they_are_held(model: ChatOpenAI) -> None:
     held: list[DocumentLike] = [
         "The lamp was lit in 1871.",
         Retrieved("The log says 1874.", metadata={"title": "Log", "source": "a/log.pdf", "p": [1]}),
@@ -51,9 +47,8 @@ def test_documents_are_given_as_they_are_held() -> None:
         {"text": "Lit in 1871.", "title": "Gazette"},
         Document(number=7, text="It is white.", duplicate_of=2),
     ]
-    with OpenAIServer(World()) as server:
-        scorer = create_conflict_scorer(scripted_model(server), cache=False)
-        state = scorer.invoke({"answer": "It was lit in 1874.", "documents": held})
+
+    state = create_conflict_scorer(model, cache=False).invoke({**GIVEN, "documents": held})
 
     assert [(d["number"], d["title"], d["url"], d["metadata"]) for d in state["documents"]] == [
         (1, "", "", {}),

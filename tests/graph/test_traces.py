@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_openai import ChatOpenAI
 
 from conflictscore.labelers import LabelerName
-from tests.fakes.openai_server import OpenAIServer
-from tests.world import DISAGREEING, World, paper_loop, scripted_model
+from tests.world import DISAGREEING, paper_loop
 
 
 class Tracer(BaseCallbackHandler):
@@ -27,14 +27,15 @@ class Tracer(BaseCallbackHandler):
         ("matrix", ["label claim 1, document 1, 2"]),
     ],
 )
-def test_each_call_says_what_it_is_for(labeler: LabelerName, label: list[str]) -> None:
+def test_each_call_says_what_it_is_for(
+    model: ChatOpenAI, labeler: LabelerName, label: list[str]
+) -> None:
     tracer = Tracer()
-    with OpenAIServer(World()) as server:
-        graph = paper_loop(scripted_model(server), labeler=labeler)
-        graph.invoke(
-            {"question": "When was it lit?", "documents": DISAGREEING[:2]},
-            {"callbacks": [tracer]},
-        )
+    graph = paper_loop(model, labeler=labeler)
+    graph.invoke(
+        {"question": "When was it lit?", "documents": DISAGREEING[:2]},
+        {"callbacks": [tracer]},
+    )
 
     again = ["correct", "decompose", *label, "justify"]
     assert sorted(call[0] for call in tracer.calls) == sorted(

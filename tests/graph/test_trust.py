@@ -1,13 +1,11 @@
 """Documents that are trusted to different degrees, in a whole run."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_openai import ChatOpenAI
 
 from conflictscore import create_self_correcting_rag
-from conflictscore.errors import InputError
 from tests.revising import RevisingWorld
 from tests.world import PAPER
 
@@ -91,15 +89,3 @@ def test_evidence_is_shown_by_trust_and_what_has_none_is_not(
         ["2", "1"],
         ["2"],
     ]
-
-
-def test_a_table_comes_from_a_file_and_a_wrong_name_is_refused(
-    model: ChatOpenAI, tmp_path: Path
-) -> None:
-    file = tmp_path / "trust.toml"
-    file.write_text('[domains]\n"gazette.test" = 3\n', "utf-8")
-    assert run(model, trust=file)["report"] == run(model, trust=GAZETTE_KNOWS)["report"]
-    with pytest.raises(InputError, match="trust is 'acu'; there is no such file"):
-        run(model, trust="acu")
-    with pytest.raises(InputError, match="trust, field domain: Extra inputs"):
-        run(model, trust={"domain": {}})

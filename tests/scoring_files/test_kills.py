@@ -1,6 +1,5 @@
 """A run that is killed, by the signal that nothing can catch, at any instant of its work."""
 
-import multiprocessing
 import os
 import random
 import signal
@@ -23,13 +22,6 @@ pytestmark = [
 
 _KILLS = 5
 _ROWS = 90
-
-
-@pytest.fixture(scope="module")
-def spawning() -> Any:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    return context
 
 
 def _score(folder: Path, out: str) -> None:

@@ -17,8 +17,6 @@ from training.weights import HEADS, Weights
 
 Family = Literal["bert", "mpnet"]
 
-UNUSED_BUCKET = 16
-"""Of a token that stands no place after another; 0 is that of the token itself."""
 _SPOKEN = """
     yes no the lamp bell tower keeper was lit old new red white sea fog rock ship
 """

@@ -1,12 +1,15 @@
 """Records of a benchmark run as tests write them, in a few letters."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
+from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
 from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
+from conflictscore.benchmarks.harness.results import results
+from conflictscore.benchmarks.harness.summarise import figures
 from conflictscore.records import (
     Answer,
     Attempt,
@@ -124,6 +127,23 @@ def grade(question: Question, answer: str, truthful: bool, informative: bool = T
     verdicts = {"truthful": Verdict(value=truthful), "informative": Verdict(value=informative)}
     value = {"verdicts": {measure: verdict.to_json() for measure, verdict in verdicts.items()}}
     return record(question, GRADE, value, key=answer)
+
+
+def figures_of(
+    questions: Sequence[Question],
+    records: Sequence[StepRecord],
+    methods: Sequence[str],
+    measures: Sequence[str],
+    **options: Any,
+) -> Figures:
+    """The figures of a run with these records."""
+    return figures(
+        results(questions, records, methods=methods, measures=measures),
+        methods=methods,
+        measures=measures,
+        total_questions=len(questions),
+        **{"money": unpriced, **options},
+    )
 
 
 def unpriced(usage: Mapping[str, Usage]) -> tuple[None, tuple[str, ...]]:

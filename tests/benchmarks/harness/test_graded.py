@@ -11,13 +11,12 @@ from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.figures import Figures, Interval
 from conflictscore.benchmarks.harness.methods.registry import LOOP, METHODS
 from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
-from conflictscore.benchmarks.harness.results import results
 from conflictscore.benchmarks.harness.statistics import proportion
-from conflictscore.benchmarks.harness.summarise import figures
 from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
 from tests.benchmarks.harness.recorded import (
     answered,
     attempt,
+    figures_of,
     free,
     graded,
     loop,
@@ -25,7 +24,6 @@ from tests.benchmarks.harness.recorded import (
     report,
     text,
     tokens,
-    unpriced,
 )
 
 RAG, CONTROL, REGENERATED = tuple(METHODS)[:3]
@@ -41,14 +39,8 @@ def summed(
     measures: Sequence[str] = ("recall",),
     **options: Any,
 ) -> Figures:
-    made = figures(
-        results(questions, records, methods=methods, measures=measures),
-        methods=methods,
-        measures=measures,
-        money=unpriced,
-        total_questions=len(questions),
-        **{"graded": ("recall",), **options},
-    )
+    known = {"graded": ("recall",), **options}
+    made = figures_of(questions, records, methods, measures, **known)
     assert Figures.model_validate_json(made.model_dump_json()) == made
     return made
 

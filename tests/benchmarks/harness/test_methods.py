@@ -1,6 +1,7 @@
 """Runs with the methods beside the paper's: typed, by strategy, and from fewer documents."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
+from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS, method_of
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.records import StepRecord
@@ -149,21 +151,6 @@ class TestStrategies:
             "oracle": 1,
         }
 
-    async def test_an_oracle_without_the_type_that_people_told_fails_alone(
-        self, tmp_path: Path
-    ) -> None:
-        benchmark = lamps(1, free_form=True)
-        untold = tuple(q.model_copy(update={"conflict_type": None}) for q in benchmark.questions)
-        run = await run_quiz(
-            tmp_path / "run",
-            Quiz(),
-            replace(benchmark, questions=untold),
-            methods=("rag", "oracle"),
-        )
-        [result] = run.results
-        assert result.methods["rag"].answer is not None
-        assert "oracle needs the conflict type" in str(result.methods["oracle"].error)
-
 
 class TestFewerDocuments:
     async def test_answers_come_from_no_document_the_first_or_the_second_alone(
@@ -178,19 +165,6 @@ class TestFewerDocuments:
         assert quiz.by_lamp["alone", 0] == 2
         alone = [p for p in quiz.prompts["generate"] if p.count("<document ") == 1]
         assert ['<document number="1"' in prompt for prompt in alone] == [True, True]
-
-    async def test_without_a_second_document_that_method_fails_alone(self, tmp_path: Path) -> None:
-        benchmark = lamps(1, free_form=True)
-        cut = tuple(
-            q.model_copy(update={"documents": q.documents[:1]}) for q in benchmark.questions
-        )
-        run = await run_quiz(
-            tmp_path / "run", Quiz(), replace(benchmark, questions=cut), methods=FEWER
-        )
-        failed = {method: r.error for method, r in run.results[0].methods.items() if r.error}
-        assert list(failed) == ["second-document"]
-        assert "needs a second document" in str(failed["second-document"])
-        assert run.stopped is None
 
 
 class TestRevised:
@@ -235,31 +209,56 @@ class TestDebate:
 
 class TestRefused:
     @pytest.mark.parametrize(
-        ("method", "words"),
+        ("method", "lacking", "why"),
         [
-            ("pipeline", "pipeline answers in free form only; in multiple choice give rag, "),
-            ("no-documents", "no-documents answers in free form only"),
+            ("oracle", lambda _: {"conflict_type": None}, "oracle needs the conflict type"),
+            (
+                "second-document",
+                lambda documents: {"documents": documents[:1]},
+                "needs a second document",
+            ),
         ],
     )
-    async def test_a_multiple_choice_takes_no_method_of_free_form(
-        self, tmp_path: Path, method: str, words: str
+    async def test_a_method_that_lacks_what_it_needs_fails_alone(
+        self, tmp_path: Path, method: str, lacking: Callable[[Any], dict[str, Any]], why: str
+    ) -> None:
+        benchmark = lamps(1, free_form=True)
+        [question] = benchmark.questions
+        bare = replace(
+            benchmark, questions=(question.model_copy(update=lacking(question.documents)),)
+        )
+        methods = ("rag", "no-documents", "first-document", method)
+        run = await run_quiz(tmp_path / "run", Quiz(), bare, methods=methods)
+        failed = {name: r.error for name, r in run.results[0].methods.items() if r.error}
+        assert list(failed) == [method]
+        assert why in str(failed[method])
+        assert run.stopped is None
+
+    @pytest.mark.parametrize(
+        ("method", "asked", "words"),
+        [
+            (
+                "pipeline",
+                replace(lamps(1), offered=tuple(METHODS)),
+                "pipeline answers in free form only; in multiple choice give rag, ",
+            ),
+            (
+                "no-documents",
+                replace(lamps(1), offered=tuple(METHODS)),
+                "no-documents answers in free form only",
+            ),
+            (
+                "oracle",
+                replace(lamps(1, free_form=True), offered=COMMON_METHODS),
+                "lamps is not run with oracle; give some of rag,",
+            ),
+        ],
+    )
+    async def test_a_method_that_a_benchmark_cannot_be_run_with_is_refused(
+        self, tmp_path: Path, method: str, asked: Benchmark, words: str
     ) -> None:
         quiz = Quiz()
-        with OpenAIServer(quiz) as server, pytest.raises(InputError, match=words):
-            await run_quiz(
-                tmp_path / "run",
-                server,
-                replace(lamps(1), offered=tuple(METHODS)),
-                methods=("rag", method),
-            )
+        with pytest.raises(InputError, match=words):
+            await run_quiz(tmp_path / "run", quiz, asked, methods=("rag", method))
         assert quiz.asked.total() == 0
-        assert not (tmp_path / "run").exists()
-
-    async def test_a_method_that_the_benchmark_does_not_offer_is_refused(
-        self, tmp_path: Path
-    ) -> None:
-        benchmark = replace(lamps(1, free_form=True), offered=COMMON_METHODS)
-        refused = pytest.raises(InputError, match="lamps is not run with oracle; give some of rag,")
-        with OpenAIServer(Quiz()) as server, refused:
-            await run_quiz(tmp_path / "run", server, benchmark, methods=("rag", "oracle"))
         assert not (tmp_path / "run").exists()

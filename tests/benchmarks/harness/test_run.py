@@ -127,15 +127,6 @@ async def test_a_run_that_ended_asks_nothing_and_reads_the_same(tmp_path: Path) 
     assert written == first.figures.to_json()
 
 
-async def test_a_changed_setting_is_refused_with_the_difference(tmp_path: Path) -> None:
-    with OpenAIServer(Quiz()) as server:
-        await run_quiz(tmp_path / "run", server, lamps(1), methods=("rag",))
-        with pytest.raises(InputError, match=r"seed 0 there and 8 now"):
-            await run_quiz(
-                tmp_path / "run", server, lamps(1), methods=("rag",), settings={"seed": 8}
-            )
-
-
 async def test_a_spent_budget_stops_the_run_and_a_higher_one_goes_on(tmp_path: Path) -> None:
     quiz = Quiz()
     with OpenAIServer(quiz) as server:

@@ -1,7 +1,6 @@
 """A run that is killed again and again comes to the same figures, and pays for nothing twice."""
 
 import asyncio
-import multiprocessing
 import random
 import time
 from collections import Counter
@@ -22,13 +21,6 @@ from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply
 LAMPS = 4
 KILLS = 3
 METHODS = ("rag", "control-rag", "regenerated-rag", "guarded-rag", "placebo", "typed-rag")
-
-
-@pytest.fixture(scope="module")
-def spawning() -> Any:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    return context
 
 
 def _run(folder: Path, address: str) -> None:
@@ -99,12 +91,9 @@ async def test_what_each_method_cost_does_not_depend_on_where_a_run_stopped(
     with OpenAIServer(Quiz()) as server:
 
         async def run(name: str, tokens: int | None) -> BenchmarkRun:
+            limits = Limits(1, max_tokens=tokens)
             return await run_quiz(
-                tmp_path / name,
-                server,
-                benchmark,
-                methods=methods,
-                limits=Limits(1, max_tokens=tokens),
+                tmp_path / name, server, benchmark, methods=methods, limits=limits
             )
 
         whole = (await run("whole", None)).figures.cost

@@ -1,6 +1,5 @@
 """A run that is killed, by the signal that nothing can catch, while it is made and written."""
 
-import multiprocessing
 import os
 import signal
 import sys
@@ -21,13 +20,6 @@ from tests.benchmarks.harness.run_folders import (
 )
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="SIGKILL is needed")
-
-
-@pytest.fixture(scope="module")
-def spawning() -> Any:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    return context
 
 
 def _begin_and_die(folder: Path, steps: int) -> None:

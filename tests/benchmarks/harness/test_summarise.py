@@ -11,13 +11,13 @@ from conflictscore.benchmarks.harness.figures import Figures, Interval, Proporti
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, GRADE, LOOP, METHODS
 from conflictscore.benchmarks.harness.records import Question, StepRecord
 from conflictscore.benchmarks.harness.results import part_usage, results
-from conflictscore.benchmarks.harness.summarise import figures
 from conflictscore.records import Usage
 from tests.benchmarks.harness.recorded import (
     MODEL,
     answered,
     attempt,
     choice,
+    figures_of,
     free,
     grade,
     loop,
@@ -47,14 +47,8 @@ def summed(
     measures: Sequence[str] = ("accuracy",),
     **options: Any,
 ) -> Figures:
-    return figures(
-        results(questions, records, methods=methods, measures=measures),
-        methods=methods,
-        measures=measures,
-        total_questions=len(questions),
-        first_usage=part_usage(records, "first_usage"),
-        **{"money": dollar_a_token, **options},
-    )
+    known = {"first_usage": part_usage(records, "first_usage"), "money": dollar_a_token, **options}
+    return figures_of(questions, records, methods, measures, **known)
 
 
 def chosen(question: Question, *options: int, conflict: bool | None = None) -> StepRecord:
@@ -144,14 +138,7 @@ def test_the_papers_own_comparison_is_tested_and_p_is_adjusted_over_all_tests() 
     assert all((pair.p_holm or 0) >= (pair.p_value or 0) for pair in made.tests)
     alone = summed(questions, records, methods=[RAG, CONTROL])
     assert (alone.compared, alone.paired[0].p_holm) == ((), None)
-    named = figures(
-        results(questions, records, methods=[RAG, CONTROL]),
-        methods=[RAG, CONTROL],
-        measures=["accuracy"],
-        money=unpriced,
-        total_questions=20,
-        compare=[(RAG, CONTROL)],
-    )
+    named = summed(questions, records, methods=[RAG, CONTROL], compare=[(RAG, CONTROL)])
     assert [(pair.method, pair.against) for pair in named.compared] == [(RAG, CONTROL)]
 
 

@@ -9,13 +9,12 @@ from conflictscore.labelers.protocol import Pair
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel
 from tests.batches import AskedBatch, batch_of, batch_reply
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.fakes.openai_server import ChatRequest, OpenAIServer
 from tests.labelers.judging import PROMPTS, claim, document
 from tests.models.calling import calling
 from tests.world import compared
 
 MODES: tuple[BatchName, ...] = ("per-document", "matrix")
-Outcome = Reply | Fault | str
 Err = Callable[[list[dict[str, Any]], AskedBatch], Sequence[Any]]
 
 

@@ -3,7 +3,7 @@
 import functools
 import http.server
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,6 @@ from tests.benchmarks.harness.report.lamps import choice, free, run
 from tests.benchmarks.harness.report.test_page import hostile_run
 from tests.browser import Reader, browser, severe
 from tests.middleware.service.serving import until
-
-Opened = Callable[..., Reader]
 
 
 @pytest.fixture(scope="module")

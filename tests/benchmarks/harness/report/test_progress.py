@@ -37,17 +37,6 @@ def work(progress: BenchProgress, question: str, *, error: str | None = None) ->
     progress.question(changed(False, True, question=question, error=error))
 
 
-def test_a_log_has_a_line_at_each_tenth() -> None:
-    watched = Watched(total=20)
-    with watched.progress as progress:
-        for number in range(20):
-            work(progress, f"q-{number}")
-    assert [line.partition(",")[0] for line in watched.lines] == [
-        *["asking: 1 of 20 questions"],
-        *(f"asking: {number} of 20 questions" for number in range(2, 21, 2)),
-    ]
-
-
 def test_the_cost_is_shown_and_an_unknown_price_is_not_0() -> None:
     watched = Watched()
     one = Usage(calls=3, cached_calls=1, input_tokens=1200, output_tokens=30)
@@ -77,10 +66,3 @@ def test_untrusted_text_cannot_steer_the_terminal(terminal: bool) -> None:
         work(progress, "[red]\x1b[2J\u202ex\r\n[/red]", error="[red]\x1b[2J\u202ex\r\n[/red]")
     assert "[red] [2J x [/red], loop failed" in watched.out.getvalue()
     assert "\x1b[2J" not in watched.out.getvalue()
-
-
-def test_nothing_is_shown_if_that_is_not_wanted() -> None:
-    watched = Watched(terminal=True, enabled=False)
-    with watched.progress as progress:
-        work(progress, "q-1", error="no connection")
-    assert watched.out.getvalue() == ""
