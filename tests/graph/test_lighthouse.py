@@ -1,11 +1,12 @@
 """The README's demo: three later sources say 1871, and two records know better."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conflictscore import create_self_correcting_rag
-from conflictscore.nodes.finished_run import run_of
 from conflictscore.records import Run
 from conflictscore.retrieval import CorpusRetriever
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
@@ -25,6 +26,30 @@ def year_of(prompt: str) -> str | None:
     return next((year for mark, year in marks.items() if mark in " ".join(prompt.split())), None)
 
 
+class Capable(World):
+    """Reads and judges rightly, and sees which documents were written at the time."""
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        prompt = request.prompt
+        if "Two statements answer the same question" in prompt:
+            first = "1874" in prompt.partition("Documents behind statement A")[0]
+            self.prompts.setdefault("weigh", []).append(prompt)
+            return (
+                f"SIDE: {'A' if first else 'B'}\nGROUND: EXPLAINS\n"
+                "REASON: The report says why the stone has an earlier date (Doc 1)."
+            )
+        if "Answer a question from the one document below" in prompt:
+            year = year_of(prompt)
+            return SAID.format(year) if year else "The document does not say."
+        if '"document_snippet"' in prompt:
+            claim = prompt.rpartition("<claim>")[2].partition("</claim>")[0].strip()
+            year = year_of(prompt)
+            label = "IRRELEVANT" if not year else "SUPPORTS" if year in claim else "CONTRADICTS"
+            said = {"claim": claim, "document_snippet": "", "reasoning": "So.", "answer": label}
+            return json.dumps(said)
+        return super().__call__(request)
+
+
 class Small(World):
     """Replies of the embedded model (Qwen2.5-Coder-1.5B), as it gave them to these documents."""
 
@@ -41,24 +66,46 @@ class Small(World):
         return super().__call__(request)
 
 
-def run(world: World) -> Run:
-    """The demo with this model and the bundled labeler."""
+def run(world: World, **settings: Any) -> Run:
+    """The demo with this model; a judge by years labels unless settings name another."""
     with OpenAIServer(world) as server:
         graph = create_self_correcting_rag(
-            scripted_model(server), CorpusRetriever.from_paths([FOLDER]), cache=False, labeler="nli"
+            scripted_model(server),
+            CorpusRetriever.from_paths([FOLDER]),
+            cache=False,
+            **{"labeler": "json", **settings},
         )
-        return run_of(graph.invoke({"question": QUESTION}))
+        state = graph.invoke({"question": QUESTION})
+    known = {name: state[name] for name in Run.model_fields if state.get(name) is not None}
+    return Run.model_validate(known)
 
 
 def names(run: Run, numbers: tuple[int, ...]) -> set[str]:
     return {Path(document.url).name for document in run.documents if document.number in numbers}
 
 
+def test_a_capable_model_answers_with_the_records_though_more_sources_say_otherwise() -> None:
+    world = Capable(answer=SAID.format(1871), regenerated=SAID.format(1874))
+
+    ended = run(world)
+
+    assert ended.answer == SAID.format(1874)
+    [look] = ended.changes[0].looks
+    own, rival = look.candidates
+    assert names(ended, own.votes) >= LATER
+    assert names(ended, rival.votes) == RECORDS
+    assert (look.decided_by, look.weighing and look.weighing.ground) == ("weighing", "explains")
+    for prompt in world.prompts["weigh"]:
+        assert "that date was cut above the door in the expectation" in prompt
+    assert ended.justification is not None
+    assert "why the stone has an earlier date" in ended.justification
+
+
 def test_the_embedded_models_name_both_years_with_their_documents() -> None:
     pytest.importorskip("onnxruntime", reason="the bundled NLI model needs the extra nli")
     world = Small(answer=SAID.format(1871))
 
-    ended = run(world)
+    ended = run(world, labeler="nli")
 
     assert ended.answer is not None
     assert ended.answer.startswith("Sources disagree: ")
