@@ -119,7 +119,7 @@ class Case:
         return str(sent["q"] if "q" in sent else sent["query"])
 
 
-def _mojeek_page(results: Sequence[Mapping[str, str]]) -> Reply:
+def mojeek_page(results: Sequence[Mapping[str, str]]) -> Reply:
     """A page of results as Mojeek writes it."""
     items = "".join(
         f'<li><h2><a href="{html.escape(r["url"])}">{r["title"]}</a></h2>'
@@ -170,7 +170,7 @@ CASES = {
     ),
     "ddgs": Case(
         DdgsRetriever,
-        lambda results=(), api_key=None: lambda request: _mojeek_page(results),
+        lambda results=(), api_key=None: lambda request: mojeek_page(results),
         lambda status, text, **headers: html_reply(text, status),
         ("title", "url", "text", ""),
     ),

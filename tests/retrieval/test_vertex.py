@@ -5,22 +5,17 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from conflictscore.errors import ConfigurationError, InputError, ProviderError
+from conflictscore.errors import ConfigurationError
 from conflictscore.retrieval.vertex import VertexRetriever
-from tests.fakes.search_server import Reply, SearchServer, json_reply
-from tests.fakes.search_services import ENGINE, vertex, vertex_error
+from tests.fakes.search_providers import CASES
+from tests.fakes.search_server import SearchServer
+from tests.fakes.search_services import ENGINE, vertex
 
 KEY = "AIza-key"
 CONFIG = f"{ENGINE}/servingConfigs/default_search"
 
-PAGES: list[dict[str, Any]] = [
-    {
-        "title": f"Title {n}",
-        "htmlTitle": f"<b>Title</b> {n}",
-        "link": f"https://site{n}.example/page",
-        "displayLink": f"site{n}.example",
-        "snippets": [{"snippet": f"Snippet {n}.", "snippet_status": "SUCCESS"}],
-    }
+PAGES = [
+    CASES["vertex"].found(n, htmlTitle=f"<b>Title</b> {n}", displayLink=f"site{n}.example")
     for n in range(1, 81)
 ]
 
@@ -47,8 +42,7 @@ def test_the_request_is_one_that_search_lite_takes() -> None:
 
 def test_pages_hold_twenty_five_and_the_offset_counts_results() -> None:
     with SearchServer(vertex(PAGES)) as server:
-        found = searching(server, k=60).invoke("sky")
-    assert [doc.metadata["title"] for doc in found] == [f"Title {n}" for n in range(1, 61)]
+        searching(server, k=60).invoke("sky")
     asked = [(page.json["pageSize"], page.json["offset"]) for page in server.requests]
     assert asked == [(25, 0), (25, 25), (25, 50)]
 
@@ -59,53 +53,16 @@ def test_the_page_without_a_next_one_is_the_last() -> None:
     assert len(server.requests) == 1
 
 
-def test_a_page_is_shown_by_its_snippets_and_its_date() -> None:
-    pages = [
-        {
-            **PAGES[0],
-            "snippets": [
-                {"snippet": "The <b>sky</b> is&nbsp;blue.", "htmlSnippet": "unused"},
-                {"snippet": "At noon.", "snippet_status": "SUCCESS"},
-            ],
-            "pagemap": {"metatags": [{"article:published_time": "2024-03-05"}]},
-        },
-        {
-            **PAGES[1],
-            "snippets": [
-                {
-                    "snippet": "No snippet is available for this page.",
-                    "snippet_status": "NO_SNIPPET_AVAILABLE",
-                }
-            ],
-        },
-        {"link": "https://c.example/"},
+def test_a_page_is_shown_by_its_snippets() -> None:
+    parts = [
+        {"snippet": "The <b>sky</b> is&nbsp;blue.", "htmlSnippet": "unused"},
+        {"snippet": "At noon.", "snippet_status": "SUCCESS"},
     ]
+    none = {"snippet": "No snippet is available.", "snippet_status": "NO_SNIPPET_AVAILABLE"}
+    pages = [PAGES[0] | {"snippets": parts}, PAGES[1] | {"snippets": [none]}]
     with SearchServer(vertex(pages)) as server:
-        first, second, third = searching(server).invoke("sky")
-    assert first.page_content == "The sky is blue. [...] At noon."
-    assert first.metadata["date"] == "2024-03-05"
-    assert second.page_content == ""
-    assert "date" not in second.metadata
-    assert (third.page_content, third.metadata["title"]) == ("", "")
-
-
-@pytest.mark.parametrize(
-    "results",
-    [
-        [{}],
-        [{"document": {}}],
-        [{"document": {"derivedStructData": []}}],
-        [{"document": {"derivedStructData": {"snippets": "text"}}}],
-        [{"document": {"derivedStructData": {"snippets": [{}]}}}],
-        [{"document": {"derivedStructData": {"snippets": [{"snippet": 5}]}}}],
-    ],
-)
-def test_results_of_another_form_are_a_provider_error(results: Any) -> None:
-    with (
-        SearchServer(vertex(), always=json_reply({"results": results})) as server,
-        pytest.raises(ProviderError, match="form of search results"),
-    ):
-        searching(server).invoke("sky")
+        found = searching(server).invoke("sky")
+    assert [doc.page_content for doc in found] == ["The sky is blue. [...] At noon.", ""]
 
 
 def test_a_short_name_stands_for_the_engines_default_config() -> None:
@@ -167,46 +124,3 @@ def test_missing_settings_are_named_with_what_is_searched(
     for word in ("PROJECT/ENGINE", "about 50 domains, and not the web", "--docs"):
         assert word in str(caught.value)
     assert KEY not in str(caught.value)
-
-
-def test_an_engine_that_is_no_website_search_is_told_the_limit() -> None:
-    refused = vertex_error(400, "FAILED_PRECONDITION", "Only public website search is supported.")
-    with (
-        SearchServer(vertex(), always=refused) as server,
-        pytest.raises(
-            ConfigurationError,
-            match=r"only an engine of public websites \(400: Only public.*VERTEX_SERVING_CONFIG",
-        ) as caught,
-    ):
-        searching(server).invoke("sky")
-    assert "about 50 domains, and not the web" in str(caught.value)
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        vertex_error(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),
-        vertex_error(400, "INVALID_ARGUMENT", "API key expired. Please renew the API key."),
-        vertex_error(403, "PERMISSION_DENIED", "Requests to this API are blocked."),
-    ],
-)
-def test_a_refused_key_is_a_matter_of_configuration(fault: Reply) -> None:
-    with (
-        SearchServer(vertex(), always=fault) as server,
-        pytest.raises(
-            ConfigurationError, match=r"does not accept the key .*VERTEX_API_KEY or GOOGLE_API_KEY"
-        ),
-    ):
-        searching(server).invoke("sky")
-
-
-def test_any_other_invalid_request_names_the_config_and_the_question() -> None:
-    refused = vertex_error(400, "INVALID_ARGUMENT", "Request contains an invalid argument.")
-    with (
-        SearchServer(vertex(), always=refused) as server,
-        pytest.raises(
-            InputError, match=r"invalid argument\.: INVALID_ARGUMENT\): check VERTEX_SERVING_CONFIG"
-        ),
-    ):
-        searching(server).invoke("sky")

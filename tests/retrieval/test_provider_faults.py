@@ -1,0 +1,126 @@
+"""Faults that each provider tells in its own way, and what each is taken for."""
+
+from typing import Any
+
+import pytest
+
+from conflictscore.errors import (
+    ConfigurationError,
+    ConflictScoreError,
+    InputError,
+    ProviderError,
+    QuotaError,
+)
+from tests.fakes.google_search import ACCESS_DENIED, DAILY_QUOTA, google_error
+from tests.fakes.search_providers import CASES
+from tests.fakes.search_server import (
+    Reply,
+    SearchServer,
+    brave_error,
+    html_reply,
+    json_reply,
+    serper_error,
+)
+from tests.fakes.search_services import tavily_error, vertex_error
+
+pytestmark = pytest.mark.filterwarnings("ignore:Google's Custom Search API ends")
+
+OTHER_PLAN = "plan of this Brave key does not include web search"
+OTHER_FORM = "form of search results"
+OTHER_WAYS = "".join(f"(?=.*{way})" for way in ("serper", "searxng", "vertex", "ddgs", "--docs"))
+USED_UP = "This request exceeds your plan's set usage limit."
+NO_SITES = "Only public website search is supported."
+DAILY = google_error(403, "Daily Limit Exceeded", "dailyLimitExceeded")
+BLOCKED = google_error(403, "Requests from this IP address are blocked.", "forbidden")
+INVALID = "Request contains an invalid argument."
+BAD_KEY = r"does not accept the key .*VERTEX_API_KEY or GOOGLE_API_KEY"
+VERTEX_SNIPPETS: list[Any] = ["text", [{}], [{"snippet": 5}]]
+VERTEX_RESULTS = [
+    *({}, {"document": {}}, {"document": {"derivedStructData": []}}),
+    *({"document": {"derivedStructData": {"snippets": odd}}} for odd in VERTEX_SNIPPETS),
+]
+
+FAULTS: list[tuple[str, Reply, type[ConflictScoreError], str]] = [
+    ("brave", brave_error(400, "OPTION_NOT_IN_PLAN", "No."), ConfigurationError, OTHER_PLAN),
+    ("brave", brave_error(404, "SUBSCRIPTION_NOT_FOUND", "No."), ConfigurationError, OTHER_PLAN),
+    (
+        *("serper", serper_error(400, "Not enough credits"), QuotaError),
+        r"Serper is used up \(400: Not enough credits\)",
+    ),
+    *(
+        (
+            *("serper", serper_error(status, "Query too long"), InputError),
+            r": Query too long\): check the question's length",
+        )
+        for status in (400, 422)
+    ),
+    *(
+        (
+            *("tavily", tavily_error(status, USED_UP), QuotaError),
+            rf"Tavily is used up \({status}: This request exceeds",
+        )
+        for status in (432, 433)
+    ),
+    *(
+        (
+            *("searxng", json_reply({"results": [], "unresponsive_engines": engines})),
+            *(ProviderError, OTHER_FORM),
+        )
+        for engines in (["google"], [5], [["a", "b", "c"]], 5)
+    ),
+    (
+        *("searxng", html_reply("moved", 308), ConfigurationError),
+        "points to another address: check http or https",
+    ),
+    (
+        *("searxng", json_reply({"error": 'Invalid "xx" for parameter language'}, 400)),
+        *(InputError, "for parameter language"),
+    ),
+    *(
+        ("google", fault, QuotaError, "quota or credit of Google is used up")
+        for fault in (DAILY_QUOTA, DAILY)
+    ),
+    ("google", ACCESS_DENIED, ConfigurationError, f"^{OTHER_WAYS}.*closed to new customers"),
+    ("google", BLOCKED, ConfigurationError, r"^(?!.*closed).*IP address are blocked.*GOOGLE_API_K"),
+    (
+        *("google", google_error(400, INVALID, "badRequest"), InputError),
+        r"invalid argument.*GOOGLE_CSE_ID",
+    ),
+    *(
+        ("vertex", json_reply({"results": [result]}), ProviderError, OTHER_FORM)
+        for result in VERTEX_RESULTS
+    ),
+    (
+        *("vertex", vertex_error(400, "FAILED_PRECONDITION", NO_SITES), ConfigurationError),
+        r"^(?=.*about 50 domains, and not the web).*only an engine of public websites"
+        r" \(400: Only public.*VERTEX_SERVING_CONFIG",
+    ),
+    *(
+        ("vertex", vertex_error(status, code, said), ConfigurationError, BAD_KEY)
+        for status, code, said in (
+            (400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),
+            (400, "INVALID_ARGUMENT", "API key expired. Please renew the API key."),
+            (403, "PERMISSION_DENIED", "Requests to this API are blocked."),
+        )
+    ),
+    (
+        *("vertex", vertex_error(400, "INVALID_ARGUMENT", INVALID), InputError),
+        r"invalid argument\.: INVALID_ARGUMENT\): check VERTEX_SERVING_CONFIG",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "fault", "kind", "words"), FAULTS)
+def test_a_fault_is_of_its_kind_and_not_tried_again(
+    name: str, fault: Reply, kind: type[ConflictScoreError], words: str
+) -> None:
+    case = CASES[name]
+    with (
+        SearchServer(case.speak(), always=fault) as server,
+        pytest.raises(ConflictScoreError, match=words) as caught,
+    ):
+        case.searching(server).invoke("sky")
+    assert type(caught.value) is kind
+    if isinstance(caught.value, QuotaError):
+        assert caught.value.status == fault.status
+    assert len(server.requests) == 1
