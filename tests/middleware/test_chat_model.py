@@ -4,7 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -37,36 +37,13 @@ from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, from_cache
 from tests.middleware.agents import FOUND, call_tool, search, texts
+from tests.middleware.faces import BOTH, FACES, Ask
 from tests.models.calling import calling
 from tests.talking import LAMP, STANDING_ALONE, Shelf, Talk
 from tests.world import DISAGREEING, PAPER, scripted_model
 
 QUESTION = "When was the lamp lit?"
 FIRST, LAST = "It was lit in 1871.", "It was lit in 1874."
-
-Ask = Callable[..., Awaitable[AIMessage]]
-
-
-async def _invoke(model: Any, *args: Any, **kwargs: Any) -> Any:
-    return model.invoke(*args, **kwargs)
-
-
-async def _ainvoke(model: Any, *args: Any, **kwargs: Any) -> Any:
-    return await model.ainvoke(*args, **kwargs)
-
-
-async def _stream(model: Any, *args: Any, **kwargs: Any) -> Any:
-    [chunk] = model.stream(*args, **kwargs)
-    return chunk
-
-
-async def _astream(model: Any, *args: Any, **kwargs: Any) -> Any:
-    [chunk] = [chunk async for chunk in model.astream(*args, **kwargs)]
-    return chunk
-
-
-FACES = pytest.mark.parametrize("ask", [_invoke, _ainvoke, _stream, _astream])
-BOTH = pytest.mark.parametrize("ask", [_invoke, _ainvoke])
 
 
 class Calls(BaseCallbackHandler):
@@ -99,14 +76,12 @@ class Calls(BaseCallbackHandler):
 
 
 class Broken(BaseRetriever):
-    """A retriever that fails, or finds nothing."""
+    """A retriever that fails."""
 
-    error: Any = None
+    error: Any
 
     def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
-        if self.error:
-            raise self.error
-        return []
+        raise self.error
 
 
 @pytest.fixture
@@ -151,73 +126,46 @@ def steps(server: OpenAIServer, mark: str) -> list[ChatRequest]:
 
 
 @FACES
-async def test_the_reply_is_the_answer_that_stands_and_carries_its_run(
-    ask: Ask, chat: SelfCorrectingChatModel, server: OpenAIServer
-) -> None:
-    reply = await ask(chat, QUESTION)
+async def test_the_reply_carries_its_run_and_the_tokens_of_all_calls(ask: Ask, world: Talk) -> None:
+    with OpenAIServer(from_cache(world, 3)) as server:
+        reply = await ask(wrapped(server, Shelf()), QUESTION)
 
-    assert reply.text == LAST
     run = run_of(reply)
-    assert (run["first_answer"], run["flipped"]) == (FIRST, True)
-    assert run["justification"] == "The log was written on the night (Doc 2)."
-    assert (run["report"]["cs_c"], run["final_report"]["cs_c"]) == (1.0, 1.0)
-    assert [document["title"] for document in run["documents"]] == ["Gazette", "Log", "Walks"]
     assert run["run_id"]
     assert json.loads(json.dumps(run, allow_nan=False)) == run
-    assert run["usage"]["calls"] == len(server.requests)
+    assert run["usage"]["cache_read_tokens"] == 3 * len(server.requests)
     assert reply.usage_metadata == {
         "input_tokens": run["usage"]["input_tokens"],
         "output_tokens": run["usage"]["output_tokens"],
         "total_tokens": run["usage"]["input_tokens"] + run["usage"]["output_tokens"],
-        "input_token_details": {"cache_read": 0},
+        "input_token_details": {"cache_read": 3 * len(server.requests)},
     }
     assert reply.response_metadata["model_name"] == "conflictscore/scripted"
-
-
-@BOTH
-async def test_the_reply_has_what_was_read_from_the_prompt_cache(ask: Ask, world: Talk) -> None:
-    with OpenAIServer(from_cache(world, 3)) as server:
-        reply = await ask(wrapped(server, Shelf()), QUESTION)
-    found = run_of(reply)["usage"]["cache_read_tokens"]
-    assert found == 3 * len(server.requests)
-    assert reply.usage_metadata
-    assert reply.usage_metadata["input_token_details"] == {"cache_read": found}
 
 
 @BOTH
 async def test_earlier_messages_are_the_conversation_that_the_question_goes_on_from(
     ask: Ask, chat: SelfCorrectingChatModel, world: Talk, shelf: Shelf
 ) -> None:
-    call = {"name": "search", "args": {}, "id": "1", "type": "tool_call"}
+    _, called, brought = _searched("The lamp was lit in 1999.")
     messages = [
         SystemMessage(LAMP[0]["content"]),
         HumanMessage([{"type": "text", "text": LAMP[1]["content"]}]),
-        AIMessage("", tool_calls=[call]),
-        ToolMessage("The lamp was lit in 1999.", tool_call_id="1"),
-        AIMessage(LAMP[2]["content"]),
+        *(called, brought, AIMessage(LAMP[2]["content"])),
         HumanMessage("When was it lit?"),
     ]
 
-    reply = await ask(chat, messages)
+    run = run_of(await ask(chat, messages))
+    with_tools = run_of(await ask(chat.bind_tools([SEARCH]), messages))
 
-    assert shelf.queries == [STANDING_ALONE]
-    assert (run_of(reply)["asked"], run_of(reply)["question"]) == (
-        "When was it lit?",
-        STANDING_ALONE,
-    )
-    [said] = world.conversations("generate")
-    assert [role for role, _ in said] == [
-        "system",
-        "user",
-        "assistant",
-        "tool",
-        "assistant",
-        "user",
-    ]
+    assert shelf.queries == [STANDING_ALONE] * 2
+    assert (run["asked"], run["question"]) == ("When was it lit?", STANDING_ALONE)
+    said, *_ = world.conversations("generate")
+    roles = ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert [role for role, _ in said] == roles
     assert said[-1][1].endswith("\n\nWhen was it lit?")
-    assert [document["text"] for document in run_of(reply)["documents"]] == [
-        document["text"] for document in DISAGREEING
-    ]
+    for one in (run, with_tools):
+        assert [d["title"] for d in one["documents"]] == ["Gazette", "Log", "Walks"]
 
 
 @pytest.mark.parametrize("model_kwargs", [{}, {"streaming": True}])
@@ -427,55 +375,29 @@ def test_an_agent_takes_it_for_its_model(world: Talk) -> None:
     assert run_of(parts[-1][0])["flipped"]
 
 
-def test_what_tools_brought_for_an_earlier_question_does_not_count(
-    chat: SelfCorrectingChatModel, shelf: Shelf
-) -> None:
-    earlier = [*_searched("The lamp was lit in 1999."), AIMessage("In 1999.")]
-
-    reply = chat.bind_tools([SEARCH]).invoke([*earlier, HumanMessage("When was it lit?")])
-
-    assert shelf.queries == [STANDING_ALONE]
-    assert [d["title"] for d in run_of(reply)["documents"]] == ["Gazette", "Log", "Walks"]
-
-
 @BOTH
 @pytest.mark.parametrize(
-    ("messages", "note"),
+    ("messages", "said", "note"),
     [
-        ([HumanMessage(QUESTION)], "no tool has brought documents since the question"),
-        (_searched(" "), "no tool has brought documents since the question"),
-        (_searched("no such host", status="error"), "no tool has brought documents"),
+        ([HumanMessage(QUESTION)], FIRST, "no tool has brought documents since the question"),
+        (_searched(" "), FIRST, "no tool has brought documents since the question"),
+        (_searched("no such host", status="error"), FIRST, "no tool has brought documents"),
+        ([SystemMessage("Greet."), AIMessage("Hello.")], FIRST, "no human message asks anything"),
+        (_searched("Lit in 1871."), "", "the reply has no text"),
     ],
 )
-async def test_without_documents_an_answer_is_left_with_a_note(
-    ask: Ask, messages: list[AnyMessage], note: str
+async def test_an_answer_that_cannot_be_scored_is_left_with_a_note(
+    ask: Ask, messages: list[AnyMessage], said: str, note: str
 ) -> None:
-    with OpenAIServer(lambda _: FIRST) as bare:
+    with OpenAIServer(lambda _: said) as bare:
         reply = await ask(wrapped(bare, None).bind_tools([SEARCH]), messages)
 
-    assert reply.text == FIRST
     run = run_of(reply)
-    [said] = run["notes"]
-    assert said.startswith("not scored: ")
-    assert note in said
-    assert (run["first_answer"], run["flipped"], run["report"]) == (FIRST, False, None)
+    [noted] = run["notes"]
+    assert noted.startswith(f"not scored: {note}")
+    assert reply.text == said
+    assert (run["first_answer"], run["flipped"], run["report"]) == (said, False, None)
     assert len(bare.requests) == 1
-
-
-def test_where_no_human_asks_anything_the_model_replies_by_itself(
-    chat: SelfCorrectingChatModel, shelf: Shelf
-) -> None:
-    reply = chat.invoke([SystemMessage("Greet the user."), AIMessage("Hello.")])
-
-    assert run_of(reply)["notes"] == ["not scored: no human message asks anything"]
-    assert shelf.queries == []
-
-
-def test_an_empty_reply_is_left_with_a_note(shelf: Shelf) -> None:
-    with OpenAIServer(lambda _: "") as server:
-        reply = wrapped(server, shelf).bind_tools([SEARCH]).invoke(_searched("Lit in 1871."))
-
-    assert run_of(reply)["notes"] == ["not scored: the reply has no text"]
 
 
 def test_a_model_without_tools_or_forms_says_so_at_once() -> None:
@@ -508,27 +430,27 @@ async def test_what_is_no_text_reaches_the_model_and_its_own_reply_is_returned(
 
 
 @BOTH
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ConnectionError("https://search.test/?key=hunter2hunter2"), "ConnectionError"),
+        (ProviderError("the search is down", provider="search"), "the search is down"),
+    ],
+)
 async def test_a_search_that_fails_is_raised_or_passed_over_with_a_note(
-    ask: Ask, server: OpenAIServer
+    ask: Ask, server: OpenAIServer, error: Exception, reason: str
 ) -> None:
-    down = Broken(error=ConnectionError("https://search.test/?key=hunter2hunter2"))
+    down = Broken(error=error)
 
-    with pytest.raises(ConnectionError):
+    with pytest.raises(type(error)):
         await ask(wrapped(server, down), QUESTION)
-    reply = await ask(wrapped(server, down, on_failure="pass_through"), QUESTION)
+    before = len(server.requests)
+    passing = wrapped(server, down, on_failure="pass_through").bind_tools([SEARCH])
+    reply = await ask(passing, QUESTION)
 
     assert reply.text == FIRST
-    assert run_of(reply)["notes"] == ["not scored: ConnectionError"]
-
-
-def test_a_draft_is_not_made_again_where_the_search_fails(server: OpenAIServer) -> None:
-    down = Broken(error=ProviderError("the search is down", provider="search"))
-    chat = wrapped(server, down, on_failure="pass_through").bind_tools([SEARCH])
-
-    reply = chat.invoke(QUESTION)
-
-    assert run_of(reply)["notes"] == ["not scored: the search is down"]
-    assert len(server.requests) == 1
+    assert run_of(reply)["notes"] == [f"not scored: {reason}"]
+    assert len(server.requests) == before + 1, "the draft is not made again"
 
 
 def test_a_context_window_that_is_too_small_is_a_failure_like_others(server: OpenAIServer) -> None:

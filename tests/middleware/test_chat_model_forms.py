@@ -1,7 +1,7 @@
 """Corrected answers in a form that the caller asks for, as one call of one chat model."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 from uuid import UUID
@@ -33,6 +33,7 @@ from typing_extensions import TypedDict
 
 from conflictscore.middleware import SelfCorrectingChatModel
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.middleware.faces import BOTH, FACES, Ask
 from tests.talking import LAMP, Shelf, Talk
 from tests.world import PAPER, scripted_model
 
@@ -41,30 +42,6 @@ LAST = "It was lit in 1874."
 FORM = '{"year": 1874}'
 NAME = "conflictscore/scripted"
 """What the tokens of all models together are charged to."""
-
-Ask = Callable[..., Awaitable[Any]]
-
-
-async def _invoke(model: Any, *args: Any) -> Any:
-    return model.invoke(*args)
-
-
-async def _ainvoke(model: Any, *args: Any) -> Any:
-    return await model.ainvoke(*args)
-
-
-async def _stream(model: Any, *args: Any) -> Any:
-    [chunk] = model.stream(*args)
-    return chunk
-
-
-async def _astream(model: Any, *args: Any) -> Any:
-    [chunk] = [chunk async for chunk in model.astream(*args)]
-    return chunk
-
-
-FACES = pytest.mark.parametrize("ask", [_invoke, _ainvoke, _stream, _astream])
-BOTH = pytest.mark.parametrize("ask", [_invoke, _ainvoke])
 
 
 class Lit(BaseModel):

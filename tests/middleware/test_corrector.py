@@ -137,7 +137,7 @@ def test_the_command_corrects_an_answer(server: OpenAIServer, tmp_path: Path) ->
 
 class TestService:
     def test_an_answer_is_corrected_and_its_run_stored(self) -> None:
-        with OpenAIServer(ChatWorld()) as upstream, serving(upstream) as served:
+        with serving(ChatWorld()) as served:
             body = {"answer": ANSWER, "documents": TEXTS, "question": QUESTION}
             reply = served.http.post("/v1/correct", json=body)
             searched = served.http.post(
@@ -161,22 +161,22 @@ class TestService:
         ],
     )
     def test_a_wrong_field_is_named(self, body: dict[str, Any], param: str) -> None:
-        with OpenAIServer(ChatWorld()) as upstream, serving(upstream) as served:
+        with serving(ChatWorld()) as served:
             reply = served.http.post("/v1/correct", json=body)
 
         assert reply.status_code == 400
         assert reply.json()["error"]["param"].startswith(param)
-        assert upstream.requests == []
+        assert served.upstream.requests == []
 
     def test_documents_beside_a_conversation_are_checked_against_and_not_forwarded(self) -> None:
-        with OpenAIServer(ChatWorld()) as upstream, serving(upstream) as served:
+        with serving(ChatWorld()) as served:
             body = asking(documents=[{"text": "The lamp was lit in 1871.", "title": "Mine"}])
             reply = served.http.post("/v1/chat/completions", json=body)
             run = served.run(reply)
             wrong = served.http.post("/v1/chat/completions", json=asking(documents=[{}]))
 
         assert [document["title"] for document in run["documents"]] == ["Mine"]
-        assert not any("documents" in request.body for request in upstream.requests)
+        assert not any("documents" in request.body for request in served.upstream.requests)
         assert (wrong.status_code, wrong.json()["error"]["param"]) == (400, "documents")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableLambda
 from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
 
@@ -21,7 +22,6 @@ from tests.talking import LAMP, STANDING_ALONE, Shelf, Talk
 from tests.world import DISAGREEING, PAPER, World, scripted_model
 
 QUESTION = "When was the lamp lit?"
-DOCUMENTS = tuple(Document.model_validate({**d, "number": 7}) for d in DISAGREEING)
 
 
 @pytest.fixture
@@ -63,35 +63,7 @@ def run(oracle: Oracle, face: str, *args: Any, **settings: Any) -> Any:
 BOTH_FACES = pytest.mark.parametrize("face", ["sync", "async"])
 
 
-def test_an_object_that_is_called_asynchronously_is_a_coroutine_function_too(
-    judge: ChatOpenAI,
-) -> None:
-    class Answerer:
-        async def __call__(self, question: str, documents: tuple[Document, ...]) -> str:
-            return "The tower is white."
-
-    answer = self_correct(judge=judge, cache=False, **PAPER)(Answerer())
-
-    assert asyncio.run(answer(QUESTION, DISAGREEING)) == "The tower is white."
-
-
-@BOTH_FACES
-def test_the_retriever_finds_the_documents_unless_they_are_given(
-    judge: ChatOpenAI, face: str
-) -> None:
-    library = Library(found=["The tower is white."])
-    settings = {"judge": judge, "retriever": library}
-
-    found = run(Oracle("The tower is white."), face, QUESTION, **settings)
-    given = run(Oracle("The tower is white."), face, QUESTION, DOCUMENTS, **settings)
-
-    assert library.queries == [QUESTION]
-    assert [d["text"] for d in found["documents"]] == ["The tower is white."]
-    assert [d["number"] for d in given["documents"]] == [1, 2, 3]
-
-
 def test_the_function_runs_in_the_thread_of_its_caller(judge: ChatOpenAI) -> None:
-
     threads: list[threading.Thread] = []
 
     @self_correct(judge=judge, cache=False, **PAPER)
@@ -216,30 +188,26 @@ def test_an_answer_that_may_be_replaced_is_not_streamed_from_a_graph_around_it(
 ) -> None:
     decorate = self_correct(judge=judge, cache=False, **PAPER, max_rounds=max_rounds)
     graph: Any = StateGraph(MessagesState)
-    if face == "sync":
-        ask = decorate(lambda question, _: str(judge.invoke(question).text))
-        graph.add_node("ask", lambda _: {"messages": [_named(ask(QUESTION, DISAGREEING))]})
-    else:
+    ask = decorate(lambda question, _: str(judge.invoke(question).text))
 
-        @decorate
-        async def ask_async(question: str, documents: tuple[Document, ...]) -> str:
-            return str((await judge.ainvoke(question)).text)
+    @decorate
+    async def ask_async(question: str, documents: tuple[Document, ...]) -> str:
+        return str((await judge.ainvoke(question)).text)
 
-        async def node(_: MessagesState) -> dict[str, Any]:
-            return {"messages": [_named(await ask_async(QUESTION, DISAGREEING))]}
+    def node(_: MessagesState) -> dict[str, Any]:
+        return {"messages": [_named(ask(QUESTION, DISAGREEING))]}
 
-        graph.add_node("ask", node)
-    graph.add_edge(START, "ask")
-    compiled = graph.compile()
+    async def anode(_: MessagesState) -> dict[str, Any]:
+        return {"messages": [_named(await ask_async(QUESTION, DISAGREEING))]}
+
+    graph.add_node("ask", RunnableLambda(node, afunc=anode)).add_edge(START, "ask")
+    compiled, streaming = graph.compile(), {"stream_mode": "messages"}
 
     async def words() -> list[Any]:
-        stream = compiled.astream({"messages": []}, stream_mode="messages")
-        return [chunk async for chunk, _ in stream]
+        return [chunk async for chunk, _ in compiled.astream({"messages": []}, **streaming)]
 
     if face == "sync":
-        came: list[Any] = [
-            chunk for chunk, _ in compiled.stream({"messages": []}, stream_mode="messages")
-        ]
+        came = [chunk for chunk, _ in compiled.stream({"messages": []}, **streaming)]
     else:
         came = asyncio.run(words())
 
@@ -281,34 +249,32 @@ def test_parentheses_and_a_retriever_that_is_one_are_asked_for() -> None:
 # Forms of a function, and of what it returns
 
 
-@pytest.mark.parametrize("face", ["sync", "async"])
-async def test_a_method_is_decorated_like_a_function(face: str) -> None:
-    with OpenAIServer(World()) as server:
-        decorate = self_correct(judge=scripted_model(server), cache=False, **PAPER)
+async def test_methods_and_objects_that_are_called_are_decorated_like_functions(
+    judge: ChatOpenAI,
+) -> None:
+    decorate = self_correct(judge=judge, cache=False, **PAPER)
 
-        class Bot:
-            def __init__(self, year: int) -> None:
-                self.year = year
+    class Bot:
+        def __init__(self, year: int) -> None:
+            self.year = year
 
-            @decorate
-            def answer(self, question: str, documents: Any) -> str:
-                return f"It was lit in {self.year if len(question) < 50 else 1874}."
+        @decorate
+        def answer(self, question: str, documents: Any) -> str:
+            return f"It was lit in {self.year if len(question) < 50 else 1874}."
 
-            @decorate
-            async def aanswer(self, question: str, documents: Any) -> str:
-                return f"It was lit in {self.year if len(question) < 50 else 1874}."
+        async def __call__(self, question: str, documents: Any) -> str:
+            return f"It was lit in {self.year if len(question) < 50 else 1874}."
 
-        bot, other = Bot(1871), Bot(1874)
-        if face == "sync":
-            texts = [one.answer(QUESTION, DISAGREEING) for one in (bot, other)]
-        else:
-            texts = [await one.aanswer(QUESTION, DISAGREEING) for one in (bot, other)]
+        aanswer = decorate(__call__)
 
-    assert texts == ["It was lit in 1874."] * 2
-    assert [text.run.first_answer for text in texts] == [
-        "It was lit in 1871.",
-        "It was lit in 1874.",
-    ]
+    bots = Bot(1871), Bot(1874)
+    answers: list[Any] = [one.answer(QUESTION, DISAGREEING) for one in bots]
+    answers += [await one.aanswer(QUESTION, DISAGREEING) for one in bots]
+    answers += [await decorate(one)(QUESTION, DISAGREEING) for one in bots]
+
+    assert answers == ["It was lit in 1874."] * 6
+    firsts = ["It was lit in 1871.", "It was lit in 1874."] * 3
+    assert [answer.run.first_answer for answer in answers] == firsts
 
 
 def test_further_arguments_reach_the_function_and_a_history_the_search() -> None:
@@ -327,12 +293,9 @@ def test_further_arguments_reach_the_function_and_a_history_the_search() -> None
     assert text.run.asked == "When was it lit?"
 
 
-def test_a_single_text_as_documents_is_one_document() -> None:
-    with OpenAIServer(World()) as server:
-        decorate = self_correct(judge=scripted_model(server), cache=False)
-        text = decorate(lambda question, documents: "It was lit in 1871.")(
-            QUESTION, documents="The lamp was lit in 1871."
-        )
+def test_a_single_text_as_documents_is_one_document(judge: ChatOpenAI) -> None:
+    ask = self_correct(judge=judge, cache=False)(lambda *both: "It was lit in 1871.")
+    text = ask(QUESTION, documents="The lamp was lit in 1871.")
 
     assert [document.text for document in text.run.documents] == ["The lamp was lit in 1871."]
     assert text.run.checked == "partly"
@@ -350,25 +313,20 @@ def test_a_single_text_as_documents_is_one_document() -> None:
         ),
     ],
 )
-def test_a_message_or_a_mapping_comes_back_as_one(returned: Any, said: Any) -> None:
-    with OpenAIServer(World()) as server:
-        decorate = self_correct(judge=scripted_model(server), cache=False, **PAPER)
+def test_a_message_or_a_mapping_comes_back_as_one(
+    judge: ChatOpenAI, returned: Any, said: Any
+) -> None:
+    @self_correct(judge=judge, cache=False, **PAPER)
+    def answer(question: str, documents: Any) -> Any:
+        return returned("It was lit in 1871." if len(question) < 50 else "It was lit in 1874.")
 
-        def answer(question: str, documents: Any) -> Any:
-            return returned("It was lit in 1871." if len(question) < 50 else "It was lit in 1874.")
-
-        reply = decorate(answer)(QUESTION, DISAGREEING)
-
+    reply: Any = answer(QUESTION, DISAGREEING)
     first = returned("It was lit in 1871.")
     assert type(reply) is type(first)
     assert said(reply) == "It was lit in 1874."
-    run = (
-        reply["conflictscore"]
-        if isinstance(reply, dict)
-        else reply.response_metadata["conflictscore"]
-    )
-    assert (run["flipped"], run["first_answer"]) == (True, "It was lit in 1871.")
     if isinstance(reply, dict):
         assert reply.keys() == {*first, "conflictscore"}
     else:
         assert reply.id == "7"
+    run = (reply if isinstance(reply, dict) else reply.response_metadata)["conflictscore"]
+    assert (run["flipped"], run["first_answer"]) == (True, "It was lit in 1871.")

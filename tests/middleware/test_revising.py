@@ -213,10 +213,7 @@ def test_the_service_says_in_a_header_whether_an_answer_was_checked(
     broken: dict[str, str], checked: str
 ) -> None:
     world = RevisingAgentWorld(tools=(), broken=dict(broken))
-    with (
-        OpenAIServer(world) as server,
-        serving(server, settings={"no_auth": True}, **OURS) as served,
-    ):
+    with serving(world, settings={"no_auth": True}, **OURS) as served:
         response = served.ask("When was the lamp lit?")
         assert response.headers["x-conflictscore-checked"] == checked
         assert response.json()["conflictscore"]["checked"] == checked
@@ -225,10 +222,7 @@ def test_the_service_says_in_a_header_whether_an_answer_was_checked(
 def test_the_service_annotates_what_one_document_alone_contradicts() -> None:
     world = RevisingAgentWorld(tools=(), answer=REFUTED)
     annotating = {"mode": "annotate", "no_auth": True}
-    with (
-        OpenAIServer(world) as server,
-        serving(server, retriever=Shelf(found=DOCUMENTS), settings=annotating) as served,
-    ):
+    with serving(world, retriever=Shelf(found=DOCUMENTS), settings=annotating) as served:
         said = served.ask("When?").json()["choices"][0]["message"]["content"]
     assert said.startswith(REFUTED.strip())
     assert "Note: the sources speak against 1 of 1 claims of this answer." in said

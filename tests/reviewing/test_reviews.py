@@ -17,7 +17,6 @@ from conflictscore.errors import InputError
 from conflictscore.middleware.service.kept_runs import KeptRuns, RunFilter
 from conflictscore.reviewing import add_runs_page
 from conflictscore.reviewing.kept_reviews import MOST_REVIEWERS, KeptReviews
-from tests.fakes.openai_server import OpenAIServer
 from tests.full_disk import no_room
 from tests.middleware.service.serving import AGREEING, QUESTION, Listed, Served, serving
 from tests.world import World
@@ -40,7 +39,7 @@ def served(world: World, runs_file: Path) -> Iterator[Served]:
     """A service whose second key reads the runs of all."""
     keys = (f"door {DOOR}", f"desk {DESK} runs=all", "other another-key-of-nobody-01234")
     settings = {"keys": keys, "runs_file": runs_file}
-    with OpenAIServer(world) as upstream, serving(upstream, settings=settings) as running:
+    with serving(world, settings=settings) as running:
         add_runs_page(running.app)
         running.key = DOOR
         yield running
@@ -143,7 +142,7 @@ def test_a_review_that_does_not_fit_names_the_field(
 
 
 def test_no_page_of_another_site_can_review(world: World) -> None:
-    with OpenAIServer(world) as upstream, serving(upstream) as served:
+    with serving(world) as served:
         add_runs_page(served.app)
         place = f"/v1/runs/{ask(served)}/reviews"
         body = json.dumps(said("better"))
@@ -277,10 +276,7 @@ def test_thousands_of_runs_come_page_by_page_and_those_of_older_files_are_listed
 
 
 def test_what_agrees_is_not_disputed(world: World) -> None:
-    with (
-        OpenAIServer(world) as upstream,
-        serving(upstream, retriever=Listed(found=AGREEING)) as served,
-    ):
+    with serving(world, retriever=Listed(found=AGREEING)) as served:
         add_runs_page(served.app)
         ask(served)
         [row] = served.http.get("/v1/runs").json()["data"]

@@ -5,7 +5,7 @@ import json
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -24,7 +24,7 @@ from conflictscore.middleware.service.http_server import Server, open_listener
 from conflictscore.middleware.service.service import Service
 from conflictscore.models.spec import open_model
 from conflictscore.nodes.state import RunContext
-from tests.fakes.openai_wire import ChatRequest, Fault, Reply
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.world import DISAGREEING, PAPER, World
 
 QUESTION = "When was the lamp lit?"
@@ -190,7 +190,7 @@ def tasks_of(loop: asyncio.AbstractEventLoop) -> int:
 
 @contextmanager
 def serving(
-    upstream: HasAddress,
+    upstream: HasAddress | Callable[[ChatRequest], Reply | str | Fault],
     *,
     retriever: BaseRetriever | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -198,29 +198,21 @@ def serving(
     server: Mapping[str, Any] | None = None,
     **context: Any,
 ) -> Iterator[Served]:
-    """Serve the paper's loop with the documents that disagree, unless others are given."""
-    model = open_model("scripted", base_url=upstream.base_url)
-    opened = run_context(
-        model,
-        retriever or Listed(),
-        **{
-            "judge": judge,
-            "base_url": upstream.base_url,
-            "cache": False,
-            **PAPER,
-            **context,
-        },
-    )
+    """Serve the paper's loop, with the documents that disagree, before an upstream or a script."""
     given = ServiceSettings(**(settings or {}))
-    made = create_app(opened, given)
-    made.router.lifespan_context = _closing(opened, made.router.lifespan_context)
-    with listening(made, **(server or {})) as (address, loop, app):
-        served = Served(address, app, loop, upstream, key=next(iter(given.keys), None))
-        try:
-            yield served
-        finally:
-            for client in served.clients:
-                client.close()
+    with OpenAIServer(upstream) if callable(upstream) else nullcontext(upstream) as running:
+        here: dict[str, Any] = {"base_url": running.base_url, "cache": False, **PAPER, **context}
+        model = open_model("scripted", base_url=running.base_url)
+        opened = run_context(model, retriever or Listed(), judge=judge, **here)
+        made = create_app(opened, given)
+        made.router.lifespan_context = _closing(opened, made.router.lifespan_context)
+        with listening(made, **(server or {})) as (address, loop, app):
+            served = Served(address, app, loop, running, key=next(iter(given.keys), None))
+            try:
+                yield served
+            finally:
+                for client in served.clients:
+                    client.close()
 
 
 def _closing(context: RunContext, lifespan: Any) -> Any:

@@ -18,17 +18,14 @@ from tests.middleware.service.serving import QUESTION, UPSTREAM_KEY, ChatWorld, 
 @pytest.fixture(scope="module")
 def local() -> Iterator[Served]:
     """A service without keys."""
-    with OpenAIServer(ChatWorld()) as server, serving(server) as served:
+    with serving(ChatWorld()) as served:
         yield served
 
 
 @pytest.fixture(scope="module")
 def keyed() -> Iterator[Served]:
     """A service with two keys."""
-    with (
-        OpenAIServer(ChatWorld()) as server,
-        serving(server, settings={"keys": (ONE, OTHER)}) as served,
-    ):
+    with serving(ChatWorld(), settings={"keys": (ONE, OTHER)}) as served:
         yield served
 
 

@@ -12,7 +12,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.keys import Keys
 
 from tests.browser import Reader, browser, severe
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.middleware.service.serving import QUESTION, Listed, Served, serving, until
 from tests.world import DISAGREEING, World
 
@@ -55,18 +55,23 @@ def world() -> World:
     return World()
 
 
+def answer(reader: Reader, served: Served) -> None:
+    """Open the page, and ask the question there."""
+    reader.open(served.address)
+    reader.ask(QUESTION)
+    reader.answered()
+
+
 @pytest.fixture
 def served(world: World) -> Iterator[Served]:
-    with OpenAIServer(world) as upstream, serving(upstream) as running:
+    with serving(world) as running:
         yield running
 
 
 def test_a_changed_answer_is_asked_for_and_read_by_keyboard_alone(
     reader: Reader, served: Served
 ) -> None:
-    reader.open(served.address)
-    reader.ask(QUESTION)
-    reader.answered()
+    answer(reader, served)
     reader.press(Keys.TAB, Keys.TAB)  # past the button, to the link under the field
     assert reader.focused == "To the latest answer"
     reader.press(Keys.ENTER)
@@ -93,9 +98,7 @@ def test_a_changed_answer_is_asked_for_and_read_by_keyboard_alone(
 
 
 def test_whatever_has_the_focus_is_in_sight(reader: Reader, served: Served) -> None:
-    reader.open(served.address)
-    reader.ask(QUESTION)
-    reader.answered()
+    answer(reader, served)
     for element in reader.all("summary"):
         element.send_keys(Keys.ENTER)
     seen: dict[str, bool] = {}
@@ -112,9 +115,7 @@ def test_whatever_has_the_focus_is_in_sight(reader: Reader, served: Served) -> N
 def test_what_changed_stands_side_by_side_with_the_reason_and_the_claim(
     reader: Reader, served: Served
 ) -> None:
-    reader.open(served.address)
-    reader.ask(QUESTION)
-    reader.answered()
+    answer(reader, served)
     assert reader.text(".change .before del") == "1871."
     assert reader.text(".change .after ins") == "1874."
     assert reader.text(".change .after .text") == "It was lit in 1874."
@@ -133,10 +134,8 @@ def test_what_changed_stands_side_by_side_with_the_reason_and_the_claim(
 
 def test_scores_with_weights_stand_under_those_without(reader: Reader) -> None:
     trust = {"domains": {"gazette.test": 0.5}}
-    with OpenAIServer(World()) as upstream, serving(upstream, trust=trust) as served:
-        reader.open(served.address)
-        reader.ask(QUESTION)
-        reader.answered()
+    with serving(World(), trust=trust) as served:
+        answer(reader, served)
         assert "CS-R, weighed" in reader.text(".scores")
         told = reader.text(".scores .value").splitlines()
     assert told[-4:] == ["0.50", "then 0.50", "0.67", "then 0.33"]
@@ -144,7 +143,7 @@ def test_scores_with_weights_stand_under_those_without(reader: Reader) -> None:
 
 def test_the_steps_are_seen_while_they_are_taken(reader: Reader) -> None:
     world = Waiting()
-    with OpenAIServer(world) as upstream, serving(upstream) as served:
+    with serving(world) as served:
         reader.open(served.address)
         reader.ask(QUESTION)
         reader.sees(".bar", "2 of 3 verdicts")
@@ -168,7 +167,7 @@ def test_the_steps_are_seen_while_they_are_taken(reader: Reader) -> None:
 @pytest.mark.parametrize("way", ["escape", "button"])
 def test_stop_ends_the_run_here_and_in_the_service(reader: Reader, way: str) -> None:
     world = Waiting()
-    with OpenAIServer(world) as upstream, serving(upstream) as served:
+    with serving(world) as served:
         reader.open(served.address)
         reader.ask(QUESTION)
         reader.sees(".bar", "2 of 3 verdicts")
@@ -201,10 +200,7 @@ def test_hostile_texts_neither_run_nor_break_the_layout(reader: Reader) -> None:
         reason=HOSTILE,
         decomposition=f"Claims:\n- {HOSTILE} lit in 1871\n- __proto__ constructor 1874",
     )
-    with (
-        OpenAIServer(world) as upstream,
-        serving(upstream, retriever=Listed(found=found)) as served,
-    ):
+    with serving(world, retriever=Listed(found=found)) as served:
         reader.narrow()
         reader.open(served.address)
         reader.ask(HOSTILE[:600])
@@ -229,10 +225,8 @@ def test_markdown_is_laid_out_and_cited_documents_are_links(reader: Reader) -> N
         regenerated=first.replace("1871", "1874") + "\n\n<b>x</b> [no](javascript:alert(1))",
         decomposition="Claims:\n- It was lit in 1871.",
     )
-    with OpenAIServer(world) as upstream, serving(upstream) as served:
-        reader.open(served.address)
-        reader.ask(QUESTION)
-        reader.answered()
+    with serving(world) as served:
+        answer(reader, served)
     assert reader.text(".answer > .text strong") == "1874"
     assert reader.text(".answer > .text td") == "Log\n1874"
     assert "<b>x</b> [no](javascript:alert(1))" in reader.text(".answer > .text")
@@ -245,7 +239,7 @@ def test_markdown_is_laid_out_and_cited_documents_are_links(reader: Reader) -> N
 
 
 def test_links_show_where_they_lead_and_images_are_never_loaded(reader: Reader) -> None:
-    answer = (
+    said = (
         "# It was lit in 1871\n\n- a *list* with `code`\n\n"
         "[https://bank.test/](https://user@log.test/a) <https://log.test/b> Look!"
         " ![the lamp](https://pixel.test/1.png) ![](https://pixel.test/2.png)\n"
@@ -255,11 +249,9 @@ def test_links_show_where_they_lead_and_images_are_never_loaded(reader: Reader) 
         + "[" * 5_000
         + "]" * 5_000
     )
-    world = World(answer=answer, regenerated=answer, decomposition="Claims:\n- Lit in 1871.")
-    with OpenAIServer(world) as upstream, serving(upstream) as served:
-        reader.open(served.address)
-        reader.ask(QUESTION)
-        reader.answered()
+    world = World(answer=said, regenerated=said, decomposition="Claims:\n- Lit in 1871.")
+    with serving(world) as served:
+        answer(reader, served)
         shown = reader.text(".answer > .text")
         assert "https://bank.test/ (https://user@log.test/a) https://log.test/b Look!" in shown
         assert "Image: the lamp (https://pixel.test/1.png)" in shown
@@ -287,7 +279,7 @@ def test_a_newcomer_sees_model_sources_and_examples_and_finds_the_question_again
     reader: Reader, world: World
 ) -> None:
     settings = {"examples": (QUESTION,)}
-    with OpenAIServer(world) as upstream, serving(upstream, settings=settings) as served:
+    with serving(world, settings=settings) as served:
         reader.open(served.address)
         reader.sees("#about", "scripted")
         assert "Listed" in reader.text("#about")
@@ -331,7 +323,7 @@ def test_a_failing_model_is_reported_plainly_and_can_be_retried(
 
 
 def test_a_search_that_finds_nothing_says_what_to_do(reader: Reader, world: World) -> None:
-    with OpenAIServer(world) as upstream, serving(upstream, retriever=Listed(found=[])) as served:
+    with serving(world, retriever=Listed(found=[])) as served:
         reader.open(served.address)
         reader.ask(QUESTION)
         reader.sees(".trouble", "no documents found for")
@@ -339,7 +331,7 @@ def test_a_search_that_finds_nothing_says_what_to_do(reader: Reader, world: Worl
 
 
 def test_a_service_that_went_away_is_reported(reader: Reader, world: World) -> None:
-    with OpenAIServer(world) as upstream, serving(upstream) as served:
+    with serving(world) as served:
         reader.open(served.address)
     reader.ask(QUESTION)
     reader.sees(".trouble", "The service cannot be reached.")
@@ -349,9 +341,7 @@ def test_missing_verdicts_are_shown_with_their_errors(
     reader: Reader, world: World, served: Served
 ) -> None:
     world.broken["label"] = Fault(500, message="the judge is out", should_retry=False)
-    reader.open(served.address)
-    reader.ask(QUESTION)
-    reader.answered()
+    answer(reader, served)
     assert "This answer was not checked." in reader.text(".outcome")
     assert "Not checked" in reader.text("details.claim summary")
     reader.all("details.claim summary")[0].send_keys(Keys.ENTER)
@@ -359,7 +349,7 @@ def test_missing_verdicts_are_shown_with_their_errors(
 
 
 def test_the_key_is_asked_for_and_kept_in_this_tab_only(reader: Reader, world: World) -> None:
-    with OpenAIServer(world) as upstream, serving(upstream, settings={"keys": (KEY,)}) as served:
+    with serving(world, settings={"keys": (KEY,)}) as served:
         reader.open(served.address)
         reader.ask(QUESTION)
         reader.sees("#door[open]", "This service asks for a key")
@@ -381,9 +371,7 @@ def test_the_key_is_asked_for_and_kept_in_this_tab_only(reader: Reader, world: W
 
 
 def test_a_run_is_opened_again_by_its_address(reader: Reader, served: Served) -> None:
-    reader.open(served.address)
-    reader.ask(QUESTION)
-    reader.answered()
+    answer(reader, served)
     address, shown = reader.driver.current_url, reader.text(".answer")
     assert re.search(r"#run=\w+$", address)
     reader.open("about:blank")
@@ -396,29 +384,27 @@ def test_a_run_is_opened_again_by_its_address(reader: Reader, served: Served) ->
 
 
 def test_a_follow_up_carries_the_conversation(reader: Reader, world: World) -> None:
-    with OpenAIServer(world) as upstream, serving(upstream) as served:
-        reader.open(served.address)
-        reader.ask(QUESTION)
-        reader.answered()
-        before = len(upstream.requests)
+    with serving(world) as served:
+        answer(reader, served)
+        before = len(served.upstream.requests)
         reader.ask("Who lit it?")
         reader.answered(2)
-        since = upstream.requests[before].prompt
+        since = served.upstream.requests[before].prompt
         assert QUESTION in since
         assert "It was lit in 1874." in since
         assert "Who lit it?" in since
         reader.all("#fresh")[0].click()
         assert not reader.all(".exchange")
-        before = len(upstream.requests)
+        before = len(served.upstream.requests)
         reader.ask("Who lit it?")
         reader.answered()
-        assert all(QUESTION not in request.prompt for request in upstream.requests[before:])
+        assert all(QUESTION not in request.prompt for request in served.upstream.requests[before:])
 
 
 def test_an_earlier_question_is_edited_by_keyboard_and_the_conversation_cut_there(
     reader: Reader, world: World
 ) -> None:
-    with OpenAIServer(world) as upstream, serving(upstream) as served:
+    with serving(world) as served:
         reader.open(served.address)
         for number, question in enumerate([QUESTION, "Who lit it?", "Who saw it?"], start=1):
             reader.ask(question)
@@ -436,13 +422,13 @@ def test_an_earlier_question_is_edited_by_keyboard_and_the_conversation_cut_ther
             "Edited question",
             "Who lit it?",
         )
-        before = len(upstream.requests)
+        before = len(served.upstream.requests)
         reader.press(Keys.CONTROL + "a" + Keys.NULL, "Why was it lit?", Keys.ENTER)
         until(lambda: len(reader.all(".exchange")) == 2)
         reader.answered(2)
         assert reader.text(".question") == f"{QUESTION}\nWhy was it lit?"
         assert reader.focused == "Why was it lit?"
-        since = "".join(request.prompt for request in upstream.requests[before:])
+        since = "".join(request.prompt for request in served.upstream.requests[before:])
         assert QUESTION in since
         assert "Who lit it?" not in since
         assert "Who saw it?" not in since
@@ -450,25 +436,25 @@ def test_an_earlier_question_is_edited_by_keyboard_and_the_conversation_cut_ther
 
 def test_another_answer_is_a_new_one_and_goes_on_from_there(reader: Reader, world: World) -> None:
     world.regenerated = world.answer
-    with OpenAIServer(world) as upstream, serving(upstream) as served:
-        reader.open(served.address)
-        reader.ask(QUESTION)
-        reader.answered()
+    with serving(world) as served:
+        answer(reader, served)
+        assert "it was kept" in reader.text(".outcome")
+        assert not reader.all(".change")
         first = reader.driver.current_url
         world.answer = world.regenerated = "It was lit in 1874."
-        before = len(upstream.requests)
+        before = len(served.upstream.requests)
         reader.all(".another button")[0].send_keys(Keys.ENTER)
         reader.sees(".answer > .text", "1874")
         assert len(reader.all(".exchange")) == 1
         assert reader.focused == QUESTION
         assert reader.driver.current_url != first
-        assert upstream.requests[before].body["temperature"] == 1
+        assert served.upstream.requests[before].body["temperature"] == 1
         reader.all(".another button")[0].send_keys(Keys.ENTER)
         reader.sees(".exchange", "The model gave the same answer again.")
-        before = len(upstream.requests)
+        before = len(served.upstream.requests)
         reader.all("#question")[0].send_keys("Who lit it?", Keys.ENTER)
         reader.answered(2)
-        assert "1871" not in upstream.requests[before].prompt
+        assert "1871" not in served.upstream.requests[before].prompt
         reader.open("about:blank")
         reader.open(first)
         reader.answered()
@@ -479,13 +465,11 @@ def test_another_answer_is_a_new_one_and_goes_on_from_there(reader: Reader, worl
 
 def test_an_answer_is_copied_as_markdown(reader: Reader, world: World) -> None:
     world.answer = world.regenerated = "It was lit in **1871**, see [it](https://log.test/)."
-    with OpenAIServer(world) as upstream, serving(upstream) as served:
+    with serving(world) as served:
         both = ["clipboardReadWrite", "clipboardSanitizedWrite"]
         allowed = {"origin": served.address, "permissions": both}
         reader.driver.execute_cdp_cmd("Browser.grantPermissions", allowed)
-        reader.open(served.address)
-        reader.ask(QUESTION)
-        reader.answered()
+        answer(reader, served)
         reader.all(".foot button")[0].send_keys(Keys.ENTER)
         reader.sees(".foot", "Copied")
         assert reader.does("navigator.clipboard.readText()") == world.answer
@@ -501,21 +485,14 @@ def test_a_quotation_is_marked_in_the_document_or_said_to_be_missing_and_never_s
         "answer": "SUPPORTS",
     }
     world.broken["label"] = json.dumps(verdict)
-    told = (
-        "After years of planning, The Lamp\n(of the tower)  was LIT, and the village came to see."
-    )
+    told = "After years of planning, The Lamp\n(of the tower)  was LIT, and the village came."
     found = [
         {"text": told, "title": "First", "url": "https://first.test/"},
         {"text": "Of something else.", "title": "Second", "url": "notes/second.txt"},
         {"text": told, "title": "Copy", "url": "https://copy.test/"},
     ]
-    with (
-        OpenAIServer(world) as upstream,
-        serving(upstream, retriever=Listed(found=found)) as served,
-    ):
-        reader.open(served.address)
-        reader.ask(QUESTION)
-        reader.answered()
+    with serving(world, retriever=Listed(found=found)) as served:
+        answer(reader, served)
         assert "Supported\n3 for, 0 against" in reader.text("details.claim.supported")
         reader.all("details.claim summary")[0].send_keys(Keys.ENTER)
         assert "3 documents, 2 independent" in reader.text(".supports h4")
@@ -531,15 +508,6 @@ def test_a_quotation_is_marked_in_the_document_or_said_to_be_missing_and_never_s
         assert "None has sources on both sides" in reader.text(".outcome")
 
 
-def test_an_answer_that_was_kept_says_so(reader: Reader, world: World, served: Served) -> None:
-    world.regenerated = world.answer
-    reader.open(served.address)
-    reader.ask(QUESTION)
-    reader.answered()
-    assert "it was kept" in reader.text(".outcome")
-    assert not reader.all(".change")
-
-
 def test_shift_and_enter_start_a_new_line(reader: Reader, served: Served) -> None:
     reader.open(served.address)
     field = reader.driver.switch_to.active_element
@@ -551,9 +519,7 @@ def test_shift_and_enter_start_a_new_line(reader: Reader, served: Served) -> Non
 def test_the_run_can_be_saved_as_json(reader: Reader, served: Served, tmp_path: Path) -> None:
     where = {"behavior": "allow", "downloadPath": str(tmp_path)}
     reader.driver.execute_cdp_cmd("Page.setDownloadBehavior", where)
-    reader.open(served.address)
-    reader.ask(QUESTION)
-    reader.answered()
+    answer(reader, served)
     reader.all(".foot button")[-1].send_keys(Keys.ENTER)
     [saved] = until(lambda: list(tmp_path.glob("*.json")))
     _, _, run_id = reader.driver.current_url.rpartition("=")
@@ -564,12 +530,7 @@ def test_an_answer_that_all_sources_contradict_is_not_said_to_split_them(
     reader: Reader, world: World
 ) -> None:
     all_three = ("conflict", "refuted", "contradicted")
-    with (
-        OpenAIServer(world) as upstream,
-        serving(upstream, retriever=Listed(found=DISAGREEING[1:]), disputed=all_three) as served,
-    ):
-        reader.open(served.address)
-        reader.ask(QUESTION)
-        reader.answered()
+    with serving(world, retriever=Listed(found=DISAGREEING[1:]), disputed=all_three) as served:
+        answer(reader, served)
         assert "The sources contradict 1 claim of the first answer" in reader.text(".outcome")
         assert "For it: no document. Against it: document 1." in reader.text(".change .reason")
