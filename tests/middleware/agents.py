@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,13 +59,28 @@ def search(query: str) -> tuple[str, list[Document]]:
     return FOUND, found
 
 
-def agent_of(model: BaseChatModel, *, tools: Any = (search,), **settings: Any) -> Any:
-    """An agent that may search, with the middleware set up like this, in the paper's loop."""
-    return create_agent(
-        model,
-        list(tools),
-        middleware=[ConflictScoreMiddleware(**{"cache": False, **PAPER, **settings})],
-    )
+def agent_of(
+    model: BaseChatModel,
+    *,
+    tools: Any = (search,),
+    outside: Any = (),
+    inside: Any = (),
+    about: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Any:
+    """An agent that may search, with the middleware set up like this, in the paper's loop.
+
+    Args:
+        model: The agent's own.
+        tools: Its tools.
+        outside: Other middleware before ours.
+        inside: Other middleware after ours.
+        about: More of the agent.
+        **settings: Those of the middleware.
+    """
+    ours = ConflictScoreMiddleware(**{"cache": False, **PAPER, **settings})
+    middleware = [*outside, ours, *inside]
+    return create_agent(model, list(tools), middleware=middleware, **(about or {}))
 
 
 def texts(messages: list[BaseMessage]) -> list[str]:

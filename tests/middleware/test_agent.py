@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from langchain.agents import create_agent
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -33,7 +32,7 @@ from tests.middleware.agents import (
     search,
     texts,
 )
-from tests.world import DISAGREEING, PAPER, scripted_model
+from tests.world import DISAGREEING, scripted_model
 
 PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.png"}}
 
@@ -41,28 +40,10 @@ PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.
 # The answer
 
 
-def test_an_agent_whose_sources_disagree_answers_again(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    state = invoke(agent_of(agent_model), QUESTION)
-
-    assert texts(state["messages"]) == CORRECTED
-    run = state["conflict"]
-    assert (run["first_answer"], run["answer"]) == ("It was lit in 1871.", "It was lit in 1874.")
-    assert run["flipped"]
-    assert run["justification"] == agent_world.reason
-    assert [document["title"] for document in run["documents"]] == ["Gazette", "Log", "Walks"]
-    assert (run["report"]["cs_c"], run["report"]["cs_r"]) == (1.0, 0.5)
-    assert json.loads(json.dumps(run, allow_nan=False)) == run
-
-
 def test_the_second_answer_is_asked_for_at_the_end_of_the_conversation_without_tools(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
-    middleware = [ConflictScoreMiddleware(cache=False, **PAPER)]
-    agent = create_agent(agent_model, [search], system_prompt="Be brief.", middleware=middleware)
-
-    invoke(agent, QUESTION)
+    invoke(agent_of(agent_model, about={"system_prompt": "Be brief."}), QUESTION)
 
     [request] = agent_world.requests["regenerate"]
     roles = [message["role"] for message in request.messages]
@@ -80,6 +61,8 @@ def test_the_final_message_is_the_second_answers_own_and_holds_the_run_in_brief(
 
     last = state["messages"][-1]
     assert last.response_metadata["finish_reason"] == "stop"
+    assert texts(state["messages"]) == CORRECTED
+    assert json.loads(json.dumps(state["conflict"], allow_nan=False)) == state["conflict"]
     short = last.response_metadata["conflictscore"]
     assert short["run_id"] == state["conflict"]["run_id"]
     assert short["flipped"]
@@ -134,8 +117,7 @@ def test_the_loop_goes_on_from_the_newer_answer_while_there_is_new_evidence(
 
 
 def test_the_agents_name_stays_on_its_answer(agent_model: ChatOpenAI, invoke: Invoke) -> None:
-    middleware = [ConflictScoreMiddleware(cache=False, **PAPER)]
-    agent = create_agent(agent_model, [search], middleware=middleware, name="keeper")
+    agent = agent_of(agent_model, about={"name": "keeper"})
 
     assert invoke(agent, QUESTION)["messages"][-1].name == "keeper"
 
@@ -159,15 +141,9 @@ def test_a_structured_answer_that_cannot_be_checked_stays_and_says_so(
         return call_tool(request, "Year", year=1871)
 
     with OpenAIServer(reply) as server:
-        agent = create_agent(
-            scripted_model(server),
-            [search],
-            middleware=[
-                ConflictScoreMiddleware(cache=False, **PAPER, retriever=Library(found=["x"]))
-            ],
-            response_format=strategy(Year),
-        )
-        state = invoke(agent, QUESTION)
+        form = {"response_format": strategy(Year)}
+        found = Library(found=["x"])
+        state = invoke(agent_of(scripted_model(server), retriever=found, about=form), QUESTION)
 
     assert state["structured_response"] == Year(year=1871)
     assert (state["conflict"]["checked"], state["conflict"]["flipped"]) == ("no", False)
@@ -177,12 +153,7 @@ def test_a_structured_answer_that_cannot_be_checked_stays_and_says_so(
 def test_an_answer_in_words_in_the_place_of_a_structured_one_is_asked_for_again_in_words(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
-    middleware = [ConflictScoreMiddleware(cache=False, **PAPER)]
-    agent = create_agent(
-        agent_model, [search], middleware=middleware, response_format=ToolStrategy(Year)
-    )
-
-    state = invoke(agent, QUESTION)
+    state = invoke(agent_of(agent_model, about={"response_format": ToolStrategy(Year)}), QUESTION)
 
     assert texts(state["messages"]) == CORRECTED
     assert "tools" not in agent_world.requests["regenerate"][0].body
@@ -234,17 +205,6 @@ def test_where_tools_brought_none_the_retriever_finds_the_documents(
     assert request.prompt.count("<document ") == 3
 
 
-def test_where_tools_brought_documents_the_retriever_is_not_asked(
-    agent_model: ChatOpenAI, invoke: Invoke
-) -> None:
-    library = Library(found=["Nothing of this."])
-
-    state = invoke(agent_of(agent_model, retriever=library), QUESTION)
-
-    assert library.queries == []
-    assert state["conflict"]["flipped"]
-
-
 def test_for_the_retriever_a_follow_up_question_is_made_to_stand_alone(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
@@ -261,13 +221,16 @@ def test_for_the_retriever_a_follow_up_question_is_made_to_stand_alone(
     assert library.queries == [agent_world.standing_alone]
 
 
-def test_a_follow_up_question_whose_tools_brought_documents_is_taken_as_it_was_asked(
+def test_where_tools_brought_documents_a_question_is_taken_as_it_was_asked_and_not_searched_for(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
+    library = Library(found=["Nothing of this."])
     talk = [HumanMessage("Hello!"), AIMessage("Hello."), *QUESTION["messages"]]
 
-    state = invoke(agent_of(agent_model), {"messages": talk})
+    state = invoke(agent_of(agent_model, retriever=library), {"messages": talk})
 
+    assert library.queries == []
+    assert state["conflict"]["flipped"]
     assert agent_world.asked["contextualize"] == 0
     assert state["conflict"]["question"] == "When was the lamp lit?"
 
@@ -276,15 +239,10 @@ def test_documents_that_do_not_fit_beside_the_conversation_are_cut_with_a_note(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
     found = [*(document["text"] for document in DISAGREEING), "A long walk by the sea. " * 2000]
-    middleware = [
-        ConflictScoreMiddleware(
-            cache=False, **PAPER, retriever=Library(found=found), context_window=6000
-        )
-    ]
-    rules = "Be brief, and kind to everybody. " * 300
-    agent = create_agent(agent_model, system_prompt=rules, middleware=middleware)
+    rules = {"system_prompt": "Be brief, and kind to everybody. " * 300}
+    within = {"retriever": Library(found=found), "context_window": 6000}
 
-    state = invoke(agent, QUESTION)
+    state = invoke(agent_of(agent_model, tools=[], about=rules, **within), QUESTION)
 
     [request] = agent_world.requests["regenerate"]
     assert "is left out here" in request.prompt
@@ -310,12 +268,8 @@ def test_a_turn_has_a_run_of_its_own_and_a_follow_up_the_documents_found_before(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
     thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
-    agent = create_agent(
-        agent_model,
-        [search],
-        middleware=[ConflictScoreMiddleware(cache=False, **PAPER)],
-        checkpointer=InMemorySaver(),
-    )
+    saver = InMemorySaver()
+    agent = agent_of(agent_model, about={"checkpointer": saver})
     first = invoke(agent, QUESTION, thread)
     agent_world.tools = ()
     second = invoke(agent, {"messages": [HumanMessage("And when was it lit?")]}, thread)
@@ -328,19 +282,8 @@ def test_a_turn_has_a_run_of_its_own_and_a_follow_up_the_documents_found_before(
     assert second["conflict"]["run_id"] != first["conflict"]["run_id"]
     assert (third["conflict"]["question"], third["conflict"]["checked"]) == ("Bye!", "no")
     assert [m.type for m in third["messages"]].count("human") == 3
-
-
-def test_the_check_leaves_nothing_in_the_agents_checkpoints_but_its_run(
-    agent_model: ChatOpenAI, invoke: Invoke
-) -> None:
-    saver = InMemorySaver()
-    middleware = [ConflictScoreMiddleware(cache=False, **PAPER)]
-    agent = create_agent(agent_model, [search], middleware=middleware, checkpointer=saver)
-    thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
-
-    invoke(agent, QUESTION, thread)
-
-    assert {saved.config["configurable"]["checkpoint_ns"] for saved in saver.list(thread)} == {""}
+    checkpoints = {saved.config["configurable"]["checkpoint_ns"] for saved in saver.list(thread)}
+    assert checkpoints == {""}, "nothing of the check but its run"
 
 
 @pytest.mark.parametrize("of_langchain", [True, False])
@@ -397,9 +340,8 @@ def test_what_a_middleware_shortens_for_the_model_is_still_evidence(
     from langchain.agents.middleware import ClearToolUsesEdit, ContextEditingMiddleware
 
     shorten = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=1, keep=0)])
-    middleware: Any = [shorten, ConflictScoreMiddleware(cache=False, **PAPER)]
 
-    state = invoke(create_agent(agent_model, [search], middleware=middleware), QUESTION)
+    state = invoke(agent_of(agent_model, outside=[shorten]), QUESTION)
 
     [request] = agent_world.requests["regenerate"]
     assert [m["content"] for m in request.messages if m["role"] == "tool"] == ["[cleared]"]
@@ -425,8 +367,7 @@ def test_an_agent_with_a_context_of_its_own_keeps_it(
     class Who:
         name: str
 
-    middleware = [ConflictScoreMiddleware(cache=False, **PAPER)]
-    agent = create_agent(agent_model, [search], middleware=middleware, context_schema=Who)
+    agent = agent_of(agent_model, about={"context_schema": Who})
 
     state = invoke(agent, QUESTION, context=Who("Ann"))
 

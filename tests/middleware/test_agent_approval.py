@@ -4,37 +4,27 @@ import json
 from typing import Any
 
 import pytest
-from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, hook_config
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from conflictscore.errors import InputError
-from conflictscore.middleware import ConflictScoreMiddleware
-from tests.middleware.agents import CORRECTED, QUESTION, AgentWorld, Invoke, search, texts
-from tests.world import PAPER, applied, sides
+from tests.middleware.agents import CORRECTED, QUESTION, AgentWorld, Invoke, agent_of, texts
+from tests.world import applied, sides
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
 FIRST = [*CORRECTED[:-1], "It was lit in 1871."]
+EDITED = {"name": "x", "args": {"answer": "1872."}}
 
 
-def reviewed(
-    model: ChatOpenAI,
-    *before: Any,
-    after: tuple[Any, ...] = (),
-    tool: BaseTool = search,
-    **settings: Any,
-) -> Any:
-    """An agent whose flips a person approves, with other middleware before and after ours."""
-    ours = ConflictScoreMiddleware(cache=False, approve_flips=True, **{**PAPER, **settings})
-    return create_agent(
-        model, [tool], middleware=[*before, ours, *after], checkpointer=InMemorySaver()
-    )
+def reviewed(model: ChatOpenAI, **more: Any) -> Any:
+    """An agent whose flips a person approves."""
+    return agent_of(model, approve_flips=True, about={"checkpointer": InMemorySaver()}, **more)
 
 
 def test_a_flip_waits_for_a_person_with_all_that_they_need_to_decide(
@@ -75,7 +65,7 @@ def test_who_decides_on_a_flip_is_shown_the_evidence_that_changed_the_answer(
     agent_world.answer = "The lamp was lit in 1871."
     agent_world.regenerated = ["The tower was built in 1840."] * 2
 
-    [waiting] = invoke(reviewed(agent_model, tool=two_topics, max_rounds=2), QUESTION, THREAD)[
+    [waiting] = invoke(reviewed(agent_model, tools=[two_topics], max_rounds=2), QUESTION, THREAD)[
         "__interrupt__"
     ]
 
@@ -95,15 +85,7 @@ def test_who_decides_on_a_flip_is_shown_the_evidence_that_changed_the_answer(
         ({"edit": "it was lit in 1871."}, "it was lit in 1871.", False),
         ({"decisions": [{"type": "approve"}]}, "It was lit in 1874.", True),
         ({"decisions": [{"type": "reject", "message": "No."}]}, "It was lit in 1871.", False),
-        (
-            {
-                "decisions": [
-                    {"type": "edit", "edited_action": {"name": "x", "args": {"answer": "1872."}}}
-                ]
-            },
-            "1872.",
-            True,
-        ),
+        ({"decisions": [{"type": "edit", "edited_action": EDITED}]}, "1872.", True),
         ({"type": "edit", "text": "1872."}, "1872.", True),
     ],
 )
@@ -231,7 +213,7 @@ def test_nobody_is_asked_of_an_answer_that_another_middleware_took_back(
         "It was lit in 1871." if agent_world.asked["generate"] == 1 else "The tower is white."
     )
 
-    state = invoke(reviewed(agent_model, after=(Doubting(),)), QUESTION, THREAD)
+    state = invoke(reviewed(agent_model, inside=[Doubting()]), QUESTION, THREAD)
 
     assert "__interrupt__" not in state
     assert texts(state["messages"]) == [*CORRECTED[:-1], "The tower is white."]

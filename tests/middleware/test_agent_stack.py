@@ -39,7 +39,7 @@ from tests.middleware.agents import (
     texts,
 )
 from tests.revising import RevisingAgentWorld
-from tests.world import PAPER, scripted_model
+from tests.world import scripted_model
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
 
@@ -47,9 +47,10 @@ BOTH_ORDERS = pytest.mark.parametrize("first", [True, False], ids=["first", "las
 """Whether ours is the first in the list, and so the outermost."""
 
 
-def stack(first: bool, other: AgentMiddleware[Any, Any, Any], **settings: Any) -> Any:
-    ours = ConflictScoreMiddleware(cache=False, **{**PAPER, **settings})
-    return [ours, other] if first else [other, ours]
+def stack(model: Any, first: bool, other: AgentMiddleware[Any, Any, Any], **settings: Any) -> Any:
+    """An agent with another middleware beside ours, whose threads are kept."""
+    beside = {"inside" if first else "outside": [other]}
+    return agent_of(model, **beside, about={"checkpointer": InMemorySaver()}, **settings)
 
 
 def retry(**settings: Any) -> ModelRetryMiddleware[Any, Any]:
@@ -64,9 +65,9 @@ def test_retries_further_in_apply_to_the_second_answer(
 ) -> None:
     agent_world.failing["regenerate"] = 1
 
-    agent = create_agent(agent_model, [search], middleware=stack(True, retry(max_retries=1)))
+    state = invoke(stack(agent_model, True, retry(max_retries=1)), QUESTION, THREAD)
 
-    assert texts(invoke(agent, QUESTION)["messages"]) == CORRECTED
+    assert texts(state["messages"]) == CORRECTED
     assert (agent_world.asked["generate"], agent_world.asked["regenerate"]) == (1, 2)
 
 
@@ -75,8 +76,7 @@ def test_a_second_answer_that_fails_does_not_make_retries_further_out_begin_anew
 ) -> None:
     agent_world.failing["regenerate"] = 1
 
-    agent = create_agent(agent_model, [search], middleware=stack(False, retry(max_retries=1)))
-    state = invoke(agent, QUESTION)
+    state = invoke(stack(agent_model, False, retry(max_retries=1)), QUESTION, THREAD)
 
     assert texts(state["messages"])[-1] == "It was lit in 1871."
     assert agent_world.asked["generate"] == 1
@@ -91,38 +91,38 @@ def test_a_fallback_further_in_gives_the_second_answer(
     agent_world.failing["regenerate"] = 9
     other = AgentWorld(regenerated="It was lit in 1874, says the log.")
     with OpenAIServer(other) as server:
-        fallback = ModelFallbackMiddleware(scripted_model(server))
-        agent = create_agent(agent_model, [search], middleware=stack(True, fallback))
-        state = invoke(agent, QUESTION)
+        fallback: Any = ModelFallbackMiddleware(scripted_model(server))
+        state = invoke(stack(agent_model, True, fallback), QUESTION, THREAD)
 
     assert texts(state["messages"])[-1] == "It was lit in 1874, says the log."
     assert other.asked == {"regenerate": 1}
 
 
-def test_an_error_in_the_place_of_an_answer_is_not_scored(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+@pytest.mark.parametrize(
+    ("step", "said", "note", "checks"),
+    [
+        ("generate", "Model call failed", "its model failed", 0),
+        ("regenerate", "It was lit in 1871.", "not an answer in words", 1),
+    ],
+)
+def test_an_error_in_the_place_of_an_answer_is_not_scored_and_replaces_none(
+    agent_model: ChatOpenAI,
+    agent_world: AgentWorld,
+    invoke: Invoke,
+    step: str,
+    said: str,
+    note: str,
+    checks: int,
 ) -> None:
-    agent_world.failing["generate"] = 9
+    agent_world.failing[step] = 9
     failing = retry(max_retries=0, on_failure="continue")
 
-    state = invoke(create_agent(agent_model, [search], middleware=stack(True, failing)), QUESTION)
+    state = invoke(stack(agent_model, True, failing), QUESTION, THREAD)
 
-    assert "Model call failed" in state["messages"][-1].text
-    assert agent_world.asked["decompose"] == 0
-    [note] = state["conflict"]["notes"]
-    assert "its model failed" in note
-
-
-def test_an_error_in_the_place_of_the_second_answer_leaves_the_first(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    agent_world.failing["regenerate"] = 9
-    failing = retry(max_retries=0, on_failure="continue")
-
-    state = invoke(create_agent(agent_model, [search], middleware=stack(True, failing)), QUESTION)
-
-    assert texts(state["messages"])[-1] == "It was lit in 1871."
-    assert "not an answer in words" in state["conflict"]["notes"][0]
+    assert state["messages"][-1].text.startswith(said)
+    assert agent_world.asked["decompose"] == checks
+    [noted] = state["conflict"]["notes"]
+    assert note in noted
 
 
 # Limits, people and guards
@@ -134,9 +134,9 @@ def test_looking_again_is_no_step_of_its_own_for_a_limit_of_model_calls(
 ) -> None:
     limit: Any = ModelCallLimitMiddleware(run_limit=2, exit_behavior="error")
 
-    agent = create_agent(agent_model, [search], middleware=stack(first, limit))
+    state = invoke(stack(agent_model, first, limit), QUESTION, THREAD)
 
-    assert texts(invoke(agent, QUESTION)["messages"]) == CORRECTED
+    assert texts(state["messages"]) == CORRECTED
 
 
 @BOTH_ORDERS
@@ -144,12 +144,7 @@ def test_a_person_who_approves_tools_is_asked_as_ever(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, first: bool
 ) -> None:
     person: Any = HumanInTheLoopMiddleware(interrupt_on={"search": True})
-    agent = create_agent(
-        agent_model,
-        [search],
-        middleware=stack(first, person, approve_flips=True),
-        checkpointer=InMemorySaver(),
-    )
+    agent = stack(agent_model, first, person, approve_flips=True)
 
     asked = invoke(agent, QUESTION, THREAD)
     found = invoke(agent, Command(resume={"decisions": [{"type": "approve"}]}), THREAD)
@@ -183,26 +178,19 @@ class AtSecondAnswers(AgentMiddleware[Any, Any, Any]):
         return await handler(request)
 
 
-def test_what_another_middleware_raises_is_not_swallowed(
+def refuse() -> None:
+    raise PermissionError("over budget")
+
+
+def test_what_another_middleware_raises_or_asks_is_not_swallowed(
     agent_model: ChatOpenAI, invoke: Invoke
 ) -> None:
-    def refuse() -> None:
-        raise PermissionError("over budget")
-
-    agent = create_agent(agent_model, [search], middleware=stack(True, AtSecondAnswers(refuse)))
-
     with pytest.raises(PermissionError, match="over budget"):
-        invoke(agent, QUESTION)
+        invoke(stack(agent_model, True, AtSecondAnswers(refuse)), QUESTION, THREAD)
 
-
-def test_an_interrupt_of_another_middleware_is_not_swallowed(
-    agent_model: ChatOpenAI, invoke: Invoke
-) -> None:
     answers: list[Any] = []
     asking = AtSecondAnswers(lambda: answers.append(interrupt("go on?")))
-    agent = create_agent(
-        agent_model, [search], middleware=stack(True, asking), checkpointer=InMemorySaver()
-    )
+    agent = stack(agent_model, True, asking)
 
     asked = invoke(agent, QUESTION, THREAD)
     state = invoke(agent, Command(resume="yes"), THREAD)
@@ -215,16 +203,13 @@ def test_an_interrupt_of_another_middleware_is_not_swallowed(
 def test_nothing_of_others_is_swallowed_where_passages_are_asked_about_side_by_side(
     invoke: Invoke,
 ) -> None:
-    def refuse() -> None:
-        raise PermissionError("over budget")
-
     passages = "- Lit in 1871 | the lamp was lit in 1871\n- The lamp (1871) was lit in 1871"
     with OpenAIServer(RevisingAgentWorld(answer=passages)) as server:
         model = scripted_model(server)
 
         def agent(act: Callable[[], object]) -> Any:
-            other = stack(True, AtSecondAnswers(act), regeneration="revise", on_failure="raise")
-            return create_agent(model, [search], middleware=other, checkpointer=InMemorySaver())
+            revising = {"regeneration": "revise", "on_failure": "raise"}
+            return stack(model, True, AtSecondAnswers(act), **revising)
 
         with pytest.raises(PermissionError, match="over budget"):
             invoke(agent(refuse), QUESTION, THREAD)
@@ -268,8 +253,8 @@ class Asking(Library):
 def test_an_interrupt_of_the_retriever_is_not_swallowed(
     agent_model: ChatOpenAI, invoke: Invoke
 ) -> None:
-    middleware = [ConflictScoreMiddleware(cache=False, **PAPER, retriever=Asking(found=[FOUND]))]
-    agent = create_agent(agent_model, middleware=middleware, checkpointer=InMemorySaver())
+    kept = {"checkpointer": InMemorySaver()}
+    agent = agent_of(agent_model, tools=[], retriever=Asking(found=[FOUND]), about=kept)
 
     state = invoke(agent, QUESTION, THREAD)
 
@@ -279,21 +264,20 @@ def test_an_interrupt_of_the_retriever_is_not_swallowed(
 # The second answer
 
 
-def unusable(kind: str) -> Callable[[Any], Any]:
-    replies: dict[str, Callable[[Any], Any]] = {
-        "a call of a tool": lambda request: call_tool(request, "search", query="more"),
-        "nothing": lambda _: " ",
-        "half an answer": lambda _: Reply("It was lit", finish_reason="length"),
-        "no completion": lambda _: Fault.raw(b"{}"),
-    }
-    return replies[kind]
-
-
-@pytest.mark.parametrize("kind", ["a call of a tool", "nothing", "half an answer", "no completion"])
+@pytest.mark.parametrize(
+    "unusable",
+    [
+        lambda request: call_tool(request, "search", query="more"),
+        lambda _: " ",
+        lambda _: Reply("It was lit", finish_reason="length"),
+        lambda _: Fault.raw(b"{}"),
+    ],
+    ids=["a call of a tool", "nothing", "half an answer", "no completion"],
+)
 def test_a_second_answer_that_cannot_be_used_leaves_the_first_with_a_note(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, kind: str
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, unusable: Any
 ) -> None:
-    agent_world.instead["regenerate"] = unusable(kind)
+    agent_world.instead["regenerate"] = unusable
 
     state = invoke(agent_of(agent_model), QUESTION)
 
@@ -361,9 +345,6 @@ def test_a_search_that_fails_leaves_the_answer_and_shows_no_key(
     assert note.endswith("the check of it failed: ConnectionError")
     assert texts(state["messages"])[-1] == "It was lit in 1871."
     assert "hush-hush-key" not in str(state) + caplog.text
-
-
-def test_a_search_that_fails_may_be_an_error(agent_model: ChatOpenAI, invoke: Invoke) -> None:
     with pytest.raises(ConnectionError):
         invoke(agent_of(agent_model, tools=[], retriever=Broken(), on_failure="raise"), QUESTION)
 

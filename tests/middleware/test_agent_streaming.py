@@ -5,15 +5,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from langchain.agents import create_agent
 from langchain.agents.middleware import ModelFallbackMiddleware
 from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
 from langchain_openai import ChatOpenAI
 
-from conflictscore.middleware import ConflictScoreMiddleware
 from tests.fakes.openai_server import OpenAIServer
-from tests.middleware.agents import FOUND, QUESTION, AgentWorld, Library, agent_of, search
-from tests.world import DISAGREEING, PAPER, scripted_model
+from tests.middleware.agents import FOUND, QUESTION, AgentWorld, Library, agent_of
+from tests.world import DISAGREEING, scripted_model
 
 Stream = Callable[..., list[Any]]
 
@@ -112,11 +110,8 @@ def test_the_draft_of_another_model_that_a_middleware_puts_in_is_hidden_as_well(
     agent_world.failing.update(generate=9, regenerate=9)
     other = AgentWorld(answer="In 1871.", regenerated="In 1874.")
     with OpenAIServer(other) as server:
-        middleware: Any = [
-            ConflictScoreMiddleware(cache=False, **PAPER),
-            ModelFallbackMiddleware(scripted_model(server)),
-        ]
-        streamed = messages_of(stream, create_agent(agent_model, [search], middleware=middleware))
+        fallback = ModelFallbackMiddleware(scripted_model(server))
+        streamed = messages_of(stream, agent_of(agent_model, inside=[fallback]))
 
     assert [m.text for m in streamed] == ["", FOUND, "In 1874."]
 

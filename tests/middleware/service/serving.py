@@ -33,6 +33,12 @@ AGREEING = [
     {"text": "In 1871 the lamp was lit.", "title": "Log", "url": "https://log.test/b"},
 ]
 MODES = ["correct", "annotate", "observe"]
+TOOL: Any = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}
+CALL: dict[str, Any] = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "look_up", "arguments": '{"what": "the lamp"}'},
+}
 UPSTREAM_KEY = "sk-of-this-service-0123456789"
 """What the scripted upstream wants to see, and nobody else may."""
 

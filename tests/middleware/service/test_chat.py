@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from typing import Any
 
 import openai
 import pytest
@@ -10,7 +9,9 @@ import pytest
 from tests.fakes.openai_server import Fault, OpenAIServer, from_cache
 from tests.middleware.service.serving import (
     AGREEING,
+    CALL,
     QUESTION,
+    TOOL,
     UPSTREAM_KEY,
     ChatWorld,
     Listed,
@@ -20,16 +21,7 @@ from tests.middleware.service.serving import (
     serving,
     user,
 )
-from tests.world import DISAGREEING, sides
-
-TOOL: Any = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}
-
-
-CALL: dict[str, Any] = {
-    "id": "call_1",
-    "type": "function",
-    "function": {"name": "look_up", "arguments": '{"what": "the lamp"}'},
-}
+from tests.world import DISAGREEING
 
 
 def tokens(upstream: OpenAIServer) -> tuple[int, int]:
@@ -61,23 +53,10 @@ class TestCorrect:
             "It was lit in 1871.",
             "It was lit in 1874.",
         ]
-        [change] = run["changes"]
-        assert (change["accepted"], sides(change)[0][2]) == (True, [2])
         assert {"retrieve", "generate", "label", "correct", "justify"} <= set(run["timings"])
 
-    def test_the_usage_is_that_of_the_whole_run(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        with serving(upstream) as served:
-            usage = served.ask().json()["usage"]
-
-        read, calls = tokens(upstream)
-        assert calls == 11  # generate, decompose, 3 labels, regenerate, the same again, justify
-        assert usage["prompt_tokens"] == read
-        assert usage["total_tokens"] == read + usage["completion_tokens"]
-
     @pytest.mark.parametrize("first", ["rag", "upstream"])
-    def test_the_usage_counts_tokens_from_the_upstreams_prompt_cache(
+    def test_the_usage_is_that_of_the_whole_run_with_tokens_from_the_prompt_cache(
         self, world: ChatWorld, monkeypatch: pytest.MonkeyPatch, first: str
     ) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", UPSTREAM_KEY)
@@ -88,29 +67,14 @@ class TestCorrect:
             reply = served.ask()
             run = served.run(reply)
 
-        _, calls = tokens(upstream)
+        read, calls = tokens(upstream)
+        assert calls == 11  # generate, decompose, 3 labels, regenerate, the same again, justify
         assert len(world.handed_on) == (first == "upstream")
-        assert reply.json()["usage"]["prompt_tokens_details"] == {"cached_tokens": 3 * calls}
+        usage = reply.json()["usage"]
+        assert usage["prompt_tokens"] == read
+        assert usage["total_tokens"] == read + usage["completion_tokens"]
+        assert usage["prompt_tokens_details"] == {"cached_tokens": 3 * calls}
         assert run["usage"]["cache_read_tokens"] == 3 * calls
-
-    def test_a_question_is_made_standalone_from_the_conversation(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        conversation = [
-            {"role": "developer", "content": "Be brief."},
-            {"role": "user", "content": "Do you know the lighthouse?"},
-            {"role": "assistant", "content": [{"type": "text", "text": "I do."}]},
-            {"role": "user", "content": [{"type": "text", "text": "When was its lamp lit?"}]},
-        ]
-
-        with serving(upstream) as served:
-            run = served.run(served.ask(conversation))
-
-        assert world.asked["contextualize"] == 1
-        assert (run["asked"], run["question"]) == ("When was its lamp lit?", QUESTION)
-        [answering] = [r for r in upstream.requests if "Documents that were found" in r.prompt]
-        roles = [message["role"] for message in answering.messages]
-        assert roles == ["developer", "user", "assistant", "user"], "as they are"
 
     def test_the_callers_parameters_reach_the_answers_and_not_the_judge(
         self, upstream: OpenAIServer
@@ -129,25 +93,27 @@ class TestCorrect:
             assert request.body["max_completion_tokens"] == 99
         assert not any({"stop", "seed", "top_k"} & set(r.body) for r in others)
 
-    def test_the_users_messages_go_as_they_are_with_the_documents_in_one_block(
+    def test_a_question_stands_alone_and_messages_go_as_they_are_beside_one_block_of_documents(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:
-        picture = {"type": "text", "text": "Give me a table of ten rows."}
+        asked = {"type": "text", "text": "When was its lamp lit?"}
         conversation = [
-            {"role": "system", "content": "You are brief."},
-            {"role": "user", "content": "Hello"},
-            {"role": "assistant", "content": "Hello."},
-            {"role": "user", "content": [picture]},
+            {"role": "developer", "content": "You are brief."},
+            {"role": "user", "content": "Do you know the lighthouse?"},
+            {"role": "assistant", "content": [{"type": "text", "text": "I do."}]},
+            {"role": "user", "content": [asked]},
         ]
 
         with serving(upstream) as served:
-            assert served.ask(conversation).status_code == 200
+            run = served.run(served.ask(conversation))
 
+        assert world.asked["contextualize"] == 1
+        assert (run["asked"], run["question"]) == ("When was its lamp lit?", QUESTION)
         [first] = [r for r in upstream.requests if "Documents that were found" in r.prompt]
         *before, last = first.messages
         block, *rest = last["content"]
         assert before == conversation[:-1]
-        assert (rest, last["role"]) == ([picture], "user")
+        assert (rest, last["role"]) == ([asked], "user")
         assert all(document["text"] in block["text"] for document in DISAGREEING)
         assert not {"max_tokens", "max_completion_tokens"} & set(first.body)
 
@@ -209,9 +175,8 @@ class TestAnnotate:
         assert world.asked["regenerate"] == 0
 
     def test_an_answer_whose_sources_agree_gets_no_note(self, upstream: OpenAIServer) -> None:
-        with serving(
-            upstream, retriever=Listed(found=AGREEING), settings={"mode": "annotate"}
-        ) as served:
+        annotating = {"mode": "annotate"}
+        with serving(upstream, retriever=Listed(found=AGREEING), settings=annotating) as served:
             reply = served.ask()
 
         assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1871."
@@ -219,16 +184,19 @@ class TestAnnotate:
 
 
 class TestObserve:
+    @pytest.mark.parametrize("stream", [False, True])
     def test_the_answer_goes_out_letter_by_letter_and_is_scored_afterwards(
-        self, world: ChatWorld, upstream: OpenAIServer
+        self, world: ChatWorld, upstream: OpenAIServer, stream: bool
     ) -> None:
+        """Also where a stream is asked for, and the upstream does not stream."""
         world.plain = completion_with({"content": "It was lit in 1871. "})
 
         with serving(upstream, settings={"mode": "observe"}) as served:
-            reply = served.ask(n=1, seed=4)
+            reply = served.ask(n=1, seed=4, stream=stream)
             run = served.run(reply)
 
-        assert reply.content == completion_with({"content": "It was lit in 1871. "}).body
+        assert reply.content == world.plain.body
+        assert reply.headers["content-type"] == "application/json"
         assert reply.headers["x-conflictscore-status"] == "observed"
         assert (run["status"], run["answer"]) == ("observed", "It was lit in 1871.")
         assert run["report"]["cs_c"] == 1.0
@@ -270,19 +238,6 @@ class TestObserve:
 
         assert (run["status"], run["answer"], failures) == ("failed", "It was lit in 1871.", 1.0)
         assert run["notes"][-1].startswith("no claim could be checked against a document")
-
-    def test_an_upstream_that_does_not_stream_is_scored_all_the_same(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        world.plain = completion_with({"content": "It was lit in 1871."})
-
-        with serving(upstream, settings={"mode": "observe"}) as served:
-            reply = served.ask(stream=True)
-            run = served.run(reply)
-
-        assert reply.content == completion_with({"content": "It was lit in 1871."}).body
-        assert reply.headers["content-type"] == "application/json"
-        assert (run["status"], run["answer"]) == ("observed", "It was lit in 1871.")
 
 
 class TestModels:

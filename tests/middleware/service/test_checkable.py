@@ -9,8 +9,11 @@ import pytest
 from tests.fakes.openai_server import OpenAIServer, Reply
 from tests.middleware.service.serving import (
     AGREEING,
+    CALL,
+    TOOL,
     ChatWorld,
     Listed,
+    asking,
     completion_with,
     events_in,
     serving,
@@ -20,17 +23,13 @@ from tests.middleware.service.serving import (
 PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.png"}}
 
 
-TOOL: Any = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}
-
-
-CALL: dict[str, Any] = {
-    "id": "call_1",
-    "type": "function",
-    "function": {"name": "look_up", "arguments": '{"what": "the lamp"}'},
-}
-
-
 DETAILED = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, "details": {"a": 1}}
+
+
+def brought(content: str) -> list[dict[str, Any]]:
+    """A conversation in which a tool has brought this."""
+    called = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    return [*user(), called, {"role": "tool", "tool_call_id": "call_1", "content": content}]
 
 
 class TestTools:
@@ -83,11 +82,7 @@ class TestTools:
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:
         found = [{"text": "The lamp was lit in 1871."}, {"text": "The lamp was lit in 1874."}]
-        conversation = [
-            *user(),
-            {"role": "assistant", "content": None, "tool_calls": [CALL]},
-            {"role": "tool", "tool_call_id": "call_1", "content": json.dumps(found)},
-        ]
+        conversation = brought(json.dumps(found))
 
         with serving(upstream, retriever=Listed(found=AGREEING)) as served:
             reply = served.ask(conversation, tools=[TOOL])
@@ -98,16 +93,10 @@ class TestTools:
         assert [document["text"] for document in run["documents"]] == [d["text"] for d in found]
 
     def test_plain_text_of_a_tool_is_one_document_named_after_it(
-        self, world: ChatWorld, upstream: OpenAIServer
+        self, upstream: OpenAIServer
     ) -> None:
-        conversation = [
-            *user(),
-            {"role": "assistant", "content": None, "tool_calls": [CALL]},
-            {"role": "tool", "tool_call_id": "call_1", "content": "The lamp was lit in 1871."},
-        ]
-
         with serving(upstream) as served:
-            run = served.run(served.ask(conversation))
+            run = served.run(served.ask(brought("The lamp was lit in 1871.")))
 
         [document] = run["documents"]
         assert (document["title"], document["text"]) == ("look_up", "The lamp was lit in 1871.")
@@ -127,7 +116,7 @@ UNCHECKED: list[tuple[Mapping[str, Any], str]] = [
 @pytest.mark.parametrize(("more", "reason"), UNCHECKED, ids=[reason for _, reason in UNCHECKED])
 class TestWhatCannotBeChecked:
     @pytest.mark.parametrize("stream", [False, True])
-    def test_it_passes_untouched(
+    def test_it_passes_untouched_and_the_body_says_that_it_was_not_checked(
         self,
         world: ChatWorld,
         upstream: OpenAIServer,
@@ -138,37 +127,19 @@ class TestWhatCannotBeChecked:
         world.plain = Reply("A lamp.", logprobs={"A": -0.1})
 
         with serving(upstream) as served:
-            reply = served.http.post(
-                "/v1/chat/completions",
-                json={"model": "conflictscore", "messages": user(), "stream": stream, **more},
-            )
+            create = served.openai.chat.completions.with_raw_response.create
+            reply: Any = create(**asking(**more), stream=stream)
+            said = reply.parse()
+            chunks = list(said) if stream else [said]
+            *before, field = [one.model_extra.get("conflictscore") for one in chunks]
             run = served.run(reply)
 
-        assert reply.headers["x-conflictscore-status"] == "passed-through"
         [request] = upstream.requests
         assert {name: request.body[name] for name in more} == more
-        assert "A " in reply.text
+        assert "A " in "".join(chunk.model_dump_json() for chunk in chunks)
         assert reason in run["notes"][0]
-
-    @pytest.mark.parametrize("stream", [False, True])
-    def test_the_body_says_that_it_was_not_checked(
-        self,
-        world: ChatWorld,
-        upstream: OpenAIServer,
-        more: Mapping[str, Any],
-        reason: str,
-        stream: bool,
-    ) -> None:
-        world.plain = Reply("A lamp.", logprobs={"A": -0.1})
-        request: dict[str, Any] = {"model": "conflictscore", "messages": user(), **more}
-
-        with serving(upstream) as served:
-            said: Any = served.openai.chat.completions.create(**request, stream=stream)
-            *before, field = [
-                one.model_extra.get("conflictscore") for one in (said if stream else [said])
-            ]
-
         assert not any(before), "the last chunk alone has it"
+        assert reply.headers["x-conflictscore-status"] == "passed-through"
         assert (field["status"], field["checked"]) == ("passed-through", "no")
         assert reason in field["notes"][0]
         assert field["cs_c"] is None
@@ -177,10 +148,7 @@ class TestWhatCannotBeChecked:
         self, upstream: OpenAIServer, more: Mapping[str, Any], reason: str
     ) -> None:
         with serving(upstream, settings={"on_failure": "refuse"}) as served:
-            reply = served.http.post(
-                "/v1/chat/completions",
-                json={"model": "conflictscore", "messages": user(), **more},
-            )
+            reply = served.http.post("/v1/chat/completions", json=asking(**more))
 
         assert (reply.status_code, reply.json()["error"]["code"]) == (400, "not_checkable")
         assert reason in reply.json()["error"]["message"]

@@ -9,7 +9,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
@@ -22,6 +21,7 @@ from tests.middleware.service.serving import (
     MODES,
     QUESTION,
     ChatWorld,
+    Listed,
     Served,
     events_in,
     serving,
@@ -29,15 +29,6 @@ from tests.middleware.service.serving import (
 from tests.middleware.service.sockets import closed_port
 
 POLICIES = ["pass_through", "annotate", "refuse"]
-
-
-class Nothing(BaseRetriever):
-    """Finds nothing."""
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        return []
 
 
 DOWN = Fault(500, should_retry=False)
@@ -64,7 +55,7 @@ def test_on_failure_an_answer_is_passed_through_annotated_or_refused(
     policy: str,
 ) -> None:
     world.broken.update(broken)
-    retriever = None if broken else Nothing()
+    retriever = None if broken else Listed(found=[])
 
     with serving(upstream, retriever=retriever, settings={"on_failure": policy}) as served:
         for count, stream in ((1.0, False), (2.0, True)):
@@ -279,9 +270,7 @@ def test_a_full_disk_under_the_cache_turns_no_check_off_and_is_told_to_no_client
 class Misplaced(BaseRetriever):
     """Needs a folder of the server that is not there."""
 
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[Document]:
+    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
         raise ConfigurationError("cannot write in /srv/secret/models")
 
 
