@@ -62,49 +62,49 @@ async def decided(
     return [(pair.stage, pair.label) for row in rows for pair in row.labels], world
 
 
-async def test_what_the_cheap_labeler_is_certain_of_stands_and_the_rest_goes_to_the_judge() -> None:
-    cheap = Cheap((SUPPORTS, 0.6), (CONTRADICTS, 0.59))
-    found, world = await decided(cheap, [document(f"It was lit in 1871, {n}.", n) for n in (1, 2)])
-    assert found == [("cheap", SUPPORTS), ("json(test-model)", SUPPORTS)]
-    assert world.asked["label"] == 1
+JUDGE = "json(test-model)"
 
 
-async def test_by_default_it_must_be_surer_that_a_document_does_not_support() -> None:
-    documents = [document(f"It was lit in 1871, {n}.", n) for n in (1, 2)]
-    found, _ = await decided(Cheap((IRRELEVANT, 0.74), (IRRELEVANT, 0.75)), documents)
-    assert [stage for stage, _ in found] == ["json(test-model)", "cheap"]
-
-
-async def test_how_certain_it_must_be_is_a_setting_for_each_label() -> None:
-    documents = [document(f"It was lit, book {n}.", n) for n in range(1, 4)]
-    cheap = Cheap((SUPPORTS, 0.7), (SUPPORTS, 0.75), (IRRELEVANT, 0.75))
-    found, _ = await decided(cheap, documents, certain=Thresholds(supports=0.7, irrelevant=0.8))
-    assert [stage for stage, _ in found] == ["cheap", "cheap", "json(test-model)"]
-
-
-async def test_a_score_that_is_missing_is_no_certainty_and_neither_is_a_failure() -> None:
-    found, world = await decided(Cheap((SUPPORTS, None), (Label.UNLABELLED, None)))
-    assert found == [("json(test-model)", SUPPORTS), ("json(test-model)", CONTRADICTS)]
-    assert world.asked["label"] == 2
-
-
-async def test_a_conflict_that_rests_on_one_verdict_is_looked_at_by_the_judge() -> None:
-    documents = [*YEARS, document("It was lit in 1871, book 3.", 3)]
-    cheap = Cheap((SUPPORTS, 0.99), (CONTRADICTS, 0.99), (SUPPORTS, 0.99))
-    found, world = await decided(cheap, documents)
-    assert [stage for stage, _ in found] == ["cheap", "json(test-model)", "cheap"]
-    assert world.asked["label"] == 1
-
-
-async def test_where_each_side_rests_on_one_verdict_both_are_looked_at() -> None:
-    found, _ = await decided(Cheap((SUPPORTS, 0.99), (CONTRADICTS, 0.99)))
-    assert [stage for stage, _ in found] == ["json(test-model)"] * 2
-
-
-async def test_a_side_alone_is_no_conflict_and_needs_no_second_look() -> None:
-    found, world = await decided(Cheap((SUPPORTS, 0.99), (IRRELEVANT, 0.99)))
-    assert found == [("cheap", SUPPORTS), ("cheap", IRRELEVANT)]
-    assert not world.asked
+@pytest.mark.parametrize(
+    ("said", "years", "certain", "stages"),
+    [
+        ([(SUPPORTS, 0.6), (CONTRADICTS, 0.59)], (1871, 1871), None, ["cheap", JUDGE]),
+        ([(IRRELEVANT, 0.74), (IRRELEVANT, 0.75)], (1871, 1871), None, [JUDGE, "cheap"]),
+        (
+            [(SUPPORTS, 0.7), (SUPPORTS, 0.75), (IRRELEVANT, 0.75)],
+            *((1871, 1871, 1871), Thresholds(supports=0.7, irrelevant=0.8)),
+            ["cheap", "cheap", JUDGE],
+        ),
+        ([(SUPPORTS, None), (Label.UNLABELLED, None)], (1871, 1874), None, [JUDGE, JUDGE]),
+        (
+            [(SUPPORTS, 0.99), (CONTRADICTS, 0.99), (SUPPORTS, 0.99)],
+            *((1871, 1874, 1871), None),
+            ["cheap", JUDGE, "cheap"],
+        ),
+        ([(SUPPORTS, 0.99), (CONTRADICTS, 0.99)], (1871, 1874), None, [JUDGE, JUDGE]),
+        ([(SUPPORTS, 0.99), (IRRELEVANT, 0.99)], (1871, 1874), None, ["cheap", "cheap"]),
+        ([(SUPPORTS, 0.99), (IRRELEVANT, 0.5)], (1871, 1874), None, [JUDGE, JUDGE]),
+    ],
+    ids=[
+        *("a score below the bound", "a higher bound for irrelevance", "a bound for each label"),
+        *("no score, and a failure", "a conflict that rests on one verdict"),
+        *("one verdict on each side", "one side alone", "a conflict that the judge finds"),
+    ],
+)
+async def test_what_is_not_certain_or_makes_a_conflict_alone_goes_to_the_judge(
+    said: list[tuple[Label, float | None]],
+    years: tuple[int, ...],
+    certain: Thresholds | None,
+    stages: list[str],
+) -> None:
+    documents = [document(f"It was lit in {year}, book {n}.", n) for n, year in enumerate(years, 1)]
+    found, world = await decided(Cheap(*said), documents, certain=certain)
+    by_judge = [SUPPORTS if year == 1871 else CONTRADICTS for year in years]
+    assert found == [
+        (stage, label if stage == "cheap" else judged)
+        for stage, (label, _), judged in zip(stages, said, by_judge, strict=True)
+    ]
+    assert world.asked["label"] == stages.count(JUDGE)
 
 
 async def test_the_sides_of_one_claim_are_not_those_of_another() -> None:
@@ -238,12 +238,6 @@ async def test_what_the_judge_said_before_is_its_verdict_in_a_cascade_too(tmp_pa
         for labeler in (judge, Cascade(Cheap((SUPPORTS, 0.5), (SUPPORTS, 0.5)), judge)):
             [row] = await label_table(labeler, [CLAIM], YEARS, meter=UsageMeter(), cache=cache)
     assert [(pair.stage, pair.cached) for pair in row.labels] == [(judge.name, True)] * 2
-    assert world.asked["label"] == 2
-
-
-async def test_a_conflict_that_comes_up_with_the_judge_has_its_other_side_looked_at_too() -> None:
-    found, world = await decided(Cheap((SUPPORTS, 0.99), (IRRELEVANT, 0.5)))
-    assert found == [("json(test-model)", SUPPORTS), ("json(test-model)", CONTRADICTS)]
     assert world.asked["label"] == 2
 
 

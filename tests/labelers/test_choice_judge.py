@@ -54,14 +54,6 @@ async def test_a_calibration_makes_the_probability_honest() -> None:
     assert found.score == pytest.approx(exp(-0.2) / (exp(-0.2) + 2 * exp(-6.0)))
 
 
-async def test_one_token_is_asked_for_and_the_tokens_are_counted() -> None:
-    meter, reply = UsageMeter(), letter()
-    with OpenAIServer(script(reply)) as server:
-        await ChoiceJudge(calling(server), PROMPTS).label(claim(), document(), meter)
-    assert server.requests[0].body["max_completion_tokens"] == 1
-    assert (meter.usage.calls, meter.usage.output_tokens) == (1, 1)
-
-
 @pytest.mark.parametrize("status", [400, 403])
 async def test_a_model_that_refuses_logprobs_is_for_the_user_to_change(status: int) -> None:
     refused = Fault(status, message="You are not allowed to request logprobs from this model")

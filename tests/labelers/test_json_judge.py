@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from conflictscore.errors import UnreadableReplyError
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Document, EvidenceLabel, Label
@@ -120,29 +119,11 @@ async def test_no_quote_is_none_and_neither_found_nor_missing(snippet: str) -> N
     assert (found.snippet, found.snippet_found, found.reasoning) == (None, None, None)
 
 
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"answer": "MAYBE"}, "label"),
-        ({"answer": None}, "label"),
-        ({"answer": "not supported"}, "label"),
-        ({"answer": "UNLABELLED"}, "label"),
-    ],
-)
-async def test_a_wrong_field_is_named_to_the_model_which_may_mend_it(
-    changes: dict[str, object], named: str
-) -> None:
-    wrong = json.dumps({**json.loads(verdict()), **changes})
+@pytest.mark.parametrize("answer", ["MAYBE", None, "not supported", "UNLABELLED"])
+async def test_a_wrong_field_is_named_to_the_model_which_may_mend_it(answer: str | None) -> None:
+    wrong = json.dumps({**json.loads(verdict()), "answer": answer})
     with OpenAIServer(script(wrong, verdict("CONTRADICTS"))) as server:
         judge = JsonJudge(calling(server), PROMPTS)
         found = await judge.label(claim(), document(), UsageMeter())
     assert found.label is Label.CONTRADICTS
-    assert f"its {named} was no" in server.requests[1].prompt
-
-
-async def test_a_verdict_that_stays_unreadable_is_no_verdict() -> None:
-    with (
-        OpenAIServer(script("I think so.", "Yes.")) as server,
-        pytest.raises(UnreadableReplyError),
-    ):
-        await JsonJudge(calling(server), PROMPTS).label(claim(), document(), UsageMeter())
+    assert "its label was no" in server.requests[1].prompt

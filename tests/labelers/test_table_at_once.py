@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from conflictscore.errors import ConfigurationError, ConflictScoreError, ProviderError
+from conflictscore.errors import ConflictScoreError, ProviderError
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
@@ -114,8 +114,3 @@ async def test_where_it_fails_what_it_told_stands_and_the_rest_is_unlabelled(
     judge = Clerk()
     await table(judge, cache)
     assert judge.asked == [[(1, 1), (2, 1)]]
-
-
-async def test_a_wrong_setting_ends_the_run() -> None:
-    with pytest.raises(ConfigurationError, match="no such key"):
-        await table(Clerk(error=ConfigurationError("no such key")))

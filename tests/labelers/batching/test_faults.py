@@ -8,11 +8,9 @@ import pytest
 from conflictscore.labelers.batch import BatchName
 from conflictscore.labelers.protocol import Pair
 from conflictscore.records import EvidenceLabel
-from tests.batches import AskedBatch, batch_of
+from tests.batches import AskedBatch
 from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply, then
 from tests.labelers.batching.talk import MODES, Err, asked, judged, pairs_of, right, truthful, world
-from tests.labelers.judging import claim
-from tests.world import compared
 
 Verdicts = list[dict[str, Any]]
 Told = dict[tuple[int, int], EvidenceLabel]
@@ -102,35 +100,8 @@ async def test_a_reply_that_is_cut_off_is_asked_for_in_halves() -> None:
     assert_all_right(told, pairs)
 
 
-@pytest.mark.parametrize("mode", MODES)
-async def test_a_claim_longer_than_the_context_takes_no_other_with_it(mode: BatchName) -> None:
-    claims, documents = world(3, 3)
-    claims[1] = claim("It was lit in 1871, and " * 4000, 2)
-    pairs = pairs_of(claims, documents)
-    with OpenAIServer(truthful()) as server:
-        told = await judged(server, mode, pairs)
-    assert {place for place, verdict in told.items() if verdict.error} == {(2, 1), (2, 2), (2, 3)}
-    assert "leaves no room for a document in the context window" in str(told[2, 1].error)
-    assert_all_right(
-        {place: verdict for place, verdict in told.items() if not verdict.error},
-        [pair for pair in pairs if pair[0].number != 2],
-    )
-
-
 async def test_a_window_without_room_for_a_document_is_said_to_be_too_small() -> None:
     with OpenAIServer(truthful()) as server:
         told = await judged(server, "matrix", pairs_of(*world(2, 2)), context_window=1500)
     assert all("is too small" in str(verdict.error) for verdict in told.values())
     assert not server.requests
-
-
-async def test_every_mode_asks_for_the_pairs_that_the_tests_read() -> None:
-    """The tests' own reading of a prompt, which the others stand on."""
-    claims, documents = world(2, 2)
-    with OpenAIServer(truthful()) as server:
-        await judged(server, "matrix", pairs_of(claims, documents))
-    batch = batch_of(server.requests[0].prompt)
-    assert list(batch.claims.values()) == [of.text for of in claims]
-    assert list(batch.documents.values()) == [text.text for text in documents]
-    assert len(set(batch.pairs)) == 4
-    assert compared(claims[0].text, documents[0].text) == right((claims[0], documents[0]))

@@ -1,18 +1,14 @@
 """What goes into one call of each mode, and what is made of the reply."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
 from conflictscore.errors import ProviderError
 from conflictscore.labelers.batch import BatchName
 from conflictscore.labelers.batch_judge import BatchJudge
-from conflictscore.labelers.json_judge import JsonJudge
-from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import EvidenceLabel
-from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import Fault, OpenAIServer, script
 from tests.labelers.batching.talk import asked, judged, pairs_of, right, truthful, world
 from tests.labelers.judging import PROMPTS, claim, document
@@ -37,16 +33,16 @@ async def test_six_claims_and_ten_documents_take_so_many_calls(
     }
 
 
-async def test_more_claims_than_a_call_may_have_take_more_calls() -> None:
+@pytest.mark.parametrize(
+    ("mode", "size", "of", "sizes"),
+    [("per-document", (17, 1), "claims", [1, 8, 8]), ("matrix", (2, 20), "documents", [4, 16])],
+)
+async def test_more_than_a_call_may_have_take_more_calls(
+    mode: BatchName, size: tuple[int, int], of: str, sizes: list[int]
+) -> None:
     with OpenAIServer(truthful()) as server:
-        await judged(server, "per-document", pairs_of(*world(17, 1)))
-    assert sorted(len(asked(request).claims) for request in server.requests) == [1, 8, 8]
-
-
-async def test_more_documents_than_a_call_may_have_take_more_calls() -> None:
-    with OpenAIServer(truthful()) as server:
-        await judged(server, "matrix", pairs_of(*world(2, 20)), context_window=64_000)
-    assert sorted(len(asked(request).documents) for request in server.requests) == [4, 16]
+        await judged(server, mode, pairs_of(*world(*size)), context_window=64_000)
+    assert sorted(len(getattr(asked(request), of)) for request in server.requests) == sizes
 
 
 async def test_documents_that_do_not_fit_together_are_divided_and_stay_whole() -> None:
@@ -121,23 +117,3 @@ async def test_what_is_told_by_the_time_that_it_is_cancelled_stands() -> None:
         with pytest.raises(asyncio.CancelledError):
             await judging
     assert told == [1, 1]
-
-
-async def test_in_the_table_new_claims_alone_are_asked_and_each_verdict_is_kept(
-    tmp_path: Path,
-) -> None:
-    claims, documents = world(4, 3)
-    cache = ContentCache(tmp_path / "verdicts.sqlite")
-    with OpenAIServer(truthful()) as server:
-        judge = BatchJudge(calling(server), PROMPTS, "per-document")
-        meter = UsageMeter()
-        await label_table(judge, claims[:3], documents, meter=meter, cache=cache)
-        rows = await label_table(judge, claims, documents, meter=meter, cache=cache)
-        single = JsonJudge(calling(server), PROMPTS)
-        await label_table(single, claims[:1], documents[:1], meter=UsageMeter(), cache=cache)
-    assert [len(asked(request).claims) for request in server.requests[:6]] == [3] * 3 + [1] * 3
-    assert [[pair.cached for pair in row.labels] for row in rows] == [[True] * 3] * 3 + [
-        [False] * 3
-    ]
-    assert meter.usage.calls == 6
-    assert len(server.requests) > 6, "a judge of single pairs was given a verdict of a batch"

@@ -15,10 +15,7 @@ from tests.fakes.openai_server import ChatRequest, OpenAIServer
 from tests.labelers.batching.talk import MODES, judged, pairs_of, truthful
 from tests.labelers.judging import PROMPTS, claim, document
 
-GOLDEN = {
-    "per-document": "17a59b7158a6ecfb",
-    "matrix": "f360aeff009021f0",
-}
+GOLDEN = {"per-document": "17a59b7158a6ecfb", "matrix": "f360aeff009021f0"}
 DOCUMENTS = [
     document("The lamp was lit in 1871.\nIt shone far.", 1, title="Gazette"),
     document("The log says the lamp was lit in 1874.", 2),
@@ -62,9 +59,11 @@ async def test_the_prefix_of_a_recorded_conversation_does_not_move(mode: BatchNa
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_second_round_with_other_claims_begins_as_the_first(mode: BatchName) -> None:
+async def test_a_second_round_begins_as_the_first_whichever_pairs_matter_most(
+    mode: BatchName,
+) -> None:
     first, second = await prefixes(mode, ONE), await prefixes(mode, MORE)
-    assert first == second
+    assert first == second == await prefixes(mode, MORE, backwards=True)
     assert len(first) == (3 if mode == "per-document" else 1)
 
 
@@ -75,11 +74,6 @@ async def test_the_prefix_holds_the_rules_and_then_all_of_the_documents(mode: Ba
         shown = [text.text for text in DOCUMENTS if text.text in before]
         assert len(shown) == (1 if mode == "per-document" else 3)
         assert all(before.index(text) > rules for text in shown)
-
-
-@pytest.mark.parametrize("mode", MODES)
-async def test_the_prefix_is_the_same_whichever_pairs_matter_most(mode: BatchName) -> None:
-    assert await prefixes(mode, MORE) == await prefixes(mode, MORE, backwards=True)
 
 
 @pytest.mark.parametrize("mode", MODES)

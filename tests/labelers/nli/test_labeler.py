@@ -18,7 +18,7 @@ from conflictscore.labelers.nli.model import NliModel, TokenPair
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
 from tests.labelers.judging import claim, document
 from tests.nli_model import MARKS, WORDS, make_nli_model
@@ -111,17 +111,6 @@ class TestOnePair:
         assert found.snippet is not None
         assert found.snippet in text
 
-    async def test_no_call_is_counted(self, model: NliModel) -> None:
-        meter = UsageMeter()
-        await NliLabeler(model).label(_CLAIM, document(_DENIAL), meter)
-        assert meter.usage == Usage()
-
-    async def test_a_document_with_too_many_windows_is_read_to_a_bound_and_says_so(
-        self, model: NliModel
-    ) -> None:
-        found = await judged(NliLabeler(model), _FILLER * 2000 + _DENIAL)
-        assert (found.label, found.document_cut) == (IRRELEVANT, True)
-
     async def test_a_long_claim_gets_a_longer_pair_where_the_model_can_read_one(
         self, model: NliModel
     ) -> None:
@@ -200,7 +189,7 @@ class TestCalibration:
         model = NliModel(make_nli_model(tmp_path))
         right = FittedCalibration(labeler="nli", model=model.sha256, calibration=UNCALIBRATED)
         wrong = right.model_dump(mode="json") | fields
-        (tmp_path / CALIBRATION_FILE).write_text(json_of(wrong), "utf-8")
+        (tmp_path / CALIBRATION_FILE).write_text(json.dumps(wrong), "utf-8")
         with pytest.raises(ConfigurationError, match=said) as caught:
             NliLabeler(model)
         assert "\n" not in str(caught.value)
@@ -311,7 +300,3 @@ class TestTable:
         late = "left out: the time for labelling was used up"
         assert [pair.error for pair in row.labels] == [None, late, late]
         assert row.labels[0].label is CONTRADICTS
-
-
-def json_of(value: object) -> str:
-    return json.dumps(value, sort_keys=True)

@@ -1,5 +1,6 @@
 """A document as premises: every part of it is read, each under the title."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,11 +40,6 @@ def test_windows_begin_and_end_where_sentences_do_and_overlap(model: NliModel) -
     assert sum(map(len, found.windows)) > len(_SENTENCE * 20)
 
 
-def test_a_short_document_is_one_window(model: NliModel) -> None:
-    found = premises(document("The lamp was lit."), 60, model.tokenizer.vocabulary)
-    assert found.windows == found.texts == ("The lamp was lit.",)
-
-
 def test_the_title_stands_before_each_window_and_is_no_part_of_it(model: NliModel) -> None:
     titled = document(_SENTENCE * 10, title=" The \n Lighthouse")
     found = premises(titled, 60, model.tokenizer.vocabulary)
@@ -51,20 +47,20 @@ def test_the_title_stands_before_each_window_and_is_no_part_of_it(model: NliMode
     assert found.texts == tuple(f"The Lighthouse. {window}" for window in found.windows)
 
 
-def test_a_title_that_ends_its_sentence_gets_no_second_point(model: NliModel) -> None:
-    found = premises(document("Yes.", title="Is it lit?"), 60, model.tokenizer.vocabulary)
-    assert found.texts == ("Is it lit? Yes.",)
-
-
-def test_a_title_that_the_text_begins_with_is_not_said_twice(model: NliModel) -> None:
-    found = premises(document("\nLog\nIt is lit.", title="Log"), 60, model.tokenizer.vocabulary)
-    assert found.texts == ("\nLog\nIt is lit.",)
-
-
-def test_a_long_title_is_cut_so_that_the_document_has_room(model: NliModel) -> None:
-    titled = document("It is lit.", title="lamp " * 300)
-    found = premises(titled, 48, model.tokenizer.vocabulary)
-    assert found.texts == (" ".join(["lamp"] * 24) + ". It is lit.",)
+@pytest.mark.parametrize(
+    ("text", "title", "size", "read"),
+    [
+        ("The lamp was lit.", "", 60, "The lamp was lit."),
+        ("Yes.", "Is it lit?", 60, "Is it lit? Yes."),  # no second point
+        ("\nLog\nIt is lit.", "Log", 60, "\nLog\nIt is lit."),  # and not twice
+        ("It is lit.", "lamp " * 300, 48, " ".join(["lamp"] * 24) + ". It is lit."),
+    ],
+)
+def test_a_short_document_is_one_window_under_its_title(
+    model: NliModel, text: str, title: str, size: int, read: str
+) -> None:
+    found = premises(document(text, title=title), size, model.tokenizer.vocabulary)
+    assert (found.windows, found.texts) == ((text,), (read,))
 
 
 def test_a_document_with_more_windows_than_are_read_is_cut_and_says_so(model: NliModel) -> None:

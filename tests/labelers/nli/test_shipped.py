@@ -40,10 +40,8 @@ def test_its_scores_are_calibrated_for_it_and_no_other_model() -> None:
     assert NliLabeler.open().calibration.fitted_on != "nothing"
 
 
-def test_it_is_small_enough_to_come_along_and_its_card_says_what_it_is() -> None:
-    folder = resolve(None)
-    assert sum(file.stat().st_size for file in folder.iterdir()) < 30e6
-    card = (folder / "MODEL_CARD.md").read_text("utf-8")
+def test_its_card_says_what_it_is() -> None:
+    card = (resolve(None) / "MODEL_CARD.md").read_text("utf-8")
     assert shared_model(None).sha256 in card
     for heading in ("Start", "Data", "Figures", "Limits"):
         assert re.search(f"^## {heading}$", card, re.MULTILINE)
