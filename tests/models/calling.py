@@ -1,6 +1,7 @@
 """A language model that calls a loopback server with the real client, and three ways to ask it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.errors import ConflictScoreError
+from conflictscore.models.calls import SYNCHRONOUS
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
@@ -68,6 +70,16 @@ async def ask_json(model: LanguageModel, meter: UsageMeter | None = None) -> obj
 async def ask_letter(model: LanguageModel, meter: UsageMeter | None = None) -> object:
     meter = meter or UsageMeter()
     return await model.ask_letter("hi", ("A", "B"), dict, prompts=PROMPTS, meter=meter)
+
+
+@contextmanager
+def face(synchronous: bool) -> Iterator[None]:
+    """Calls within are made through the synchronous client, or the asynchronous one."""
+    token = SYNCHRONOUS.set(synchronous)
+    try:
+        yield
+    finally:
+        SYNCHRONOUS.reset(token)
 
 
 async def failure(

@@ -183,37 +183,6 @@ async def test_what_the_provider_says_survives_its_client(dialect: Dialect) -> N
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "words"),
-    [
-        (400, {"object": "error", "message": "bad 'top_k'", "code": 400}, "bad 'top_k'"),  # vLLM
-        (400, {"error": "the model crashed"}, "the model crashed"),  # LM Studio, Ollama
-        (
-            502,
-            {
-                "error": {
-                    "message": "Provider returned error",
-                    "code": 502,
-                    "metadata": {"raw": '{"error": {"message": "overheated"}}'},
-                }
-            },
-            "overheated",
-        ),  # OpenRouter
-        (200, {"error": {"message": "no one is free", "code": 503}}, "HTTP 503: no one is free"),
-        (400, {"error": {"type": "exceed_context_size_error", "message": "too long"}}, "too long"),
-        (422, {"detail": [{"loc": ["body", "seed"], "msg": "not here"}]}, "body.seed: not here"),
-    ],
-)
-async def test_each_servers_form_of_an_error_keeps_its_words(
-    status: int, body: Any, words: str
-) -> None:
-    with (
-        DialectServer(lambda _: (status, body)) as server,
-        pytest.raises(ProviderError, match=words),
-    ):
-        await judged(opened(DIALECTS["vllm"], server))
-
-
-@pytest.mark.parametrize(
     ("refused", "said"),
     [
         ("json_schema", "response_format.type must be one of json_object"),  # Together

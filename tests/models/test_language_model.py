@@ -93,19 +93,14 @@ class TestText:
         self,
     ) -> None:
         meter = UsageMeter()
-        replies = [
-            Reply(text, input_tokens=5, output_tokens=2)
-            for text in ("Long ago.", "Once upon a time.")
-        ]
+        said = ("Long ago.", "Once upon a time.")
+        replies = [Reply(text, input_tokens=5, output_tokens=2) for text in said]
         with (
             OpenAIServer(script(*replies)) as server,
             pytest.raises(UnreadableReplyError, match="test-model: it names no year") as caught,
         ):
             await ask(calling(server), meter)
-        assert (caught.value.reason, caught.value.reply) == (
-            "it names no year",
-            "Once upon a time.",
-        )
+        assert (caught.value.reason, caught.value.reply) == ("it names no year", said[1])
         assert meter.usage == Usage(calls=2, input_tokens=10, output_tokens=4)
 
     async def test_an_empty_reply_leaves_something_to_point_at_in_the_conversation(self) -> None:
@@ -336,11 +331,8 @@ class TestLetter:
         with OpenAIServer(script(Reply("A", logprobs=scores))) as server:
             assert await ask_letter(calling(server), meter) == {"A": -0.1, "B": -2.5, "C": -4.0}
         body = server.requests[0].body
-        assert (body["logprobs"], body["top_logprobs"], body["max_completion_tokens"]) == (
-            True,
-            20,
-            1,
-        )
+        asked = (body["logprobs"], body["top_logprobs"], body["max_completion_tokens"])
+        assert asked == (True, 20, 1)
         assert meter.usage.calls == 1
 
     async def test_the_likelier_spelling_of_a_letter_counts(self) -> None:

@@ -194,15 +194,6 @@ class TestLoops:
 
 
 class TestAdapting:
-    async def test_refusals_leave_fewer_places_and_answers_bring_them_back(self) -> None:
-        limit = ConcurrencyLimit(10)
-        async with limit.place():
-            limit.refused(time.monotonic())
-        assert limit.allowed == 8
-        for _ in range(100):
-            limit.answered()
-        assert limit.allowed == 10
-
     async def test_places_that_came_back_are_given_to_those_who_wait(self) -> None:
         limit, inside = ConcurrencyLimit(2), list[int]()
         limit.refused(time.monotonic())

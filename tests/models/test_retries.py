@@ -13,14 +13,13 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, ConflictScoreError, ProviderError
-from conflictscore.models.calls import SYNCHRONOUS
 from conflictscore.models.failures import Retries, TransientError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.spec import from_chat_model, open_model
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, script, then
-from tests.models.calling import ask, calling, failure
+from tests.models.calling import ask, calling, face, failure
 
 REFUSED, FAILED = TransientError("refused", again=True), TransientError("failed", again=True)
 LATE = TransientError("late", again=True)
@@ -67,21 +66,14 @@ class TestRule:
 
 
 class TestOneLayer:
-    async def test_the_clients_own_retries_do_not_multiply_with_ours(self) -> None:
-        with OpenAIServer(then(Fault(500, retry_after=SOON))) as server:
+    @pytest.mark.parametrize("synchronous", [False, True], ids=["async", "sync"])
+    async def test_the_clients_own_retries_do_not_multiply_with_ours(
+        self, synchronous: bool
+    ) -> None:
+        with OpenAIServer(then(Fault(500, retry_after=SOON))) as server, face(synchronous):
             error = await failure(trying(server, Retries(attempts=3), retries=4))
         assert isinstance(error, ProviderError)
         assert error.status == 500
-        assert len(server.requests) == 3
-
-    @pytest.mark.parametrize("synchronous", [False, True], ids=["async", "sync"])
-    async def test_both_faces_try_again_by_the_same_rule(self, synchronous: bool) -> None:
-        token = SYNCHRONOUS.set(synchronous)
-        try:
-            with OpenAIServer(then(Fault(500, retry_after=SOON))) as server:
-                await failure(trying(server, Retries(attempts=3), retries=4))
-        finally:
-            SYNCHRONOUS.reset(token)
         assert len(server.requests) == 3
 
     async def test_the_chat_model_itself_keeps_its_clients_retries(self) -> None:

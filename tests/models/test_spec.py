@@ -66,8 +66,6 @@ class TestOtherProviders:
         [
             ("groq:small:8b", r"^groq:small:8b: .*pip install.*langchain-groq"),
             ("azure_openai:gpt-4.1-mini", r"^azure_openai:gpt-4\.1-mini cannot be set up"),
-            ("nobody:nothing", r"^unknown model 'nobody:nothing'; write openai:NAME, local"),
-            (":nothing", r"^unknown model ':nothing'"),
         ],
     )
     def test_what_is_missing_is_said(self, spec: str, words: str) -> None:
@@ -191,9 +189,6 @@ class TestEndpoint:
         [request] = server.requests
         assert (request.model, request.headers["authorization"]) == ("some-model", f"Bearer {KEY}")
 
-    async def test_it_needs_no_key(self, server: OpenAIServer) -> None:
-        assert await ask(open_model("some-model", base_url=server.base_url)) == "hello"
-
     async def test_it_may_come_from_the_environment(
         self, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -227,12 +222,8 @@ class TestEndpoint:
     @pytest.mark.parametrize(
         "url",
         [
-            "ftp://user:swordfish@host/v1",
-            "user:swordfish@host/v1",
-            "localhost:8080/v1",
-            "http://",
-            "http:///v1",
-            "http://[swordfish",
+            *("ftp://user:swordfish@host/v1", "user:swordfish@host/v1", "localhost:8080/v1"),
+            *("http://", "http:///v1", "http://[swordfish"),
         ],
     )
     def test_an_address_that_is_none_is_refused_without_showing_a_password(self, url: str) -> None:
@@ -248,7 +239,7 @@ class TestEndpoint:
 
 
 @with_key
-@pytest.mark.parametrize("spec", ["", " ", "openai:", "openai: ", "nobody:claude"])
+@pytest.mark.parametrize("spec", ["", " ", "openai:", "openai: ", "nobody:claude", ":nothing"])
 def test_a_spec_that_names_no_model_is_refused_with_the_forms_there_are(spec: str) -> None:
     with pytest.raises(ConfigurationError, match=r"unknown model .*openai:NAME, local") as caught:
         open_model(spec)

@@ -50,6 +50,13 @@ def chat(server: LocalServer) -> ChatOpenAI:
     )
 
 
+def status(server: LocalServer, path: str, key: str) -> int:
+    """What a request with this key, or none, is answered with."""
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    url = server.base_url.removesuffix("/v1") + path
+    return httpx2.get(url, headers=headers, trust_env=False).status_code
+
+
 def run(script: str, model: Path) -> subprocess.CompletedProcess[str]:
     """Run a script in a fresh interpreter; the model's path is its first argument."""
     return subprocess.run(
@@ -119,20 +126,13 @@ def test_a_control_token_in_a_document_is_none_to_the_server(server: LocalServer
 def test_nobody_gets_in_without_the_key(server: LocalServer) -> None:
     assert server.base_url.startswith("http://127.0.0.1:")
     assert server.base_url.endswith("/v1")
-    for headers in ({}, {"authorization": "Bearer guess"}):
-        reply = httpx2.get(f"{server.base_url}/models", headers=headers, trust_env=False)
-        assert reply.status_code == 401
+    assert [status(server, "/v1/models", key) for key in ("", "guess")] == [401, 401]
     assert server.api_key not in repr(server)
 
 
 @pytest.mark.parametrize("path", ["/", "/slots", "/metrics", "/tools"])
 def test_what_is_not_needed_is_off(server: LocalServer, path: str) -> None:
-    reply = httpx2.get(
-        server.base_url.removesuffix("/v1") + path,
-        headers={"authorization": f"Bearer {server.api_key}"},
-        trust_env=False,
-    )
-    assert reply.status_code >= 400
+    assert status(server, path, server.api_key) >= 400
 
 
 def test_a_window_beyond_the_training_is_clamped(smollm2_path: Path) -> None:
@@ -182,9 +182,7 @@ def _answers_again(server: LocalServer) -> None:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         with suppress(httpx2.HTTPError):
-            headers = {"authorization": f"Bearer {server.api_key}"}
-            url = f"{server.base_url}/models"
-            if httpx2.get(url, headers=headers, trust_env=False).status_code == 200:
+            if status(server, "/v1/models", server.api_key) == 200:
                 return
         time.sleep(0.1)
     raise AssertionError("it did not come back")
