@@ -105,19 +105,11 @@ def test_files_are_searched_and_what_was_left_out_is_told(tmp_path: Path) -> Non
     ]
 
 
-def test_no_documents_and_no_question_are_refused() -> None:
+def test_no_documents_and_a_wrong_k_are_refused() -> None:
     with pytest.raises(NoDocumentsError):
         CorpusRetriever.from_documents([])
-    with pytest.raises(InputError, match="question"):
-        CorpusRetriever.from_documents(documents()).invoke("")
     with pytest.raises(InputError, match="k is 0"):
         CorpusRetriever.from_documents(documents(), k=0)
-
-
-@pytest.mark.parametrize("k", [1, 10])
-async def test_k_of_one_call_also_holds_when_awaited(k: int) -> None:
-    retriever = CorpusRetriever.from_documents(documents(), k=3)
-    assert len(await retriever.ainvoke("sky", k=k)) == min(k, 5)
 
 
 def test_twenty_threads_share_one_retriever() -> None:

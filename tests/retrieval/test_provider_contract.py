@@ -144,16 +144,12 @@ async def test_awaited_it_finds_the_same(opened: Opened) -> None:
     assert await search.ainvoke("sky", k=2) == await asyncio.to_thread(search.invoke, "sky", k=2)
 
 
-def test_a_number_of_documents_below_one_is_refused(opened: Opened) -> None:
-    _, search = opened
-    with pytest.raises(InputError, match="at least 1, and k is 0"):
-        search.invoke("sky", k=0)
-
-
-def test_an_empty_question_is_refused(opened: Opened) -> None:
+def test_an_empty_question_and_a_number_of_documents_below_one_are_refused(opened: Opened) -> None:
     _, search = opened
     with pytest.raises(InputError, match="the question to search for is empty"):
         search.invoke(" \n")
+    with pytest.raises(InputError, match="at least 1, and k is 0"):
+        search.invoke("sky", k=0)
 
 
 def test_a_question_in_any_script_is_searched(opened: Opened) -> None:
@@ -449,23 +445,22 @@ def test_a_used_up_quota_is_not_tried_again(case: Case, status: int, words: str)
 
 
 @where_statuses_are_told
-def test_a_question_that_cannot_be_used_is_told_why(case: Case) -> None:
+@pytest.mark.parametrize(
+    ("status", "said", "kind", "words"),
+    [
+        (400, "Query is too long.", InputError, r"400: .*Query is too long\..*length"),
+        (403, "Not in your plan.", ConfigurationError, r"403: .*Not in your plan\."),
+    ],
+)
+def test_a_question_that_cannot_be_used_is_no_matter_of_configuration_and_a_plan_is(
+    case: Case, status: int, said: str, kind: type[InputError], words: str
+) -> None:
     with (
-        serving(case, always=case.error(400, "Query is too long.")) as server,
-        pytest.raises(InputError, match=r"400: .*Query is too long\..*length") as caught,
+        serving(case, always=case.error(status, said)) as server,
+        pytest.raises(InputError, match=words) as caught,
     ):
         case.searching(server).invoke("sky")
-    assert not isinstance(caught.value, ConfigurationError)
-    assert len(server.requests) == 1
-
-
-@where_statuses_are_told
-def test_a_forbidden_search_is_a_matter_of_configuration(case: Case) -> None:
-    with (
-        serving(case, always=case.error(403, "Not in your plan.")) as server,
-        pytest.raises(ConfigurationError, match=r"403: .*Not in your plan\."),
-    ):
-        case.searching(server).invoke("sky")
+    assert type(caught.value) is kind
     assert len(server.requests) == 1
 
 

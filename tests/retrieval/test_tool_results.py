@@ -6,12 +6,7 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    ToolMessage,
-)
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import StructuredTool, create_retriever_tool
 
@@ -19,6 +14,8 @@ from conflictscore.retrieval.tool_results import documents_from_messages
 from tests.talking import Shelf
 
 LIT = Document("Lit in 1871.", metadata={"title": "Gazette", "url": "https://a.test/"})
+
+NAMED = {"title": "Gazette", "snippet": "Lit in 1871."}
 
 
 def said(content: Any = "", **fields: Any) -> ToolMessage:
@@ -51,19 +48,10 @@ def test_documents_are_taken_from_an_artifact_in_whatever_form_it_has(artifact: 
 @pytest.mark.parametrize(
     "text",
     [
-        json.dumps([{"title": "Gazette", "url": "https://a.test/", "snippet": "Lit in 1871."}]),
-        json.dumps([{"title": "Gazette", "link": "https://a.test/", "snippet": "Lit in 1871."}]),
-        json.dumps(
-            {"results": [{"title": "Gazette", "url": "https://a.test/", "content": "Lit in 1871."}]}
-        ),
-        json.dumps(
-            {
-                "title": "Gazette",
-                "source": "https://a.test/",
-                "text": " ",
-                "snippet": "Lit in 1871.",
-            }
-        ),
+        json.dumps([{**NAMED, "url": "https://a.test/"}]),
+        json.dumps([{**NAMED, "link": "https://a.test/"}]),
+        json.dumps({"results": [{"content": "Lit in 1871.", **LIT.metadata}]}),
+        json.dumps({**NAMED, "source": "https://a.test/", "text": " "}),
     ],
 )
 def test_a_text_of_search_results_in_json_is_read_as_documents(text: str) -> None:
@@ -109,26 +97,17 @@ def test_an_artifact_without_documents_leaves_the_text() -> None:
 
 def test_documents_are_numbered_through_all_messages_and_each_counts_once() -> None:
     other = Document("Lit in 1874.")
+    came = found(said(artifact=[LIT, other]), said(artifact=[LIT]))
 
-    assert [number for number, *_ in found(said(artifact=[LIT, other]), said(artifact=[LIT]))] == [
-        1,
-        2,
-    ]
+    assert [number for number, *_ in came] == [1, 2]
 
 
 def test_what_failed_or_is_no_text_is_no_document() -> None:
     image = {"type": "image", "base64": "AAAA", "mime_type": "image/png"}
 
-    assert (
-        found(
-            said("no such host", status="error"),
-            said([image]),
-            said(artifact=[{"title": "no text"}]),
-            AIMessage("Lit in 1871."),
-            HumanMessage("Lit in 1871."),
-        )
-        == []
-    )
+    results = (said("no such host", status="error"), said([image]))
+    others = (said(artifact=[{"title": "no text"}]), AIMessage("Lit."), HumanMessage("Lit."))
+    assert found(*results, *others) == []
 
 
 def test_other_fields_of_a_result_are_kept_as_its_metadata() -> None:
@@ -153,6 +132,12 @@ def test_langchains_own_retriever_tool_brings_its_documents() -> None:
 
 BELL, MOVED = "The bell was hung in 1902.", "The bell was moved in 1911."
 BODIES = [(BELL, "Parish log", "https://a.test/1"), (MOVED, "Bell book", "https://b.test/2")]
+
+
+def fields(name: str, body: tuple[str, str, str]) -> dict[str, str]:
+    """A result whose text is under this name."""
+    text, title, url = body
+    return {"title": title, "url": url, name: text}
 
 
 def joined(template: str, separator: str = "\n\n") -> str:
@@ -187,24 +172,12 @@ def joined(template: str, separator: str = "\n\n") -> str:
         + "</documents>",
         joined("<Doc href='{url}' title='{title}'>{text}</Doc>", ""),
         joined("page_content='{text}' metadata={{'source': '{url}', 'title': '{title}'}}", "\n"),
-        "Results:\n```json\n"
-        + json.dumps([{"title": c, "url": u, "content": t} for t, c, u in BODIES])
-        + "\n```",
-        "\n".join(json.dumps({"title": c, "url": u, "text": t}) for t, c, u in BODIES),
+        "Results:\n```json\n" + json.dumps([fields("content", body) for body in BODIES]) + "\n```",
+        "\n".join(json.dumps(fields("text", body)) for body in BODIES),
         str([{"title": c, "link": u, "snippet": t} for t, c, u in BODIES]),
-        json.dumps(
-            {
-                "hits": {
-                    "hits": [{"_source": {"title": c, "url": u, "body": t}} for t, c, u in BODIES]
-                }
-            }
-        ),
-        json.dumps(
-            {"matches": [{"metadata": {"title": c, "url": u, "text": t}} for t, c, u in BODIES]}
-        ),
-        json.dumps(
-            {"web": {"results": [{"title": c, "url": u, "snippet": t} for t, c, u in BODIES]}}
-        ),
+        json.dumps({"hits": {"hits": [{"_source": fields("body", body)} for body in BODIES]}}),
+        json.dumps({"matches": [{"metadata": fields("text", body)} for body in BODIES]}),
+        json.dumps({"web": {"results": [fields("snippet", body) for body in BODIES]}}),
     ],
 )
 def test_a_joined_text_is_taken_apart_with_titles_and_addresses(text: str) -> None:
@@ -289,14 +262,6 @@ def test_results_are_evidence_by_the_name_or_the_look_of_their_tool(sources: Any
 
 
 def test_a_very_long_text_is_taken_apart_in_no_time() -> None:
-    for piece in (
-        "[1] x\n",
-        "<document>",
-        "Source: x\n",
-        "---\n",
-        "\n \t",
-        "page_content=",
-        "{",
-        "#1 ",
-    ):
+    marks = ("---\n", "\n \t", "page_content=", "{", "#1 ")
+    for piece in ("[1] x\n", "<document>", "Source: x\n", *marks):
         found(said(piece * 20_000))

@@ -64,16 +64,6 @@ async def test_every_question_is_a_line_with_what_was_found_and_how(out: Path) -
     assert first["results"][1]["text"] == "Page 2 on: Which lamp is number 0? — “lit” in 1872."
 
 
-async def test_a_recorded_question_is_not_asked_again(out: Path) -> None:
-    with searching() as (server, retriever):
-        await record(questions(2), retriever, out)
-        report = await record(questions(5), retriever, out)
-
-    assert report == RecordingReport(wanted=5, before=2, recorded=3)
-    assert asked(server) == questions(5)
-    assert [line["question"] for line in lines(out)] == questions(5)
-
-
 async def test_a_repeated_question_is_asked_once(out: Path) -> None:
     with searching() as (server, retriever):
         report = await record(["A?", " A? ", "B?", "A?"], retriever, out)
