@@ -90,6 +90,8 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         yes_no=opposite(passage, looking.question) is not None,
     )
     counted = outcome(candidates)
+    if counted.kind == "replace" and _is_led_to_yes(passage, looking):
+        counted = counted._replace(kind="open")
     look = SecondLook(
         question=rivals.question,
         candidates=candidates,
@@ -205,6 +207,21 @@ async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> _Riva
     own = affirms(passage, question)
     given_by = tuple(tuple(sorted(said[side])) for side in (own, not own))
     return _Rivals(question, (claim, denial), given_by, answered.dropped)
+
+
+def _is_led_to_yes(passage: str, looking: Looking) -> bool:
+    """Whether the rival is a yes, and the embedded models alone say so.
+
+    Labeler and reader both lean to it: of the votes that made a yes of a no on NatConfQA as many
+    were wrong as right.
+    """
+    other = opposite(passage, looking.question)
+    return (
+        other is not None
+        and affirms(other, looking.question)
+        and _is_embedded(looking.labeler)
+        and looking.reader.model.is_local
+    )
 
 
 def _is_embedded(labeler: Labeler) -> bool:

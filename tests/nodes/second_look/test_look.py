@@ -189,6 +189,28 @@ async def test_what_an_embedded_labeler_denies_counts_where_the_document_says_so
     assert set(look.candidates[1].votes) <= set(look.candidates[1].given_by)
 
 
+@pytest.mark.parametrize(
+    ("is_local", "passage", "decision"),
+    [(True, "No.", "hedge"), (False, "No.", "replace"), (True, "Yes.", "replace")],
+)
+async def test_embedded_models_alone_make_no_yes_of_a_no(
+    monkeypatch: pytest.MonkeyPatch, is_local: bool, passage: str, decision: str
+) -> None:
+    monkeypatch.setattr(Replies, "is_local", is_local)
+    other = "No." if passage == "Yes." else "Yes."
+
+    look, _ = await looked(
+        claim_with("+--", "The lamp was first lit in 1871."),
+        documents_with(*("The lamp was first lit in 1871",) * 3),
+        lambda _: other,
+        embedded(),
+        question="Was the lamp first lit in 1871?",
+        passage=passage,
+    )
+
+    assert look.decision == decision
+
+
 async def test_a_rival_that_differs_in_one_number_takes_the_words_of_the_claim() -> None:
     def slips(prompt: str) -> str:
         told = reader(prompt)
