@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conflictscore.errors import BudgetError, ProviderError
+from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
 from conflictscore.graph.create import run_context
 from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.cascade import Cascade, Thresholds
@@ -122,23 +122,10 @@ async def test_the_sides_of_one_claim_are_not_those_of_another() -> None:
     assert not world.asked
 
 
-async def test_what_the_judge_cannot_label_stays_without_a_label() -> None:
-    world = World(broken={"label": Fault(400, message="no such luck")})
-    with OpenAIServer(world) as server:
-        cascade = Cascade(
-            Cheap((SUPPORTS, 0.5), (SUPPORTS, 0.95)), JsonJudge(calling(server), PROMPTS)
-        )
-        [row] = await label_table(cascade, [CLAIM], YEARS, meter=UsageMeter())
-    assert [pair.label for pair in row.labels] == [Label.UNLABELLED, SUPPORTS]
-    assert "no such luck" in str(row.labels[0].error)
-
-
-async def test_the_stage_is_kept_with_the_verdict(tmp_path: Path) -> None:
-    cache = ContentCache(tmp_path / "verdicts.sqlite")
+async def test_the_stage_is_kept_with_the_verdict(cache: ContentCache) -> None:
     with OpenAIServer(World()) as server:
-        cascade = Cascade(
-            Cheap((SUPPORTS, 0.5), (SUPPORTS, 0.95)), JsonJudge(calling(server), PROMPTS)
-        )
+        cheap = Cheap((SUPPORTS, 0.5), (SUPPORTS, 0.95))
+        cascade = Cascade(cheap, JsonJudge(calling(server), PROMPTS))
         for _ in "12":
             [row] = await label_table(cascade, [CLAIM], YEARS, meter=UsageMeter(), cache=cache)
         assert len(server.requests) == 1
@@ -193,6 +180,14 @@ async def test_a_cascade_without_a_judge_takes_that_of_the_run_it_is_given_to() 
     assert verdict.stage == "cheap"
 
 
+async def test_a_cascade_without_a_judge_alone_says_where_to_get_one() -> None:
+    said = (
+        r"^cascade\(cheap, the judge of the run\) has no judge: give it one, or give it to a run$"
+    )
+    with pytest.raises(ConfigurationError, match=said):
+        await Cascade(Cheap((SUPPORTS, 0.1))).label(CLAIM, YEARS[0], UsageMeter())
+
+
 TWO_TO_ONE = [*YEARS, document("It was lit in 1871, book 3.", 3)]
 """The second one alone disagrees."""
 
@@ -202,9 +197,8 @@ def sure_of(*labels: Label) -> Cheap:
 
 
 async def test_a_pair_that_the_judge_failed_at_goes_to_it_again_and_not_to_the_cheap_labeler(
-    tmp_path: Path,
+    cache: ContentCache,
 ) -> None:
-    cache = ContentCache(tmp_path / "verdicts.sqlite")
     world = World(broken={"label": Fault(400, message="no such luck")})
     found = []
     with OpenAIServer(world) as server:
@@ -219,9 +213,8 @@ async def test_a_pair_that_the_judge_failed_at_goes_to_it_again_and_not_to_the_c
 
 
 async def test_a_verdict_kept_from_fewer_documents_does_not_hide_a_conflict_with_a_new_one(
-    tmp_path: Path,
+    cache: ContentCache,
 ) -> None:
-    cache = ContentCache(tmp_path / "verdicts.sqlite")
     cheap, world = sure_of(SUPPORTS, CONTRADICTS), World()
     with OpenAIServer(world) as server:
         cascade = Cascade(cheap, JsonJudge(calling(server), PROMPTS))
@@ -231,8 +224,10 @@ async def test_a_verdict_kept_from_fewer_documents_does_not_hide_a_conflict_with
     assert cheap.asked == 2
 
 
-async def test_what_the_judge_said_before_is_its_verdict_in_a_cascade_too(tmp_path: Path) -> None:
-    cache, world = ContentCache(tmp_path / "verdicts.sqlite"), World()
+async def test_what_the_judge_said_before_is_its_verdict_in_a_cascade_too(
+    cache: ContentCache,
+) -> None:
+    world = World()
     with OpenAIServer(world) as server:
         judge = JsonJudge(calling(server), PROMPTS)
         for labeler in (judge, Cascade(Cheap((SUPPORTS, 0.5), (SUPPORTS, 0.5)), judge)):

@@ -50,11 +50,6 @@ def server(world: World) -> Iterator[OpenAIServer]:
         yield serving
 
 
-@pytest.fixture
-def cache(tmp_path: Path) -> ContentCache:
-    return ContentCache(tmp_path / "verdicts.sqlite")
-
-
 def opened(labeler: str, server: OpenAIServer, *, certain: float = 0.9, **fields: Any) -> Labeler:
     """The labeler of a run; a cascade that leaves the model what is not very certain."""
     kind = LABELERS["cascade"].open(certain=certain) if labeler == "cascade" else labeler

@@ -11,10 +11,7 @@ from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import NliModel
-from conflictscore.labelers.protocol import Labeler
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Claim, Document, EvidenceLabel
 from tests.fakes.openai_server import OpenAIServer, script
 from tests.labelers.judging import PROMPTS
 from tests.models.calling import calling
@@ -97,23 +94,3 @@ def test_verdicts_of_an_nli_model_depend_on_its_files(tmp_path: Any) -> None:
         "reading": 5,
     }
     assert (labeler.name, labeler.scripts) == ("nli(small-nli)", None)
-
-
-async def test_a_cascade_without_a_judge_says_where_to_get_one() -> None:
-    class Unsure:
-        name, identity = "unsure", None
-
-        async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
-            return EvidenceLabel.model_validate(
-                {"claim": 1, "document": 1, "label": "SUPPORTS", "score": 0.1}
-            )
-
-    cheap: Labeler = Unsure()
-    pair = Claim(number=1, text="It was lit."), Document(number=1, text="It was lit.")
-
-    with pytest.raises(Exception) as refused:  # noqa: PT011 - told by its words
-        await Cascade(cheap).label(*pair, UsageMeter())
-
-    assert str(refused.value) == (
-        "cascade(unsure, the judge of the run) has no judge: give it one, or give it to a run"
-    )

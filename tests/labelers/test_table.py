@@ -3,7 +3,6 @@
 import asyncio
 import re
 import traceback
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,11 +41,6 @@ def by_year(request: ChatRequest) -> Reply:
     if said is None:
         return letter("C")
     return letter("A" if said[0] == claimed[0] else "B")
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> ContentCache:
-    return ContentCache(tmp_path / "verdicts.sqlite")
 
 
 async def table(

@@ -1,9 +1,6 @@
 """The table with a judge that takes many pairs at once."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
-
-import pytest
 
 from conflictscore.errors import ConflictScoreError, ProviderError
 from conflictscore.labelers.protocol import Pair
@@ -68,11 +65,6 @@ async def table(
         judge, CLAIMS, documents, meter=UsageMeter(), cache=cache, on_label=told
     )
     return [list(row.labels) for row in rows]
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> ContentCache:
-    return ContentCache(tmp_path / "verdicts.sqlite")
 
 
 async def test_only_what_is_not_in_the_cache_is_handed_over(cache: ContentCache) -> None:

@@ -68,22 +68,17 @@ class Web:
 
 
 class TestAChainIsALangChainRetriever(RetrieversIntegrationTests):
+    retriever_constructor = ChainRetriever
+    retriever_query_example = "why is the sky blue?"
+
     @pytest.fixture(autouse=True)
     def _web(self) -> Any:
         with Web(always=OUT_OF_CREDIT) as self.web:
             yield
 
     @property
-    def retriever_constructor(self) -> type[ChainRetriever]:
-        return ChainRetriever
-
-    @property
     def retriever_constructor_params(self) -> dict[str, Any]:
         return {"retrievers": self.web.chain().retrievers}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "why is the sky blue?"
 
 
 Ask = Callable[[BaseRetriever, str], list[Document]]

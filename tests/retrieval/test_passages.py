@@ -58,18 +58,13 @@ def corpus(texts: Sequence[str], k: int = 10) -> CorpusRetriever:
 
 
 class TestPassagesAreALangChainRetriever(RetrieversIntegrationTests):
-    @property
-    def retriever_constructor(self) -> type[PassageRetriever]:
-        return PassageRetriever
+    retriever_constructor = PassageRetriever
+    retriever_query_example = QUESTION
 
     @property
     def retriever_constructor_params(self) -> dict[str, Any]:
         long = [f"{FILLER} {NEEDLE} {FILLER} {n}" for n in range(5)]
         return {"retriever": corpus(long), "tokens": 64}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return QUESTION
 
 
 # What is kept

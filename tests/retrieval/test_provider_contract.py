@@ -16,9 +16,7 @@ from urllib.parse import quote
 import pytest
 from ddgs.engines import ENGINES
 from ddgs.engines.mojeek import Mojeek
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import SecretStr, ValidationError
 
@@ -29,11 +27,11 @@ from conflictscore.errors import (
     ProviderError,
     QuotaError,
 )
-from conflictscore.records import Document as OwnDocument
 from conflictscore.retrieval import PROVIDERS
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.corpus import CorpusRetriever
 from conflictscore.retrieval.ddgs import DdgsRetriever
+from conflictscore.retrieval.documents import to_documents
 from conflictscore.retrieval.recording.recorder import record_questions
 from conflictscore.retrieval.recording.replay import RecordedRetriever
 from tests.fakes.search_providers import CASES, KEY, Case
@@ -47,6 +45,7 @@ from tests.fakes.search_server import (
     html_reply,
     json_reply,
 )
+from tests.retrieval.pages.finding import Plain
 
 pytestmark = pytest.mark.filterwarnings("ignore:Google's Custom Search API ends")
 
@@ -73,45 +72,26 @@ def serving(case: Case, count: int = 150, **options: Any) -> SearchServer:
 # --- every search -------------------------------------------------------------------------------
 
 
-class _Static(BaseRetriever):
-    """Finds five documents, for a recording."""
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        return [
-            Document(
-                page_content=f"The sky, {n}.",
-                metadata={
-                    "title": f"Title {n}",
-                    "source": f"https://site{n}.example/page",
-                    "rank": n,
-                    "provider": "recorded",
-                },
-            )
-            for n in range(1, 6)
-        ]
-
-
 @pytest.fixture(params=PROVIDERS)
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, TopKRetriever]]:
     """Each search in the list with five things to find for "sky", and its name."""
     name = request.param
+    documents = [
+        Document(
+            f"The sky, {n}.",
+            metadata={"title": f"Title {n}", "source": f"https://site{n}.example/page"}
+            | {"rank": n, "provider": "recorded"},
+        )
+        for n in range(1, 6)
+    ]
     if name == "corpus":
-        documents = [
-            OwnDocument(
-                number=n,
-                text=f"The sky, {n}.",
-                title=f"Title {n}",
-                url=f"https://site{n}.example/page",
-            )
-            for n in range(1, 6)
-        ]
-        yield name, CorpusRetriever.from_documents(documents)
+        yield name, CorpusRetriever.from_documents(to_documents(documents))
     elif name == "recorded":
         out, asked = tmp_path / "found.jsonl", ["sky", "空 ☁ über?"]
         asyncio.run(
-            record_questions(asked, _Static(), out, search="static", parameters={"top_k": 10})
+            record_questions(
+                asked, Plain(documents=documents), out, search="static", parameters={"top_k": 10}
+            )
         )
         yield name, RecordedRetriever.from_file(out)
     else:

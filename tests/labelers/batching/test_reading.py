@@ -101,23 +101,17 @@ def test_the_form_of_a_reply_names_what_a_call_has_several_of() -> None:
         "answer": {"type": "string", "enum": ["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]},
     }
     number = {"type": "integer"}
+
+    def form(properties: dict[str, Any]) -> dict[str, Any]:
+        common = {"type": "object", "required": [*properties], "additionalProperties": False}
+        return {**common, "properties": properties}
+
     for name, wanted in {
         "per-document": {"claim": number, **fields},
         "matrix": {"claim": number, "document": number, **fields},
     }.items():
-        verdicts = {
-            "type": "object",
-            "properties": wanted,
-            "required": [*wanted],
-            "additionalProperties": False,
-        }
-        assert MODES[name].schema() == {  # type: ignore[index]
-            "title": "evidence_labels",
-            "type": "object",
-            "properties": {"verdicts": {"type": "array", "items": verdicts}},
-            "required": ["verdicts"],
-            "additionalProperties": False,
-        }
+        whole = form({"verdicts": {"type": "array", "items": form(wanted)}})
+        assert MODES[name].schema() == {"title": "evidence_labels", **whole}  # type: ignore[index]
 
 
 def test_a_reply_has_room_for_each_of_its_verdicts() -> None:

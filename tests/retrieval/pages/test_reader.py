@@ -46,21 +46,16 @@ def web() -> Iterator[WebServer]:
 
 
 class TestPageReadingIsALangChainRetriever(RetrieversIntegrationTests):
+    retriever_constructor = PageReadingRetriever
+    retriever_query_example = "when was the lamp lit?"
+
     @pytest.fixture(autouse=True)
     def _pages(self, web: WebServer) -> None:
         self.found = Found(documents=[result(web.url()) for _ in range(5)])
 
     @property
-    def retriever_constructor(self) -> type[PageReadingRetriever]:
-        return PageReadingRetriever
-
-    @property
     def retriever_constructor_params(self) -> dict[str, Any]:
         return {"retriever": self.found, "settings": SETTINGS}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "when was the lamp lit?"
 
 
 def test_the_pages_text_stands_in_for_the_snippet(web: WebServer) -> None:
