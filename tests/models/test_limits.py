@@ -28,19 +28,6 @@ async def test_so_many_calls_are_in_flight_as_allowed_and_not_one_more() -> None
     assert server.in_flight_peak == 2
 
 
-async def test_a_call_waits_until_there_is_a_place_for_it() -> None:
-    limit = ConcurrencyLimit(1)
-    with OpenAIServer(lambda _: "hello") as server:
-        async with limit.place():
-            waiting = asyncio.create_task(ask(calling(server, limit=limit)))
-            unbound = calling(server)
-            for _ in range(5):  # time enough for a call that does not wait
-                await ask(unbound)
-            assert len(server.requests) == 5
-        assert await asyncio.wait_for(waiting, 30) == "hello"
-    assert len(server.requests) == 6
-
-
 async def test_the_limit_of_an_endpoint_holds_for_all_its_models_together() -> None:
     with OpenAIServer(lambda _: "hello") as server:
         models = [

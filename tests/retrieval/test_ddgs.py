@@ -150,28 +150,24 @@ def test_a_rate_limit_that_the_library_names_is_tried_again(
     assert len(asked) == 3
 
 
-def test_a_proxy_that_cannot_be_used_is_a_matter_of_configuration(
-    searching: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("scheme", "kind", "words"),
+    [
+        ("ftp", ConfigurationError, r"cannot be set up: .*proxy"),
+        ("http", ProviderError, "no search page answered"),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_or_does_not_answer_keeps_its_password(
+    searching: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    scheme: str,
+    kind: type[Exception],
+    words: str,
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setenv("DDGS_PROXY", "ftp://user:secret@127.0.0.1:9")
-    with (
-        SearchServer(pages(RESULTS)) as server,
-        pytest.raises(ConfigurationError, match=r"cannot be set up: .*proxy") as caught,
-    ):
-        searching(server).invoke("sky")
-    assert "secret" not in str(caught.value) + caplog.text
-
-
-def test_a_proxy_that_does_not_answer_keeps_its_password(
-    searching: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    monkeypatch.setenv("DDGS_PROXY", "http://user:secret@127.0.0.1:9")
-    with (
-        SearchServer(pages(RESULTS)) as server,
-        pytest.raises(ProviderError, match="no search page answered") as caught,
-    ):
+    monkeypatch.setenv("DDGS_PROXY", f"{scheme}://user:secret@127.0.0.1:9")
+    with SearchServer(pages(RESULTS)) as server, pytest.raises(kind, match=words) as caught:
         searching(server).invoke("sky")
     assert server.requests == []
     assert "secret" not in str(caught.value) + caplog.text

@@ -82,12 +82,6 @@ def test_sentences_without_white_space_or_full_stop_end_too(end: str) -> None:
         assert text[window.start : window.end].endswith(end)
 
 
-def test_a_line_ends_a_sentence_too() -> None:
-    text = "\n".join(f"heading {n} without a full stop" for n in range(60))
-    for window in cut_windows(text, 64, 64):
-        assert text[window.start : window.end].startswith("heading")
-
-
 def test_where_no_sentence_ends_words_are_left_whole() -> None:
     words = [f"word{n}" for n in range(400)]
     text = " ".join(words)

@@ -85,10 +85,11 @@ async def test_a_replay_finds_the_documents_that_the_search_found(out: Path) -> 
         assert len(documents) == 3
 
 
-async def test_what_pages_gave_is_found_again(out: Path) -> None:
-    await record(["A?"], Listed(found=PAGES), out, read_pages=True)
+@pytest.mark.parametrize("found", [PAGES, ()])
+async def test_what_pages_gave_is_found_again(out: Path, found: tuple[Retrieved, ...]) -> None:
+    await record(["A?"], Listed(found=found), out, read_pages=True)
 
-    assert RecordedRetriever.from_file(out).invoke("A?") == list(PAGES)
+    assert RecordedRetriever.from_file(out).invoke("A?") == list(found)
 
 
 async def test_notes_of_the_search_are_left_again(out: Path) -> None:
@@ -117,12 +118,6 @@ async def test_fewer_documents_can_be_asked_for_and_more_leave_a_note(out: Path)
     assert notes == [
         f"{out}: the first 3 results were recorded for this question, and 4 are asked for"
     ]
-
-
-async def test_what_found_nothing_finds_nothing(out: Path) -> None:
-    await record(["A?"], Listed(found=()), out)
-
-    assert RecordedRetriever.from_file(out).invoke("A?") == []
 
 
 async def test_a_question_that_was_not_recorded_is_an_error_that_names_the_nearest(
