@@ -22,8 +22,7 @@ async def judged(reply: Reply, calibration: Calibration = UNCALIBRATED) -> Evide
 
 
 @pytest.mark.parametrize(
-    ("chosen", "label"),
-    [("A", Label.SUPPORTS), ("B", Label.CONTRADICTS), ("C", Label.IRRELEVANT)],
+    ("chosen", "label"), [("A", Label.SUPPORTS), ("B", Label.CONTRADICTS), ("C", Label.IRRELEVANT)]
 )
 async def test_each_letter_is_its_label_with_its_probability(chosen: str, label: Label) -> None:
     found = await judged(letter(chosen, logprob=-0.1, others=-3.0))

@@ -50,10 +50,7 @@ def test_verdicts_of_one_letter_depend_on_the_calibration(model: LanguageModel) 
     )
 
 
-@pytest.mark.parametrize(
-    ("mode", "at_once"),
-    [("per-document", [8, 1]), ("matrix", [8, 16])],
-)
+@pytest.mark.parametrize(("mode", "at_once"), [("per-document", [8, 1]), ("matrix", [8, 16])])
 def test_verdicts_of_many_pairs_depend_on_how_many_are_asked_at_once(
     model: LanguageModel, mode: Any, at_once: list[int]
 ) -> None:

@@ -44,10 +44,7 @@ def by_year(request: ChatRequest) -> Reply:
 
 
 async def table(
-    judge: Any,
-    claims: list[Claim] = CLAIMS,
-    documents: list[Document] = DOCUMENTS,
-    **options: Any,
+    judge: Any, claims: list[Claim] = CLAIMS, documents: list[Document] = DOCUMENTS, **options: Any
 ) -> list[list[EvidenceLabel]]:
     rows = await label_table(
         judge, claims, documents, **{"meter": UsageMeter(), "cache": None, **options}

@@ -11,12 +11,7 @@ from langchain_core.language_models import FakeListChatModel
 from langgraph.errors import GraphInterrupt
 from pydantic import SecretStr
 
-from conflictscore.errors import (
-    ConfigurationError,
-    InputError,
-    ProviderError,
-    UnreadableReplyError,
-)
+from conflictscore.errors import ConfigurationError, InputError, ProviderError, UnreadableReplyError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.spec import from_chat_model

@@ -179,9 +179,7 @@ def test_the_notes_say_what_it_rests_on() -> None:
         assert words in note
 
 
-def test_a_missing_package_is_told_with_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_missing_package_is_told_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ddgs", None)
     with pytest.raises(ConfigurationError, match=re.escape(install_hint("ddgs"))):
         DdgsRetriever()

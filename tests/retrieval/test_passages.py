@@ -155,11 +155,7 @@ def test_notes_of_the_other_retriever_stay_visible(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ({"tokens": 8}, "at least 16 tokens long, not 8"),
-        ({"k": 0}, "k is 0"),
-    ],
+    ("setting", "said"), [({"tokens": 8}, "at least 16 tokens long, not 8"), ({"k": 0}, "k is 0")]
 )
 def test_a_setting_out_of_range_is_refused_when_it_is_built(
     setting: dict[str, int], said: str

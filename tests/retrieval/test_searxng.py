@@ -113,9 +113,7 @@ def test_a_server_without_json_is_told_the_setting() -> None:
     assert len(server.requests) == 1
 
 
-def test_without_an_address_both_ways_to_give_it_are_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_an_address_both_ways_to_give_it_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEARXNG_URL", " ")
     with pytest.raises(ConfigurationError, match=r"searxng:URL.*SEARXNG_URL"):
         SearxngRetriever()

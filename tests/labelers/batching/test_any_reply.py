@@ -164,9 +164,7 @@ def test_whatever_comes_back_every_pair_is_told_once(
     assert {verdict.label for verdict in told.values()} == {Label.UNLABELLED}
 
 
-async def test_the_faults_are_made_as_they_are_named(
-    fickle: tuple[Fickle, OpenAIServer],
-) -> None:
+async def test_the_faults_are_made_as_they_are_named(fickle: tuple[Fickle, OpenAIServer]) -> None:
     """Each fault of the model leaves something open, or what is drawn above proves nothing."""
     model, server = fickle
     harmless = {"turn around", "one field more"}

@@ -16,8 +16,7 @@ from tests.models.calling import calling
 
 
 @pytest.mark.parametrize(
-    ("mode", "calls", "claims", "documents"),
-    [("per-document", 10, 6, 1), ("matrix", 1, 6, 10)],
+    ("mode", "calls", "claims", "documents"), [("per-document", 10, 6, 1), ("matrix", 1, 6, 10)]
 )
 async def test_six_claims_and_ten_documents_take_so_many_calls(
     mode: BatchName, calls: int, claims: int, documents: int

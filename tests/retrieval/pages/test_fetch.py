@@ -186,9 +186,7 @@ async def test_a_name_with_many_numbers_is_tried_at_four(network: Network) -> No
     assert network.attempts == [f"93.184.215.{n}" for n in range(4)]
 
 
-async def test_a_name_server_that_does_not_answer_is_left(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_name_server_that_does_not_answer_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     stuck = asyncio.Event()
     loop = asyncio.get_running_loop()
 

@@ -70,17 +70,9 @@ def test_repeated_questions_stay() -> None:
         ("q.jsonl", '{"question": "A?"}\n{"question"', "q.jsonl, line 2: not JSON"),
         ("q.jsonl", "[" * 100_000, "q.jsonl, line 1: not JSON"),
         ("q.jsonl", '["A?"]', "q.jsonl, line 1: not a JSON object"),
-        (
-            "q.jsonl",
-            '{"text": "A?"}',
-            "q.jsonl, line 1, field question: it must be",
-        ),
+        ("q.jsonl", '{"text": "A?"}', "q.jsonl, line 1, field question: it must be"),
         ("q.jsonl", '{"query": 7}', "q.jsonl, line 1, field query: it must be"),
-        (
-            "q.jsonl",
-            '{"question": " "}',
-            "q.jsonl, line 1, field question: it must be",
-        ),
+        ("q.jsonl", '{"question": " "}', "q.jsonl, line 1, field question: it must be"),
         ("q.xlsx", "A?", "q.xlsx: its ending is not supported; supported are .txt, .csv, .jsonl"),
     ],
 )
