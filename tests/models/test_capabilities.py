@@ -12,14 +12,9 @@ from conflictscore.models.profiles import known_profile, split_spec
 from conflictscore.models.spec import open_model
 from conflictscore.models.usage import UsageMeter
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
-from tests.models.calling import KEY, PROMPTS, SCHEMA
+from tests.models.calling import PROMPTS, SCHEMA
 
 Refuses = Callable[[dict[str, Any]], Fault | None]
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def endpoint(refuses: Refuses) -> OpenAIServer:

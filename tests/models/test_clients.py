@@ -15,7 +15,7 @@ from conflictscore.models.spec import from_chat_model, open_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from tests.fakes.openai_server import Fault, OpenAIServer, then
-from tests.models.calling import KEY, ask_json
+from tests.models.calling import ask_json
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,7 @@ def test_a_client_that_calls_the_limit_of_a_reply_otherwise_is_told_it_so() -> N
 
 
 @pytest.mark.parametrize("role", ["user", "tool", "model", None])
-async def test_a_reply_is_the_models_whatever_its_role(
-    role: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+async def test_a_reply_is_the_models_whatever_its_role(role: str | None) -> None:
     message = {"role": role, "content": '{"year": 1871}'}
     body = json.dumps({"choices": [{"message": message}]}).encode()
     with OpenAIServer(then(Fault.raw(body))) as server:

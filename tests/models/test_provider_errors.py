@@ -9,7 +9,7 @@ from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.models.spec import open_model
 from conflictscore.threads import deadline
 from tests.fakes.openai_server import Fault, OpenAIServer, Reply, then
-from tests.models.calling import KEY, ask, calling, failure
+from tests.models.calling import ask, calling, failure
 
 
 def body(value: Any, status: int = 400) -> Fault:
@@ -51,10 +51,7 @@ async def test_what_the_provider_says_is_in_the_error(sent: Any, words: str) -> 
         {"choices": [{"index": 0, "message": {}, "error": {"code": 402, "message": "no credit"}}]},
     ],
 )
-async def test_an_error_in_a_200_has_its_own_status(
-    monkeypatch: pytest.MonkeyPatch, sent: Any
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+async def test_an_error_in_a_200_has_its_own_status(sent: Any) -> None:
     with OpenAIServer(then(body(sent, 200))) as server:
         error = await failure(open_model("test-model", base_url=server.base_url))
         assert len(server.requests) == 1
@@ -62,10 +59,7 @@ async def test_an_error_in_a_200_has_its_own_status(
     assert (error.status, "HTTP 402: no credit" in str(error)) == (402, True)
 
 
-async def test_an_error_in_a_200_is_tried_again_as_one_in_the_status_line(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+async def test_an_error_in_a_200_is_tried_again_as_one_in_the_status_line() -> None:
     busy = body({"error": {"message": "busy", "code": 503}}, 200)
     with OpenAIServer(then(busy, "hello")) as server:
         model = open_model("test-model", base_url=server.base_url)
@@ -113,10 +107,7 @@ async def test_a_key_that_stops_being_good_is_named_by_its_provider() -> None:
         assert isinstance(await failure(model), ConfigurationError)
 
 
-async def test_a_wait_that_the_runs_time_cut_short_says_what_it_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+async def test_a_wait_that_the_runs_time_cut_short_says_what_it_waited_for() -> None:
     busy = Fault(429, retry_after="60", message="too many requests a minute")
     with OpenAIServer(then(busy)) as server:
         model = open_model("test-model", base_url=server.base_url)

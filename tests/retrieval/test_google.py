@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from conflictscore.errors import ConfigurationError, ProviderError
+from conflictscore.errors import ProviderError
 from conflictscore.retrieval import google
 from conflictscore.retrieval.google import GoogleRetriever
 from tests.fakes.google_search import SERVER_ERROR, GoogleSearchServer, google_error
@@ -111,30 +111,6 @@ def test_a_failure_after_the_end_names_the_end(
             retriever.invoke("sky")
     assert "2027" not in str(before.value)
     assert "ended on 2027-01-01" in str(after.value)
-
-
-@pytest.mark.parametrize(
-    ("environment", "lacking"),
-    [
-        ({}, "not set: GOOGLE_API_KEY and GOOGLE_CSE_ID;"),
-        ({"GOOGLE_API_KEY": KEY}, "not set: GOOGLE_CSE_ID;"),
-        ({"GOOGLE_API_KEY": " ", "GOOGLE_CSE_ID": "engine"}, "not set: GOOGLE_API_KEY;"),
-    ],
-)
-def test_missing_keys_are_named_with_where_to_get_them(
-    environment: dict[str, str], lacking: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for variable in ("GOOGLE_API_KEY", "GOOGLE_CSE_ID"):
-        monkeypatch.delenv(variable, raising=False)
-    for variable, value in environment.items():
-        monkeypatch.setenv(variable, value)
-    with pytest.raises(ConfigurationError, match=lacking) as caught:
-        GoogleRetriever()
-    message = str(caught.value)
-    for word in ("GOOGLE_API_KEY", "GOOGLE_CSE_ID", "programmablesearchengine", "--docs"):
-        assert word in message
-    assert "2027-01-01" in message
-    assert KEY not in message
 
 
 def test_settings_for_certificates_do_not_concern_a_search_by_key(

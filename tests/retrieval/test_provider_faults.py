@@ -12,7 +12,7 @@ from conflictscore.errors import (
     QuotaError,
 )
 from tests.fakes.google_search import ACCESS_DENIED, DAILY_QUOTA, google_error
-from tests.fakes.search_providers import CASES
+from tests.fakes.search_providers import CASES, KEY
 from tests.fakes.search_server import (
     Reply,
     SearchServer,
@@ -124,3 +124,33 @@ def test_a_fault_is_of_its_kind_and_not_tried_again(
     if isinstance(caught.value, QuotaError):
         assert caught.value.status == fault.status
     assert len(server.requests) == 1
+
+
+NO_KEY, NO_CONFIG = "VERTEX_API_KEY or GOOGLE_API_KEY", "VERTEX_SERVING_CONFIG"
+WHAT_TO_DO = {
+    "google": ("GOOGLE_API_KEY", "GOOGLE_CSE_ID", "programmablesearchengine", "2027-01-01"),
+    "vertex": ("PROJECT/ENGINE", "about 50 domains, and not the web"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "environment", "lacking"),
+    [
+        ("google", {}, "GOOGLE_API_KEY and GOOGLE_CSE_ID"),
+        ("google", {"GOOGLE_API_KEY": KEY}, "GOOGLE_CSE_ID"),
+        ("google", {"GOOGLE_API_KEY": " ", "GOOGLE_CSE_ID": "engine"}, "GOOGLE_API_KEY"),
+        ("vertex", {}, NO_KEY),
+        ("vertex", {"GOOGLE_API_KEY": KEY}, NO_CONFIG),
+        ("vertex", {"VERTEX_API_KEY": KEY, "VERTEX_SERVING_CONFIG": " "}, NO_CONFIG),
+    ],
+)
+def test_missing_settings_are_named_with_where_to_get_them(
+    name: str, environment: dict[str, str], lacking: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigurationError, match=f"not set: {lacking};") as caught:
+        CASES[name].search()
+    for word in (*WHAT_TO_DO[name], "--docs"):
+        assert word in str(caught.value)
+    assert KEY not in str(caught.value)

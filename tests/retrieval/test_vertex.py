@@ -102,25 +102,3 @@ def test_without_an_endpoint_googles_own_for_the_location_is_asked(
 def test_another_kind_of_name_is_refused_with_the_forms_there_are(config: str) -> None:
     with pytest.raises(ConfigurationError, match="PROJECT/ENGINE or projects/PROJECT/locations/"):
         VertexRetriever(api_key=SecretStr(KEY), serving_config=config)
-
-
-@pytest.mark.parametrize(
-    ("environment", "lacking"),
-    [
-        ({}, "not set: VERTEX_API_KEY or GOOGLE_API_KEY;"),
-        ({"GOOGLE_API_KEY": KEY}, "not set: VERTEX_SERVING_CONFIG;"),
-        ({"VERTEX_API_KEY": KEY, "VERTEX_SERVING_CONFIG": " "}, "not set: VERTEX_SERVING_CONFIG;"),
-    ],
-)
-def test_missing_settings_are_named_with_what_is_searched(
-    environment: dict[str, str], lacking: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for variable in ("VERTEX_API_KEY", "GOOGLE_API_KEY", "VERTEX_SERVING_CONFIG"):
-        monkeypatch.delenv(variable, raising=False)
-    for variable, value in environment.items():
-        monkeypatch.setenv(variable, value)
-    with pytest.raises(ConfigurationError, match=lacking) as caught:
-        VertexRetriever()
-    for word in ("PROJECT/ENGINE", "about 50 domains, and not the web", "--docs"):
-        assert word in str(caught.value)
-    assert KEY not in str(caught.value)
