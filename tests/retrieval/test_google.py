@@ -11,20 +11,13 @@ from conflictscore.errors import ProviderError
 from conflictscore.retrieval import google
 from conflictscore.retrieval.google import GoogleRetriever
 from tests.fakes.google_search import SERVER_ERROR, GoogleSearchServer, google_error
-from tests.fakes.search_providers import CASES
+from tests.fakes.search_providers import CASES, KEY
 from tests.fakes.search_server import DISCONNECT, Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:Google's Custom Search API ends")
 
-KEY = "AIza+secret/key=42"
-"""With characters that a URL escapes, so that both forms of it have to stay hidden."""
-
+searching = CASES["google"].searching
 PAGES = [CASES["google"].found(n) for n in range(1, 151)]
-
-
-def searching(server: GoogleSearchServer, **options: Any) -> GoogleRetriever:
-    common = {"api_key": KEY, "engine_id": "engine", "backoff": 0.001}
-    return GoogleRetriever(endpoint=server.endpoint, **{**common, **options})
 
 
 def test_the_date_is_the_first_that_the_page_says_it_was_published_on() -> None:

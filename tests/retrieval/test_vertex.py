@@ -1,28 +1,21 @@
 """Vertex AI Search: what goes over the wire, and what is its own."""
 
-from typing import Any
-
 import pytest
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.retrieval.vertex import VertexRetriever
-from tests.fakes.search_providers import CASES
+from tests.fakes.search_providers import CASES, KEY
 from tests.fakes.search_server import SearchServer
 from tests.fakes.search_services import ENGINE, vertex
 
-KEY = "AIza-key"
+searching = CASES["vertex"].searching
 CONFIG = f"{ENGINE}/servingConfigs/default_search"
 
 PAGES = [
     CASES["vertex"].found(n, htmlTitle=f"<b>Title</b> {n}", displayLink=f"site{n}.example")
     for n in range(1, 81)
 ]
-
-
-def searching(server: SearchServer, **options: Any) -> VertexRetriever:
-    common = {"api_key": KEY, "serving_config": CONFIG, "backoff": 0.001}
-    return VertexRetriever(**{**common, "endpoint": server.endpoint, **options})
 
 
 def test_the_request_is_one_that_search_lite_takes() -> None:

@@ -36,11 +36,6 @@ TOO_LONG = json_reply({"error": "the question is too long"}, 400)
 LOGIN = json_reply({"error": "who are you?"}, 401)
 
 
-@pytest.fixture
-def out(tmp_path: Path) -> Path:
-    return tmp_path / "r.jsonl"
-
-
 async def record(
     wanted: list[str], retriever: Any, out: Path, concurrency: int = 1, **options: Any
 ) -> RecordingReport:

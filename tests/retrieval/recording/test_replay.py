@@ -22,11 +22,6 @@ from tests.fakes.search_server import SearchServer, searxng
 from tests.retrieval.recording.searching import PARAMETERS, questions, searching
 
 
-@pytest.fixture
-def out(tmp_path: Path) -> Path:
-    return tmp_path / "r.jsonl"
-
-
 async def record(
     wanted: Sequence[str], retriever: BaseRetriever, out: Path, **parameters: Any
 ) -> None:
