@@ -18,7 +18,7 @@ from conflictscore.middleware import (
 )
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.middleware.agents import AgentWorld, call_tool, search
-from tests.middleware.service.serving import Listed, asking, serving
+from tests.middleware.service.serving import Listed, serving
 from tests.talking import Shelf
 from tests.world import DISAGREEING, scripted_model
 
@@ -27,6 +27,7 @@ DOCUMENTS = [*DISAGREEING, {"text": "Oil for the lamp of 1874.", "title": "Bills
 ANSWER = '{"lit": 1871,  "note": "Lit by hand."}'
 RIGHT = ANSWER.replace("1871", "1874")
 NOTE = "the value at /lit is disputed"
+FENCED = '```json\n{"a/b": {"lit": 1871}}\n```'
 _VALUE = re.compile(r"^(\d+)\. (\S+): (.*)$", re.MULTILINE)
 
 
@@ -100,11 +101,7 @@ def test_correct_replaces_a_value_and_leaves_the_rest_byte_for_byte(
     ("answer", "becomes", "pointer"),
     [
         ('[{"who": null, "lit": "1871"}]', '[{"who": null, "lit": "1874"}]', "/0/lit"),
-        (
-            '```json\n{"a/b": {"lit": 1871}}\n```',
-            '```json\n{"a/b": {"lit": 1874}}\n```',
-            "/a~1b/lit",
-        ),
+        (FENCED, FENCED.replace("1871", "1874"), "/a~1b/lit"),
         ('{"lit": true}', '{"lit": true}', "/lit"),
         ('{"day": "1871"}', '{"day": "1871"}', None),
     ],
@@ -141,31 +138,20 @@ def test_a_value_of_several_sentences_is_named_and_never_replaced(server: OpenAI
 
 
 def test_a_graph_with_a_draft_in_json(server: OpenAIServer) -> None:
-    graph = create_self_correcting_rag(scripted_model(server), labeler="json", cache=False)
+    graph = create_self_correcting_rag(**_of(server))
     start: Any = {"question": QUESTION, "documents": DOCUMENTS, "draft_answer": ANSWER}
 
     assert graph.invoke(start)["answer"] == RIGHT
 
 
 def test_functions_that_return_data_get_it_back_in_their_form(server: OpenAIServer) -> None:
-    @self_correct(**settings(server))
-    def in_text(question: str, documents: Any) -> str:
-        return ANSWER
+    decorate = self_correct(**settings(server))
 
-    @self_correct(**settings(server))
-    def in_a_mapping(question: str, documents: Any) -> dict[str, Any]:
-        return {"lit": 1871, "note": "Lit by hand."}
+    def came(said: Any) -> Any:
+        return decorate(lambda question, documents: said)(QUESTION, DOCUMENTS)
 
-    @self_correct(**settings(server))
-    def in_a_model(question: str, documents: Any) -> Lamp:
-        return Lamp(lit=1871)
-
-    @self_correct(**settings(server))
-    def in_a_strict_model(question: str, documents: Any) -> EvenLamp:
-        return EvenLamp(lit=1871)
-
-    text, mapping = in_text(QUESTION, DOCUMENTS), in_a_mapping(QUESTION, DOCUMENTS)
-    model, strict = in_a_model(QUESTION, DOCUMENTS), in_a_strict_model(QUESTION, DOCUMENTS)
+    text, mapping = came(ANSWER), came({"lit": 1871, "note": "Lit by hand."})
+    model, strict = came(Lamp(lit=1871)), came(EvenLamp(lit=1871))
 
     assert (text, text.run.flipped) == (RIGHT, True)
     assert mapping.pop("conflictscore")["flipped"] is True
@@ -221,14 +207,11 @@ def json_schema(**lit: Any) -> dict[str, Any]:
 def test_a_completion_in_json_stays_valid(
     server: OpenAIServer, form: dict[str, Any], mode: Any, said: str, status: str
 ) -> None:
-    settings: dict[str, Any] = {"labeler": "json", "regeneration": "revise", "guard": True}
-    with serving(
-        server, retriever=Listed(found=DOCUMENTS), settings={"mode": mode}, **settings
-    ) as served:
-        reply = served.http.post("/v1/chat/completions", json=asking(response_format=form))
-        streamed = served.http.post(
-            "/v1/chat/completions", json=asking(response_format=form, stream=True)
-        )
+    loop = {"labeler": "json", "regeneration": "revise", "guard": True}
+    found, settings = Listed(found=DOCUMENTS), {"mode": mode}
+    with serving(server, retriever=found, settings=settings, **loop) as served:
+        reply = served.ask(response_format=form)
+        streamed = served.ask(response_format=form, stream=True)
 
     body = reply.json()
     assert body["choices"][0]["message"]["content"] == said
@@ -240,13 +223,8 @@ def test_a_completion_in_json_stays_valid(
 
 
 def test_a_reply_that_is_not_the_json_asked_for_passes_through_unchecked() -> None:
-    with (
-        OpenAIServer(JsonWorld(answer='{"lit": 18', tools=())) as server,
-        serving(server) as served,
-    ):
-        body = served.http.post(
-            "/v1/chat/completions", json=asking(response_format={"type": "json_object"})
-        ).json()
+    with serving(JsonWorld(answer='{"lit": 18', tools=())) as served:
+        body = served.ask(response_format={"type": "json_object"}).json()
 
     assert body["choices"][0]["message"]["content"] == '{"lit": 18'
     assert body["conflictscore"]["checked"] == "no"

@@ -4,9 +4,15 @@ import json
 from typing import Any
 
 import pytest
+from httpx2 import Response
 
 from tests.fakes.openai_server import OpenAIServer
-from tests.middleware.service.serving import asking, serving
+from tests.middleware.service.serving import Served, asking, serving, user
+
+
+def sent(served: Served, body: Any, kind: str = "application/json") -> Response:
+    headers = {"content-type": kind}
+    return served.http.post("/v1/chat/completions", content=body, headers=headers)
 
 
 @pytest.mark.parametrize(
@@ -17,12 +23,9 @@ from tests.middleware.service.serving import asking, serving
         ({"messages": []}, "messages"),
         ({"messages": "When?"}, "messages"),
         ({"messages": [{"role": "pirate", "content": "When?"}]}, "messages[0].role"),
-        ({"messages": [{"role": "user", "content": 7}]}, "messages[0].content"),
-        ({"messages": [{"role": "user", "content": ["a"]}]}, "messages[0].content"),
-        (
-            {"messages": [{"role": "user", "content": [{"type": "text"}]}]},
-            "messages[0].content",
-        ),
+        ({"messages": user(7)}, "messages[0].content"),
+        ({"messages": user(["a"])}, "messages[0].content"),
+        ({"messages": user([{"type": "text"}])}, "messages[0].content"),
         ({"temperature": 3}, "temperature"),
         ({"temperature": "hot"}, "temperature"),
         ({"max_tokens": 0}, "max_tokens"),
@@ -37,11 +40,8 @@ def test_a_wrong_field_is_named(upstream: OpenAIServer, change: dict[str, Any], 
         reply = served.http.post("/v1/chat/completions", json=asking(**change))
 
     error = reply.json()["error"]
-    assert (reply.status_code, error["param"], error["type"]) == (
-        400,
-        param,
-        "invalid_request_error",
-    )
+    assert (reply.status_code, error["param"]) == (400, param)
+    assert error["type"] == "invalid_request_error"
     assert error["message"].startswith(f"{param}: ")
     assert upstream.requests == []
 
@@ -61,9 +61,7 @@ def test_a_wrong_field_is_named(upstream: OpenAIServer, change: dict[str, Any], 
 )
 def test_a_body_that_is_not_a_json_object_is_refused(upstream: OpenAIServer, body: bytes) -> None:
     with serving(upstream) as served:
-        reply = served.http.post(
-            "/v1/chat/completions", content=body, headers={"content-type": "application/json"}
-        )
+        reply = sent(served, body)
 
     assert (reply.status_code, reply.json()["error"]["code"]) == (400, "invalid_json")
 
@@ -71,9 +69,7 @@ def test_a_body_that_is_not_a_json_object_is_refused(upstream: OpenAIServer, bod
 def test_a_page_of_another_site_cannot_send_a_request(upstream: OpenAIServer) -> None:
     with serving(upstream) as served:
         body = json.dumps(asking())
-        simple = served.http.post(
-            "/v1/chat/completions", content=body, headers={"content-type": "text/plain"}
-        )
+        simple = sent(served, body, kind="text/plain")
         asked_leave = served.http.options("/v1/chat/completions")
 
     assert (simple.status_code, simple.json()["error"]["code"]) == (415, "not_json")
@@ -89,11 +85,7 @@ def test_a_body_that_is_too_large_is_not_read_to_its_end(
     pieces = (body[i : i + 1000] for i in range(0, len(body), 1000))
 
     with serving(upstream, settings={"max_body": 5000}) as served:
-        reply = served.http.post(
-            "/v1/chat/completions",
-            content=pieces if chunked else body,
-            headers={"content-type": "application/json"},
-        )
+        reply = sent(served, pieces if chunked else body)
         again = served.ask()
 
     assert (reply.status_code, reply.json()["error"]["code"]) == (413, "body_too_large")
@@ -105,8 +97,8 @@ def test_a_body_of_just_that_size_is_taken(upstream: OpenAIServer) -> None:
     size = len(json.dumps(asking(user=""), separators=(",", ":")))
 
     with serving(upstream, settings={"max_body": size + 10}) as served:
-        assert served.http.post("/v1/chat/completions", json=asking(user="x" * 10)).is_success
-        larger = served.http.post("/v1/chat/completions", json=asking(user="x" * 11))
+        assert served.ask(user="x" * 10).is_success
+        larger = served.ask(user="x" * 11)
 
     assert larger.status_code == 413
 

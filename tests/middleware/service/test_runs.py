@@ -229,9 +229,3 @@ class TestAsking:
         assert (name, run["status"], failures) == ("run", status, 1.0)
         assert run["answer"] == "It was lit in 1871."
         assert "HTTP 500" in " ".join([*run["notes"], run["reason"]])
-
-    def test_an_unknown_run_is_not_found(self, upstream: OpenAIServer) -> None:
-        with serving(upstream) as served:
-            reply = served.http.get("/v1/runs/00000000")
-
-        assert (reply.status_code, reply.json()["error"]["code"]) == (404, "run_not_found")
