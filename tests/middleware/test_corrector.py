@@ -17,14 +17,14 @@ from conflictscore.middleware import SelfCorrectingChatModel
 from conflictscore.middleware.corrector import NO_QUESTION
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld
-from tests.middleware.service.serving import ChatWorld, asking, serving
-from tests.revising import DOCUMENTS, RevisingWorld
+from tests.middleware.service.serving import ChatWorld, serving
 from tests.talking import Shelf
 from tests.world import DISAGREEING, PAPER, PAPER_OPTIONS, World, scripted_model
 
 ANSWER, CORRECTED = "It was lit in 1871.", "It was lit in 1874."
 QUESTION = "When was the lamp lit?"
 TEXTS = [document["text"] for document in DISAGREEING]
+ROW: dict[str, Any] = {"answer": ANSWER, "documents": TEXTS}
 
 
 @pytest.fixture
@@ -59,17 +59,6 @@ def test_a_text_is_one_document(server: OpenAIServer) -> None:
     assert len(correct(ANSWER, TEXTS[0], QUESTION, **options(server)).documents) == 1
 
 
-def test_what_is_not_disputed_stays_byte_for_byte() -> None:
-    world = RevisingWorld()
-    with OpenAIServer(world) as server:
-        run = correct(world.answer, DOCUMENTS, model=scripted_model(server), cache=False)
-
-    assert run.flipped
-    first, last = world.answer.splitlines(), (run.answer or "").splitlines()
-    assert len(first) == len(last)
-    assert sum(before != after for before, after in zip(first, last, strict=True)) == 1
-
-
 def test_the_async_form_serves_several_event_loops_and_keeps_models_open(
     server: OpenAIServer,
 ) -> None:
@@ -100,20 +89,9 @@ def test_a_batch_keeps_the_order_of_its_rows(server: OpenAIServer) -> None:
         (lambda: correct(ANSWER, []), "documents is empty"),
         (lambda: correct(ANSWER, [{}]), "document 1, field text"),
         (lambda: correct_batch([{"answer": ANSWER}]), "row 1 lacks a field"),
-        (
-            lambda: correct_batch([{"answer": ANSWER, "documents": TEXTS, "text": ""}]),
-            "row 1 has an unknown field 'text'",
-        ),
-        (
-            lambda: correct_batch([{"answer": ANSWER, "documents": TEXTS}] * 2, concurrency=0),
-            "concurrency is 0",
-        ),
-        (
-            lambda: correct_batch(
-                [{"answer": ANSWER, "documents": TEXTS}, {"answer": "", "documents": TEXTS}]
-            ),
-            "row 2: answer is empty",
-        ),
+        (lambda: correct_batch([{**ROW, "text": ""}]), "row 1 has an unknown field 'text'"),
+        (lambda: correct_batch([ROW] * 2, concurrency=0), "concurrency is 0"),
+        (lambda: correct_batch([ROW, {**ROW, "answer": ""}]), "row 2: answer is empty"),
     ],
 )
 def test_bad_input_is_named_before_a_model_is_opened(
@@ -138,11 +116,9 @@ def test_the_command_corrects_an_answer(server: OpenAIServer, tmp_path: Path) ->
 class TestService:
     def test_an_answer_is_corrected_and_its_run_stored(self) -> None:
         with serving(ChatWorld()) as served:
-            body = {"answer": ANSWER, "documents": TEXTS, "question": QUESTION}
-            reply = served.http.post("/v1/correct", json=body)
-            searched = served.http.post(
-                "/v1/correct", json={"answer": ANSWER, "question": QUESTION}
-            )
+            reply = served.http.post("/v1/correct", json={**ROW, "question": QUESTION})
+            question = {"answer": ANSWER, "question": QUESTION}
+            searched = served.http.post("/v1/correct", json=question)
             stored = served.run(reply)
 
         run = reply.json()
@@ -170,10 +146,9 @@ class TestService:
 
     def test_documents_beside_a_conversation_are_checked_against_and_not_forwarded(self) -> None:
         with serving(ChatWorld()) as served:
-            body = asking(documents=[{"text": "The lamp was lit in 1871.", "title": "Mine"}])
-            reply = served.http.post("/v1/chat/completions", json=body)
-            run = served.run(reply)
-            wrong = served.http.post("/v1/chat/completions", json=asking(documents=[{}]))
+            mine = {"text": "The lamp was lit in 1871.", "title": "Mine"}
+            run = served.run(served.ask(documents=[mine]))
+            wrong = served.ask(documents=[{}])
 
         assert [document["title"] for document in run["documents"]] == ["Mine"]
         assert not any("documents" in request.body for request in served.upstream.requests)
@@ -183,21 +158,15 @@ class TestService:
 @pytest.mark.parametrize("bound", [False, True])
 def test_the_chat_model_takes_documents_that_stand_in_the_prompt(bound: bool) -> None:
     prompt = [HumanMessage(f"Use only this: {' '.join(TEXTS)}\n\n{QUESTION}")]
+    shelf = Shelf()
     with OpenAIServer(world := AgentWorld(tools=())) as server:
-        chat: Any = SelfCorrectingChatModel(scripted_model(server), content_cache=False, **PAPER)
+        inner = scripted_model(server)
+        chat: Any = SelfCorrectingChatModel(inner, shelf, content_cache=False, **PAPER)
         told = {"documents": DISAGREEING, "question": QUESTION}
         reply = chat.bind(**told).invoke(prompt) if bound else chat.invoke(prompt, **told)
 
     run = reply.response_metadata["conflictscore"]
+    assert shelf.queries == []
     assert (reply.text, run["question"], run["checked"]) == (CORRECTED, QUESTION, "fully")
     assert world.requests["generate"][0].messages == [{"role": "user", "content": prompt[0].text}]
     assert not any("documents" in request.body for request in server.requests)
-
-
-def test_the_chat_models_retriever_is_not_asked_where_documents_are_told() -> None:
-    shelf = Shelf()
-    with OpenAIServer(AgentWorld(tools=())) as server:
-        chat = SelfCorrectingChatModel(scripted_model(server), shelf, content_cache=False, **PAPER)
-        chat.invoke([HumanMessage(QUESTION)], documents="The lamp was lit in 1871.")
-
-    assert shelf.queries == []

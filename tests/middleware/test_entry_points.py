@@ -80,53 +80,39 @@ def test_evidence_that_was_laid_out_already_asks_for_no_further_answer(
     assert got.asked["regenerate"] == 1
 
 
-def test_a_judge_that_fails_leaves_the_answer_without_a_score_and_says_so(
-    entry_point: EntryPoint, world: AgentWorld
+@pytest.mark.parametrize(
+    ("step", "instead", "rounds", "cs_c", "note"),
+    [
+        ("label", "I would rather not say.", 1, None, "3 of 3 pairs have no label"),
+        ("decompose", "It makes some claims.", 1, None, "could not be taken apart"),
+        ("regenerate", "", 1, 1.0, "the earlier answer stands, because it could not be regen"),
+        (None, "", 0, 1.0, None),
+    ],
+    ids=["no labels", "no claims", "no other answer", "no round"],
+)
+def test_where_a_step_fails_or_none_is_left_the_first_answer_stands_and_says_so(
+    entry_point: EntryPoint,
+    world: AgentWorld,
+    step: str | None,
+    instead: str,
+    rounds: int,
+    cs_c: float | None,
+    note: str | None,
 ) -> None:
-    world.broken = {"label": "I would rather not say."}
+    if step == "regenerate":
+        world.instead = {step: lambda _: Fault(status=400, message="not now")}
+    elif step is not None:
+        world.broken = {step: instead}
 
-    got = entry_point.answered(world, DISAGREEING)
+    got = entry_point.answered(world, DISAGREEING, max_rounds=rounds)
 
+    report = got.run["report"]
     assert got.said == got.run["answer"] == FIRST
-    assert (got.run["flipped"], got.run["report"]["cs_c"]) == (False, None)
-    assert got.run["report"]["coverage"] == 0
-    assert any("3 of 3 pairs have no label" in note for note in got.run["notes"])
-    assert got.asked.get("regenerate", 0) == 0
-
-
-def test_an_answer_that_cannot_be_taken_apart_has_no_score_and_says_so(
-    entry_point: EntryPoint, world: AgentWorld
-) -> None:
-    world.broken = {"decompose": "It makes some claims."}
-
-    got = entry_point.answered(world, DISAGREEING)
-
-    assert got.said == FIRST
-    assert "could not be taken apart" in got.run["report"]["error"]
-    assert any("has no score" in note for note in got.run["notes"])
-
-
-def test_where_no_other_answer_can_be_had_the_first_one_stands_with_a_note(
-    entry_point: EntryPoint, world: AgentWorld
-) -> None:
-    world.instead = {"regenerate": lambda _: Fault(status=400, message="not now")}
-
-    got = entry_point.answered(world, DISAGREEING)
-
-    assert got.said == got.run["answer"] == FIRST
-    assert (got.run["flipped"], got.run["report"]["cs_c"]) == (False, 1.0)
-    [note, *_] = got.run["notes"]
-    assert note.startswith("the earlier answer stands, because it could not be regenerated: ")
-
-
-def test_with_no_round_an_answer_is_scored_and_stands(
-    entry_point: EntryPoint, world: AgentWorld
-) -> None:
-    got = entry_point.answered(world, DISAGREEING, max_rounds=0)
-
-    assert got.said == got.run["answer"] == FIRST
-    assert (got.run["flipped"], got.run["report"]["cs_c"]) == (False, 1.0)
-    assert got.asked.get("regenerate", 0) == 0
+    assert (got.run["flipped"], report["cs_c"]) == (False, cs_c)
+    assert report["coverage"] == {"label": 0, "decompose": None}.get(str(step), 1)
+    assert note is None or note in " ".join([*got.run["notes"], report["error"] or ""])
+    assert any("has no score" in said for said in got.run["notes"]) == (step == "decompose")
+    assert (got.asked.get("regenerate", 0) > 0) == (step == "regenerate")
 
 
 def test_where_the_time_is_up_an_agents_answer_passes_unscored_and_others_have_none(

@@ -185,16 +185,6 @@ def test_the_request_for_another_answer_holds_both_sides_between_safe_marks(
     assert prompt.count("</answer>") == prompt.count("</claim>") == 1
 
 
-async def test_an_asynchronous_answer_that_fails_ends_or_stands_as_a_synchronous_one(
-    model: ChatOpenAI,
-) -> None:
-    down = ProviderError("down", provider="p")
-    run = whole(await running(model, Script("It was lit in 1871.", down)))
-    assert "down" in run["notes"][0]
-    with pytest.raises(KeyError, match="a bug"):
-        await running(model, Script("It was lit in 1871.", KeyError("a bug")))
-
-
 def test_the_time_that_an_answer_took_counts_against_the_budget(
     model: ChatOpenAI, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.middleware import SelfCorrectingChatModel, self_correct
+from conflictscore.middleware import SelfCorrectingChatModel
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.entry_points import ENTRY_POINTS, EntryPoint
 from tests.middleware.service.serving import serving
@@ -193,16 +193,6 @@ def test_a_revision_is_asked_for_with_the_callers_parameters_and_ends_at_a_stop_
     for body in asked:  # the reply's own lines come before the passage: no stop word may cut them
         assert (body["temperature"], body["seed"], body.get("stop")) == (0.3, 7, None)
         assert 900 not in (body.get("max_tokens"), body.get("max_completion_tokens"))
-
-
-def test_a_function_with_a_dead_judge_says_so_with_its_answer() -> None:
-    world = RevisingAgentWorld(tools=(), broken=dict.fromkeys(("label", "batch"), "Hm."))
-    with OpenAIServer(world) as server:
-        ask = self_correct(judge=scripted_model(server), retriever=Shelf(), cache=False)
-        answer = ask(lambda question, documents: "It was lit in 1871.")("When was the lamp lit?")
-
-    assert answer == "It was lit in 1871."
-    assert answer.run.checked == "no"
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def json_schema(**lit: Any) -> dict[str, Any]:
 def test_a_completion_in_json_stays_valid(
     server: OpenAIServer, form: dict[str, Any], mode: Any, said: str, status: str
 ) -> None:
-    loop = {"labeler": "json", "regeneration": "revise", "guard": True}
+    loop: dict[str, Any] = {"labeler": "json", "regeneration": "revise", "guard": True}
     found, settings = Listed(found=DOCUMENTS), {"mode": mode}
     with serving(server, retriever=found, settings=settings, **loop) as served:
         reply = served.ask(response_format=form)

@@ -3,8 +3,9 @@
 import pkgutil
 import re
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import httpx2
@@ -13,8 +14,29 @@ import pytest
 from conflictscore.middleware.service.admission import Uploads
 from conflictscore.middleware.service.refusals import RefusedError
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.middleware.service.serving import MODES, QUESTION, ChatWorld, asking, serving, until
+from tests.middleware.service.serving import (
+    MODES,
+    QUESTION,
+    ChatWorld,
+    Served,
+    asking,
+    serving,
+    until,
+)
 from tests.middleware.service.sockets import Hanging, gone_away
+
+
+@contextmanager
+def busy(served: Served, asking: int) -> Iterator[list[httpx2.Response]]:
+    """While so many requests are in flight; gives their replies, once the block is left."""
+    replies: list[httpx2.Response] = []
+    threads = [threading.Thread(target=lambda: replies.append(served.ask())) for _ in range(asking)]
+    for thread in threads:
+        thread.start()
+    until(lambda: served.metric("conflictscore_requests_in_flight") == asking + 1)  # and /metrics
+    yield replies
+    for thread in threads:
+        thread.join(20)
 
 
 class TestClientsThatGoAway:
@@ -101,17 +123,9 @@ class TestTooMuch:
         gate = world.gates["Documents that were found"] = threading.Event()
 
         with serving(upstream, settings={"max_concurrent": 1}) as served:
-            replies: list[httpx2.Response] = []
-            threads = [
-                threading.Thread(target=lambda: replies.append(served.ask())) for _ in range(2)
-            ]
-            for thread in threads:
-                thread.start()
-            until(lambda: served.metric("conflictscore_requests_in_flight") == 3)  # and /metrics
-            third = served.ask()
-            gate.set()
-            for thread in threads:
-                thread.join(20)
+            with busy(served, 2) as replies:
+                third = served.ask()
+                gate.set()
             after = served.ask()
 
         assert (third.status_code, third.json()["error"]["code"]) == (429, "too_many_requests")
@@ -134,18 +148,13 @@ class TestTooMuch:
         gate = world.gates["Documents that were found"] = threading.Event()
         keys = ("key-number-one-0123456789", "key-number-two-0123456789")
 
-        with serving(upstream, settings={"keys": keys, "max_concurrent": 2}) as served:
-            greedy = [threading.Thread(target=served.ask) for _ in range(2)]
-            for thread in greedy:
-                thread.start()
-            until(lambda: served.metric("conflictscore_requests_in_flight") == 3)  # and /metrics
+        settings = {"keys": keys, "max_concurrent": 2}
+        with serving(upstream, settings=settings) as served, busy(served, 2):
             own = served.ask()
             world.gates.clear()
             served.key = keys[1]
             other = served.ask()
             gate.set()
-            for thread in greedy:
-                thread.join(20)
 
         assert (own.status_code, other.status_code) == (429, 200)
 
@@ -167,13 +176,10 @@ class TestTooMuch:
     ) -> None:
         world.broken["generate"] = Fault.hang(60)
 
-        with serving(upstream, settings={"max_concurrent": 1, "timeout": 2}) as served:
-            first = threading.Thread(target=served.ask)
-            first.start()
-            until(lambda: upstream.requests)
+        settings = {"max_concurrent": 1, "timeout": 2}
+        with serving(upstream, settings=settings) as served, busy(served, 1):
             served.service.settings.__dict__["timeout"] = 0.2
             second = served.ask()
-            first.join(20)
 
         assert second.status_code == 429
 

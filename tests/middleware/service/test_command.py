@@ -77,11 +77,16 @@ class Command:
 def served(
     upstream: HasAddress, *arguments: str, env: Mapping[str, str] | None = None
 ) -> Iterator[Command]:
-    serve = [sys.executable, "-m", "conflictscore", "serve", "--port", "0", "--docs", DOCS]
-    models = ["--model", "scripted", "--base-url", upstream.base_url]
+    models = ["--docs", DOCS, "--model", "scripted", "--base-url", upstream.base_url]
     models += [] if "--store" in arguments else ["--no-cache"]
+    with started(*models, *PAPER_OPTIONS, *arguments, env=env) as command:
+        yield command
+
+
+@contextmanager
+def started(*arguments: str, env: Mapping[str, str] | None = None) -> Iterator[Command]:
     process = subprocess.Popen(
-        [*serve, *models, *PAPER_OPTIONS, *arguments],
+        [sys.executable, "-m", "conflictscore", "serve", "--port", "0", *arguments],
         env={**os.environ, **(env or {})},
         stderr=subprocess.PIPE,
         text=True,
@@ -89,7 +94,7 @@ def served(
     try:
         assert process.stderr is not None
         said = iter(process.stderr.readline, "")
-        line = next((line for line in said if "in front of" in line), "it ended")
+        line = next((line for line in said if "http://" in line), "it ended")
         address = re.search(r"http://\S+", line)
         assert address is not None, line + process.stderr.read()
         yield Command(process, line, address[0])
@@ -287,21 +292,12 @@ def test_a_fastapi_app_looks_again(
 @pytest.mark.timeout(400)
 def test_the_embedded_model_can_be_the_upstream(smollm2_path: Path, tmp_path: Path) -> None:
     (tmp_path / "log.md").write_text("The lamp of the tower was first lit in 1874.")
-    command = [sys.executable, "-m", "conflictscore", "serve", "--port", "0", "--no-cache"]
-    options = ["--docs", str(tmp_path), "--model", f"local:{smollm2_path}", "--max-claims", "2"]
-    process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr is not None
-        address = re.search(r"http://\S+", process.stderr.readline())
-        assert address is not None
-        running = Command(process, "", address[0])
+    models = ["--model", f"local:{smollm2_path}", "--max-claims", "2", "--no-cache"]
+    with started("--docs", str(tmp_path), *models) as running:
         reply = running.ask(max_tokens=40)
         models = [model["id"] for model in running.get("/v1/models").json()["data"]]
         run = running.get(f"/v1/runs/{reply.headers['x-conflictscore-run-id']}").json()
         code, _ = running.end()
-    finally:
-        process.kill()
-        process.wait()
 
     assert reply.status_code == 200
     assert reply.json()["choices"][0]["message"]["content"]

@@ -25,6 +25,7 @@ from tests.middleware.service.serving import (
     Served,
     events_in,
     serving,
+    until,
 )
 from tests.middleware.service.sockets import closed_port
 
@@ -147,33 +148,21 @@ class Outcome:
 class TestCoverage:
     """Answers of which only some pairs have a label."""
 
-    def test_one_that_is_labelled_in_part_has_a_status_of_its_own(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        world.decomposition = "Claims:\n- Cats purr.\n- Dogs bark."
-
-        with serving(upstream, max_claims=1) as served:
-            outcome = outcome_of(served, stream=False)
-
-        assert (outcome.run["status"], outcome.run["report"]["coverage"]) == ("partly-scored", 0.5)
-        assert outcome.kinds == {}
-
     @pytest.mark.parametrize("policy", POLICIES)
     def test_one_below_the_least_share_counts_as_not_checked(
         self, world: ChatWorld, upstream: OpenAIServer, policy: str
     ) -> None:
         world.decomposition = "Claims:\n- Cats purr.\n- Dogs bark."
 
-        with serving(
-            upstream, settings={"on_failure": policy}, max_claims=1, min_coverage=0.75
-        ) as served:
+        given = {"on_failure": policy}
+        with serving(upstream, settings=given, max_claims=1, min_coverage=0.75) as served:
             outcome = outcome_of(served, stream=False)
 
         assert outcome.kinds == {"judge": 1.0}
         check(outcome, policy, "It was lit in 1871.", "only 50% of its pairs")
 
     @pytest.mark.parametrize("mode", MODES)
-    def test_the_warning_names_the_run_as_its_caller_knows_it(
+    def test_one_that_is_labelled_in_part_has_a_status_and_a_warning_that_names_the_run(
         self,
         world: ChatWorld,
         upstream: OpenAIServer,
@@ -183,8 +172,11 @@ class TestCoverage:
         world.decomposition = "Claims:\n- Cats purr.\n- Dogs bark."
 
         with serving(upstream, settings={"mode": mode}, max_claims=1, min_coverage=0.3) as served:
-            run = served.run(served.ask())
+            outcome = outcome_of(served, stream=False)
 
+        run = outcome.run
+        assert (run["report"]["coverage"], outcome.kinds) == (0.5, {})
+        assert mode != "correct" or run["status"] == "partly-scored"
         warned = f"run {run['run_id']}: the answer was only in part checked: 50% of its pairs"
         assert warned in caplog.text
 
@@ -246,7 +238,8 @@ class TestEdgeCases:
             with sqlite3.connect(tmp_path / "runs.sqlite") as spoiler:
                 spoiler.execute("DROP TABLE runs")
             reply = served.ask()
-            failures = served.metric('conflictscore_failures_total{kind="runs_file"}')
+            failed = 'conflictscore_failures_total{kind="runs_file"}'
+            failures = until(lambda: served.metric(failed))  # it is written after the reply
 
         assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
         assert failures == 1

@@ -218,15 +218,13 @@ def test_hostile_texts_neither_run_nor_break_the_layout(reader: Reader) -> None:
         assert severe(reader.driver) == []
 
 
-def test_markdown_is_laid_out_and_cited_documents_are_links(reader: Reader) -> None:
+def test_markdown_is_laid_out_and_cited_documents_are_links(
+    reader: Reader, world: World, served: Served
+) -> None:
     first = "It was lit in **1871** (Docs 1, 9).\n\n| who | year |\n|-|-|\n| Log | 1874 |"
-    world = World(
-        answer=first,
-        regenerated=first.replace("1871", "1874") + "\n\n<b>x</b> [no](javascript:alert(1))",
-        decomposition="Claims:\n- It was lit in 1871.",
-    )
-    with serving(world) as served:
-        answer(reader, served)
+    world.answer, world.decomposition = first, "Claims:\n- It was lit in 1871."
+    world.regenerated = first.replace("1871", "1874") + "\n\n<b>x</b> [no](javascript:alert(1))"
+    answer(reader, served)
     assert reader.text(".answer > .text strong") == "1874"
     assert reader.text(".answer > .text td") == "Log\n1874"
     assert "<b>x</b> [no](javascript:alert(1))" in reader.text(".answer > .text")
@@ -238,7 +236,9 @@ def test_markdown_is_laid_out_and_cited_documents_are_links(reader: Reader) -> N
     assert "not whether it is right" in reader.text(".scores")
 
 
-def test_links_show_where_they_lead_and_images_are_never_loaded(reader: Reader) -> None:
+def test_links_show_where_they_lead_and_images_are_never_loaded(
+    reader: Reader, world: World, served: Served
+) -> None:
     said = (
         "# It was lit in 1871\n\n- a *list* with `code`\n\n"
         "[https://bank.test/](https://user@log.test/a) <https://log.test/b> Look!"
@@ -249,30 +249,27 @@ def test_links_show_where_they_lead_and_images_are_never_loaded(reader: Reader) 
         + "[" * 5_000
         + "]" * 5_000
     )
-    world = World(answer=said, regenerated=said, decomposition="Claims:\n- Lit in 1871.")
-    with serving(world) as served:
-        answer(reader, served)
-        shown = reader.text(".answer > .text")
-        assert "https://bank.test/ (https://user@log.test/a) https://log.test/b Look!" in shown
-        assert "Image: the lamp (https://pixel.test/1.png)" in shown
-        assert "Image: no description (https://pixel.test/2.png)" in shown
-        assert "Image: badge (https://pixel.test/3.png)" in shown
-        assert "![gone](data:image/png;base64,AA)" in shown
-        assert '<img src="https://pixel.test/4.png"' in shown
-        assert "[" * 5_000 in shown
-        assert reader.text(".answer > .text :is(h6, li em, code)") == (
-            "It was lit in 1871\nlist\ncode"
-        )
-        links = reader.does(
-            "Array.from(document.querySelectorAll('.answer > .text a'), a => [a.href, a.rel])"
-        )
-        rel = "noopener noreferrer nofollow"
-        assert links == [["https://user@log.test/a", rel], ["https://log.test/b", rel]]
-        assert not reader.all("main :is(img, svg, script, iframe)")
-        asked = reader.does("performance.getEntriesByType('resource').map((entry) => entry.name)")
-        assert all(address.startswith(served.address) for address in asked)
-        assert reader.does("window.__pwned") is None
-        assert severe(reader.driver) == []
+    world.answer, world.regenerated, world.decomposition = said, said, "Claims:\n- Lit in 1871."
+    answer(reader, served)
+    shown = reader.text(".answer > .text")
+    assert "https://bank.test/ (https://user@log.test/a) https://log.test/b Look!" in shown
+    assert "Image: the lamp (https://pixel.test/1.png)" in shown
+    assert "Image: no description (https://pixel.test/2.png)" in shown
+    assert "Image: badge (https://pixel.test/3.png)" in shown
+    assert "![gone](data:image/png;base64,AA)" in shown
+    assert '<img src="https://pixel.test/4.png"' in shown
+    assert "[" * 5_000 in shown
+    assert reader.text(".answer > .text :is(h6, li em, code)") == "It was lit in 1871\nlist\ncode"
+    links = reader.does(
+        "Array.from(document.querySelectorAll('.answer > .text a'), a => [a.href, a.rel])"
+    )
+    rel = "noopener noreferrer nofollow"
+    assert links == [["https://user@log.test/a", rel], ["https://log.test/b", rel]]
+    assert not reader.all("main :is(img, svg, script, iframe)")
+    asked = reader.does("performance.getEntriesByType('resource').map((entry) => entry.name)")
+    assert all(address.startswith(served.address) for address in asked)
+    assert reader.does("window.__pwned") is None
+    assert severe(reader.driver) == []
 
 
 def test_a_newcomer_sees_model_sources_and_examples_and_finds_the_question_again(
@@ -383,96 +380,94 @@ def test_a_run_is_opened_again_by_its_address(reader: Reader, served: Served) ->
     reader.sees(".trouble", "there is no such run")
 
 
-def test_a_follow_up_carries_the_conversation(reader: Reader, world: World) -> None:
-    with serving(world) as served:
-        answer(reader, served)
-        before = len(served.upstream.requests)
-        reader.ask("Who lit it?")
-        reader.answered(2)
-        since = served.upstream.requests[before].prompt
-        assert QUESTION in since
-        assert "It was lit in 1874." in since
-        assert "Who lit it?" in since
-        reader.all("#fresh")[0].click()
-        assert not reader.all(".exchange")
-        before = len(served.upstream.requests)
-        reader.ask("Who lit it?")
-        reader.answered()
-        assert all(QUESTION not in request.prompt for request in served.upstream.requests[before:])
+def test_a_follow_up_carries_the_conversation(reader: Reader, served: Served) -> None:
+    answer(reader, served)
+    before = len(served.upstream.requests)
+    reader.ask("Who lit it?")
+    reader.answered(2)
+    since = served.upstream.requests[before].prompt
+    assert QUESTION in since
+    assert "It was lit in 1874." in since
+    assert "Who lit it?" in since
+    reader.all("#fresh")[0].click()
+    assert not reader.all(".exchange")
+    before = len(served.upstream.requests)
+    reader.ask("Who lit it?")
+    reader.answered()
+    assert all(QUESTION not in request.prompt for request in served.upstream.requests[before:])
 
 
 def test_an_earlier_question_is_edited_by_keyboard_and_the_conversation_cut_there(
-    reader: Reader, world: World
+    reader: Reader, served: Served
 ) -> None:
-    with serving(world) as served:
-        reader.open(served.address)
-        for number, question in enumerate([QUESTION, "Who lit it?", "Who saw it?"], start=1):
-            reader.ask(question)
-            reader.answered(number)
-        assert [one.is_displayed() for one in reader.all(".another")] == [False, False, True]
-        reader.driver.execute_script("document.querySelectorAll('.exchange > h2')[1].focus()")
-        reader.press(Keys.TAB)
-        assert reader.focused == "Edit question"
-        reader.press(Keys.ENTER, Keys.ESCAPE)
-        assert reader.focused == "Edit question"
-        assert len(reader.all(".exchange")) == 3
-        reader.press(Keys.ENTER)
-        field = reader.driver.switch_to.active_element
-        assert (field.accessible_name, field.get_attribute("value")) == (
-            "Edited question",
-            "Who lit it?",
-        )
-        before = len(served.upstream.requests)
-        reader.press(Keys.CONTROL + "a" + Keys.NULL, "Why was it lit?", Keys.ENTER)
-        until(lambda: len(reader.all(".exchange")) == 2)
-        reader.answered(2)
-        assert reader.text(".question") == f"{QUESTION}\nWhy was it lit?"
-        assert reader.focused == "Why was it lit?"
-        since = "".join(request.prompt for request in served.upstream.requests[before:])
-        assert QUESTION in since
-        assert "Who lit it?" not in since
-        assert "Who saw it?" not in since
+    reader.open(served.address)
+    for number, question in enumerate([QUESTION, "Who lit it?", "Who saw it?"], start=1):
+        reader.ask(question)
+        reader.answered(number)
+    assert [one.is_displayed() for one in reader.all(".another")] == [False, False, True]
+    reader.driver.execute_script("document.querySelectorAll('.exchange > h2')[1].focus()")
+    reader.press(Keys.TAB)
+    assert reader.focused == "Edit question"
+    reader.press(Keys.ENTER, Keys.ESCAPE)
+    assert reader.focused == "Edit question"
+    assert len(reader.all(".exchange")) == 3
+    reader.press(Keys.ENTER)
+    field = reader.driver.switch_to.active_element
+    assert (field.accessible_name, field.get_attribute("value")) == (
+        "Edited question",
+        "Who lit it?",
+    )
+    before = len(served.upstream.requests)
+    reader.press(Keys.CONTROL + "a" + Keys.NULL, "Why was it lit?", Keys.ENTER)
+    until(lambda: len(reader.all(".exchange")) == 2)
+    reader.answered(2)
+    assert reader.text(".question") == f"{QUESTION}\nWhy was it lit?"
+    assert reader.focused == "Why was it lit?"
+    since = "".join(request.prompt for request in served.upstream.requests[before:])
+    assert QUESTION in since
+    assert "Who lit it?" not in since
+    assert "Who saw it?" not in since
 
 
-def test_another_answer_is_a_new_one_and_goes_on_from_there(reader: Reader, world: World) -> None:
+def test_another_answer_is_a_new_one_and_goes_on_from_there(
+    reader: Reader, world: World, served: Served
+) -> None:
     world.regenerated = world.answer
-    with serving(world) as served:
-        answer(reader, served)
-        assert "it was kept" in reader.text(".outcome")
-        assert not reader.all(".change")
-        first = reader.driver.current_url
-        world.answer = world.regenerated = "It was lit in 1874."
-        before = len(served.upstream.requests)
-        reader.all(".another button")[0].send_keys(Keys.ENTER)
-        reader.sees(".answer > .text", "1874")
-        assert len(reader.all(".exchange")) == 1
-        assert reader.focused == QUESTION
-        assert reader.driver.current_url != first
-        assert served.upstream.requests[before].body["temperature"] == 1
-        reader.all(".another button")[0].send_keys(Keys.ENTER)
-        reader.sees(".exchange", "The model gave the same answer again.")
-        before = len(served.upstream.requests)
-        reader.all("#question")[0].send_keys("Who lit it?", Keys.ENTER)
-        reader.answered(2)
-        assert "1871" not in served.upstream.requests[before].prompt
-        reader.open("about:blank")
-        reader.open(first)
-        reader.answered()
-        reader.all(".another button")[0].send_keys(Keys.ENTER)
-        reader.sees(".answer > .text", "1874")
-        assert reader.text(".question") == QUESTION
+    answer(reader, served)
+    assert "it was kept" in reader.text(".outcome")
+    assert not reader.all(".change")
+    first = reader.driver.current_url
+    world.answer = world.regenerated = "It was lit in 1874."
+    before = len(served.upstream.requests)
+    reader.all(".another button")[0].send_keys(Keys.ENTER)
+    reader.sees(".answer > .text", "1874")
+    assert len(reader.all(".exchange")) == 1
+    assert reader.focused == QUESTION
+    assert reader.driver.current_url != first
+    assert served.upstream.requests[before].body["temperature"] == 1
+    reader.all(".another button")[0].send_keys(Keys.ENTER)
+    reader.sees(".exchange", "The model gave the same answer again.")
+    before = len(served.upstream.requests)
+    reader.all("#question")[0].send_keys("Who lit it?", Keys.ENTER)
+    reader.answered(2)
+    assert "1871" not in served.upstream.requests[before].prompt
+    reader.open("about:blank")
+    reader.open(first)
+    reader.answered()
+    reader.all(".another button")[0].send_keys(Keys.ENTER)
+    reader.sees(".answer > .text", "1874")
+    assert reader.text(".question") == QUESTION
 
 
-def test_an_answer_is_copied_as_markdown(reader: Reader, world: World) -> None:
+def test_an_answer_is_copied_as_markdown(reader: Reader, world: World, served: Served) -> None:
     world.answer = world.regenerated = "It was lit in **1871**, see [it](https://log.test/)."
-    with serving(world) as served:
-        both = ["clipboardReadWrite", "clipboardSanitizedWrite"]
-        allowed = {"origin": served.address, "permissions": both}
-        reader.driver.execute_cdp_cmd("Browser.grantPermissions", allowed)
-        answer(reader, served)
-        reader.all(".foot button")[0].send_keys(Keys.ENTER)
-        reader.sees(".foot", "Copied")
-        assert reader.does("navigator.clipboard.readText()") == world.answer
+    both = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+    allowed = {"origin": served.address, "permissions": both}
+    reader.driver.execute_cdp_cmd("Browser.grantPermissions", allowed)
+    answer(reader, served)
+    reader.all(".foot button")[0].send_keys(Keys.ENTER)
+    reader.sees(".foot", "Copied")
+    assert reader.does("navigator.clipboard.readText()") == world.answer
 
 
 def test_a_quotation_is_marked_in_the_document_or_said_to_be_missing_and_never_shown(

@@ -10,7 +10,9 @@ from conflictscore.middleware.service.app import serve_page
 from tests.middleware.service.serving import listening
 
 
-def get(app: FastAPI, path: str) -> httpx2.Response:
+def get(folder: Path, path: str) -> httpx2.Response:
+    app = FastAPI()
+    serve_page(app, folder)
     with (
         listening(app) as (address, _, _),
         httpx2.Client(base_url=address, trust_env=False) as client,
@@ -39,10 +41,7 @@ def folder(tmp_path: Path) -> Path:
     ],
 )
 def test_its_files_come_with_a_strict_policy(folder: Path, path: str, kind: str) -> None:
-    app = FastAPI()
-    serve_page(app, folder)
-
-    reply = get(app, path)
+    reply = get(folder, path)
 
     assert reply.status_code == 200
     assert kind in reply.headers["content-type"]
@@ -54,24 +53,11 @@ def test_its_files_come_with_a_strict_policy(folder: Path, path: str, kind: str)
 
 
 @pytest.mark.parametrize(
-    "path",
-    [
-        "/page/helper.py",
-        "/page/img",
-        "/page/none.js",
-        "/page/..%2fsecret.js",
-        "/page/%2e%2e/secret.js",
-    ],
+    "path", ["helper.py", "img", "none.js", "..%2fsecret.js", "%2e%2e/secret.js"]
 )
 def test_nothing_else_is_served(folder: Path, path: str) -> None:
-    app = FastAPI()
-    serve_page(app, folder)
-
-    assert get(app, path).status_code == 404
+    assert get(folder, f"/page/{path}").status_code == 404
 
 
 def test_without_a_page_there_is_none(tmp_path: Path) -> None:
-    app = FastAPI()
-    serve_page(app, tmp_path)
-
-    assert get(app, "/").status_code == 404
+    assert get(tmp_path, "/").status_code == 404

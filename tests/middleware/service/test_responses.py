@@ -28,15 +28,9 @@ TOOL = {
 }
 CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q": "x"}'}}
 TEXT_EVENTS = [
-    "response.created",
-    "response.in_progress",
-    "response.output_item.added",
-    "response.content_part.added",
-    "response.output_text.delta",
-    "response.output_text.done",
-    "response.content_part.done",
-    "response.output_item.done",
-    "response.completed",
+    *("response.created", "response.in_progress", "response.output_item.added"),
+    *("response.content_part.added", "response.output_text.delta", "response.output_text.done"),
+    *("response.content_part.done", "response.output_item.done", "response.completed"),
 ]
 
 
@@ -155,19 +149,12 @@ def test_a_conversation_and_settings_reach_the_upstream_as_it_knows_them(
         {"role": "user", "content": [{"type": "input_text", "text": QUESTION}]},
     ]
     schema = {"type": "json_schema", "name": "year", "schema": {"type": "object"}, "strict": True}
+    wishes = {"max_output_tokens": 77, "temperature": 0.5, "reasoning": {"effort": "low"}}
     with serving(upstream) as served:
-        response = ask(
-            served,
-            given,
-            text={"format": schema},
-            max_output_tokens=77,
-            temperature=0.5,
-            reasoning={"effort": "low"},
-        )
+        response = ask(served, given, text={"format": schema}, **wishes)
 
-    body = next(
-        r.body for r in upstream.requests if r.messages[0]["content"] == given[0]["content"]
-    )
+    told = given[0]["content"]
+    body = next(r.body for r in upstream.requests if r.messages[0]["content"] == told)
     *before, last = [m["content"] for m in body["messages"]]
     assert before == ["Answer in JSON.", "Hello."]
     assert last.endswith(QUESTION)

@@ -30,33 +30,23 @@ def finish(runs: KeptRuns, name: str, **run: Any) -> None:
 
 
 class TestKeeping:
-    def test_the_least_recently_used_run_goes_first(self) -> None:
-        runs = KeptRuns(most=3, most_bytes=10_000)
+    @pytest.mark.parametrize(
+        ("most", "each", "last", "left"),
+        [(3, 60, 60, "acd"), (100, 60, 240, "d"), (100, 1, 300, "abc")],
+        ids=["the least recently used goes first", "as many as it needs bytes", "too large"],
+    )
+    def test_a_new_run_drives_out_as_many_as_it_must(
+        self, most: int, each: int, last: int, left: str
+    ) -> None:
+        runs = KeptRuns(most=most, most_bytes=300)
         for name in "abc":
-            finish(runs, name)
+            finish(runs, name, text="x" * each)
         runs.get("a", "me")
 
-        finish(runs, "d")
+        finish(runs, "d", text="x" * last)
 
-        assert kept(runs, *"abcd") == ["a", "c", "d"]
-
-    def test_as_many_runs_go_as_a_new_one_needs_bytes(self) -> None:
-        runs = KeptRuns(most=100, most_bytes=300)
-        for name in "abc":
-            finish(runs, name, text="x" * 60)
-
-        finish(runs, "d", text="x" * 240)
-
-        assert kept(runs, *"abcd") == ["d"]
-
-    def test_a_run_too_large_to_keep_drives_out_no_other(self) -> None:
-        runs = KeptRuns(most=100, most_bytes=300)
-        finish(runs, "a")
-
-        finish(runs, "b", text="x" * 300)
-
-        assert kept(runs, *"ab") == ["a"]
-        assert not runs.is_running("b", "me")
+        assert kept(runs, *"abcd") == [*left]
+        assert not runs.is_running("d", "me")
 
     def test_a_run_in_progress_is_known_to_its_owner_only(self) -> None:
         runs = KeptRuns(most=1, most_bytes=300)
