@@ -94,7 +94,7 @@ def started(*arguments: str, env: Mapping[str, str] | None = None) -> Iterator[C
     try:
         assert process.stderr is not None
         said = iter(process.stderr.readline, "")
-        line = next((line for line in said if "http://" in line), "it ended")
+        line = next((line for line in said if "in front of" in line), "it ended")
         address = re.search(r"http://\S+", line)
         assert address is not None, line + process.stderr.read()
         yield Command(process, line, address[0])
