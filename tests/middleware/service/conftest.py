@@ -6,10 +6,8 @@ import pytest
 
 from conflictscore.graph.create import create_self_correcting_rag
 from tests.fakes.openai_server import OpenAIServer
-from tests.local_model import smollm2_path
+from tests.local_model import smollm2_path as smollm2_path
 from tests.middleware.service.serving import QUESTION, UPSTREAM_KEY, ChatWorld, Listed
-
-__all__ = ["smollm2_path"]
 
 
 @pytest.fixture(scope="session", autouse=True)
