@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 from collections.abc import Callable
@@ -22,21 +21,11 @@ from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, told
 from tests.benchmarks.natconfqa import test_benchmark as natconf
 from tests.benchmarks.natconfqa.lamps import row
 from tests.benchmarks.test_ramdocs import line
-from tests.benchmarks.truthfulqa.files import write_jsonl
+from tests.benchmarks.truthfulqa.files import keepers, lamps_csv, write_jsonl
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 
 pytestmark = pytest.mark.skipif(not find_spec("inspect_ai"), reason="needs inspect-ai")
 
-COLUMNS = (
-    "Type",
-    "Category",
-    "Question",
-    "Best Answer",
-    "Best Incorrect Answer",
-    "Correct Answers",
-    "Incorrect Answers",
-    "Source",
-)
 FIRST, SECOND = "rag accuracy", "regenerated-rag accuracy"
 
 
@@ -93,29 +82,6 @@ def over_the_wire(server: OpenAIServer) -> Model:
     )
 
 
-def questions_about_lamps(folder: Path, count: int) -> str:
-    path = folder / "TruthfulQA.csv"
-    with path.open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(COLUMNS)
-        for n in range(count):
-            right, wrong = told(n, RIGHT), told(n, WRONG)
-            asked = f"When was lamp {n} lit?"
-            rows.writerow(["Adversarial", "Lamps", asked, right, wrong, right, wrong, ""])
-    return str(path)
-
-
-def keepers(folder: Path, count: int) -> str:
-    """Three documents for each lamp, of which the first is wrong."""
-    docs = folder / "docs"
-    docs.mkdir()
-    for n in range(count):
-        for keeper, year in enumerate((WRONG, RIGHT, RIGHT)):
-            text = f"Keeper {keeper} of lamp {n} says: {told(n, year)}"
-            (docs / f"lamp-{n}-{keeper}.txt").write_text(text)
-    return str(docs)
-
-
 Evaluate = Callable[..., "EvalLog"]
 
 
@@ -137,8 +103,11 @@ def evaluate(tmp_path: Path) -> Evaluate:
     def run(
         lamps: Lamps | Model, count: int, *, settings: dict[str, Any] | None = None, **more: Any
     ) -> EvalLog:
-        data, docs = questions_about_lamps(tmp_path, count), keepers(tmp_path, count)
-        task = truthfulqa(data, docs=docs, top_k=3, **(settings or {}))
+        data, docs = lamps_csv(tmp_path / "TruthfulQA.csv", count), tmp_path / "docs"
+        docs.mkdir()
+        for place, text in enumerate(keepers(count)):
+            (docs / f"{place}.txt").write_text(text)
+        task = truthfulqa(str(data), docs=str(docs), top_k=3, **(settings or {}))
         model = lamps.model() if isinstance(lamps, Lamps) else lamps
         return evaluated(task, model, tmp_path, **more)
 

@@ -4,12 +4,17 @@ from importlib import import_module
 
 import pytest
 
-from conflictscore.benchmarks.paper_figures import paper_figures
+from conflictscore.benchmarks.paper_figures import PaperFigures, paper_figures
+
+
+def published(*asked: str) -> PaperFigures:
+    paper = paper_figures(*asked)
+    assert paper is not None
+    return paper
 
 
 def test_the_counts_of_flips_are_the_difference_of_the_accuracies() -> None:
-    paper = paper_figures("truthfulqa", "multiple-choice")
-    assert paper is not None
+    paper = published("truthfulqa", "multiple-choice")
     assert paper.transitions is not None
     told = paper.transitions
     gain = paper.difference("regenerated-rag", "accuracy")
@@ -20,16 +25,14 @@ def test_the_counts_of_flips_are_the_difference_of_the_accuracies() -> None:
 
 
 def test_every_accuracy_is_a_whole_number_of_questions() -> None:
-    paper = paper_figures("truthfulqa", "multiple-choice")
-    assert paper is not None
+    paper = published("truthfulqa", "multiple-choice")
     for measures in paper.measures.values():
         right = round(measures["accuracy"] * paper.questions)
         assert round(right / paper.questions, 4) == measures["accuracy"]
 
 
 def test_what_the_paper_does_not_report_is_none() -> None:
-    paper = paper_figures("truthfulqa", "free-form")
-    assert paper is not None
+    paper = published("truthfulqa", "free-form")
     assert paper.transitions is None
     assert paper.value("guarded-rag", "truthful") is None
     assert paper.value("rag", "accuracy") is None
@@ -38,16 +41,13 @@ def test_what_the_paper_does_not_report_is_none() -> None:
 
 
 def test_published_figures_of_other_benchmarks_agree_with_themselves() -> None:
-    natconfqa = paper_figures("natconfqa", "free-form")
-    assert natconfqa is not None
+    natconfqa = published("natconfqa", "free-form")
     gain = natconfqa.difference("control-rag", "conflicts recall")
     assert gain == pytest.approx(0.276)
-    conflicts = paper_figures("conflicts", "free-form")
-    assert conflicts is not None
+    conflicts = published("conflicts", "free-form")
     assert conflicts.value("oracle", "expected behaviour") == 0.886
     assert max(value for _, value in conflicts.types) == 0.653
-    wikicontradict = paper_figures("wikicontradict", "free-form")
-    assert wikicontradict is not None
+    wikicontradict = published("wikicontradict", "free-form")
     for told in wikicontradict.measures.values():
         assert told["correct"] <= told["at least partially correct"] <= 1
         right = round(told["correct"] * wikicontradict.questions)
@@ -60,17 +60,16 @@ def test_published_figures_of_other_benchmarks_agree_with_themselves() -> None:
 
 
 def test_a_run_stands_beside_the_papers_model_that_it_asks() -> None:
-    for asked, published in {
+    for asked, name in {
         "openai:gpt-4.1-nano-2025-04-14": "GPT-4.1-Nano",
         "openai:gpt-4.1": "GPT-4.1",
         "local:qwen": "GPT-4.1",
     }.items():
-        paper = paper_figures("reports", "free-form", asked)
-        assert paper is not None
-        assert paper.model == published
+        paper = published("reports", "free-form", asked)
+        assert paper.model == name
         shown = [f"{100 * paper.measures[method]['cs-c']:.1f}" for method in paper.measures]
         rows = {row[0]: row[1:] for row in paper.tables[0].rows}
-        assert [cell.split(",")[0] for cell in rows[published]] == shown
+        assert [cell.split(",")[0] for cell in rows[name]] == shown
 
 
 @pytest.mark.parametrize(
@@ -84,6 +83,5 @@ def test_what_is_published_is_called_as_the_benchmark_calls_it(name: str, ours: 
         module.RECALL,
         module.GROUNDING,
     }
-    paper = paper_figures(name, "free-form")
-    assert paper is not None
+    paper = published(name, "free-form")
     assert {measure for given in paper.measures.values() for measure in given} == set(known)

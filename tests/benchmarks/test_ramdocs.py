@@ -15,11 +15,6 @@ from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 _KINDS = {"c": "correct", "m": "misinfo", "n": "noise"}
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "r.jsonl"
-
-
 def line(
     *documents: str, gold: list[str], wrong: list[str], question: str = "What is Ada?"
 ) -> dict[str, Any]:

@@ -38,11 +38,6 @@ WORDS = st.lists(
 ANSWERS = st.lists(WORDS.map(" ".join), min_size=1, max_size=4)
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "r.jsonl"
-
-
 def ask(**fields: object) -> Question:
     return Question.model_validate({"id": "q", "question": "What?"} | fields)
 
@@ -189,7 +184,7 @@ def test_a_file_that_cannot_be_used_is_named_by_row_and_field(
     file: Path, fields: dict[str, object], told: str
 ) -> None:
     write_jsonl(file, [LINE | {"question": "Another?"}, LINE | fields])
-    with pytest.raises(InputError, match=f"r.jsonl, row 2, {told}"):
+    with pytest.raises(InputError, match=f"data.jsonl, row 2, {told}"):
         read_questions(file)
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TextIO
@@ -14,32 +14,10 @@ from click.testing import CliRunner, Result
 from conflictscore.cli import main
 from tests.fakes.openai_server import Fault, OpenAIServer, from_cache
 from tests.full_disk import no_room
-from tests.world import DISAGREEING, PAPER_OPTIONS, World
+from tests.world import PAPER_OPTIONS, World
 
 QUESTION = "When was the lamp lit?"
 Run = Callable[..., Result]
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    for document in DISAGREEING:
-        text = f"# {document['title']}\n\n{document['text']}\n"
-        (docs / f"{document['title'].lower()}.md").write_text(text)
-    return docs
-
-
-@pytest.fixture
-def endpoint(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
-    with OpenAIServer(world, api_key="sk-secret-of-the-user") as server:
-        yield ["--model", "scripted", "--base-url", server.base_url]
 
 
 @pytest.fixture
@@ -274,15 +252,17 @@ def test_a_wrong_key_is_one_line_that_does_not_show_it(
     assert "sk-a-wrong-one" not in outcome.output
 
 
-def test_a_provider_that_fails_is_one_line_and_exit_code_1(
+def test_a_provider_that_fails_is_one_line_that_steers_no_terminal_and_exit_code_1(
     run: Run, folder: Path, world: World
 ) -> None:
-    world.broken["generate"] = Fault(status=400, message="no such luck")
+    world.broken["generate"] = Fault(status=400, message="no \x1b]0;owned\x07\x1b[31msuch luck")
 
     outcome = run("ask", QUESTION, "--docs", folder)
 
     assert outcome.exit_code == 1
     assert "HTTP 400" in _line(outcome)
+    assert "such luck" in _line(outcome)
+    assert "\x1b" not in outcome.stderr
 
 
 def test_a_file_that_is_not_utf8_is_read_with_a_note(run: Run, folder: Path) -> None:
@@ -293,15 +273,6 @@ def test_a_file_that_is_not_utf8_is_read_with_a_note(run: Run, folder: Path) -> 
 
     assert any("phare.txt" in note and "UTF-8" in note for note in printed["notes"])
     assert len(printed["documents"]) == 4
-
-
-def test_an_error_line_cannot_steer_the_terminal(run: Run, folder: Path, world: World) -> None:
-    world.broken["generate"] = Fault(status=400, message="no \x1b]0;owned\x07\x1b[31msuch luck")
-
-    outcome = run("ask", QUESTION, "--docs", folder)
-
-    assert "such luck" in _line(outcome)
-    assert "\x1b" not in outcome.stderr
 
 
 def test_a_log_that_fills_up_does_not_cost_the_answer(run: Run, folder: Path) -> None:
@@ -361,46 +332,37 @@ def test_a_full_disk_under_the_cache_costs_no_answer(
 class TestNobodyReads:
     """The run is logged before it is printed, so that what was paid for is not lost with it."""
 
-    @pytest.mark.parametrize("shape", [[], ["--json"]])
+    @pytest.fixture(params=[[], ["--json"]])
+    def ended(
+        self, endpoint: list[str], folder: Path, tmp_path: Path, request: pytest.FixtureRequest
+    ) -> Callable[[TextIO], object]:
+        """The exit code of a command with this stdout, whose log is whole."""
+        log = tmp_path / "runs.jsonl"
+        docs = ["--docs", str(folder), "--log", str(log)]
+        command = ["ask", QUESTION, *PAPER_OPTIONS, *docs, *request.param, *endpoint]
+
+        def run(out: TextIO) -> object:
+            with redirect_stdout(out), pytest.raises(SystemExit) as ended:
+                main(command)
+            assert json.loads(log.read_text())["answer"] == "It was lit in 1874."
+            return ended.value.code
+
+        return run
+
     def test_a_pipe_that_is_closed_ends_quietly(
-        self,
-        endpoint: list[str],
-        folder: Path,
-        tmp_path: Path,
-        shape: list[str],
-        capfd: pytest.CaptureFixture[str],
+        self, ended: Callable[[TextIO], object], capfd: pytest.CaptureFixture[str]
     ) -> None:
         reading, writing = os.pipe()
         os.close(reading)
         with os.fdopen(writing, "w") as pipe:
-            code = self.ended(endpoint, pipe, folder, tmp_path, shape)
-        assert code == 1
+            assert ended(pipe) == 1
         assert capfd.readouterr().err == ""
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
-    @pytest.mark.parametrize("shape", [[], ["--json"]])
     def test_a_full_device_is_one_line(
-        self,
-        endpoint: list[str],
-        folder: Path,
-        tmp_path: Path,
-        shape: list[str],
-        capfd: pytest.CaptureFixture[str],
+        self, ended: Callable[[TextIO], object], capfd: pytest.CaptureFixture[str]
     ) -> None:
         with Path("/dev/full").open("w") as full:
-            code = self.ended(endpoint, full, folder, tmp_path, shape)
-        assert code == 1
+            assert ended(full) == 1
         [line] = capfd.readouterr().err.splitlines()
         assert line == "conflictscore: cannot write or read: No space left on device"
-
-    def ended(
-        self, endpoint: list[str], out: TextIO, folder: Path, tmp_path: Path, shape: list[str]
-    ) -> object:
-        """The exit code of a command with this stdout, whose log is whole."""
-        log = tmp_path / "runs.jsonl"
-        docs = ["--docs", str(folder), "--log", str(log)]
-        command = ["ask", QUESTION, *PAPER_OPTIONS, *docs, *shape, *endpoint]
-        with redirect_stdout(out), pytest.raises(SystemExit) as ended:
-            main(command)
-        assert json.loads(log.read_text())["answer"] == "It was lit in 1874."
-        return ended.value.code

@@ -14,9 +14,10 @@ from conflictscore.benchmarks.harness.methods.registry import (
 )
 from conflictscore.benchmarks.registry import BENCHMARKS, Entry, open_benchmark
 from conflictscore.cli import main
-from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, told
-from tests.benchmarks.truthfulqa.files import row, write_csv
+from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz
+from tests.benchmarks.truthfulqa.files import keepers, lamps_csv, write_jsonl
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
+from tests.nli_model import make_nli_model
 
 LAMPS = 4
 
@@ -39,25 +40,8 @@ NAMED = {"injection": ("instructions:{}", f"ramdocs:{SHARED}/ramdocs/ramdocs.jso
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    questions = [
-        row(
-            f"When was lamp {n} lit?",
-            **{
-                "Best Answer": told(n, RIGHT),
-                "Best Incorrect Answer": told(n, WRONG),
-                "Correct Answers": told(n, RIGHT),
-                "Incorrect Answers": told(n, WRONG),
-            },
-        )
-        for n in range(LAMPS)
-    ]
-    write_csv(Path("TruthfulQA.csv"), questions)
-    pages = [
-        json.dumps({"text": f"Keeper {keeper} of lamp {n} says: {told(n, year)}"})
-        for n in range(LAMPS)
-        for keeper, year in enumerate([WRONG, RIGHT, RIGHT])
-    ]
-    Path("pages.jsonl").write_text("\n".join(pages))
+    lamps_csv(Path("TruthfulQA.csv"), LAMPS)
+    write_jsonl(Path("pages.jsonl"), [{"text": text} for text in keepers(LAMPS)])
 
 
 @pytest.fixture
@@ -135,12 +119,63 @@ def test_json_gives_the_figures(server: OpenAIServer) -> None:
     assert figures["ended"] == LAMPS
 
 
-def test_a_dry_run_asks_nothing_and_makes_no_folder(server: OpenAIServer) -> None:
-    result = bench(server, "--dry-run", "--methods", "all")
-    assert result.exit_code == 0, result.stderr
-    assert "unknown (no price for scripted)" in " ".join(result.stdout.split())
+DRY = ("--dry-run", "--methods", "rag,placebo")
+
+
+def least_calls(server: OpenAIServer, *args: str) -> float:
+    said = bench(server, *DRY, "--json", *args)
+    assert said.exit_code == 0, said.stderr
+    calls: float = json.loads(said.stdout)["low"][-1]["calls"]
+    return calls
+
+
+def test_labels_are_counted_as_the_labeler_makes_them(server: OpenAIServer, tmp_path: Path) -> None:
+    assert least_calls(server, "--labeler", "choice") == LAMPS * (1 + 3)
+    model = make_nli_model(tmp_path / "nli")
+    assert least_calls(server, "--labeler", f"nli:model={model}") == LAMPS
+    cascade = f"cascade:model={model}"
+    assert least_calls(server, "--labeler", cascade) == LAMPS * (1 + 3)
+    assert "upper bound" in bench(server, *DRY, "--labeler", cascade).stderr
+    shown = bench(server, *DRY, "--seeds", "3")
+    assert shown.exit_code == 0, shown.stderr
+    said = " ".join(shown.stdout.split())
+    assert "unknown (no price for scripted)" in said
+    assert "its gain of +1.0 takes 2,424 questions, and this run's 4 show it" in said
+    assert "3 take at most 3 times as much" in said
     assert not server.requests
     assert not Path("runs").exists()
+
+
+def test_documents_that_questions_bring_can_be_cut_and_a_run_tells_how_they_were(
+    server: OpenAIServer,
+) -> None:
+    filler = "The harbour keeps long ledgers about rope, tar and weather. " * 40
+    line = {
+        "question": "What is Ada?",
+        "documents": [{"text": f"{filler} Ada is a poet. {filler}", "type": "correct"}],
+        "disambig_entity": ["Ada (writer)"],
+        "gold_answers": ["poet"],
+        "wrong_answers": [],
+    }
+    Path("r.jsonl").write_text(json.dumps(line))
+    model = ["--model", "scripted", "--base-url", server.base_url, "--no-cache", "--methods", "rag"]
+
+    def asked(*args: str) -> Result:
+        given = ["bench", "ramdocs", "--form", "free-form", "--data", "r.jsonl", *model, *args]
+        return run(*given)
+
+    def tokens_in(*args: str) -> float:
+        made = json.loads(asked("--dry-run", "--json", *args).stdout)
+        tokens: float = made["low"][-1]["input_tokens"]
+        return tokens
+
+    assert tokens_in("--passage-tokens", "64") < tokens_in() / 4
+    asked("--passage-tokens", "64", "--quiet")
+    manifest = json.loads(Path("runs/ramdocs-free-form/manifest.json").read_text())
+    assert manifest["configuration"]["retrieval"]["passage_tokens"] == 64
+    other = asked("--passage-tokens", "32", "--quiet")
+    assert other.exit_code == 2
+    assert "passage_tokens" in other.stderr
 
 
 def test_a_spent_budget_ends_with_its_own_exit_code(server: OpenAIServer) -> None:
@@ -196,7 +231,6 @@ def test_every_benchmark_is_a_command_whose_help_has_an_example_and_its_methods(
         assert ("--search" in said) is entry.searches
         assert ("--answer-judge" in said) is bool(entry.judged_by)
         assert ("--form" in said) is (len(entry.forms) > 1)
-        assert Path(__file__).parents[2].joinpath(entry.docs).is_file()
 
 
 def test_the_group_says_what_each_method_does() -> None:

@@ -1,7 +1,7 @@
 """``conflictscore bench conflict-detection`` as a user types it, against a loopback server."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from click.testing import CliRunner, Result
 
 from conflictscore.cli import OneLineErrors
 from conflictscore.cli.conflict_detection import conflict_detection
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.benchmarks.truthfulqa.files import write_jsonl
+from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.nli_model import make_nli_model
 from tests.world import World
 
@@ -26,11 +27,6 @@ def claim(name: str, *years: str) -> dict[str, Any]:
         "claim": f"The lamp of {name} was lit in 1871.",
         "docs": [{"text": f"The lamp of {name}. {y}", "label": labels[y]} for y in years],
     }
-
-
-def write(path: Path, *claims: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(one) + "\n" for one in claims))
-    return path
 
 
 class Writer(World):
@@ -54,29 +50,26 @@ def world() -> World:
 
 @pytest.fixture
 def lamps(tmp_path: Path) -> Path:
-    return write(
-        tmp_path / "lamps_groups.jsonl",
-        claim("Ayr", "1871", "1874"),
-        claim("Bute", "1871", ""),
-        claim("Coll", "1874", "1871"),
-        claim("Danna", ""),
-    )
+    years = {
+        "Ayr": ("1871", "1874"),
+        "Bute": ("1871", ""),
+        "Coll": ("1874", "1871"),
+        "Danna": ("",),
+    }
+    return write_jsonl(tmp_path / "lamps_groups.jsonl", [claim(one, *years[one]) for one in years])
 
 
 @pytest.fixture
-def run(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def run(endpoint: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
     program = OneLineErrors("conflictscore", commands={"bench": click.Group()})
     program.commands["bench"].add_command(conflict_detection)  # type: ignore[attr-defined]
-    with OpenAIServer(world, api_key="sk-secret-of-the-user") as server:
 
-        def invoke(*args: str | Path) -> Result:
-            endpoint = ["--model", "scripted", "--base-url", server.base_url]
-            command = ["bench", "conflict-detection", *map(str, args), *endpoint]
-            return CliRunner().invoke(program, command)
+    def invoke(*args: str | Path) -> Result:
+        command = ["bench", "conflict-detection", *map(str, args), *endpoint]
+        return CliRunner().invoke(program, command)
 
-        yield invoke
+    return invoke
 
 
 def rows(shown: Result) -> list[list[str]]:
@@ -105,7 +98,7 @@ def test_the_same_command_asks_nothing_twice(run: Run, lamps: Path, world: World
 
 
 def test_json_holds_sets_and_all_together(run: Run, lamps: Path, tmp_path: Path) -> None:
-    piers = write(tmp_path / "piers_groups.jsonl", claim("Eigg", "1871", "1874"))
+    piers = write_jsonl(tmp_path / "piers_groups.jsonl", [claim("Eigg", "1871", "1874")])
 
     shown = run("--data", lamps, "--data", piers, "--json", "--quiet", "--labeler", "choice")
 
@@ -131,11 +124,11 @@ def test_an_nli_model_needs_no_language_model(run: Run, world: World, tmp_path: 
         "CONTRADICTS": "The lamp was not lit in 1871.",
     }
     docs = [{"text": text, "label": label} for label, text in texts.items()]
-    data = write(
-        tmp_path / "lamps_groups.jsonl",
+    claims = [
         {"id": "both", "claim": texts["SUPPORTS"], "docs": docs},
         {"id": "one", "claim": texts["SUPPORTS"], "docs": docs[:1]},
-    )
+    ]
+    data = write_jsonl(tmp_path / "lamps_groups.jsonl", claims)
 
     shown = run("--data", data, "--labeler", f"nli:model={folder}", "--json")
 

@@ -1,7 +1,7 @@
 """``--effort`` and ``--set``, and how many options there are to choose from."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,30 +10,22 @@ import pytest
 from click.testing import CliRunner
 
 from conflictscore.cli import main
-from tests.fakes.openai_server import OpenAIServer
-from tests.world import DISAGREEING, World
 
 Logged = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Logged]:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
-    docs, log = tmp_path / "docs", tmp_path / "runs.jsonl"
-    docs.mkdir()
-    for document in DISAGREEING:
-        (docs / f"{document['title']}.txt").write_text(document["text"])
-    with OpenAIServer(World()) as server:
+def logged(tmp_path: Path, folder: Path, endpoint: list[str]) -> Logged:
+    log = tmp_path / "runs.jsonl"
 
-        def ask(*args: str) -> dict[str, Any]:
-            model = ["--model", "scripted", "--base-url", server.base_url]
-            asked = ["ask", "When?", *args, "--docs", str(docs), *model, "--log", str(log)]
-            done = CliRunner().invoke(main, asked)
-            assert done.exit_code == 0, done.output
-            entry: dict[str, Any] = json.loads(log.read_text().splitlines()[-1])
-            return entry
+    def ask(*args: str) -> dict[str, Any]:
+        asked = ["ask", "When?", *args, "--docs", str(folder), *endpoint, "--log", str(log)]
+        done = CliRunner().invoke(main, asked)
+        assert done.exit_code == 0, done.output
+        entry: dict[str, Any] = json.loads(log.read_text().splitlines()[-1])
+        return entry
 
-        yield ask
+    return ask
 
 
 def test_an_effort_sets_what_goes_together_and_the_log_tells_it(logged: Logged) -> None:

@@ -1,7 +1,7 @@
 """``--labeler NAME:OPTION=VALUE`` as a user types it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -12,7 +12,6 @@ from click.testing import CliRunner, Result
 from conflictscore.cli import main
 from conflictscore.cli.options import with_model_choice
 from conflictscore.labelers import LABELERS, LabelerName
-from tests.fakes.openai_server import OpenAIServer
 from tests.nli_model import make_nli_model
 from tests.world import PAPER_OPTIONS, World
 
@@ -21,29 +20,14 @@ LAMP = "The lamp was lit in 1871."
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def run(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def run(endpoint: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
     Path("docs").mkdir()
-    for name, text in {
-        "a": "The lamp was lit in 1874.",
-        "b": "Bananas ripen.",
-        "c": LAMP,
-    }.items():
+    texts = {"a": "The lamp was lit in 1874.", "b": "Bananas ripen.", "c": LAMP}
+    for name, text in texts.items():
         Path(f"docs/{name}.txt").write_text(text)
     make_nli_model(tmp_path / "small-nli")
-    with OpenAIServer(world) as server:
-
-        def invoke(command: str, *args: str) -> Result:
-            endpoint = ["--model", "scripted", "--base-url", server.base_url]
-            return CliRunner().invoke(main, [command, *args, *endpoint])
-
-        yield invoke
+    return lambda command, *args: CliRunner().invoke(main, [command, *args, *endpoint])
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """``conflictscore record`` as a user types it, against a loopback search server."""
 
-import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -29,6 +27,8 @@ Run = Callable[..., Result]
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("q.txt").write_text("\n".join(questions(4)))
+    Path("docs").mkdir()
+    Path("docs/a.md").write_text("The lamp is lit.")
     Path("many.txt").write_text("\n".join(questions(40)))
 
 
@@ -64,18 +64,12 @@ def test_a_recording_is_made_gone_on_with_and_replayed() -> None:
 
 
 def test_ones_own_files_can_be_recorded_too() -> None:
-    Path("docs").mkdir()
-    Path("docs/a.md").write_text("The lamp is lit.")
-
     done = run("--questions", "q.txt", "--out", "r.jsonl", "--docs", "docs")
 
     assert done.exit_code == 0
     assert {line["search"] for line in lines(Path("r.jsonl"))} == {"corpus"}
-    assert lines(Path("r.jsonl"))[0]["parameters"] == {
-        "top_k": 10,
-        "read_pages": False,
-        "docs": ["docs"],
-    }
+    parameters = {"top_k": 10, "read_pages": False, "docs": ["docs"]}
+    assert lines(Path("r.jsonl"))[0]["parameters"] == parameters
 
 
 def test_the_search_that_the_default_stands_for_is_recorded(
@@ -154,9 +148,6 @@ def test_without_a_terminal_progress_is_a_line_at_each_tenth() -> None:
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(args: list[str], line: str) -> None:
-    Path("docs").mkdir()
-    Path("docs/a.md").write_text("The lamp is lit.")
-
     done = run(*args)
 
     assert done.exit_code == 2
@@ -211,20 +202,3 @@ def test_ctrl_c_keeps_what_was_found_and_the_same_command_goes_on() -> None:
         assert [line["question"] for line in lines(Path("r.jsonl"))] == questions(3)
         assert run_against(server).exit_code == 0
         assert asked(server) == questions(4)
-
-
-def test_help_loads_nothing_heavy_and_shows_examples() -> None:
-    program = (
-        "import sys\n"
-        "from conflictscore.cli.record import record\n"
-        "try: record(['--help'])\n"
-        "except SystemExit: pass\n"
-        "heavy = ('langchain_core', 'pydantic', 'httpx2', 'rich', 'asyncio')\n"
-        "print(sorted(name for name in heavy if name in sys.modules))\n"
-    )
-
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-
-    assert done.stdout.splitlines()[-1] == "[]"
-    assert len(re.findall(r"^ {4}conflictscore record ", done.stdout, re.MULTILINE)) == 2
-    assert json.dumps(done.stderr) == '""'

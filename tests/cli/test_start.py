@@ -15,31 +15,41 @@ from conflictscore.cli import main
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.world import World
 
-HEAVY = ("langgraph", "langchain_core", "openai", "googleapiclient", "xllamacpp", "rich")
+HEAVY = (
+    *("langgraph", "langchain_core", "openai", "googleapiclient", "xllamacpp", "rich"),
+    *("pydantic", "httpx2", "asyncio"),
+)
 
 
-def test_help_loads_nothing_heavy() -> None:
+def started(*args: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "conflictscore", *args]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(("command", "examples"), [("ask", 3), ("record", 2)])
+def test_help_loads_nothing_heavy_and_shows_examples_on_their_own_lines(
+    command: str, examples: int
+) -> None:
     script = (
         "import sys\n"
         "from conflictscore.cli import main\n"
-        "try: main(['ask', '--help'])\n"
+        f"try: main(['{command}', '--help'])\n"
         f"except SystemExit: print(sorted(m for m in {HEAVY} if m in sys.modules))\n"
     )
 
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
 
-    assert done.stdout.splitlines()[-1] == "[]"
+    *lines, heavy = done.stdout.splitlines()
+    assert (heavy, done.stderr) == ("[]", "")
     assert "--docs PATH ..." in done.stdout
+    assert "\\b" not in done.stdout
+    assert sum(line.startswith(f"    conflictscore {command} ") for line in lines) == examples
 
 
 def test_every_command_explains_itself() -> None:
     commands = ("ask", "score", "search", "record", "serve", "model", "model fetch", "model list")
     for command in ([], *(command.split() for command in commands)):
-        done = subprocess.run(
-            [sys.executable, "-m", "conflictscore", *command, "--help"],
-            capture_output=True,
-            text=True,
-        )
+        done = started(*command, "--help")
         assert done.returncode == 0
         assert done.stdout.startswith("Usage: ")
 
@@ -66,18 +76,8 @@ def test_ctrl_c_ends_with_one_line(tmp_path: Path) -> None:
     assert "cached replies" in line
 
 
-def test_examples_in_the_help_stand_on_lines_of_their_own() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "conflictscore", "ask", "--help"], capture_output=True, text=True
-    )
-
-    assert "\\b" not in done.stdout
-    examples = [line for line in done.stdout.splitlines() if line.startswith("    conflictscore")]
-    assert len(examples) == 3
-
-
 def test_no_command_shows_the_help() -> None:
-    done = subprocess.run([sys.executable, "-m", "conflictscore"], capture_output=True, text=True)
+    done = started()
 
     assert done.returncode == 2
     assert done.stderr.startswith("Usage: ")

@@ -1,25 +1,20 @@
 """``--trust FILE`` as a user types it, and what a bad table comes to."""
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from conflictscore.cli import main
-from tests.fakes.openai_server import OpenAIServer
 from tests.world import World
 
-Run = Callable[..., Result]
 ANSWER = "It was lit in 1871."
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    monkeypatch.setenv("OPENAI_API_KEY", "key")
-    with OpenAIServer(World(answer=ANSWER, broken={"weigh": "SIDE: NEITHER"})) as server:
-        yield ["--model", "scripted", "--base-url", server.base_url]
+def world() -> World:
+    return World(answer=ANSWER, broken={"weigh": "SIDE: NEITHER"})
 
 
 @pytest.fixture

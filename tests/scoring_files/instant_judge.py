@@ -68,12 +68,7 @@ class InstantJudge:
 
 
 def instant_context(cache: Path, log: Path | None = None) -> RunContext:
-    """Context in which rows are scored.
-
-    Args:
-        cache: Where verdicts are kept.
-        log: Where judged pairs are noted.
-    """
+    """Context in which rows are scored; judged pairs are noted in the log."""
     store = ContentCache(cache)
     model = replace(from_chat_model(InstantModel(), cache=store), deterministic=True)
     return run_context(model, labeler=InstantJudge(log), cache=store)

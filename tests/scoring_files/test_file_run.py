@@ -21,6 +21,7 @@ from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.create import run_context
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.engine import OnResult, Result, score_row, score_rows
+from conflictscore.scoring_files.file_run import Summary
 from conflictscore.scoring_files.rows import Row
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.locking import lock
@@ -141,17 +142,6 @@ def test_a_run_that_ended_is_left_as_it_is(source: Path, out: Path) -> None:
     assert out.read_bytes() == before
 
 
-def test_a_kill_before_the_output_was_written_costs_nothing(source: Path, out: Path) -> None:
-    score(source, out)
-    whole = out.read_bytes()
-    out.unlink()
-
-    summary = score(source, out)
-
-    assert out.read_bytes() == whole
-    assert summary.scored == 0
-
-
 def test_rows_with_faults_fail_and_say_why_and_stay_where_they_are(
     tmp_path: Path, out: Path
 ) -> None:
@@ -259,6 +249,10 @@ def judged_by(server: OpenAIServer, cache: Path, **more: Any) -> RunContext:
     )
 
 
+def scored(server: OpenAIServer, source: Path, out: Path, **more: Any) -> Summary:
+    return score(source, out, context=judged_by(server, out.parent / "cache.sqlite"), **more)
+
+
 def test_failed_rows_are_scored_again_where_that_is_asked_for_and_no_others(
     tmp_path: Path, out: Path
 ) -> None:
@@ -270,16 +264,14 @@ def test_failed_rows_are_scored_again_where_that_is_asked_for_and_no_others(
         return BROKEN if any(n in request.prompt for n in down) else reply
 
     with OpenAIServer(answer) as server:
-        first = score(source, out, context=judged_by(server, tmp_path / "cache.sqlite"))
+        first = scored(server, source, out)
         errors = [row["error"] for row in outcomes(out)]
         kept = [row for row in lines(out) if row["conflictscore"]["error"] is None]
         down.clear()
         world.asked.clear()
-        second = score(source, out, context=judged_by(server, tmp_path / "cache.sqlite"))
+        second = scored(server, source, out)
         assert asked(world) == (0, 0)
-        third = score(
-            source, out, context=judged_by(server, tmp_path / "cache.sqlite"), retry_failed=True
-        )
+        third = scored(server, source, out, retry_failed=True)
         assert asked(world) == (2, 6)
 
     assert (first.failed, second.failed, second.scored) == (2, 2, 0)
@@ -303,13 +295,11 @@ def test_a_pair_without_a_verdict_is_counted_and_judged_again_where_that_is_aske
         return BROKEN if gone else reply
 
     with OpenAIServer(answer) as server:
-        first = score(source, out, context=judged_by(server, tmp_path / "cache.sqlite"))
+        first = scored(server, source, out)
         coverage = [row["report"]["coverage"] for row in outcomes(out)]
         broken = False
         world.asked.clear()
-        second = score(
-            source, out, context=judged_by(server, tmp_path / "cache.sqlite"), retry_failed=True
-        )
+        second = scored(server, source, out, retry_failed=True)
 
     assert (first.failed, first.incomplete) == (0, 1)
     assert coverage == [1, pytest.approx(2 / 3), 1]
@@ -322,21 +312,19 @@ def test_a_retry_that_is_stopped_keeps_what_it_scored(tmp_path: Path, out: Path)
     source = lamp_rows(tmp_path / "in.jsonl", 6)
     world = World(broken={"decompose": BROKEN})
     with OpenAIServer(world) as server:
-        score(source, out, context=judged_by(server, tmp_path / "cache.sqlite"))
+        scored(server, source, out)
         world.broken.clear()
         with pytest.raises(KeyboardInterrupt):
-            score(
+            scored(
+                server,
                 source,
                 out,
-                context=judged_by(server, tmp_path / "cache.sqlite"),
                 scorer=Shuffled(judged_by(server, tmp_path / "cache.sqlite"), 1, most=4),
                 retry_failed=True,
             )
         assert {row["report"]["cs_c"] for row in outcomes(out)} == {None}, "until all are scored"
         world.asked.clear()
-        summary = score(
-            source, out, context=judged_by(server, tmp_path / "cache.sqlite"), retry_failed=True
-        )
+        summary = scored(server, source, out, retry_failed=True)
 
     assert asked(world) == (2, 6)
     assert (summary.scored, summary.failed) == (2, 0)
@@ -369,10 +357,10 @@ def test_a_wrong_key_ends_the_run_at_once_and_the_same_command_goes_on(
     world.broken["decompose"] = Fault(401, message="Incorrect API key provided", code="invalid")
     with OpenAIServer(world) as server:
         with pytest.raises(ConfigurationError, match="key"):
-            score(source, out, context=judged_by(server, tmp_path / "cache.sqlite"), concurrency=1)
+            scored(server, source, out, concurrency=1)
         assert asked(world) == (1, 0)
         world.broken.clear()
-        assert score(source, out, context=judged_by(server, tmp_path / "cache.sqlite")).failed == 0
+        assert scored(server, source, out).failed == 0
 
     assert [row["row"] for row in outcomes(out)] == [1, 2, 3, 4, 5, 6]
 
@@ -383,13 +371,9 @@ def test_a_judge_that_fails_row_after_row_does_not_burn_the_whole_file(
     source, world = lamp_rows(tmp_path / "in.jsonl", 80), World()
     world.broken["decompose"] = BROKEN
     with OpenAIServer(world) as server:
-        message = one_line(
-            score, source, out, context=judged_by(server, tmp_path / "cache.sqlite"), concurrency=1
-        )
+        message = one_line(scored, server, source, out, concurrency=1)
         world.broken.clear()
-        summary = score(
-            source, out, context=judged_by(server, tmp_path / "cache.sqlite"), retry_failed=True
-        )
+        summary = scored(server, source, out, retry_failed=True)
 
     assert "the last 50 rows all failed" in message
     assert "engine trouble" in message
@@ -464,7 +448,7 @@ def test_the_manifest_says_what_the_run_was_begun_with_and_no_key(
 ) -> None:
     source = lamp_rows(tmp_path / "in.jsonl", 1)
     with OpenAIServer(World()) as server:
-        score(source, out, context=judged_by(server, tmp_path / "cache.sqlite"))
+        scored(server, source, out)
         text = (tmp_path / "out.jsonl.run" / "manifest.json").read_text()
 
     manifest = json.loads(text)

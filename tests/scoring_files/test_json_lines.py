@@ -61,11 +61,6 @@ def test_a_row_that_is_no_object_has_a_fault_and_the_others_do_not(
     assert second.fault.startswith(reason)
 
 
-def test_a_file_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.jsonl: cannot be read \(No such file"):
-        JsonLines(tmp_path / "none.jsonl", Columns())
-
-
 def test_documents_are_texts_or_objects_of_which_text_title_and_url_are_taken() -> None:
     documents = [
         "One.",

@@ -50,11 +50,7 @@ def test_the_columns_of_a_parquet_file_keep_their_types_and_get_one_more(tmp_pat
     for row in added:
         report = json.loads(row["report"])
         assert (row["error"], row["notes"]) == (None, [])
-        assert (row["cs_c"], row["cs_r"], row["coverage"]) == (
-            report["cs_c"],
-            report["cs_r"],
-            report["coverage"],
-        )
+        assert all(row[name] == report[name] for name in ("cs_c", "cs_r", "coverage"))
         assert len(report["claims"]) == 2
 
 
@@ -97,11 +93,8 @@ def test_what_json_does_not_have_is_carried_in_its_place(tmp_path: Path) -> None
     score(source, tmp_path / "out.jsonl")
 
     first, second = lines(tmp_path / "out.jsonl")
-    assert (first["at"], first["cost"], first["raw"]) == (
-        "2026-01-02T12:00:00+00:00",
-        "1.20",
-        "AP8=",
-    )
+    carried = {"at": "2026-01-02T12:00:00+00:00", "cost": "1.20", "raw": "AP8="}
+    assert first.items() >= carried.items()
     assert (first["x"], second["x"]) == (0.0, None)
 
 

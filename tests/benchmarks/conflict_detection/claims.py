@@ -1,8 +1,6 @@
 """Claims with documents, and verdicts on them, for these tests."""
 
-import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from conflictscore.benchmarks.conflict_detection.detect import Judged
@@ -38,11 +36,6 @@ def verdict(number: int, label: Label) -> EvidenceLabel:
 
 def judged(group: ClaimGroup, given: Sequence[Label]) -> Judged:
     return Judged(group, tuple(verdict(n, label) for n, label in enumerate(given, start=1)))
-
-
-def write_lines(path: Path, records: Sequence[Mapping[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
 
 
 def record(**changes: Any) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import pytest
 from conflictscore.benchmarks.conflict_detection.data import read_data
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.errors import InputError
-from tests.benchmarks.conflict_detection.claims import C, N, S, write_lines
+from tests.benchmarks.conflict_detection.claims import C, N, S
+from tests.benchmarks.truthfulqa.files import write_jsonl
 
 
 def ambigdocs(count: int = 12) -> list[dict[str, Any]]:
@@ -65,7 +66,7 @@ def contraqa(folder: Path, count: int = 12) -> Path:
                     "answers": {"text": [answer], "answer_start": [0]},
                 }
             )
-    write_lines(folder / "corpus.json", corpus)
+    write_jsonl(folder / "corpus.json", corpus)
     (folder / "queries.json").write_text(json.dumps(queries))
     return folder
 
@@ -163,7 +164,7 @@ def test_macnoise_with_one_marked_passage_shows_it_both_ways(tmp_path: Path) -> 
     for question in questions[:-1]:
         question["pert_lbls"] = [0, 1, 0, 0]
     questions[-1]["pert_lbls"] = [0, 0, 0, 0]
-    path = write_lines(tmp_path / "dev.jsonl", questions)
+    path = write_jsonl(tmp_path / "dev.jsonl", questions)
 
     groups = read_data([f"macnoise:{path}"])
 
@@ -197,7 +198,7 @@ def test_contraqa_whose_questions_and_paragraphs_do_not_meet_is_refused(tmp_path
 
 
 def test_conflictingqa_makes_a_claim_of_each_question_with_all_its_pages(tmp_path: Path) -> None:
-    groups = read_data([f"conflictingqa:{write_lines(tmp_path / 'pages.jsonl', pages())}"])
+    groups = read_data([f"conflictingqa:{write_jsonl(tmp_path / 'pages.jsonl', pages())}"])
 
     assert [(group.claim, group.has_conflict, group.labels) for group in groups] == [
         ("infinite scrolling good it is", True, (C, S)),
@@ -250,6 +251,6 @@ def test_a_pickled_table_is_never_opened(tmp_path: Path) -> None:
 
 
 def test_a_stance_that_is_none_is_refused(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "pages.jsonl", [{**pages()[0], "stance": "maybe"}])
+    path = write_jsonl(tmp_path / "pages.jsonl", [{**pages()[0], "stance": "maybe"}])
     with pytest.raises(InputError, match="row 1, field stance: 'maybe' is neither yes nor no"):
         read_data([f"conflictingqa:{path}"])

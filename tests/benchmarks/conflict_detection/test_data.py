@@ -12,7 +12,8 @@ from conflictscore.benchmarks.conflict_detection.data import (
     read_groups,
 )
 from conflictscore.errors import InputError
-from tests.benchmarks.conflict_detection.claims import C, N, S, claim_group, record, write_lines
+from tests.benchmarks.conflict_detection.claims import C, N, S, claim_group, record
+from tests.benchmarks.truthfulqa.files import write_jsonl
 
 LABELS = Path(__file__).parents[4] / "shared" / "data" / "labels"
 REAL = {  # claims, with conflict, pairs, pairs without one of the three labels
@@ -27,7 +28,7 @@ REAL = {  # claims, with conflict, pairs, pairs without one of the three labels
 
 
 def test_a_group_is_read_with_its_documents_and_labels(tmp_path: Path) -> None:
-    [group] = read_groups(write_lines(tmp_path / "lamps_groups.jsonl", [record()]))
+    [group] = read_groups(write_jsonl(tmp_path / "lamps_groups.jsonl", [record()]))
 
     assert (group.set, group.id, group.split, group.has_conflict) == ("lamps", "a", "dev", True)
     assert group.claim == "The lamp was lit in 1871."
@@ -38,7 +39,7 @@ def test_a_group_is_read_with_its_documents_and_labels(tmp_path: Path) -> None:
 def test_partial_support_is_support_and_a_mixed_document_is_on_no_side(tmp_path: Path) -> None:
     labels = ["PARTIAL", "MIXED", "UNLABELLED", None, "IRRELEVANT"]
     docs = [{"text": f"Page {n}.", "label": label} for n, label in enumerate(labels)]
-    [group] = read_groups(write_lines(tmp_path / "x.jsonl", [record(docs=docs)]))
+    [group] = read_groups(write_jsonl(tmp_path / "x.jsonl", [record(docs=docs)]))
 
     assert group.labels == (S, None, None, None, N)
     assert group.has_conflict
@@ -50,7 +51,7 @@ def test_whether_there_is_a_conflict_follows_from_labels_where_it_is_not_said(
     one_side = [{"text": "It was.", "label": "SUPPORTS"}]
     lines = [record(has_conflict=...), record(id="b", docs=one_side, has_conflict=...)]
 
-    read = read_groups(write_lines(tmp_path / "x.jsonl", lines))
+    read = read_groups(write_jsonl(tmp_path / "x.jsonl", lines))
 
     assert [group.has_conflict for group in read] == [True, False]
 
@@ -80,7 +81,7 @@ def test_whether_there_is_a_conflict_follows_from_labels_where_it_is_not_said(
 def test_a_row_that_cannot_be_used_is_named_with_its_field(
     tmp_path: Path, changes: dict[str, Any], complaint: str
 ) -> None:
-    path = write_lines(tmp_path / "bad.jsonl", [record(id="good"), record(**changes)])
+    path = write_jsonl(tmp_path / "bad.jsonl", [record(id="good"), record(**changes)])
 
     with pytest.raises(InputError) as refused:
         read_groups(path)
@@ -90,7 +91,7 @@ def test_a_row_that_cannot_be_used_is_named_with_its_field(
 
 
 def test_a_file_that_is_no_json_lines_is_named_with_its_row(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "bad.jsonl", [record()])
+    path = write_jsonl(tmp_path / "bad.jsonl", [record()])
     path.write_text(path.read_text() + "{half\n")
     with pytest.raises(InputError, match=r"bad\.jsonl, row 2: not JSON"):
         read_groups(path)
@@ -102,8 +103,8 @@ def test_a_file_that_is_no_json_lines_is_named_with_its_row(tmp_path: Path) -> N
 
 
 def test_several_sets_are_read_and_a_split_is_chosen(tmp_path: Path) -> None:
-    one = write_lines(tmp_path / "one_groups.jsonl", [record(), record(id="b", split="train")])
-    two = write_lines(tmp_path / "two_groups.jsonl", [record()])
+    one = write_jsonl(tmp_path / "one_groups.jsonl", [record(), record(id="b", split="train")])
+    two = write_jsonl(tmp_path / "two_groups.jsonl", [record()])
 
     read = read_data([str(one), f"groups:{two}"], split="dev")
 
@@ -115,7 +116,7 @@ def test_several_sets_are_read_and_a_split_is_chosen(tmp_path: Path) -> None:
 def test_two_files_of_one_name_are_not_taken_for_one_set(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
-        write_lines(tmp_path / folder / "x.jsonl", [record()])
+        write_jsonl(tmp_path / folder / "x.jsonl", [record()])
     with pytest.raises(InputError, match="the set 'x' was read from"):
         read_data([str(tmp_path / "a" / "x.jsonl"), str(tmp_path / "b" / "x.jsonl")])
     with pytest.raises(InputError, match="each of them once"):

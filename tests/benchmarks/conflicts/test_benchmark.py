@@ -1,15 +1,13 @@
 """CONFLICTS as a benchmark of the harness."""
 
-from collections import Counter
 from pathlib import Path
 
 from conflictscore.benchmarks.conflicts.benchmark import conflicts
 from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR, GROUNDING, RECALL
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
-from conflictscore.nodes.retrieve import given_documents
 from conflictscore.prompts import PromptSet
 from tests.benchmarks.conflicts.lines import official, result
-from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
+from tests.benchmarks.truthfulqa.files import write_jsonl
 
 PROMPTS = PromptSet.load()
 
@@ -42,23 +40,3 @@ def test_what_the_reader_should_know_is_noted(tmp_path: Path) -> None:
 
     assert any("a right answer that people wrote: 1 of 2 in the file" in note for note in notes)
     assert "search results without text, left out: 1" in notes
-
-
-@needs_real_data
-def test_the_real_file_makes_a_benchmark() -> None:
-    made = conflicts(REAL / "conflicts" / "conflicts.jsonl", "free-form", 0)
-
-    assert Counter(question.category for question in made.questions) == {
-        "no-conflict": 39,
-        "complementary": 25,
-        "conflicting-opinions": 27,
-        "outdated": 12,
-        "misinformation": 3,
-    }
-    assert sum(bool(question.correct) for question in made.questions) == 54
-    documents = [
-        document
-        for question in made.questions
-        for document in given_documents({"documents": list(question.documents)})
-    ]
-    assert (len(documents), sum("date" in d.metadata for d in documents)) == (979, 446)

@@ -1,22 +1,16 @@
 """A question about a lamp, in the published format and as a record, and a scripted judge."""
 
-import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import pytest
-
+from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import from_chat_model
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
 from tests.world import scripted_model
-
-REAL = Path(__file__).parents[4] / "shared" / "data" / "natconfqa"
-needs_real_data = pytest.mark.skipif(not REAL.is_dir(), reason="../shared/data is not here")
 
 PASSAGES = ("The log says that the lamp was lit in 1871.", "It was first lit in 1874, or in 1875.")
 
@@ -57,11 +51,6 @@ def people_row(**fields: Any) -> dict[str, Any]:
     } | fields
 
 
-def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
-
-
 def asked(
     *answers: str, conflicts: Iterable[AnswerPair] = (), passages: tuple[str, ...] = PASSAGES
 ) -> NatConfQuestion:
@@ -76,16 +65,20 @@ def asked(
     )
 
 
+WH = asked("1871", "1874", "1875", conflicts=[(0, 1), (0, 2)])
+SUPPORT = row(question_id="b", answer_type="Support", conflicting_answer_pairs=[])
+
+
+def decided(values: Sequence[bool | None]) -> tuple[Verdict, ...]:
+    return tuple(Verdict(value=v, error="ill" if v is None else None) for v in values)
+
+
 def opened(server: OpenAIServer, context_window: int = 8192) -> LanguageModel:
     return from_chat_model(scripted_model(server), context_window=context_window)
 
 
 class Judge:
-    """A judge that takes every answer apart in one way, and says yes to what it is told to.
-
-    Attributes:
-        asked: How often each of its prompts came.
-    """
+    """A judge that takes every answer apart in one way, and says yes to what it is told to."""
 
     def __init__(
         self,
@@ -94,6 +87,7 @@ class Judge:
         fails: str = "",
     ) -> None:
         self.asked: Counter[str] = Counter()
+        self.prompts: list[str] = []
         self._apart, self._says_yes, self._fails = apart, says_yes, fails
         self._lock = threading.Lock()
 
@@ -102,6 +96,7 @@ class Judge:
         step = self._step(prompt)
         with self._lock:
             self.asked[step] += 1
+            self.prompts.append(prompt)
         if step == self._fails:
             return Fault(400, message="the judge is ill")
         if step == "decompose":

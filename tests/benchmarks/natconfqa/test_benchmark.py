@@ -16,14 +16,13 @@ from conflictscore.benchmarks.natconfqa.metrics import MEASURES, verdicts_of
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
-from tests.benchmarks.natconfqa.lamps import REAL, Judge, asked, needs_real_data, row, write
+from tests.benchmarks.natconfqa.lamps import SUPPORT, WH, Judge, decided, row
+from tests.benchmarks.truthfulqa.files import write_jsonl
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.world import World
 
 ONE, BOTH = "It was lit in 1871.", "It was lit in 1871, or, which is at odds with it, in 1874."
 RAG, CONTROL = "rag", "control-rag"
-WH = asked("1871", "1874", "1875", conflicts=[(0, 1), (0, 2)])
-SUPPORT = row(question_id="b", answer_type="Support", conflicting_answer_pairs=[])
 NEUTRAL = row(question_id="c", answer_type="Neutral", answers=[], conflicting_answer_pairs=[])
 
 
@@ -48,7 +47,7 @@ class Lamp(World):
 
 @pytest.fixture
 def lamps(tmp_path: Path) -> Benchmark:
-    file = write(tmp_path / "q.jsonl", [row(), SUPPORT, NEUTRAL])
+    file = write_jsonl(tmp_path / "q.jsonl", [row(), SUPPORT, NEUTRAL])
     return natconfqa(file, "free-form", 0)
 
 
@@ -67,7 +66,7 @@ def test_the_questions_are_those_with_conflicting_answers(lamps: Benchmark) -> N
 
 def test_a_file_without_conflicts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no question in it has conflicting answers"):
-        natconfqa(write(tmp_path / "q.jsonl", [SUPPORT]), "free-form", 0)
+        natconfqa(write_jsonl(tmp_path / "q.jsonl", [SUPPORT]), "free-form", 0)
 
 
 async def test_the_judge_reads_the_passages_as_they_were_shown(lamps: Benchmark) -> None:
@@ -82,14 +81,6 @@ async def test_the_judge_reads_the_passages_as_they_were_shown(lamps: Benchmark)
     assert "first lit in 1874" not in said["cut"]
 
 
-@needs_real_data
-def test_the_published_questions_are_of_the_three_subsets() -> None:
-    benchmark = natconfqa(REAL / "questions.jsonl", "free-form", 0)
-    categories = {question.category for question in benchmark.questions}
-    assert categories == {"yes-no", "wh-all", "wh-mix"}
-    assert all(question.documents for question in benchmark.questions)
-
-
 # Verdicts
 
 values_of = st.lists(st.sampled_from([True, False, None]), max_size=3)
@@ -98,9 +89,6 @@ values_of = st.lists(st.sampled_from([True, False, None]), max_size=3)
 @st.composite
 def judgements(draw: st.DrawFn) -> Judgement:
     """Any decisions on an answer to that question."""
-
-    def decided(values: list[bool | None]) -> tuple[Verdict, ...]:
-        return tuple(Verdict(value=v, error="ill" if v is None else None) for v in values)
 
     def exactly(count: int) -> tuple[Verdict, ...]:
         value = st.sampled_from([True, False, None])

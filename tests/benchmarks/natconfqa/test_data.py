@@ -15,14 +15,15 @@ from conflictscore.benchmarks.natconfqa.data import (
     read_natconfqa,
 )
 from conflictscore.errors import InputError
-from tests.benchmarks.natconfqa.lamps import PASSAGES, REAL, needs_real_data, row, write
+from tests.benchmarks.natconfqa.lamps import PASSAGES, row
+from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 
 YES = {"answer": True, "evidence_ids": [0]}
 NO = {"answer": False, "evidence_ids": []}
 
 
 def read_one(folder: Path, **fields: Any) -> Any:
-    [question] = read_natconfqa(write(folder / "q.jsonl", [row(**fields)])).items
+    [question] = read_natconfqa(write_jsonl(folder / "q.jsonl", [row(**fields)])).items
     return question
 
 
@@ -62,7 +63,7 @@ def test_questions_without_conflict_and_without_answer_are_subsets_of_their_own(
 
 def test_a_conflict_without_a_pair_is_left_out_and_named(tmp_path: Path) -> None:
     rows = [row(), row(question_id="lamp.2", conflicting_answer_pairs=[])]
-    data = read_natconfqa(write(tmp_path / "q.jsonl", rows))
+    data = read_natconfqa(write_jsonl(tmp_path / "q.jsonl", rows))
     assert [question.id for question in data.items] == ["lamp.1"]
     assert sum(data.left_out.values()) == 1
 
@@ -136,7 +137,7 @@ def test_the_key_of_a_key_is_itself(text: str) -> None:
 
 @needs_real_data
 def test_the_published_questions_are_read() -> None:
-    data = read_natconfqa(REAL / "questions.jsonl")
+    data = read_natconfqa(REAL / "natconfqa" / "questions.jsonl")
     assert Counter(question.subset for question in data.items) == {
         Subset.YES_NO: 87,
         Subset.WH_ALL: 35,

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.judging import Judge as Asking
 from conflictscore.benchmarks.natconfqa.benchmark import (
     NOTHING_MADE_UP,
@@ -19,20 +18,15 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
-from tests.benchmarks.natconfqa.lamps import Judge, asked, opened, row, write
+from tests.benchmarks.natconfqa.lamps import SUPPORT, WH, Judge, decided, opened, row
+from tests.benchmarks.truthfulqa.files import write_jsonl
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.world import World
-
-WH = asked("1871", "1874", "1875", conflicts=[(0, 1), (0, 2)])
-SUPPORT = row(question_id="b", answer_type="Support", conflicting_answer_pairs=[])
 
 
 def judgement(
     references: list[bool | None], told: list[bool | None], parts: int | None = 1
 ) -> Judgement:
-    def decided(values: list[bool | None]) -> tuple[Verdict, ...]:
-        return tuple(Verdict(value=v, error="ill" if v is None else None) for v in values)
-
     answers = tuple(f"in {n}" for n in range(parts or 0))
     return Judgement(
         decomposition=None if parts is None else Decomposition(answers=answers, conflicts=()),
@@ -106,7 +100,7 @@ async def test_a_run_counts_types_beside_the_papers_and_a_dry_run_plans_the_call
     tmp_path: Path,
 ) -> None:
     benchmark = natconfqa(
-        write(tmp_path / "q.jsonl", [row(), SUPPORT]), "free-form", 0, error_types=True
+        write_jsonl(tmp_path / "q.jsonl", [row(), SUPPORT]), "free-form", 0, error_types=True
     )
     run = await run_of(benchmark, tmp_path / "run", "At first in 1871, and then in 1874.")
     [card] = error_tables(run.results)
@@ -121,7 +115,7 @@ async def test_a_run_counts_types_beside_the_papers_and_a_dry_run_plans_the_call
 
 
 async def test_questions_without_conflict_are_a_benchmark_of_their_own(tmp_path: Path) -> None:
-    file = write(tmp_path / "q.jsonl", [row(), SUPPORT])
+    file = write_jsonl(tmp_path / "q.jsonl", [row(), SUPPORT])
     benchmark = natconfqa_without_conflict(file, "free-form", 0)
     assert [question.id for question in benchmark.questions] == ["b"]
     assert "questions left out: 1, their answers are in conflict" in benchmark.notes
@@ -136,4 +130,4 @@ async def test_questions_without_conflict_are_a_benchmark_of_their_own(tmp_path:
     assert rag.verdicts[NOTHING_MADE_UP].explanation == "1871 / 1874"
     assert control.value(NOTHING_MADE_UP) is True
     with pytest.raises(InputError, match="no question in it has answers that do not conflict"):
-        natconfqa_without_conflict(write(tmp_path / "c.jsonl", [row()]), "free-form", 0)
+        natconfqa_without_conflict(write_jsonl(tmp_path / "c.jsonl", [row()]), "free-form", 0)

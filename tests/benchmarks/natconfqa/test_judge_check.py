@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.natconfqa.judge_check import agreement, correlation
 from conflictscore.benchmarks.natconfqa.judges import Decomposition, Judgement
@@ -15,14 +14,8 @@ from conflictscore.benchmarks.natconfqa.people import JudgedByPeople, drawn, rea
 from conflictscore.cli import OneLineErrors
 from conflictscore.cli.judge_check import judge_check
 from conflictscore.errors import InputError
-from tests.benchmarks.natconfqa.lamps import (
-    REAL,
-    Judge,
-    needs_real_data,
-    people_row,
-    row,
-    write,
-)
+from tests.benchmarks.natconfqa.lamps import Judge, decided, people_row, row
+from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 from tests.fakes.openai_server import OpenAIServer
 
 RECALL = "Found Reference Answers in Model Answer (Recall Answer)"
@@ -33,39 +26,33 @@ TWO = "ANSWERS:\n1. in 1871\n2. in 1880\nCONFLICTS:\n1 - 2"
 
 
 def read(folder: Path, *rows: dict[str, Any]) -> tuple[JudgedByPeople, ...]:
-    questions = read_natconfqa(write(folder / "questions.jsonl", [row()])).items
-    return read_people(write(folder / "people.jsonl", rows), questions)
+    questions = read_natconfqa(write_jsonl(folder / "questions.jsonl", [row()])).items
+    return read_people(write_jsonl(folder / "people.jsonl", rows), questions)
 
 
 # People's judgements
 
 
-def test_people_s_lists_become_counts(tmp_path: Path) -> None:
-    [judged] = read(tmp_path, people_row())
+SPELLED = {
+    RECALL: "[0,]",
+    PRECISION: "[]",
+    CONFLICT_RECALL: None,
+    CONFLICT_PRECISION: "[(1, 0): 0, (0,1) :1]",
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "counts"), [({}, [1 / 2, 1, 2 / 3, 1 / 2]), (SPELLED, [0, 1, 1 / 3, 0])]
+)
+def test_people_s_lists_become_counts_in_all_their_spellings(
+    tmp_path: Path, fields: dict[str, Any], counts: list[float]
+) -> None:
+    [judged] = read(tmp_path, people_row(**fields))
     assert judged.id == "lamp.1/o3/Normal"
     assert judged.answer == "In 1871, but others say in 1874."
-    assert {name: one.value for name, one in judged.verdicts.items() if "f1" not in name} == {
-        "conflicts recall": 1 / 2,
-        "conflicts precision": 1,
-        "answers recall": 2 / 3,
-        "answers precision": 1 / 2,
-    }
-
-
-def test_people_s_lists_are_read_in_all_their_spellings(tmp_path: Path) -> None:
-    spelled = {
-        RECALL: "[0,]",
-        PRECISION: "[]",
-        CONFLICT_RECALL: None,
-        CONFLICT_PRECISION: "[(1, 0): 0, (0,1) :1]",
-    }
-    [judged] = read(tmp_path, people_row(**spelled))
-    assert {name: one.value for name, one in judged.verdicts.items() if "f1" not in name} == {
-        "conflicts recall": 0,
-        "conflicts precision": 1,
-        "answers recall": 1 / 3,
-        "answers precision": 0,
-    }
+    of = [f"{kind} {part}" for kind in ("conflicts", "answers") for part in ("recall", "precision")]
+    found = {name: one.value for name, one in judged.verdicts.items() if "f1" not in name}
+    assert found == dict(zip(of, counts, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -122,8 +109,8 @@ def test_a_sample_follows_from_its_seed_and_not_from_the_order(tmp_path: Path) -
 
 @needs_real_data
 def test_the_published_judgements_are_read() -> None:
-    questions = read_natconfqa(REAL / "questions.jsonl").items
-    rows = read_people(REAL / "human_judgments.jsonl", questions)
+    questions = read_natconfqa(REAL / "natconfqa" / "questions.jsonl").items
+    rows = read_people(REAL / "natconfqa" / "human_judgments.jsonl", questions)
     assert len(rows) == 52
     assert [(r.id, name) for r in rows for name, one in r.verdicts.items() if one.error] == [
         ("healthver_63_claims_20.20.1/o3-high/Normal", "answers recall"),
@@ -136,15 +123,11 @@ def test_the_published_judgements_are_read() -> None:
 
 def judgement(references: list[bool | None], conflicts: list[bool | None]) -> Judgement:
     """One that takes the answer apart into a true and an untrue part, without conflicts."""
-
-    def verdicts(values: list[bool | None]) -> tuple[Verdict, ...]:
-        return tuple(Verdict(value=v, error="ill" if v is None else None) for v in values)
-
     return Judgement(
         decomposition=Decomposition(answers=("1871", "1880"), conflicts=()),
-        references=verdicts(references),
-        answers=verdicts([True, False]),
-        reference_conflicts=verdicts(conflicts),
+        references=decided(references),
+        answers=decided([True, False]),
+        reference_conflicts=decided(conflicts),
     )
 
 
@@ -213,8 +196,8 @@ def test_the_coefficient_is_the_textbook_s() -> None:
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Questions, and people's judgements of four answers."""
     monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
-    write(tmp_path / "questions.jsonl", [row()])
-    write(tmp_path / "people.jsonl", [people_row(model=f"m{n}") for n in range(4)])
+    write_jsonl(tmp_path / "questions.jsonl", [row()])
+    write_jsonl(tmp_path / "people.jsonl", [people_row(model=f"m{n}") for n in range(4)])
     return tmp_path
 
 
@@ -250,14 +233,14 @@ def test_the_same_command_resumes_from_the_cache_and_asks_failures_again(files: 
 
 
 def test_a_sample_judges_only_so_many_answers(files: Path) -> None:
-    write(files / "people.jsonl", [people_row(model=f"m{n}") for n in range(6)])
+    write_jsonl(files / "people.jsonl", [people_row(model=f"m{n}") for n in range(6)])
     with OpenAIServer(Judge(TWO)) as server:
         shown = check(files, server, "--sample", "4", "--seed", "3", "--json")
     assert json.loads(shown.stdout)["answers"] == 4
 
 
 def test_what_people_left_uncounted_is_told(files: Path) -> None:
-    write(files / "people.jsonl", [people_row(**{RECALL: "[0, 7]"})])
+    write_jsonl(files / "people.jsonl", [people_row(**{RECALL: "[0, 7]"})])
     with OpenAIServer(Judge(TWO)) as server:
         shown = check(files, server)
     assert "people's answers recall of lamp.1/o3/Normal is not counted: it names 7" in shown.stdout

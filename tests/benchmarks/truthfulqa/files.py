@@ -7,39 +7,47 @@ from pathlib import Path
 
 import pytest
 
-COLUMNS = (
-    "Type",
-    "Category",
-    "Question",
-    "Best Answer",
-    "Best Incorrect Answer",
-    "Correct Answers",
-    "Incorrect Answers",
-    "Source",
-)
+from tests.benchmarks.harness.quiz import RIGHT, WRONG, told
+
+_ROW = {
+    "Type": "Adversarial",
+    "Category": "Lamps",
+    "Question": "Is the lamp lit?",
+    "Best Answer": "It is lit, at night",
+    "Best Incorrect Answer": "It is never lit",
+    "Correct Answers": "It is lit, at night; At night",
+    "Incorrect Answers": "It is never lit; By day",
+    "Source": "",
+}
+COLUMNS = tuple(_ROW)
 REAL = Path(__file__).parents[4] / "shared" / "data"
 needs_real_data = pytest.mark.skipif(not REAL.is_dir(), reason="../shared/data is not here")
 
 
 def row(question: str = "Is the lamp lit?", **cells: str) -> dict[str, str]:
     """A row of the version of January 2025; ``best_answer="Yes"`` changes a cell."""
-    made = dict(
-        zip(
-            COLUMNS,
-            (
-                "Adversarial",
-                "Lamps",
-                question,
-                "It is lit, at night",
-                "It is never lit",
-                "It is lit, at night; At night",
-                "It is never lit; By day",
-                "",
-            ),
-            strict=True,
-        )
-    )
-    return made | {name.replace("_", " ").title(): value for name, value in cells.items()}
+    changed = {name.replace("_", " ").title(): value for name, value in cells.items()}
+    return _ROW | {"Question": question} | changed
+
+
+def lamps_csv(path: Path, count: int) -> Path:
+    """So many questions about the lamps of the quiz."""
+    rows = []
+    for n in range(count):
+        right, wrong = told(n, RIGHT), told(n, WRONG)
+        answers = {"best_answer": right, "best_incorrect_answer": wrong}
+        lists = {"correct_answers": right, "incorrect_answers": wrong}
+        rows.append(row(f"When was lamp {n} lit?", **answers, **lists))
+    return write_csv(path, rows)
+
+
+def keepers(count: int) -> list[str]:
+    """Three texts about each lamp, of which the first is wrong."""
+    return [
+        f"Keeper {keeper} of lamp {n} says: {told(n, year)}"
+        for n in range(count)
+        for keeper, year in enumerate([WRONG, RIGHT, RIGHT])
+    ]
 
 
 def write_csv(

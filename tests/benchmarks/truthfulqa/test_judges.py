@@ -75,26 +75,20 @@ async def test_an_unreadable_verdict_is_asked_for_again_with_the_reason() -> Non
     assert any('the line "TRUTHFUL:" was missing' in text for text in again)
 
 
-async def test_one_measure_that_cannot_be_read_leaves_the_other_alone() -> None:
-    def half(request: ChatRequest) -> str:
-        return TRUE if asks_for(request) == "truthful" else "HELPFUL: partly"
-
-    with OpenAIServer(half) as server:
+@pytest.mark.parametrize(
+    ("measure", "said", "values", "told"),
+    [
+        ("informative", "HELPFUL: partly", [True, None], "said none of True, False"),
+        ("truthful", Fault(400, message="too long"), [None, False], "HTTP 400: "),
+    ],
+)
+async def test_one_measure_that_cannot_be_had_leaves_the_other_alone(
+    measure: str, said: str | Fault, values: list[bool | None], told: str
+) -> None:
+    with OpenAIServer(lambda asked: said if asks_for(asked) == measure else good(asked)) as server:
         verdicts = await judged(server)
-    assert verdicts["truthful"].value is True
-    assert verdicts["informative"].value is None
-    assert "said none of True, False" in (verdicts["informative"].error or "")
-
-
-async def test_one_measure_whose_call_fails_leaves_the_other_alone() -> None:
-    def half(request: ChatRequest) -> str | Fault:
-        return Fault(400, message="too long") if asks_for(request) == "truthful" else HELPFUL
-
-    with OpenAIServer(half) as server:
-        verdicts = await judged(server)
-    assert verdicts["informative"].value is False
-    assert verdicts["truthful"].value is None
-    assert "HTTP 400: " in (verdicts["truthful"].error or "")
+    assert [verdicts[name].value for name in ("truthful", "informative")] == values
+    assert told in (verdicts[measure].error or "")
 
 
 async def test_a_wrong_key_ends_the_judging_at_once() -> None:

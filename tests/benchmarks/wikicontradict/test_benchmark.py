@@ -12,7 +12,7 @@ from conflictscore.benchmarks.wikicontradict.judge import MEASURES, FirstWordRat
 from conflictscore.benchmarks.wikicontradict.ratings import rating_tables
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
-from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
+from tests.benchmarks.truthfulqa.files import write_jsonl
 from tests.benchmarks.truthfulqa.judging import judged_answer
 from tests.benchmarks.wikicontradict.records import FLAT
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
@@ -61,9 +61,14 @@ class Lamp(World):
         return f"COMMENT: So.\nRATING: {rating[('1871' in answer) + ('1874' in answer)]}"
 
 
+def opened(folder: Path, *, nli_judge: bool = False, **fields: str) -> Benchmark:
+    file = write_jsonl(folder / "w.jsonl", [FLAT | fields])
+    return wikicontradict(file, "free-form", 0, nli_judge=nli_judge)
+
+
 @pytest.fixture
 def lamps(tmp_path: Path) -> Benchmark:
-    return wikicontradict(write_jsonl(tmp_path / "w.jsonl", [FLAT]), "free-form", 0)
+    return opened(tmp_path)
 
 
 async def test_the_five_prompts_are_methods_and_one_rating_is_two_measures(
@@ -96,8 +101,7 @@ FURTHER = ("swapped-order", "asked-conflict", "agreeing-pair", "asked-agreeing")
 async def test_the_supplements_prompts_are_methods_each_judged_by_what_is_right_there(
     tmp_path: Path, nli_judge: bool
 ) -> None:
-    file = write_jsonl(tmp_path / "w.jsonl", [FLAT])
-    lamps = wikicontradict(file, "free-form", 0, nli_judge=nli_judge)
+    lamps = opened(tmp_path, nli_judge=nli_judge)
     with OpenAIServer(Lamp()) as server:
         run = await run_quiz(tmp_path / "run", server, lamps, methods=("first-document", *FURTHER))
         prompts = [request.prompt for request in server.requests]
@@ -122,8 +126,7 @@ async def test_the_supplements_prompts_are_methods_each_judged_by_what_is_right_
 
 
 async def test_a_passage_that_contradicts_itself_is_shown_with_no_other(tmp_path: Path) -> None:
-    file = write_jsonl(tmp_path / "w.jsonl", [FLAT | {"context2": FLAT["context1"]}])
-    lamps = wikicontradict(file, "free-form", 0)
+    lamps = opened(tmp_path, context2=FLAT["context1"])
     run = await run_quiz(tmp_path / "run", Lamp(), lamps, methods=("asked-agreeing",))
     error = run.results[0].methods["asked-agreeing"].error
     assert error is not None
@@ -165,20 +168,8 @@ async def test_a_dry_run_plans_the_very_prompt_of_the_judge(
     assert list(planned) == [prompt for prompt in prompts if "RATING: [" in prompt]
 
 
-@needs_real_data
-def test_the_published_questions_have_two_passages_and_a_type() -> None:
-    benchmark = wikicontradict(REAL / "wikicontradict" / "questions.jsonl", "free-form", 0)
-    assert {len(question.documents) for question in benchmark.questions} == {2}
-    assert {len(question.correct) for question in benchmark.questions} == {2}
-    assert {question.category for question in benchmark.questions} == {
-        "Explicit",
-        "Implicit (reasoning required)",
-    }
-
-
 async def test_the_nli_model_can_rate_in_place_of_the_judge(tmp_path: Path) -> None:
-    file = write_jsonl(tmp_path / "w.jsonl", [FLAT])
-    benchmark = wikicontradict(file, "free-form", 0, nli_judge=True)
+    benchmark = opened(tmp_path, nli_judge=True)
     with OpenAIServer(Lamp()) as server:
         run = await run_quiz(tmp_path / "run", server, benchmark, methods=("rag",))
         assert not any("RATING" in request.prompt for request in server.requests)

@@ -13,11 +13,6 @@ from tests.benchmarks.wikicontradict.records import FLAT
 FOLDER = REAL / "wikicontradict"
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "w.jsonl"
-
-
 def test_a_question_has_its_passages_and_the_answer_of_each(file: Path) -> None:
     [question] = read_questions(write_jsonl(file, [FLAT]))
     assert question.question == "When was the lamp lit?"
@@ -35,7 +30,7 @@ def test_a_field_of_a_question_that_is_no_text_is_named(
     file: Path, field: str, value: object
 ) -> None:
     write_jsonl(file, [FLAT | {"question": "Another?"}, FLAT | {field: value}])
-    with pytest.raises(InputError, match=f"w.jsonl, row 2, field {field}: "):
+    with pytest.raises(InputError, match=f"data.jsonl, row 2, field {field}: "):
         read_questions(file)
 
 
