@@ -62,6 +62,15 @@ class Shelf(BaseRetriever):
         ]
 
 
+class Failing(BaseRetriever):
+    """A retriever that fails."""
+
+    error: Any
+
+    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+        raise self.error
+
+
 def _prompt(said: Said) -> str:
     asked = [text for role, text in said if role == "user" and not text.startswith(_RETRY)]
     return asked[-1] if asked else ""

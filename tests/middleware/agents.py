@@ -68,16 +68,7 @@ def agent_of(
     about: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Any:
-    """An agent that may search, with the middleware set up like this, in the paper's loop.
-
-    Args:
-        model: The agent's own.
-        tools: Its tools.
-        outside: Other middleware before ours.
-        inside: Other middleware after ours.
-        about: More of the agent.
-        **settings: Those of the middleware.
-    """
+    """An agent in the paper's loop: ``about`` is more of it, ``settings`` are the middleware's."""
     ours = ConflictScoreMiddleware(**{"cache": False, **PAPER, **settings})
     middleware = [*outside, ours, *inside]
     return create_agent(model, list(tools), middleware=middleware, **(about or {}))
@@ -96,10 +87,7 @@ def texts(messages: list[BaseMessage]) -> list[str]:
 def call_tool(
     request: ChatRequest, name: str, says: str | None = None, torn: bool = False, **arguments: Any
 ) -> Fault:
-    """A reply that calls a tool, as OpenAI sends it: whole, or streamed where that is asked for.
-
-    With ``says`` it has words as well; where it is ``torn``, the arguments are half of a JSON text.
-    """
+    """OpenAI's reply that calls a tool, or streams that; ``torn`` halves the arguments' JSON."""
     written = json.dumps(arguments)
     call = {
         "index": 0,
@@ -123,11 +111,7 @@ def call_tool(
 
 @dataclass
 class AgentWorld(World):
-    """What the agent's model says: it calls each tool of ``tools`` once a question, in turn.
-
-    Steps of the judge are those of :class:`World`; an answer is ``generate``, one that is
-    asked for again ``regenerate``, and a call of tools ``tools``.
-    """
+    """It calls each of ``tools`` once a question; ``generate`` and ``regenerate`` are answers."""
 
     tools: tuple[str, ...] = ("search",)
     standing_alone: str = "When was the lamp of the lighthouse lit?"

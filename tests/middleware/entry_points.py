@@ -74,16 +74,7 @@ class EntryPoint:
         judge_calls: int | None = None,
         **settings: Any,
     ) -> Answered:
-        """Ask the one question.
-
-        Args:
-            world: What the model says.
-            found: The documents.
-            by_tools: Whether a tool brings them, and not the search.
-            further: What the search finds then.
-            judge_calls: The most calls of the judge; None for no limit.
-            **settings: Those of the loop, where they are not the paper's.
-        """
+        """Ask the one question; ``further`` is what the search finds besides what is ``found``."""
         shelf = Shelf(found=list(further) if by_tools else found)
         sources = Sources(shelf, found if by_tools else None)
         with OpenAIServer(world) as server:

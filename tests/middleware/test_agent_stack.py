@@ -16,7 +16,6 @@ from langchain.agents.middleware import (
     ModelRetryMiddleware,
 )
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
@@ -39,6 +38,7 @@ from tests.middleware.agents import (
     texts,
 )
 from tests.revising import RevisingAgentWorld
+from tests.talking import Failing
 from tests.world import scripted_model
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
@@ -329,24 +329,20 @@ def test_a_judge_that_is_down_leaves_the_answer_without_a_score(
     assert "has no score" in state["conflict"]["notes"][0]
 
 
-class Broken(BaseRetriever):
-    """Fails, and quotes its key."""
-
-    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
-        raise ConnectionError("https://search.test/?key=hush-hush-key")
-
-
 def test_a_search_that_fails_leaves_the_answer_and_shows_no_key(
     agent_model: ChatOpenAI, invoke: Invoke, caplog: pytest.LogCaptureFixture
 ) -> None:
-    state = invoke(agent_of(agent_model, tools=[], retriever=Broken()), QUESTION)
+    quoting_its_key = Failing(error=ConnectionError("https://search.test/?key=hush-hush-key"))
+
+    state = invoke(agent_of(agent_model, tools=[], retriever=quoting_its_key), QUESTION)
 
     [note] = state["conflict"]["notes"]
     assert note.endswith("the check of it failed: ConnectionError")
     assert texts(state["messages"])[-1] == "It was lit in 1871."
     assert "hush-hush-key" not in str(state) + caplog.text
+    raising = agent_of(agent_model, tools=[], retriever=quoting_its_key, on_failure="raise")
     with pytest.raises(ConnectionError):
-        invoke(agent_of(agent_model, tools=[], retriever=Broken(), on_failure="raise"), QUESTION)
+        invoke(raising, QUESTION)
 
 
 # Settings

@@ -39,7 +39,7 @@ from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, f
 from tests.middleware.agents import FOUND, call_tool, search, texts
 from tests.middleware.faces import BOTH, FACES, Ask
 from tests.models.calling import calling
-from tests.talking import LAMP, STANDING_ALONE, Shelf, Talk
+from tests.talking import LAMP, STANDING_ALONE, Failing, Shelf, Talk
 from tests.world import DISAGREEING, PAPER, scripted_model
 
 QUESTION = "When was the lamp lit?"
@@ -73,15 +73,6 @@ class Calls(BaseCallbackHandler):
         """The run that this one is a part of."""
         parent = self.parents[run]
         return run if parent is None else self.root(parent)
-
-
-class Broken(BaseRetriever):
-    """A retriever that fails."""
-
-    error: Any
-
-    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
-        raise self.error
 
 
 @pytest.fixture
@@ -440,7 +431,7 @@ async def test_what_is_no_text_reaches_the_model_and_its_own_reply_is_returned(
 async def test_a_search_that_fails_is_raised_or_passed_over_with_a_note(
     ask: Ask, server: OpenAIServer, error: Exception, reason: str
 ) -> None:
-    down = Broken(error=error)
+    down = Failing(error=error)
 
     with pytest.raises(type(error)):
         await ask(wrapped(server, down), QUESTION)

@@ -12,7 +12,6 @@ from langchain_core.callbacks import (
     UsageMetadataCallbackHandler,
     get_usage_metadata_callback,
 )
-from langchain_core.documents import Document
 from langchain_core.exceptions import OutputParserException
 from langchain_core.messages import (
     AIMessage,
@@ -34,7 +33,7 @@ from typing_extensions import TypedDict
 from conflictscore.middleware import SelfCorrectingChatModel
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.middleware.faces import BOTH, FACES, Ask
-from tests.talking import LAMP, Shelf, Talk
+from tests.talking import LAMP, Failing, Shelf, Talk
 from tests.world import PAPER, scripted_model
 
 QUESTION = "When was the lamp lit?"
@@ -282,12 +281,12 @@ async def test_a_call_that_fails_fails_once(
 async def test_the_models_own_reply_is_put_into_the_form_where_a_run_fails(
     ask: Ask, inner: ChatOpenAI, clerk: Clerk
 ) -> None:
-    class Down(Shelf):
-        def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
-            raise ConnectionError
-
     chat = SelfCorrectingChatModel(
-        inner, Down(), content_cache=False, **PAPER, on_failure="pass_through"
+        inner,
+        Failing(error=ConnectionError()),
+        content_cache=False,
+        **PAPER,
+        on_failure="pass_through",
     )
     messages = [*((turn["role"], turn["content"]) for turn in LAMP), ("user", "When was it lit?")]
 

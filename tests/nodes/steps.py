@@ -153,10 +153,7 @@ class Answers:
 
 
 class Judge:
-    """A labeler that knows the sides of each claim, by document, and remembers what it was asked.
-
-    A document that is not in the sides costs more than there is left.
-    """
+    """Knows the sides of each claim, by document, and what it was asked; others cost too much."""
 
     name, identity, scripts = "judge", None, frozenset({"LATIN"})
 

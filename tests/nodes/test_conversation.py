@@ -37,47 +37,34 @@ def said(conversation: Conversation) -> list[tuple[str, str]]:
     return [(turn.role, turn.content) for turn in conversation.turns]
 
 
-def test_a_conversation_that_just_fits_is_shown_whole() -> None:
-    turns = [OFFICE, *TALK]
-
-    assert said(shown(turns, room_for(*turns))) == turns
-    assert shown(turns, room_for(*turns)).left_out == 0
-    fewer = shown(turns, room_for(*turns) - 1)
-    assert said(fewer) == [OFFICE, *TALK[2:]]
-    assert fewer.left_out == 2
+WHOLE = [OFFICE, *TALK]
+BRIEF = ("system", "Be brief.")
+LONG = ("user", "a walk along the shore " * 40)
 
 
-def test_what_is_left_of_a_long_conversation_begins_with_the_user() -> None:
-    room = room_for(OFFICE, *TALK[1:])  # as far as the answer of the assistant
+@pytest.mark.parametrize(
+    ("turns", "room", "kept"),
+    [
+        (WHOLE, room_for(*WHOLE), WHOLE),
+        (WHOLE, room_for(*WHOLE) - 1, [OFFICE, *TALK[2:]]),
+        (WHOLE, room_for(OFFICE, *TALK[1:]), [OFFICE, *TALK[2:]]),
+        (TALK[1:], room_for(*TALK[1:]), TALK[1:]),
+        ([*WHOLE, BRIEF], 1, [OFFICE, BRIEF]),
+        ([*TALK[:2], BRIEF, *TALK[2:]], room_for(BRIEF, *TALK), [*TALK[:2], BRIEF, *TALK[2:]]),
+        ([TALK[0], LONG, *TALK[2:]], room_for(TALK[0], *TALK[2:]), TALK[2:]),
+    ],
+    ids=[
+        *("just fits", "a token less", "the rest begins with the user"),
+        *("a whole one may begin with the assistant", "instructions stay though nothing fits"),
+        *("instructions stay in their place", "the oldest go though an older one would fit"),
+    ],
+)
+def test_a_conversation_is_shown_as_far_as_it_fits(
+    turns: list[tuple[str, str]], room: int, kept: list[tuple[str, str]]
+) -> None:
+    conversation = shown(turns, room)
 
-    kept = shown([OFFICE, *TALK], room)
-
-    assert said(kept) == [OFFICE, *TALK[2:]]
-    assert kept.left_out == 2
-
-
-def test_a_conversation_that_is_shown_whole_may_begin_with_the_assistant() -> None:
-    turns = TALK[1:]
-
-    assert said(shown(turns, room_for(*turns))) == turns
-
-
-def test_the_instructions_stay_where_they_stand_though_nothing_else_fits() -> None:
-    later = ("system", "Be brief.")
-
-    kept = shown([OFFICE, *TALK, later], 1)
-
-    assert (said(kept), kept.left_out) == ([OFFICE, later], 4)
-    whole = [*TALK[:2], later, *TALK[2:]]
-    assert said(shown(whole, room_for(*whole))) == whole
-
-
-def test_turns_are_left_out_from_the_oldest_on_though_an_older_one_would_fit() -> None:
-    long = ("user", "a walk along the shore " * 40)
-
-    kept = shown([TALK[0], long, *TALK[2:]], room_for(TALK[0], *TALK[2:]))
-
-    assert (said(kept), kept.left_out) == (TALK[2:], 2)
+    assert (said(conversation), conversation.left_out) == (kept, len(turns) - len(kept))
 
 
 def test_only_what_user_and_assistant_said_can_be_gone_on_from() -> None:

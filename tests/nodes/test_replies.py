@@ -23,7 +23,55 @@ T = TypeVar("T")
 
 OPTIONS = ("Nothing happens", "You lose a tooth.")
 DOCUMENTS = range(1, 6)
-NOT_ALL = r"^not all of its lines were claims with a bullet or a number, as the first was$"
+
+
+# Refusals
+
+
+def choose(reply: str) -> Choice:
+    return read_choice(reply, OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("read", "reason", "replies"),
+    [
+        (read_text, "^it was empty$", ["", " \n\t"]),
+        (
+            read_queries,
+            r'^no query followed "FOR:" or "AGAINST:"$',
+            ["", "lamp 1871", "FOR: ?\nAGAINST:", "QUERY: lamp"],
+        ),
+        (
+            read_claims,
+            r'^the line "Claims:" was missing$',
+            ["", "A one.\nA two.", "The claims: A one.", "Claims are hard.\nA one."],
+        ),
+        (
+            read_claims,
+            r"^not all of its lines were claims with a bullet or a number, as the first was$",
+            ["Claims:\n1. A one.\nA two.\n2. A three.", "Claims:\n* A one that\ngoes on."],
+        ),
+        (
+            choose,
+            r"^it was neither \(A\) nor \(B\) in the asked form$",
+            [
+                *("", "C", "(C)", "a", "(a)", "AB", "ANothing happens", "(A", "A or B"),
+                *("(A) or (B)", "Both (A) and (B)", "A dog", "A tooth falls out."),
+                *("Because of that, B", "(A) You lose a tooth.", "(B) Nothing happens"),
+                "(A) Nothing happens, since the documents say so",
+                "(A)\nBecause the documents say so.",
+                *("Nothing happens", "The answer is (A)."),
+            ],
+        ),
+    ],
+    ids=["nothing", "no query", "no marker", "no mark of a claim", "no choice"],
+)
+def test_a_reply_in_another_form_is_refused_with_its_reason(
+    read: Callable[[str], object], reason: str, replies: list[str]
+) -> None:
+    for reply in replies:
+        with pytest.raises(ValueError, match=reason):
+            read(reply)
 
 
 # Free form
@@ -31,12 +79,6 @@ NOT_ALL = r"^not all of its lines were claims with a bullet or a number, as the 
 
 def test_an_answer_is_any_text_without_the_space_around_it() -> None:
     assert read_text("\n The sky is\nblue. \n") == "The sky is\nblue."
-
-
-@pytest.mark.parametrize("reply", ["", " \n\t"])
-def test_an_empty_answer_is_refused(reply: str) -> None:
-    with pytest.raises(ValueError, match=r"^it was empty$"):
-        read_text(reply)
 
 
 # Queries
@@ -56,12 +98,6 @@ def test_queries_are_read_each_once_on_one_line_and_bounded(
     reply: str, queries: tuple[str, ...]
 ) -> None:
     assert read_queries(reply) == queries
-
-
-@pytest.mark.parametrize("reply", ["", "lamp 1871", "FOR: ?\nAGAINST:", "QUERY: lamp"])
-def test_a_reply_without_a_query_is_refused(reply: str) -> None:
-    with pytest.raises(ValueError, match=r'^no query followed "FOR:" or "AGAINST:"$'):
-        read_queries(reply)
 
 
 # Decomposition
@@ -114,43 +150,34 @@ def test_a_reply_without_a_query_is_refused(reply: str) -> None:
         ("1. **A one.**\n2. *A two.*", ("A one.", "A two.")),
         ('<claim id="1">A one.</claim>\n<claim id="2">A two.</claim>', ("A one.", "A two.")),
         ("claims = [\n    'A one.',\n    'A two.',\n]", ("A one.", "A two.")),
+        # a number is taken off only where it counts
+        ("Claims:\n12. Mai 1932 wurde sie eröffnet.", ("12. Mai 1932 wurde sie eröffnet.",)),
+        (
+            "Claims:\n1. FC Vik ist alt.\nEr spielt in Lund.",
+            ("1. FC Vik ist alt.", "Er spielt in Lund."),
+        ),
+        (
+            "Claims:\n- 3. maja 1932 otvoren je.\n- Star je.",
+            ("3. maja 1932 otvoren je.", "Star je."),
+        ),
+        ("Claims:\n1. It is old.\n2. It is red.", ("It is old.", "It is red.")),
+        ("Claims:\n- 1. It is old.\n- 2. It is red.", ("It is old.", "It is red.")),
+        ("Claims:\n1. It is old.", ("It is old.",)),
+        ("Claims:\ni. It is old.\nii. It is red.", ("It is old.", "It is red.")),
+        (
+            "Claims:\n(I) It is old.\n(II) It is red.\n(III) It is on.",
+            ("It is old.", "It is red.", "It is on."),
+        ),
+        (
+            "Claims:\nI. Newton is old.\nX. Chen is not.",
+            ("I. Newton is old.", "X. Chen is not."),
+        ),
     ],
 )
 def test_claims_are_the_lines_after_the_marker_each_once(
     reply: str, claims: tuple[str, ...]
 ) -> None:
     assert read_claims(reply) == claims
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "",
-        "A one.\nA two.",
-        "The claims: A one.",
-        "Claims are hard.\nA one.",
-    ],
-)
-def test_a_decomposition_without_the_marker_is_refused(reply: str) -> None:
-    with pytest.raises(ValueError, match=r'^the line "Claims:" was missing$'):
-        read_claims(reply)
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "Claims:\n1. A one.\nA two.\n2. A three.",
-        "Claims:\n* A one that\ngoes on.",
-    ],
-)
-def test_a_line_that_is_not_marked_as_the_first_claim_is_no_claim_and_is_refused(
-    reply: str,
-) -> None:
-    with pytest.raises(
-        ValueError,
-        match=NOT_ALL,
-    ):
-        read_claims(reply)
 
 
 @given(
@@ -210,36 +237,6 @@ def test_the_marks_around_a_replacement_are_taken_off_and_refused_anywhere_else(
 )
 def test_a_choice_is_a_letter_alone_or_with_the_text_of_its_option(reply: str, option: int) -> None:
     assert read_choice(reply, OPTIONS) == Choice(option)
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "",
-        "C",
-        "(C)",
-        "a",
-        "(a)",
-        "AB",
-        "ANothing happens",
-        "(A",
-        "A or B",
-        "(A) or (B)",
-        "Both (A) and (B)",
-        "A dog",
-        "A tooth falls out.",
-        "Because of that, B",
-        "(A) You lose a tooth.",
-        "(B) Nothing happens",
-        "(A) Nothing happens, since the documents say so",
-        "(A)\nBecause the documents say so.",
-        "Nothing happens",
-        "The answer is (A).",
-    ],
-)
-def test_a_choice_in_any_other_form_is_refused(reply: str) -> None:
-    with pytest.raises(ValueError, match=r"^it was neither \(A\) nor \(B\) in the asked form$"):
-        read_choice(reply, OPTIONS)
 
 
 def test_an_article_is_read_as_a_letter_only_before_the_text_of_its_option() -> None:
@@ -374,24 +371,3 @@ def test_a_text_is_copied_where_it_stands_in_the_request_and_not_in_the_material
     assert not copied("Add nothing, and state", request, "The rule: Add nothing, and state little.")
     assert not copied("The lamp was lit.", request, "The lamp was lit.")
     assert not copied("No", "Nothing; no more", "Was it lit?"), "a word may stand there by chance"
-
-
-@pytest.mark.parametrize(
-    ("listed", "claims"),
-    [
-        ("12. Mai 1932 wurde sie eröffnet.", ["12. Mai 1932 wurde sie eröffnet."]),
-        ("1. FC Vik ist alt.\nEr spielt in Lund.", ["1. FC Vik ist alt.", "Er spielt in Lund."]),
-        ("- 3. maja 1932 otvoren je.\n- Star je.", ["3. maja 1932 otvoren je.", "Star je."]),
-        ("1. It is old.\n2. It is red.", ["It is old.", "It is red."]),
-        ("- 1. It is old.\n- 2. It is red.", ["It is old.", "It is red."]),
-        ("1. It is old.", ["It is old."]),
-        ("i. It is old.\nii. It is red.", ["It is old.", "It is red."]),
-        (
-            "(I) It is old.\n(II) It is red.\n(III) It is on.",
-            ["It is old.", "It is red.", "It is on."],
-        ),
-        ("I. Newton is old.\nX. Chen is not.", ["I. Newton is old.", "X. Chen is not."]),
-    ],
-)
-def test_a_number_is_taken_off_only_where_it_counts(listed: str, claims: list[str]) -> None:
-    assert list(read_claims(f"Claims:\n{listed}")) == claims

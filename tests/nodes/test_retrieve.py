@@ -126,6 +126,3 @@ def test_half_a_character_of_a_question_becomes_its_replacement() -> None:
     assert asked == ("When \ufffd?", ["a\ufffd", "b"])
     with pytest.raises(InputError, match=r"^the question is empty$"):
         read_question({})
-
-
-# An answer that is only scored

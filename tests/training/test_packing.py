@@ -217,5 +217,4 @@ def test_distances_are_told_apart_one_by_one_up_to_8_and_then_ever_more_coarsely
     distances = np.array(list(by_hand))
     assert weights.buckets(-distances).tolist() == list(by_hand.values())
     after = [16 + one for one in list(by_hand.values())[1:]]
-    after = [16 + one for one in list(by_hand.values())[1:]]
     assert weights.buckets(distances[1:]).tolist() == after

@@ -100,18 +100,14 @@ def test_pairs_of_another_encoders_tokenizer_are_refused(packed: Packed, tmp_pat
         Trainer(packed, toy_weights(family="mpnet"), tmp_path, Settings(), device="cpu")
 
 
-def test_other_settings_are_refused_with_their_names(packed: Packed, tmp_path: Path) -> None:
-    start(packed, tmp_path).run(minutes=0, save_minutes=5, say=lambda text: None)
-    with pytest.raises(ValueError, match="another dropout, seed"):
-        start(packed, tmp_path, replace(SETTINGS, dropout=0.3, seed=1))
-
-
 def checkpoint(trainer: Trainer) -> None:
     trainer.run(minutes=0, save_minutes=5, say=lambda text: None)
 
 
-def test_another_file_of_pairs_is_refused(packed: Packed, tmp_path: Path) -> None:
+def test_other_settings_or_pairs_are_refused_by_name(packed: Packed, tmp_path: Path) -> None:
     checkpoint(start(packed, tmp_path))
+    with pytest.raises(ValueError, match="another dropout, seed"):
+        start(packed, tmp_path, replace(SETTINGS, dropout=0.3, seed=1))
     label = packed.label.copy()
     label[0] = (label[0] + 1) % 3
     with pytest.raises(ValueError, match="another --pairs: give another --out"):

@@ -32,10 +32,7 @@ def told(lamp: int, year: int) -> str:
 
 
 def lamps(count: int, *, free_form: bool = False, disagreeing: bool = True) -> Benchmark:
-    """So many questions, each with documents of its own; the first option is wrong.
-
-    In free form every method is offered, and people say that documents which disagree are outdated.
-    """
+    """So many questions with documents of their own (outdated, say people); option 0 is wrong."""
     return Benchmark(
         name="lamps",
         form="free-form" if free_form else "multiple-choice",
@@ -65,11 +62,7 @@ def _question(lamp: int, free_form: bool, disagreeing: bool) -> Question:
 
 @dataclass
 class Quiz(TypedWorld):
-    """Answers wrong, and right when it looks again, except where it is told otherwise.
-
-    From a single document it answers what stands there, and where it is told the type of a
-    conflict it answers right.
-    """
+    """Wrong at first and right when it looks again, by type too, except where told otherwise."""
 
     first: dict[int, int] = field(default_factory=dict)
     """By lamp, the year of the first answer."""

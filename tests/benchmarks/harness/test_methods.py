@@ -22,6 +22,8 @@ OUTDATED, MISINFORMATION = ConflictType.OUTDATED, ConflictType.MISINFORMATION
 STRATEGIES = ("rag", "pipeline", "taxonomy-aware", "oracle")
 FEWER = ("rag", "no-documents", "first-document", "second-document")
 
+free = partial(lamps, free_form=True)
+
 
 def text_of(run: BenchmarkRun, method: str, question: int = 0) -> str | None:
     answer = run.results[question].methods[method].answer
@@ -47,9 +49,7 @@ class TestTyped:
         self, tmp_path: Path
     ) -> None:
         quiz = Quiz(kinds={1: "misinformation"}, typed={1: WRONG})
-        run = await run_quiz(
-            tmp_path / "run", quiz, lamps(2, free_form=True), methods=("rag", "typed-rag")
-        )
+        run = await run_quiz(tmp_path / "run", quiz, free(2), methods=("rag", "typed-rag"))
         one, two = run.results
         assert one.predicted == {"typed-rag": OUTDATED}
         assert two.predicted == {"typed-rag": MISINFORMATION}
@@ -69,7 +69,7 @@ class TestTyped:
         run = await run_quiz(
             tmp_path / "run",
             quiz,
-            lamps(1, free_form=True, disagreeing=False),
+            free(1, disagreeing=False),
             methods=("rag", "typed-rag"),
         )
         assert quiz.asked["classify"] == quiz.asked["regenerate"] == 0
@@ -94,7 +94,7 @@ class TestTyped:
         quiz = Quiz(failing={("classify", 0): "Hard to say."})
         methods = ("rag", "typed-rag", "pipeline")
         with OpenAIServer(quiz) as server:
-            again = partial(run_quiz, tmp_path / "run", server, lamps(1, free_form=True))
+            again = partial(run_quiz, tmp_path / "run", server, free(1))
             run = await again(methods=methods)
             assert run.results[0].predicted == dict.fromkeys(("typed-rag", "pipeline"))
             assert text_of(run, "typed-rag") == told(0, RIGHT)
@@ -116,7 +116,7 @@ class TestTyped:
         quiz = Quiz(failing={("decompose", 0): fault})
         methods = ("rag", "placebo", "typed-rag")
         with OpenAIServer(quiz) as server:
-            again = partial(run_quiz, tmp_path / "run", server, lamps(2, free_form=True))
+            again = partial(run_quiz, tmp_path / "run", server, free(2))
             run = await again(methods=methods)
             assert run.results[0].conflict is None
             assert text_of(run, "typed-rag") == told(0, WRONG)
@@ -131,7 +131,7 @@ class TestTyped:
 class TestStrategies:
     async def test_each_tells_or_is_told_the_type_and_cites(self, tmp_path: Path) -> None:
         quiz = Quiz(kinds={0: "misinformation"})
-        run = await run_quiz(tmp_path / "run", quiz, lamps(1, free_form=True), methods=STRATEGIES)
+        run = await run_quiz(tmp_path / "run", quiz, free(1), methods=STRATEGIES)
         [result] = run.results
         assert result.predicted == {
             "pipeline": MISINFORMATION,
@@ -157,7 +157,7 @@ class TestFewerDocuments:
         self, tmp_path: Path
     ) -> None:
         quiz = Quiz()
-        run = await run_quiz(tmp_path / "run", quiz, lamps(1, free_form=True), methods=FEWER)
+        run = await run_quiz(tmp_path / "run", quiz, free(1), methods=FEWER)
         assert text_of(run, "no-documents") == "I do not know when it was lit."
         assert text_of(run, "first-document") == told(0, WRONG)
         assert text_of(run, "second-document") == told(0, RIGHT)
@@ -172,9 +172,7 @@ class TestRevised:
         self, tmp_path: Path
     ) -> None:
         quiz = Quiz(first={1: RIGHT})
-        run = await run_quiz(
-            tmp_path / "run", quiz, lamps(2, free_form=True), methods=("rag", "revised-rag")
-        )
+        run = await run_quiz(tmp_path / "run", quiz, free(2), methods=("rag", "revised-rag"))
         assert [text_of(run, "revised-rag", n) for n in (0, 1)] == [told(n, RIGHT) for n in (0, 1)]
         moved = {p.method: (p.corrected, p.harmed) for p in run.figures.paired[::2]}
         assert moved == {"revised-rag": (1, 0)}
@@ -195,9 +193,7 @@ class TestDebate:
         self, tmp_path: Path, again: str | None, rounds: int, sums: int, looks: int
     ) -> None:
         quiz = Quiz(failing={("read again", 0): again} if again else {})
-        run = await run_quiz(
-            tmp_path / "run", quiz, lamps(1, free_form=True), methods=("rag", "madam-rag")
-        )
+        run = await run_quiz(tmp_path / "run", quiz, free(1), methods=("rag", "madam-rag"))
         assert text_of(run, "madam-rag") == told(0, RIGHT)
         assert value_of(tmp_path / "run", "madam-rag")["rounds"] == rounds
         assert (quiz.by_lamp["alone", 0], quiz.by_lamp["sum up", 0]) == (3, sums)
@@ -222,7 +218,7 @@ class TestRefused:
     async def test_a_method_that_lacks_what_it_needs_fails_alone(
         self, tmp_path: Path, method: str, lacking: Callable[[Any], dict[str, Any]], why: str
     ) -> None:
-        benchmark = lamps(1, free_form=True)
+        benchmark = free(1)
         [question] = benchmark.questions
         bare = replace(
             benchmark, questions=(question.model_copy(update=lacking(question.documents)),)
@@ -249,7 +245,7 @@ class TestRefused:
             ),
             (
                 "oracle",
-                replace(lamps(1, free_form=True), offered=COMMON_METHODS),
+                replace(free(1), offered=COMMON_METHODS),
                 "lamps is not run with oracle; give some of rag,",
             ),
         ],

@@ -7,7 +7,14 @@ import pytest
 from conflictscore.graph.create import create_self_correcting_rag
 from tests.fakes.openai_server import OpenAIServer
 from tests.local_model import smollm2_path as smollm2_path
-from tests.middleware.service.serving import QUESTION, UPSTREAM_KEY, ChatWorld, Listed
+from tests.middleware.service.serving import (
+    QUESTION,
+    UPSTREAM_KEY,
+    ChatWorld,
+    Listed,
+    Served,
+    serving,
+)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -30,3 +37,10 @@ def upstream(world: ChatWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open
     monkeypatch.setenv("OPENAI_API_KEY", UPSTREAM_KEY)
     with OpenAIServer(world, api_key=UPSTREAM_KEY) as server:
         yield server
+
+
+@pytest.fixture
+def served(upstream: OpenAIServer) -> Iterator[Served]:
+    """A service in front of it, with the settings that it has by itself."""
+    with serving(upstream) as running:
+        yield running

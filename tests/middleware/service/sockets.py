@@ -35,11 +35,7 @@ def _bound() -> socket.socket:
 
 @contextmanager
 def broken_stream(error: Any = None) -> Iterator[HasAddress]:
-    """An upstream that hangs up after the first chunk of its first reply.
-
-    Args:
-        error: Sent in a frame of its own before the stream ends as others do; None for neither.
-    """
+    """An upstream that hangs up after its first reply's first chunk, or tells an error then."""
     chunk = {"choices": [{"index": 0, "delta": {"content": "It was"}}]}
     event = f"data: {json.dumps(chunk)}\n\n".encode()
 

@@ -35,15 +35,14 @@ def sent(served: Served, body: Any, kind: str = "application/json") -> Response:
         ({"tools": ["hammer"]}, "tools[0]"),
     ],
 )
-def test_a_wrong_field_is_named(upstream: OpenAIServer, change: dict[str, Any], param: str) -> None:
-    with serving(upstream) as served:
-        reply = served.http.post("/v1/chat/completions", json=asking(**change))
+def test_a_wrong_field_is_named(served: Served, change: dict[str, Any], param: str) -> None:
+    reply = served.http.post("/v1/chat/completions", json=asking(**change))
 
     error = reply.json()["error"]
     assert (reply.status_code, error["param"]) == (400, param)
     assert error["type"] == "invalid_request_error"
     assert error["message"].startswith(f"{param}: ")
-    assert upstream.requests == []
+    assert served.upstream.requests == []
 
 
 @pytest.mark.parametrize(
@@ -59,18 +58,16 @@ def test_a_wrong_field_is_named(upstream: OpenAIServer, change: dict[str, Any], 
     ],
     ids=["cut", "list", "bytes", "deep", "nan", "surrogate", "digits"],
 )
-def test_a_body_that_is_not_a_json_object_is_refused(upstream: OpenAIServer, body: bytes) -> None:
-    with serving(upstream) as served:
-        reply = sent(served, body)
+def test_a_body_that_is_not_a_json_object_is_refused(served: Served, body: bytes) -> None:
+    reply = sent(served, body)
 
     assert (reply.status_code, reply.json()["error"]["code"]) == (400, "invalid_json")
 
 
-def test_a_page_of_another_site_cannot_send_a_request(upstream: OpenAIServer) -> None:
-    with serving(upstream) as served:
-        body = json.dumps(asking())
-        simple = sent(served, body, kind="text/plain")
-        asked_leave = served.http.options("/v1/chat/completions")
+def test_a_page_of_another_site_cannot_send_a_request(served: Served) -> None:
+    body = json.dumps(asking())
+    simple = sent(served, body, kind="text/plain")
+    asked_leave = served.http.options("/v1/chat/completions")
 
     assert (simple.status_code, simple.json()["error"]["code"]) == (415, "not_json")
     assert asked_leave.status_code == 405
@@ -103,10 +100,9 @@ def test_a_body_of_just_that_size_is_taken(upstream: OpenAIServer) -> None:
     assert larger.status_code == 413
 
 
-def test_an_unknown_route_or_method_gets_an_error_of_the_same_form(upstream: OpenAIServer) -> None:
-    with serving(upstream) as served:
-        lost = served.http.get("/v1/embeddings")
-        wrong = served.http.get("/v1/chat/completions")
+def test_an_unknown_route_or_method_gets_an_error_of_the_same_form(served: Served) -> None:
+    lost = served.http.get("/v1/embeddings")
+    wrong = served.http.get("/v1/chat/completions")
 
     assert (lost.status_code, lost.json()["error"]["code"]) == (404, "no_such_route")
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")

@@ -32,14 +32,13 @@ def tokens(upstream: OpenAIServer) -> tuple[int, int]:
 
 class TestCorrect:
     def test_a_changed_answer_reaches_openais_client_with_its_evidence(
-        self, upstream: OpenAIServer
+        self, served: Served
     ) -> None:
-        with serving(upstream) as served:
-            raw = served.openai.chat.completions.with_raw_response.create(
-                model="conflictscore", messages=user()
-            )
-            reply = raw.parse()
-            run = served.run(raw.http_response)
+        raw = served.openai.chat.completions.with_raw_response.create(
+            model="conflictscore", messages=user()
+        )
+        reply = raw.parse()
+        run = served.run(raw.http_response)
 
         assert reply.choices[0].message.content == "It was lit in 1874."
         assert reply.choices[0].finish_reason == "stop"
@@ -77,16 +76,15 @@ class TestCorrect:
         assert run["usage"]["cache_read_tokens"] == 3 * calls
 
     def test_the_callers_parameters_reach_the_answers_and_not_the_judge(
-        self, upstream: OpenAIServer
+        self, served: Served
     ) -> None:
         wishes = {"temperature": 0.7, "stop": ["END"], "seed": 7, "top_k": 5}
 
-        with serving(upstream) as served:
-            served.ask(**wishes, max_completion_tokens=99, user="u-1")
+        served.ask(**wishes, max_completion_tokens=99, user="u-1")
 
         asked = ("Documents that were found", "Earlier you answered")
-        answers = [r for r in upstream.requests if r.prompt.startswith(asked)]
-        others = [r for r in upstream.requests if r not in answers]
+        answers = [r for r in served.upstream.requests if r.prompt.startswith(asked)]
+        others = [r for r in served.upstream.requests if r not in answers]
         assert len(answers) == 2
         for request in answers:
             assert {name: request.body.get(name) for name in wishes} == wishes
@@ -94,7 +92,7 @@ class TestCorrect:
         assert not any({"stop", "seed", "top_k"} & set(r.body) for r in others)
 
     def test_a_question_stands_alone_and_messages_go_as_they_are_beside_one_block_of_documents(
-        self, world: ChatWorld, upstream: OpenAIServer
+        self, world: ChatWorld, served: Served
     ) -> None:
         asked = {"type": "text", "text": "When was its lamp lit?"}
         conversation = [
@@ -104,12 +102,11 @@ class TestCorrect:
             {"role": "user", "content": [asked]},
         ]
 
-        with serving(upstream) as served:
-            run = served.run(served.ask(conversation))
+        run = served.run(served.ask(conversation))
 
         assert world.asked["contextualize"] == 1
         assert (run["asked"], run["question"]) == ("When was its lamp lit?", QUESTION)
-        [first] = [r for r in upstream.requests if "Documents that were found" in r.prompt]
+        [first] = [r for r in served.upstream.requests if "Documents that were found" in r.prompt]
         *before, last = first.messages
         block, *rest = last["content"]
         assert before == conversation[:-1]
@@ -241,23 +238,21 @@ class TestObserve:
 
 
 class TestModels:
-    def test_the_models_are_the_upstreams_and_conflictscore(self, upstream: OpenAIServer) -> None:
-        with serving(upstream) as served:
-            listed = [model.id for model in served.openai.models.list()]
-            one = served.openai.models.retrieve("conflictscore")
+    def test_the_models_are_the_upstreams_and_conflictscore(self, served: Served) -> None:
+        listed = [model.id for model in served.openai.models.list()]
+        one = served.openai.models.retrieve("conflictscore")
 
         assert listed == ["conflictscore", "scripted"]
         assert one.owned_by == "conflictscore"
 
-    def test_an_unknown_model_is_not_found(self, upstream: OpenAIServer) -> None:
-        with serving(upstream) as served:
-            with pytest.raises(openai.NotFoundError) as raised:
-                served.openai.chat.completions.create(model="gpt-9", messages=user())
-            lost = served.http.get("/v1/models/gpt-9")
+    def test_an_unknown_model_is_not_found(self, served: Served) -> None:
+        with pytest.raises(openai.NotFoundError) as raised:
+            served.openai.chat.completions.create(model="gpt-9", messages=user())
+        lost = served.http.get("/v1/models/gpt-9")
 
         assert raised.value.code == "model_not_found"
         assert lost.status_code == 404
-        assert upstream.requests == []
+        assert served.upstream.requests == []
 
 
 def test_32_clients_at_once_get_their_own_answers(upstream: OpenAIServer) -> None:

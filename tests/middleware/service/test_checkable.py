@@ -13,6 +13,7 @@ from tests.middleware.service.serving import (
     TOOL,
     ChatWorld,
     Listed,
+    Served,
     asking,
     completion_with,
     events_in,
@@ -35,12 +36,11 @@ def brought(content: str) -> list[dict[str, Any]]:
 class TestTools:
     @pytest.mark.parametrize("stream", [False, True])
     def test_calls_of_tools_pass_untouched(
-        self, world: ChatWorld, upstream: OpenAIServer, stream: bool
+        self, world: ChatWorld, served: Served, stream: bool
     ) -> None:
         world.plain = completion_with({"content": None, "tool_calls": [CALL]}, "tool_calls")
 
-        with serving(upstream) as served:
-            reply = served.ask(tools=[TOOL], stream=stream)
+        reply = served.ask(tools=[TOOL], stream=stream)
 
         if stream:
             said = [data for _, data in events_in(reply.text)]
@@ -58,9 +58,7 @@ class TestTools:
         assert world.handed_on[0].body["tools"] == [TOOL]
         assert world.asked.total() == 0
 
-    def test_no_call_of_the_loop_is_offered_tools(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
+    def test_no_call_of_the_loop_is_offered_tools(self, world: ChatWorld, served: Served) -> None:
         about = {
             "tools": [TOOL],
             "tool_choice": "auto",
@@ -70,13 +68,14 @@ class TestTools:
             "web_search_options": {"search_context_size": "low"},
         }
 
-        with serving(upstream) as served:
-            reply = served.ask(**about)
+        reply = served.ask(**about)
 
         [first] = world.handed_on
         assert {name: first.body.get(name) for name in about} == about
         assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
-        assert not any(about.keys() & r.body.keys() for r in upstream.requests if r is not first)
+        assert not any(
+            about.keys() & r.body.keys() for r in served.upstream.requests if r is not first
+        )
 
     def test_the_answer_after_tool_calls_is_checked_against_what_the_tools_returned(
         self, world: ChatWorld, upstream: OpenAIServer
@@ -92,11 +91,8 @@ class TestTools:
         assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
         assert [document["text"] for document in run["documents"]] == [d["text"] for d in found]
 
-    def test_plain_text_of_a_tool_is_one_document_named_after_it(
-        self, upstream: OpenAIServer
-    ) -> None:
-        with serving(upstream) as served:
-            run = served.run(served.ask(brought("The lamp was lit in 1871.")))
+    def test_plain_text_of_a_tool_is_one_document_named_after_it(self, served: Served) -> None:
+        run = served.run(served.ask(brought("The lamp was lit in 1871.")))
 
         [document] = run["documents"]
         assert (document["title"], document["text"]) == ("look_up", "The lamp was lit in 1871.")
@@ -119,22 +115,21 @@ class TestWhatCannotBeChecked:
     def test_it_passes_untouched_and_the_body_says_that_it_was_not_checked(
         self,
         world: ChatWorld,
-        upstream: OpenAIServer,
+        served: Served,
         more: Mapping[str, Any],
         reason: str,
         stream: bool,
     ) -> None:
         world.plain = Reply("A lamp.", logprobs={"A": -0.1})
 
-        with serving(upstream) as served:
-            create = served.openai.chat.completions.with_raw_response.create
-            reply: Any = create(**asking(**more), stream=stream)
-            said = reply.parse()
-            chunks = list(said) if stream else [said]
-            *before, field = [one.model_extra.get("conflictscore") for one in chunks]
-            run = served.run(reply)
+        create = served.openai.chat.completions.with_raw_response.create
+        reply: Any = create(**asking(**more), stream=stream)
+        said = reply.parse()
+        chunks = list(said) if stream else [said]
+        *before, field = [one.model_extra.get("conflictscore") for one in chunks]
+        run = served.run(reply)
 
-        [request] = upstream.requests
+        [request] = served.upstream.requests
         assert {name: request.body[name] for name in more} == more
         assert "A " in "".join(chunk.model_dump_json() for chunk in chunks)
         assert reason in run["notes"][0]
@@ -156,14 +151,13 @@ class TestWhatCannotBeChecked:
 
 
 def test_nothing_else_of_a_reply_that_cannot_be_checked_changes(
-    world: ChatWorld, upstream: OpenAIServer
+    world: ChatWorld, served: Served
 ) -> None:
     world.plain = completion_with({"content": '{"year": 1871}', "annotations": [{"a": 1}]})
     about: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 
-    with serving(upstream) as served:
-        plain = served.ask(logprobs=True).json()
-        chunks = [data for _, data in events_in(served.ask(logprobs=True, **about).text)]
+    plain = served.ask(logprobs=True).json()
+    chunks = [data for _, data in events_in(served.ask(logprobs=True, **about).text)]
 
     run = plain.pop("conflictscore")
     assert plain == json.loads(completion_with({**plain["choices"][0]["message"]}).body or "")

@@ -60,18 +60,17 @@ class TestClientsThatGoAway:
 
     @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/runs"])
     def test_a_stream_stops_while_the_judge_is_working(
-        self, world: ChatWorld, upstream: OpenAIServer, path: str
+        self, world: ChatWorld, served: Served, path: str
     ) -> None:
         world.broken["label"] = Fault.hang(60)
         body = {"question": QUESTION} if path == "/v1/runs" else asking(stream=True)
 
-        with serving(upstream) as served:
-            idle = served.tasks()
-            with gone_away(served, body, path) as heard:
-                until(lambda: world.asked["label"] == 3)
-                [run_id] = re.findall(r"x-conflictscore-run-id: (\w+)", heard())
-            until(lambda: served.tasks() <= idle)
-            run = served.http.get(f"/v1/runs/{run_id}").json()
+        idle = served.tasks()
+        with gone_away(served, body, path) as heard:
+            until(lambda: world.asked["label"] == 3)
+            [run_id] = re.findall(r"x-conflictscore-run-id: (\w+)", heard())
+        until(lambda: served.tasks() <= idle)
+        run = served.http.get(f"/v1/runs/{run_id}").json()
 
         assert (run["status"], run["first_answer"]) == ("unfinished", "It was lit in 1871.")
         assert world.asked["regenerate"] == 0

@@ -9,7 +9,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.errors import ConfigurationError
@@ -28,6 +27,7 @@ from tests.middleware.service.serving import (
     until,
 )
 from tests.middleware.service.sockets import closed_port
+from tests.talking import Failing
 
 POLICIES = ["pass_through", "annotate", "refuse"]
 
@@ -183,14 +183,13 @@ class TestCoverage:
 
 class TestEdgeCases:
     def test_an_answer_cut_off_by_the_callers_own_limit_says_so(
-        self, world: ChatWorld, upstream: OpenAIServer
+        self, world: ChatWorld, served: Served
     ) -> None:
         world.answer = Reply("It was", finish_reason="length")  # type: ignore[assignment]
         world.plain = Reply("It was", finish_reason="length")
 
-        with serving(upstream) as served:
-            reply = served.ask(max_tokens=2)
-            run = served.run(reply)
+        reply = served.ask(max_tokens=2)
+        run = served.run(reply)
 
         choice = reply.json()["choices"][0]
         assert (choice["message"]["content"], choice["finish_reason"]) == ("It was", "length")
@@ -209,22 +208,20 @@ class TestEdgeCases:
 
     @pytest.mark.parametrize("stream", [False, True])
     def test_a_lone_surrogate_in_an_answer_does_not_stop_it(
-        self, world: ChatWorld, upstream: OpenAIServer, stream: bool
+        self, world: ChatWorld, served: Served, stream: bool
     ) -> None:
         world.regenerated = "It was lit in 1874 \ud83d."
 
-        with serving(upstream) as served:
-            outcome = Outcome(served.ask(stream=stream), stream=stream)
+        outcome = Outcome(served.ask(stream=stream), stream=stream)
 
         assert outcome.text == "It was lit in 1874 \ufffd."
 
     def test_a_bug_in_the_service_is_a_plain_error(
-        self, upstream: OpenAIServer, caplog: pytest.LogCaptureFixture
+        self, served: Served, caplog: pytest.LogCaptureFixture
     ) -> None:
-        with serving(upstream) as served:
-            served.service.metrics.run = None  # type: ignore[method-assign, assignment]
-            whole = served.ask()
-            streamed = served.ask(stream=True)
+        served.service.metrics.run = None  # type: ignore[method-assign, assignment]
+        whole = served.ask()
+        streamed = served.ask(stream=True)
 
         assert (whole.status_code, whole.json()["error"]["code"]) == (500, "internal_error")
         assert events_in(streamed.text)[-1][1]["error"]["code"] == "internal_error"
@@ -260,18 +257,12 @@ def test_a_full_disk_under_the_cache_turns_no_check_off_and_is_told_to_no_client
     assert len([r for r in caplog.records if "verdicts.sqlite" in r.getMessage()]) == 1
 
 
-class Misplaced(BaseRetriever):
-    """Needs a folder of the server that is not there."""
-
-    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
-        raise ConfigurationError("cannot write in /srv/secret/models")
-
-
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_wrong_setting_is_told_to_the_log_and_not_to_clients(
     upstream: OpenAIServer, policy: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with serving(upstream, retriever=Misplaced(), settings={"on_failure": policy}) as served:
+    misplaced = Failing(error=ConfigurationError("cannot write in /srv/secret/models"))
+    with serving(upstream, retriever=misplaced, settings={"on_failure": policy}) as served:
         reply = served.ask()
         run = served.run(reply)
         [*_, last] = events_in(served.http.post("/v1/runs", json={"question": QUESTION}).text)

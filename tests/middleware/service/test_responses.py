@@ -13,6 +13,7 @@ from tests.middleware.service.serving import (
     MODES,
     QUESTION,
     ChatWorld,
+    Served,
     completion_with,
     events_in,
     serving,
@@ -57,14 +58,13 @@ def kinds(events: list[tuple[str, Any]]) -> list[str]:
 
 
 def test_an_answer_is_corrected_and_its_run_told_as_for_a_chat_completion(
-    upstream: OpenAIServer,
+    served: Served,
 ) -> None:
-    with serving(upstream) as served:
-        raw = served.openai.responses.with_raw_response.create(
-            model="conflictscore", input=QUESTION, instructions="Be brief.", metadata={"a": "b"}
-        )
-        response: Any = raw.parse()
-        run = served.run(raw.http_response)
+    raw = served.openai.responses.with_raw_response.create(
+        model="conflictscore", input=QUESTION, instructions="Be brief.", metadata={"a": "b"}
+    )
+    response: Any = raw.parse()
+    run = served.run(raw.http_response)
 
     assert response.output_text == run["answer"] == "It was lit in 1874."
     assert response.status == "completed"
@@ -78,11 +78,10 @@ def test_an_answer_is_corrected_and_its_run_told_as_for_a_chat_completion(
     assert response.id == f"resp_{raw.headers['x-conflictscore-run-id']}"
 
 
-def test_a_stream_has_openais_events_in_their_order(upstream: OpenAIServer) -> None:
-    with serving(upstream) as served:
-        events = streamed(served)
-        with served.openai.responses.stream(model="conflictscore", input=QUESTION) as stream:
-            final = stream.get_final_response()
+def test_a_stream_has_openais_events_in_their_order(served: Served) -> None:
+    events = streamed(served)
+    with served.openai.responses.stream(model="conflictscore", input=QUESTION) as stream:
+        final = stream.get_final_response()
 
     assert kinds(events) == TEXT_EVENTS
     deltas = [data["delta"] for name, data in events if name == "response.output_text.delta"]
@@ -110,18 +109,17 @@ def test_every_mode_answers_and_keeps_a_run(upstream: OpenAIServer, mode: str) -
 
 
 def test_functions_are_called_and_what_they_find_is_checked_against(
-    world: ChatWorld, upstream: OpenAIServer
+    world: ChatWorld, served: Served
 ) -> None:
     world.plain = completion_with({"content": None, "tool_calls": [CALL]}, "tool_calls")
-    with serving(upstream) as served:
-        first = ask(served, tools=[TOOL])
-        events = streamed(served, tools=[TOOL])
-        world.plain = "The lamp was lit in 1871."
-        texts = ["Lit in 1871.", "Oil was paid for when the lamp was first lit, in 1871."]
-        output = json.dumps([{"text": text} for text in texts])
-        found = {"type": "function_call_output", "call_id": "c1", "output": output}
-        call = first.output[0].model_dump()
-        second = ask(served, [{"role": "user", "content": QUESTION}, call, found], tools=[TOOL])
+    first = ask(served, tools=[TOOL])
+    events = streamed(served, tools=[TOOL])
+    world.plain = "The lamp was lit in 1871."
+    texts = ["Lit in 1871.", "Oil was paid for when the lamp was first lit, in 1871."]
+    output = json.dumps([{"text": text} for text in texts])
+    found = {"type": "function_call_output", "call_id": "c1", "output": output}
+    call = first.output[0].model_dump()
+    second = ask(served, [{"role": "user", "content": QUESTION}, call, found], tools=[TOOL])
 
     assert first.output[0].type == "function_call"
     assert (first.output[0].call_id, first.output[0].arguments) == ("c1", '{"q": "x"}')
@@ -141,7 +139,7 @@ def test_functions_are_called_and_what_they_find_is_checked_against(
 
 
 def test_a_conversation_and_settings_reach_the_upstream_as_it_knows_them(
-    world: ChatWorld, upstream: OpenAIServer
+    world: ChatWorld, served: Served
 ) -> None:
     given: Any = [
         {"role": "developer", "content": "Answer in JSON."},
@@ -150,11 +148,10 @@ def test_a_conversation_and_settings_reach_the_upstream_as_it_knows_them(
     ]
     schema = {"type": "json_schema", "name": "year", "schema": {"type": "object"}, "strict": True}
     wishes = {"max_output_tokens": 77, "temperature": 0.5, "reasoning": {"effort": "low"}}
-    with serving(upstream) as served:
-        response = ask(served, given, text={"format": schema}, **wishes)
+    response = ask(served, given, text={"format": schema}, **wishes)
 
     told = given[0]["content"]
-    body = next(r.body for r in upstream.requests if r.messages[0]["content"] == told)
+    body = next(r.body for r in served.upstream.requests if r.messages[0]["content"] == told)
     *before, last = [m["content"] for m in body["messages"]]
     assert before == ["Answer in JSON.", "Hello."]
     assert last.endswith(QUESTION)
@@ -183,13 +180,12 @@ def test_an_answer_that_was_cut_is_told_to_be_incomplete(
 
 
 def test_a_failure_has_its_status_and_in_a_stream_its_event(
-    world: ChatWorld, upstream: OpenAIServer
+    world: ChatWorld, served: Served
 ) -> None:
-    with serving(upstream) as served:
-        world.broken["generate"] = Fault(500, should_retry=False)
-        with pytest.raises(openai.InternalServerError) as raised:
-            ask(served)
-        events = streamed(served)
+    world.broken["generate"] = Fault(500, should_retry=False)
+    with pytest.raises(openai.InternalServerError) as raised:
+        ask(served)
+    events = streamed(served)
 
     assert raised.value.response.headers["x-conflictscore-status"] == "failed"
     assert kinds(events) == ["response.created", "response.in_progress", "response.failed"]
@@ -218,14 +214,13 @@ def test_a_failure_has_its_status_and_in_a_stream_its_event(
     ],
 )
 def test_what_cannot_be_had_is_refused_by_name(
-    upstream: OpenAIServer, field: str, value: Any, param: str | None
+    served: Served, field: str, value: Any, param: str | None
 ) -> None:
     body = {"model": "conflictscore", "input": QUESTION, field: value}
-    with serving(upstream) as served:
-        response = served.http.post("/v1/responses", json=body)
+    response = served.http.post("/v1/responses", json=body)
 
     error = response.json()["error"]
     assert response.status_code == 400
     assert str(error["param"]).startswith(param or "input[0].content[0].type")
     assert str(error["message"]).startswith(error["param"])
-    assert not upstream.requests
+    assert not served.upstream.requests

@@ -15,6 +15,7 @@ from tests.middleware.service.serving import (
     QUESTION,
     ChatWorld,
     Listed,
+    Served,
     events_in,
     serving,
 )
@@ -98,10 +99,9 @@ class TestKeeping:
 
 
 class TestAsking:
-    def test_a_run_is_streamed_step_by_step_and_kept(self, upstream: OpenAIServer) -> None:
-        with serving(upstream) as served:
-            reply = served.http.post("/v1/runs", json={"question": QUESTION})
-            run = served.run(reply)
+    def test_a_run_is_streamed_step_by_step_and_kept(self, served: Served) -> None:
+        reply = served.http.post("/v1/runs", json={"question": QUESTION})
+        run = served.run(reply)
 
         events = events_in(reply.text)
         names = [name for name, _ in events]
@@ -114,7 +114,7 @@ class TestAsking:
         assert (run["status"], run["answer"]) == ("corrected", "It was lit in 1874.")
 
     def test_documents_options_and_history_come_with_the_question(
-        self, world: ChatWorld, upstream: OpenAIServer
+        self, world: ChatWorld, served: Served
     ) -> None:
         world.answer = "(A)"
         asked = {
@@ -124,8 +124,7 @@ class TestAsking:
             "history": [{"role": "user", "content": "Tell me of the lamp."}],
         }
 
-        with serving(upstream) as served:
-            run = served.run(served.http.post("/v1/runs", json=asked))
+        run = served.run(served.http.post("/v1/runs", json=asked))
 
         assert (run["status"], run["asked"]) == ("scored", "Which is it?")
         assert run["question"] == world.standalone
@@ -158,14 +157,13 @@ class TestAsking:
         ],
     )
     def test_a_bad_request_is_refused_at_once(
-        self, upstream: OpenAIServer, body: dict[str, Any], complaint: str
+        self, served: Served, body: dict[str, Any], complaint: str
     ) -> None:
-        with serving(upstream) as served:
-            reply = served.http.post("/v1/runs", json=body)
+        reply = served.http.post("/v1/runs", json=body)
 
         assert reply.status_code == 400
         assert complaint in reply.json()["error"]["message"]
-        assert upstream.requests == []
+        assert served.upstream.requests == []
 
     @pytest.mark.parametrize(
         ("fault", "found", "code"),
@@ -207,13 +205,12 @@ class TestAsking:
         ],
     )
     def test_a_check_that_fails_keeps_the_answer_and_is_counted(
-        self, world: ChatWorld, upstream: OpenAIServer, broken: str, kind: str, status: str
+        self, world: ChatWorld, served: Served, broken: str, kind: str, status: str
     ) -> None:
         world.broken[broken] = Fault(500, should_retry=False)
 
-        with serving(upstream) as served:
-            reply = served.http.post("/v1/runs", json={"question": QUESTION})
-            failures = served.metric(f'conflictscore_failures_total{{kind="{kind}"}}')
+        reply = served.http.post("/v1/runs", json={"question": QUESTION})
+        failures = served.metric(f'conflictscore_failures_total{{kind="{kind}"}}')
 
         name, run = events_in(reply.text)[-1]
         assert (name, run["status"], failures) == ("run", status, 1.0)

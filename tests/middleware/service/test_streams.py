@@ -23,6 +23,7 @@ from tests.middleware.service.serving import (
     QUESTION,
     ChatWorld,
     Listed,
+    Served,
     asking,
     completion_with,
     events_in,
@@ -94,15 +95,14 @@ def test_a_silent_stream_shows_signs_of_life(
     assert "1874" in heard
 
 
-def test_openais_client_streams_the_final_answer(upstream: OpenAIServer) -> None:
-    with serving(upstream) as served:
-        stream = served.openai.chat.completions.create(
-            model="scripted",
-            messages=user(),
-            stream=True,
-            stream_options={"include_usage": True},
-        )
-        chunks = list(stream)
+def test_openais_client_streams_the_final_answer(served: Served) -> None:
+    stream = served.openai.chat.completions.create(
+        model="scripted",
+        messages=user(),
+        stream=True,
+        stream_options={"include_usage": True},
+    )
+    chunks = list(stream)
 
     text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
     assert text == "It was lit in 1874."
@@ -115,19 +115,18 @@ def test_openais_client_streams_the_final_answer(upstream: OpenAIServer) -> None
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-def test_langchains_client_reads_it(upstream: OpenAIServer, streaming: bool) -> None:
-    with serving(upstream) as served:
-        chat = ChatOpenAI(
-            model="conflictscore",
-            base_url=f"{served.address}/v1",
-            api_key=SecretStr("none"),
-            stream_usage=True,
-            include_response_headers=True,
-        )
-        if streaming:
-            reply: AIMessage = reduce(add, chat.stream(QUESTION))
-        else:
-            reply = chat.invoke(QUESTION)
+def test_langchains_client_reads_it(served: Served, streaming: bool) -> None:
+    chat = ChatOpenAI(
+        model="conflictscore",
+        base_url=f"{served.address}/v1",
+        api_key=SecretStr("none"),
+        stream_usage=True,
+        include_response_headers=True,
+    )
+    if streaming:
+        reply: AIMessage = reduce(add, chat.stream(QUESTION))
+    else:
+        reply = chat.invoke(QUESTION)
 
     assert reply.text == "It was lit in 1874."
     assert "x-conflictscore-run-id" in reply.response_metadata["headers"]

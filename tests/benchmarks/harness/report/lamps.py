@@ -104,11 +104,7 @@ def choice(
     sides: str = "SCI",
     **changes: Any,
 ) -> QuestionResult:
-    """A choice of option ``before``, and after the second look ``after``; None where it failed.
-
-    ``sides`` says how the documents stand to the first answer, ``refused`` whether ``guarded-rag``
-    kept it.
-    """
+    """Option ``before``, then ``after`` (None: failed); ``sides`` are those of its documents."""
     options = ("It was lit in 1874.", "It was lit in 1871.")
 
     def answered(option: int | None, sides: str = "") -> MethodResult:
@@ -196,11 +192,7 @@ def graded(
     told: ConflictType | None = ConflictType.OUTDATED,
     **changes: Any,
 ) -> QuestionResult:
-    """A question of which answers recall a part, in [0, 1]; None where that was not judged.
-
-    ``regenerated-rag`` and ``typed-rag`` answer alike, and ``typed-rag`` and ``pipeline`` tell a
-    type.
-    """
+    """A question of which answers recall a part, in [0, 1]; None where that was not judged."""
 
     def answered(text: str, recall: float | None, **more: Any) -> MethodResult:
         error = "the judge's reply could not be read" if recall is None else None
