@@ -311,11 +311,7 @@ def test_documents_that_a_tool_has_joined_are_those_that_its_retriever_found(
     ("sources", "documents"), [(None, 3), (["search"], 3), (["clock"], 1), ([], 0)]
 )
 def test_results_of_the_tools_that_are_named_as_sources_are_evidence(
-    agent_world: AgentWorld,
-    agent_model: ChatOpenAI,
-    invoke: Invoke,
-    sources: Any,
-    documents: int,
+    agent_world: AgentWorld, agent_model: ChatOpenAI, invoke: Invoke, sources: Any, documents: int
 ) -> None:
     @tool
     def clock() -> str:

@@ -166,7 +166,7 @@ def test_only_the_answers_get_the_call_parameters_of_the_caller(
     inner = scripted_model(server).model_copy(update=model_kwargs)
     chat = SelfCorrectingChatModel(inner, Shelf(), content_cache=False, **PAPER, top_p=0.5)
 
-    chat.bind(temperature=0.3).invoke([*_lamp(), ("user", "When?")], stop=["\n\n"])
+    chat.bind(temperature=0.3).invoke([*LAMP, ("user", "When?")], stop=["\n\n"])
 
     for mark in ("Answer the question with", "on which the documents disagree. Look"):
         for request in steps(server, mark):
@@ -190,10 +190,6 @@ def test_the_models_own_reply_is_asked_for_each_time(
 
     assert world.asked["generate"] == 2
     assert world.asked["label"] == 6, "verdicts are kept: three for each answer"
-
-
-def _lamp() -> list[tuple[str, str]]:
-    return [(turn["role"], turn["content"]) for turn in LAMP]
 
 
 def test_an_answer_that_is_longer_than_the_caller_allows_is_the_callers(world: Talk) -> None:

@@ -288,9 +288,9 @@ async def test_the_models_own_reply_is_put_into_the_form_where_a_run_fails(
         **PAPER,
         on_failure="pass_through",
     )
-    messages = [*((turn["role"], turn["content"]) for turn in LAMP), ("user", "When was it lit?")]
-
-    result = await ask(chat.with_structured_output(Lit, include_raw=True), messages)
+    result = await ask(
+        chat.with_structured_output(Lit, include_raw=True), [*LAMP, ("user", "When was it lit?")]
+    )
 
     assert result["parsed"] == Lit(year=1871)
     run = result["raw"].response_metadata["conflictscore"]

@@ -105,9 +105,7 @@ SCENARIOS = {
         settings={"look_further": "disputed"},
     ),
     "a further search that finds nothing new": Scenario(
-        LONG,
-        right(LONG),
-        settings={"look_further": "disputed"},
+        LONG, right(LONG), settings={"look_further": "disputed"}
     ),
     "a budget used up once the first answer is checked": Scenario(
         LONG, judge_calls=2 + 2 * len(DOCUMENTS), note="could not be regenerated: the"

@@ -11,11 +11,7 @@ from langchain_core.messages import AIMessage
 from pydantic import BaseModel, field_validator
 
 from conflictscore import correct, create_self_correcting_rag
-from conflictscore.middleware import (
-    ConflictScoreMiddleware,
-    SelfCorrectingChatModel,
-    self_correct,
-)
+from conflictscore.middleware import ConflictScoreMiddleware, SelfCorrectingChatModel, self_correct
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.middleware.agents import AgentWorld, call_tool, search
 from tests.middleware.service.serving import Listed, serving

@@ -46,10 +46,7 @@ def claim_with(
         claim=Claim(number=number, text=text, passage=at),
         labels=tuple(
             EvidenceLabel(
-                claim=number,
-                document=document,
-                label=_LABELS[side],
-                error=_REASONS.get(side),
+                claim=number, document=document, label=_LABELS[side], error=_REASONS.get(side)
             )
             for document, side in enumerate(sides, start=1)
         ),

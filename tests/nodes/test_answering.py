@@ -94,8 +94,7 @@ async def test_the_reason_of_a_change_is_put_on_one_line_with_the_documents_it_c
     kept = attempt(DISPUTED, "In 1874.", round=2)
 
     update = await justify(
-        changed_state(CHANGED, kept),
-        running(setting(generator=model, prompts=PROMPTS)),
+        changed_state(CHANGED, kept), running(setting(generator=model, prompts=PROMPTS))
     )
 
     reasons = [Attempt.model_validate(one).answer for one in update["attempts"]]

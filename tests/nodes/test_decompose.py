@@ -7,16 +7,7 @@ import pytest
 from conflictscore.errors import ProviderError
 from conflictscore.nodes.decompose import claims_in_place, decompose
 from conflictscore.records import Answer, Claim
-from tests.nodes.steps import (
-    PROMPTS,
-    Says,
-    attempt,
-    claim_with,
-    revision,
-    running,
-    scored,
-    setting,
-)
+from tests.nodes.steps import PROMPTS, Says, attempt, claim_with, revision, running, scored, setting
 
 LAMP, TOWER, DOOR = "The lamp is old.", "The tower is blue.", "The door is red."
 ANSWER = f"{LAMP}{TOWER}{DOOR}"
@@ -154,19 +145,11 @@ IN_PLACE: dict[str, Any] = {
     ("answer", "replies", "claimed"),
     [
         ("Yes.", ["The lamp was lit in 1871."], ["The lamp was lit in 1871."]),
-        (
-            "False",
-            ["False", "It was not lit then."],
-            ["It was not lit then."],
-        ),
+        ("False", ["False", "It was not lit then."], ["It was not lit then."]),
         ("Yes", ["It was not lit in 1871.", "It was lit in 1871."], ["It was lit in 1871."]),
         ("No!", [" ", "Sentence: The lamp was not lit."], ["The lamp was not lit."]),
         ("The second", ["The second lamp was lit."], ["The second lamp was lit."]),
-        (
-            "No.",
-            ["The lamp was lit in 1871."],
-            ["It is not true that “The lamp was lit in 1871”."],
-        ),
+        ("No.", ["The lamp was lit in 1871."], ["It is not true that “The lamp was lit in 1871”."]),
     ],
 )
 async def test_a_short_answer_becomes_a_statement_in_answer_to_its_question(

@@ -173,12 +173,7 @@ async def test_of_several_changes_only_those_that_stand_are_in_the_answer() -> N
 async def test_without_a_reason_that_stands_there_is_none() -> None:
     first = scored(claim_with("+-", DOOR, 1, (0, len(DOOR))))
     refused = revision(DOOR, GREEN, new_claims=(GREEN,), reason="A keeper saw it (Doc 1).")
-    now = attempt(
-        scored(claim_with("--", GREEN, 1)),
-        GREEN,
-        round=1,
-        justification=refused.reason,
-    )
+    now = attempt(scored(claim_with("--", GREEN, 1)), GREEN, round=1, justification=refused.reason)
 
     update, _ = await guarded(attempt(first, DOOR), now, refused)
 

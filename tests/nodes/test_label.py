@@ -35,9 +35,7 @@ async def test_a_claim_of_an_earlier_answer_keeps_its_labels_under_its_new_numbe
     judge = Judge(new="++", silent="0+", fewer="-+")
     first = attempt(
         scored(
-            claim_with("+-", "same", 1),
-            claim_with("+?", "silent", 2),
-            claim_with("+", "fewer", 3),
+            claim_with("+-", "same", 1), claim_with("+?", "silent", 2), claim_with("+", "fewer", 3)
         )
     )
 

@@ -10,15 +10,7 @@ from pydantic import Field
 from conflictscore.nodes.look_further import look_further
 from conflictscore.retrieval.search_notes import note
 from conflictscore.threads import _deadline
-from tests.nodes.steps import (
-    PROMPTS,
-    Says,
-    attempt,
-    claim_with,
-    running,
-    scored,
-    setting,
-)
+from tests.nodes.steps import PROMPTS, Says, attempt, claim_with, running, scored, setting
 
 LAMP = claim_with("+-", "The lamp was lit in 1871.")
 KNOWN = [
@@ -48,10 +40,7 @@ def page(text: str, url: str = "", title: str = "", **more: Any) -> tuple[Any, .
 
 
 async def looked(
-    found: dict[str, Any] | None,
-    *replies: str | Exception,
-    claims: Any = (LAMP,),
-    **known: Any,
+    found: dict[str, Any] | None, *replies: str | Exception, claims: Any = (LAMP,), **known: Any
 ) -> tuple[dict[str, Any], list[Any], Says]:
     """What a further search adds to a run, what it tells, and what the model was asked."""
     model, events = Says(*replies), list[Any]()

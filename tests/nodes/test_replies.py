@@ -168,10 +168,7 @@ def test_queries_are_read_each_once_on_one_line_and_bounded(
             "Claims:\n(I) It is old.\n(II) It is red.\n(III) It is on.",
             ("It is old.", "It is red.", "It is on."),
         ),
-        (
-            "Claims:\nI. Newton is old.\nX. Chen is not.",
-            ("I. Newton is old.", "X. Chen is not."),
-        ),
+        ("Claims:\nI. Newton is old.\nX. Chen is not.", ("I. Newton is old.", "X. Chen is not.")),
     ],
 )
 def test_claims_are_the_lines_after_the_marker_each_once(

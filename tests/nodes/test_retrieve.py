@@ -8,12 +8,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 
 from conflictscore.errors import InputError, NoDocumentsError
-from conflictscore.nodes.retrieve import (
-    find_documents,
-    given_answer,
-    read_question,
-    retrieve,
-)
+from conflictscore.nodes.retrieve import find_documents, given_answer, read_question, retrieve
 from conflictscore.retrieval.search_notes import note
 from tests.nodes.steps import running, setting
 

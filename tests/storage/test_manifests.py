@@ -21,21 +21,13 @@ LONG = "a" * 60
         ({"a": 1}, {"b": "é"}, ["a 1 there and missing now", 'b missing there and "é" now']),
         ({"a": {}}, {"a": {"b": 1}}, ["a {} there and missing now", "a.b missing there and 1 now"]),
         ({"a": [1, 2]}, {"a": [1, 3]}, ["a [1, 2] there and [1, 3] now"]),
-        (
-            {"a": LONG + "1"},
-            {"a": LONG + "2"},
-            ['a ...aaaaaaaaaa1" there and ...aaaaaaaaaa2" now'],
-        ),
+        ({"a": LONG + "1"}, {"a": LONG + "2"}, ['a ...aaaaaaaaaa1" there and ...aaaaaaaaaa2" now']),
         (
             {"a": "1" + LONG},
             {"a": "2" + LONG},
             [f'a "1{"a" * 38}... there and "2{"a" * 38}... now'],
         ),
-        (
-            {"a": LONG + "1" + LONG},
-            {"a": "short"},
-            [f'a "{"a" * 39}... there and "short" now'],
-        ),
+        ({"a": LONG + "1" + LONG}, {"a": "short"}, [f'a "{"a" * 39}... there and "short" now']),
     ],
 )
 def test_a_difference_is_one_line_that_shows_both_sides(

@@ -140,10 +140,7 @@ def test_a_student_learns_what_the_teacher_says(folder: Path, tmp_path: Path) ->
     shown = teach.renumbered(
         packed, np.arange(256), load_packed(folder / "mpnet" / "pairs.npz").marks
     )
-    run = on(
-        parameters(load(folder / "teacher" / "best.npz"), device="cpu"),
-        device="cpu",
-    )
+    run = on(parameters(load(folder / "teacher" / "best.npz"), device="cpu"), device="cpu")
     taught = packed.of_part("taught")
     of_rule = (packed.taught[packed.first_window[taught]] == 1).any(axis=1)
     assert of_rule.any()
@@ -215,10 +212,7 @@ def test_a_tokenizer_that_lacks_words_is_refused(folder: Path, tmp_path: Path) -
         "utf-8",
     )
     said = asked(
-        folder,
-        tmp_path / "taught.npz",
-        "--teacher-tokenizer",
-        str(tmp_path / "tokenizer.json"),
+        folder, tmp_path / "taught.npz", "--teacher-tokenizer", str(tmp_path / "tokenizer.json")
     )
     assert "lacks" in said
 

@@ -52,10 +52,7 @@ def toy_weights(seed: int = 0, *, head: bool = True, family: Family = "bert") ->
     def drawn(*shape: int) -> "np.typing.NDArray[np.float32]":
         return rng.normal(0, 0.3, shape).astype(np.float32)
 
-    found: Weights = {
-        "words": drawn(_ROWS, _SIZE),
-        "positions": drawn(512, _SIZE) / 10,
-    }
+    found: Weights = {"words": drawn(_ROWS, _SIZE), "positions": drawn(512, _SIZE) / 10}
     if family == "bert":
         found["sides"] = drawn(2, _SIZE)
     else:
@@ -87,12 +84,7 @@ def toy_rows(count: int, part: Part, seed: int) -> list[Row]:
 
 
 def pack_toy(
-    folder: Path,
-    family: Family = "bert",
-    *,
-    made: int = 600,
-    human: int = 150,
-    measured: int = 90,
+    folder: Path, family: Family = "bert", *, made: int = 600, human: int = 150, measured: int = 90
 ) -> Path:
     """Write a file of pairs for windows of 53 tokens, or 52."""
     rows = [

@@ -144,11 +144,7 @@ def test_the_numbers_in_brackets_are_cited(answer: str, cited: tuple[int, ...]) 
     assert inline_citations(answer, range(1, 6)) == cited
 
 
-@given(
-    st.text(max_size=40),
-    st.lists(st.integers(1, 30)),
-    st.sets(st.integers(1, 20)),
-)
+@given(st.text(max_size=40), st.lists(st.integers(1, 30)), st.sets(st.integers(1, 20)))
 def test_what_is_cited_exists_and_every_bracketed_number_of_a_document_is_found(
     text: str, numbers: list[int], documents: set[int]
 ) -> None:

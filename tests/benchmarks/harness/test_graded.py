@@ -208,13 +208,7 @@ def test_typed_rag_costs_the_look_at_the_first_answer_and_its_own_step() -> None
     q = free("one")
     records = [
         loop(q, attempt(text("Old."), SPLIT), usage=tokens(1000, calls=4)),
-        answered(
-            q,
-            "typed-rag",
-            text("New."),
-            conflict_type=OUTDATED,
-            usage=tokens(50, calls=2),
-        ),
+        answered(q, "typed-rag", text("New."), conflict_type=OUTDATED, usage=tokens(50, calls=2)),
         graded(q, "Old.", recall=0.5),
         graded(q, "New.", recall=1.0),
     ]

@@ -67,10 +67,7 @@ class TestTyped:
     ) -> None:
         quiz = Quiz(first={0: RIGHT})
         run = await run_quiz(
-            tmp_path / "run",
-            quiz,
-            free(1, disagreeing=False),
-            methods=("rag", "typed-rag"),
+            tmp_path / "run", quiz, free(1, disagreeing=False), methods=("rag", "typed-rag")
         )
         assert quiz.asked["classify"] == quiz.asked["regenerate"] == 0
         [result] = run.results
@@ -133,10 +130,7 @@ class TestStrategies:
         quiz = Quiz(kinds={0: "misinformation"})
         run = await run_quiz(tmp_path / "run", quiz, free(1), methods=STRATEGIES)
         [result] = run.results
-        assert result.predicted == {
-            "pipeline": MISINFORMATION,
-            "taxonomy-aware": MISINFORMATION,
-        }
+        assert result.predicted == {"pipeline": MISINFORMATION, "taxonomy-aware": MISINFORMATION}
         assert text_of(run, "pipeline") == f"{told(0, RIGHT)} [2]"
         assert text_of(run, "taxonomy-aware") == f"{told(0, RIGHT)} [2][3]"
         typed = quiz.prompts["cite"]

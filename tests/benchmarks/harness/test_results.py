@@ -16,14 +16,7 @@ from conflictscore.benchmarks.harness.records import (
 )
 from conflictscore.benchmarks.harness.results import part_usage, results
 from conflictscore.errors import InputError
-from conflictscore.records import (
-    Answer,
-    Change,
-    ConflictReport,
-    Document,
-    RevisionAction,
-    Usage,
-)
+from conflictscore.records import Answer, Change, ConflictReport, Document, RevisionAction, Usage
 from tests.benchmarks.harness.recorded import (
     MODEL,
     answered,
@@ -286,11 +279,7 @@ class TestRecords:
             methods = joined(FREE_MOON, *records[::order]).methods
             return {m: r.answer.text for m, r in methods.items() if r.answer is not None}
 
-        assert ended(old, placebo, new) == {
-            RAG: "New.",
-            REGENERATED: "New.",
-            GUARDED: "New.",
-        }
+        assert ended(old, placebo, new) == {RAG: "New.", REGENERATED: "New.", GUARDED: "New."}
         assert ended(old, placebo, new, later)[PLACEBO] == "On new."
         assert ended(old, placebo, lost)[PLACEBO] == "On old.", "the first answer stands"
 

@@ -151,9 +151,7 @@ async def test_a_spent_budget_stops_the_run_and_a_higher_one_goes_on(tmp_path: P
     assert costs[0].tokens_per_net_correction == costs[1].tokens_per_net_correction
 
 
-async def test_replies_of_steps_that_were_never_recorded_are_kept(
-    tmp_path: Path,
-) -> None:
+async def test_replies_of_steps_that_were_never_recorded_are_kept(tmp_path: Path) -> None:
     quiz = Quiz()
     with OpenAIServer(quiz) as server:
         await run_quiz(tmp_path / "run", server, lamps(2), limits=Limits(1))

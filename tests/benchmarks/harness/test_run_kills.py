@@ -83,9 +83,7 @@ def test_kills_lose_nothing_but_the_calls_in_flight(tmp_path: Path, spawning: An
     assert paid.cold.input_tokens == without_kills.cold.input_tokens
 
 
-async def test_what_each_method_cost_does_not_depend_on_where_a_run_stopped(
-    tmp_path: Path,
-) -> None:
+async def test_what_each_method_cost_does_not_depend_on_where_a_run_stopped(tmp_path: Path) -> None:
     benchmark, methods = lamps(2, free_form=True), ("rag", "regenerated-rag", "typed-rag")
 
     with OpenAIServer(Quiz()) as server:

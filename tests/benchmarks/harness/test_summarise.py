@@ -343,11 +343,7 @@ def test_without_the_baseline_nothing_is_paired() -> None:
         [question], [answered(question, "control-rag", option(question, 0))], methods=[CONTROL]
     )
     assert share(made.methods[0].measures["accuracy"]).count == 1
-    assert (made.paired, made.transitions, made.cost.net_corrections) == (
-        (),
-        (),
-        {},
-    )
+    assert (made.paired, made.transitions, made.cost.net_corrections) == ((), (), {})
 
 
 @st.composite

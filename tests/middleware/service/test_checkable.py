@@ -113,12 +113,7 @@ UNCHECKED: list[tuple[Mapping[str, Any], str]] = [
 class TestWhatCannotBeChecked:
     @pytest.mark.parametrize("stream", [False, True])
     def test_it_passes_untouched_and_the_body_says_that_it_was_not_checked(
-        self,
-        world: ChatWorld,
-        served: Served,
-        more: Mapping[str, Any],
-        reason: str,
-        stream: bool,
+        self, world: ChatWorld, served: Served, more: Mapping[str, Any], reason: str, stream: bool
     ) -> None:
         world.plain = Reply("A lamp.", logprobs={"A": -0.1})
 

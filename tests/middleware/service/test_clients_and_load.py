@@ -132,10 +132,7 @@ class TestTooMuch:
         assert [reply.status_code for reply in (*replies, after)] == [200, 200, 200]
 
     def test_slow_uploads_hold_no_place_that_others_wait_for(self, upstream: OpenAIServer) -> None:
-        with (
-            serving(upstream, settings={"max_concurrent": 1}) as served,
-            ExitStack() as slow,
-        ):
+        with serving(upstream, settings={"max_concurrent": 1}) as served, ExitStack() as slow:
             for _ in range(4):
                 slow.enter_context(gone_away(served, {}, length=1000))
             until(lambda: served.metric("conflictscore_requests_in_flight") == 5)  # and /metrics

@@ -266,10 +266,7 @@ def refuses(command: Command) -> bool:
 
 
 def test_a_fastapi_app_looks_again(
-    world: ChatWorld,
-    upstream: OpenAIServer,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    world: ChatWorld, upstream: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     world.plain, world.regenerated = "It was lit in 1874.", "It was lit in 1871."
     monkeypatch.setenv("OPENAI_BASE_URL", upstream.base_url)

@@ -28,12 +28,7 @@ from tests.middleware.service.sockets import broken_stream
     ids=["429", "429-odd", "quota", "500", "503", "404"],
 )
 def test_its_errors_reach_the_caller_with_a_fitting_status_and_code(
-    world: ChatWorld,
-    upstream: OpenAIServer,
-    mode: str,
-    fault: Fault,
-    status: int,
-    code: str,
+    world: ChatWorld, upstream: OpenAIServer, mode: str, fault: Fault, status: int, code: str
 ) -> None:
     world.broken["generate"] = world.plain = fault
 
@@ -127,10 +122,7 @@ def test_a_reply_that_is_not_a_completion_is_never_an_answer(
         assert reply.content == body
         assert run["status"] == "passed-through"
     else:
-        assert (reply.status_code, reply.json()["error"]["code"]) == (
-            502,
-            "upstream_unreadable",
-        )
+        assert (reply.status_code, reply.json()["error"]["code"]) == (502, "upstream_unreadable")
 
 
 def test_an_error_in_the_callers_request_is_reported_as_the_callers(

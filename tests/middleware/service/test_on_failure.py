@@ -163,11 +163,7 @@ class TestCoverage:
 
     @pytest.mark.parametrize("mode", MODES)
     def test_one_that_is_labelled_in_part_has_a_status_and_a_warning_that_names_the_run(
-        self,
-        world: ChatWorld,
-        upstream: OpenAIServer,
-        caplog: pytest.LogCaptureFixture,
-        mode: str,
+        self, world: ChatWorld, upstream: OpenAIServer, caplog: pytest.LogCaptureFixture, mode: str
     ) -> None:
         world.decomposition = "Claims:\n- Cats purr.\n- Dogs bark."
 

@@ -34,11 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("path", "kind"),
-    [
-        ("/", "text/html"),
-        ("/page/main.js", "javascript"),
-        ("/page/img/lamp.svg", "image/svg+xml"),
-    ],
+    [("/", "text/html"), ("/page/main.js", "javascript"), ("/page/img/lamp.svg", "image/svg+xml")],
 )
 def test_its_files_come_with_a_strict_policy(folder: Path, path: str, kind: str) -> None:
     reply = get(folder, path)

@@ -57,9 +57,7 @@ def kinds(events: list[tuple[str, Any]]) -> list[str]:
     return [name for at, name in enumerate(names) if at == 0 or names[at - 1] != name]
 
 
-def test_an_answer_is_corrected_and_its_run_told_as_for_a_chat_completion(
-    served: Served,
-) -> None:
+def test_an_answer_is_corrected_and_its_run_told_as_for_a_chat_completion(served: Served) -> None:
     raw = served.openai.responses.with_raw_response.create(
         model="conflictscore", input=QUESTION, instructions="Be brief.", metadata={"a": "b"}
     )

@@ -11,14 +11,7 @@ from conflictscore.errors import ConfigurationError
 from conflictscore.middleware.service.kept_runs import KeptRuns
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.full_disk import no_room
-from tests.middleware.service.serving import (
-    QUESTION,
-    ChatWorld,
-    Listed,
-    Served,
-    events_in,
-    serving,
-)
+from tests.middleware.service.serving import QUESTION, ChatWorld, Listed, Served, events_in, serving
 
 
 def kept(runs: KeptRuns, *names: str) -> list[str]:

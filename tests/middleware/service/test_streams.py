@@ -97,10 +97,7 @@ def test_a_silent_stream_shows_signs_of_life(
 
 def test_openais_client_streams_the_final_answer(served: Served) -> None:
     stream = served.openai.chat.completions.create(
-        model="scripted",
-        messages=user(),
-        stream=True,
-        stream_options={"include_usage": True},
+        model="scripted", messages=user(), stream=True, stream_options={"include_usage": True}
     )
     chunks = list(stream)
 

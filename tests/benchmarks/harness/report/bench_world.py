@@ -26,13 +26,7 @@ def share(count: int, n: int, low: float = 0.1, high: float = 0.9) -> Proportion
 
 
 def method(
-    name: str,
-    right: int,
-    n: int,
-    *,
-    failed: int = 0,
-    unjudged: int = 0,
-    measure: str = "accuracy",
+    name: str, right: int, n: int, *, failed: int = 0, unjudged: int = 0, measure: str = "accuracy"
 ) -> MethodFigures:
     return MethodFigures(
         method=name,

@@ -25,15 +25,7 @@ from conflictscore.benchmarks.harness.report.tables import sections
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.markup import web_address
 from conflictscore.records import Document
-from tests.benchmarks.harness.report.lamps import (
-    HOSTILE,
-    PWN,
-    choice,
-    evidence,
-    free,
-    graded,
-    run,
-)
+from tests.benchmarks.harness.report.lamps import HOSTILE, PWN, choice, evidence, free, graded, run
 
 INLINE = {"mark", "strong", "q"}
 VOID = {"meta", "link", "input", "line", "rect", "circle", "path"}

@@ -15,13 +15,7 @@ from tests.benchmarks.harness.report.bench_world import changed
 class Watched:
     """A bar in a log or at a terminal, with its output."""
 
-    def __init__(
-        self,
-        total: int = 20,
-        *,
-        terminal: bool = False,
-        enabled: bool = True,
-    ) -> None:
+    def __init__(self, total: int = 20, *, terminal: bool = False, enabled: bool = True) -> None:
         self.out = StringIO()
         console = Console(file=self.out, width=200, force_terminal=terminal, color_system=None)
         self.progress = BenchProgress(console, total, enabled=enabled)

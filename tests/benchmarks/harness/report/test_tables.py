@@ -178,11 +178,7 @@ def test_three_ratings_are_counted_back_from_their_two_measures() -> None:
         made = method(name, correct, 10, measure=MEASURES[0])
         return made.model_copy(update={"measures": {**made.measures, MEASURES[1]: share(some, 10)}})
 
-    methods = (
-        rated("rag", 3, 8),
-        rated("regenerated-rag", 0, 10),
-        rated("no-documents", 1, 1),
-    )
+    methods = (rated("rag", 3, 8), rated("regenerated-rag", 0, 10), rated("no-documents", 1, 1))
     text = shown(figures(measures=MEASURES, methods=methods, paired=(), categories=()))
     lines = text[text.index("Ratings") :].splitlines()[3:6]
     assert [re.split(r"\s{2,}", line) for line in lines] == [
