@@ -1,10 +1,11 @@
 """The part of a document that a report shows."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness.report.page.cards import excerpt
+from conflictscore.scripts import fold
 
 FILLER = "The keeper wrote the log by hand every night. " * 100
 
@@ -52,6 +53,7 @@ def test_however_long_a_quotation_is_what_is_shown_stays_bounded() -> None:
 _LETTERS = st.text("aB ßİﬁ\n\t'.(*", max_size=30)
 
 
+@example(before="ﬁ", quoted="İ", after="")
 @given(before=_LETTERS, quoted=_LETTERS, after=_LETTERS)
 def test_a_quotation_is_found_and_the_document_around_it_is_not_changed(
     before: str, quoted: str, after: str
@@ -59,8 +61,9 @@ def test_a_quotation_is_found_and_the_document_around_it_is_not_changed(
     text = f"{before}{quoted}{after}"
     part = excerpt(text, quoted)
     assert part.before + part.passage + part.after == text
-    words = quoted.strip("\"'“”‘’… .").casefold().split()
-    assert " ".join(words) in " ".join(part.passage.casefold().split())
+    # accents make no difference either: a dotted capital I stands in the ligature of fi
+    words = fold(quoted.strip("\"'“”‘’… .")).split()
+    assert " ".join(words) in " ".join(fold(part.passage).split())
 
 
 def test_an_excerpt_begins_and_ends_with_a_word() -> None:
