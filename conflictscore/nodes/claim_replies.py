@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from operator import and_
 from typing import NamedTuple
 
 from conflictscore.models.json_lists import json_texts
@@ -295,18 +297,20 @@ def _without_remark(lines: Sequence[_Line], words: frozenset[str]) -> list[_Line
 
     They have hardly a word of the answer, and stand apart from the list or address somebody.
     """
-    kept = [*lines]
-    while len(kept) > 1:
-        if _is_alien(kept[-1], kept[:-1], words):
-            kept.pop()
-            continue
-        foreign = _share(kept[-1], words) < _FOREIGN if words else True
-        sets_apart = kept[-1].apart and not any(line.apart for line in kept[1:-1])
-        addresses = _ADDRESSES_READER.search(kept[-1].text) is not None
-        if not foreign or not (addresses or (sets_apart and words)):
+    shares = [_share(line, words) for line in lines] if words else []
+    agreeing = [*accumulate((share >= _OWN for share in shares), and_)]
+    apart = [*accumulate(line.apart for line in lines)]
+    count = len(lines)
+    while count > 1:
+        last = count - 1
+        alien = bool(words) and not shares[last] and agreeing[last - 1]
+        foreign = shares[last] < _FOREIGN if words else True
+        sets_apart = lines[last].apart and apart[last - 1] == apart[0]
+        addresses = _ADDRESSES_READER.search(lines[last].text) is not None
+        if not alien and (not foreign or not (addresses or (sets_apart and words))):
             break
-        kept.pop()
-    return kept
+        count = last
+    return [*lines[:count]]
 
 
 def _is_alien(line: _Line, others: Sequence[_Line], words: frozenset[str]) -> bool:

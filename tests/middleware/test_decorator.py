@@ -63,6 +63,20 @@ def run(oracle: Oracle, face: str, *args: Any, **settings: Any) -> Any:
 BOTH_FACES = pytest.mark.parametrize("face", ["sync", "async"])
 
 
+@BOTH_FACES
+def test_documents_are_numbered_in_their_order_whatever_number_they_bring(
+    judge: ChatOpenAI, face: str
+) -> None:
+    oracle = Oracle("The tower is white.")
+    documents = tuple(Document.model_validate({**d, "number": 7}) for d in DISAGREEING)
+
+    ended = run(oracle, face, QUESTION, documents, judge=judge)
+
+    numbers = [*range(1, len(documents) + 1)]
+    assert [document.number for document in oracle.asked[0][1]] == numbers
+    assert [document.number for document in ended.documents] == numbers
+
+
 def test_the_function_runs_in_the_thread_of_its_caller(judge: ChatOpenAI) -> None:
     threads: list[threading.Thread] = []
 

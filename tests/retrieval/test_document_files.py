@@ -357,6 +357,13 @@ UNUSABLE: dict[str, tuple[str, bytes, str]] = {
 }
 
 
+def test_a_table_without_a_column_of_texts_is_told_its_columns() -> None:
+    write("docs/prices.csv", "item,price\nlamp,3\n")
+    write("docs/good.txt", "good")
+    (note,) = read_documents(["docs"]).notes
+    assert note == f"docs/prices.csv: {NO_COLUMN}, left out"
+
+
 @pytest.mark.parametrize("case", UNUSABLE)
 def test_an_unusable_file_is_left_out_of_a_folder_and_refused_by_name(case: str) -> None:
     name, content, words = UNUSABLE[case]

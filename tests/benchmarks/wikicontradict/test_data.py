@@ -41,4 +41,11 @@ def test_an_unknown_contradiction_type_and_a_question_twice_are_named(file: Path
 
 @needs_real_data
 def test_the_real_questions_are_read() -> None:
-    assert len(read_questions(FOLDER / "questions.jsonl")) == 129
+    questions = read_questions(FOLDER / "questions.jsonl")
+    assert len(questions) == 129
+    assert {len(question.contexts) for question in questions} == {2}
+    assert {len(question.answers) for question in questions} == {2}
+    assert {question.contradiction_type for question in questions} == {
+        "Explicit",
+        "Implicit (reasoning required)",
+    }
