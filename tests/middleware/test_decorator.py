@@ -74,7 +74,7 @@ def test_documents_are_numbered_in_their_order_whatever_number_they_bring(
 
     numbers = [*range(1, len(documents) + 1)]
     assert [document.number for document in oracle.asked[0][1]] == numbers
-    assert [document.number for document in ended.documents] == numbers
+    assert [document["number"] for document in ended["documents"]] == numbers
 
 
 def test_the_function_runs_in_the_thread_of_its_caller(judge: ChatOpenAI) -> None:
