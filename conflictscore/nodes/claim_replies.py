@@ -273,7 +273,7 @@ def _marked(lines: Sequence[_Line], words: frozenset[str]) -> list[str]:
         items[-1] = items[-1]._replace(text=f"{items[-1].text} {rest[0].text}")
         rest = rest[1:]
     goes_on = rest and not rest[0].apart and not _FULL_STOP.search(items[-1].text)
-    if goes_on or (words and rest and all(_share(line, words) >= _OWN for line in rest)):
+    if goes_on or (words and any(map(all, _own_blocks(rest, words)))):
         raise ValueError(_MIXED)
     if len(items) > 1 and _is_alien(items[-1], items[:-1], words):
         items.pop()
@@ -284,6 +284,16 @@ def _marked(lines: Sequence[_Line], words: frozenset[str]) -> list[str]:
         if not item.is_heading
         and not (after and after.indent > item.indent and not _FULL_STOP.search(item.text))
     ]
+
+
+def _own_blocks(lines: Sequence[_Line], words: frozenset[str]) -> list[list[bool]]:
+    """Of each block of lines between blank ones, which lines have most words from the answer."""
+    blocks: list[list[bool]] = []
+    for line in lines:
+        if line.apart or not blocks:
+            blocks.append([])
+        blocks[-1].append(_share(line, words) >= _OWN)
+    return blocks
 
 
 def _unmarked(lines: Sequence[_Line], words: frozenset[str]) -> list[str]:
