@@ -2,7 +2,7 @@ FROM python:3.12-slim AS build
 WORKDIR /src
 COPY . .
 RUN python -m venv /opt/conflictscore \
-    && /opt/conflictscore/bin/pip install --no-cache-dir '.[docs,fetch,local,mcp,nli,otel,postgres,serve]'
+    && /opt/conflictscore/bin/pip install --no-cache-dir '.[docs,fetch,local,mcp,nli,postgres,serve]'
 
 FROM python:3.12-slim
 RUN useradd --uid 10001 --create-home conflictscore \

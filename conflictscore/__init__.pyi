@@ -10,7 +10,6 @@ from .errors import UnreadableReplyError as UnreadableReplyError
 from .graph.create import create_conflict_scorer as create_conflict_scorer
 from .graph.create import create_self_correcting_rag as create_self_correcting_rag
 from .graph.create import run_context as run_context
-from .graph.opentelemetry import OpenTelemetryCallback as OpenTelemetryCallback
 from .metric import conflict_report as conflict_report
 from .middleware.corrector import acorrect as acorrect
 from .middleware.corrector import acorrect_batch as acorrect_batch

@@ -35,7 +35,6 @@ _SETTINGS = (
     "HTTPS_PROXY",
     "ALL_PROXY",
     "NO_PROXY",
-    "CONFLICTSCORE_OTEL",
 )
 
 # Read once, when LangGraph is imported, which is before any fixture runs.

@@ -17,7 +17,7 @@ PUBLIC = {
         Answer Attempt BudgetError Change Claim ClaimEvidence ConfigurationError ConflictReport
         ConflictScoreError ContentCache ContextWindowError Document
         EvidenceLabel InputError Label Method NoDocumentsError
-        OpenTelemetryCallback PRESETS PromptSet ProviderError QuotaError Run RunContext RunStatus
+        PRESETS PromptSet ProviderError QuotaError Run RunContext RunStatus
         Scores UnreadableReplyError Usage acorrect acorrect_batch ascore conflict_report correct
         correct_batch create_conflict_scorer create_self_correcting_rag run_context score
         score_frame Settings

@@ -4,10 +4,9 @@ from typing import Any, Unpack, get_args
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.utils.env import env_var_is_set
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from conflictscore.errors import ConfigurationError, InputError, install_hint
+from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.graph.chains import ScoringGraph, build_scoring_graph
 from conflictscore.graph.keywords import (
     CorrectionOptions,
@@ -45,9 +44,6 @@ __all__ = [
     "open_run",
     "run_context",
 ]
-
-_OTEL = "CONFLICTSCORE_OTEL"
-"""The environment variable that turns OpenTelemetry on."""
 
 
 @explicit_kwargs(CorrectionOptions)
@@ -123,18 +119,6 @@ def create_conflict_scorer(
     return build_scoring_graph(open_run(judge, None, chosen, **models), checkpointer=checkpointer)
 
 
-def _trace_where_wanted() -> None:
-    """Let OpenTelemetry see every run of this process, where the environment says so."""
-    if not env_var_is_set(_OTEL):
-        return
-    try:
-        import conflictscore.graph.opentelemetry  # noqa: F401 - LangChain calls it from now on
-    except ImportError as error:
-        raise ConfigurationError(
-            f"{_OTEL} is set, and {error.name} is missing: {install_hint('otel')}"
-        ) from None
-
-
 @explicit_kwargs(CorrectionOptions)
 def run_context(
     model: Model | None,
@@ -187,7 +171,6 @@ def open_run(
     if reasoning_effort not in (None, *get_args(ReasoningEffort)):
         known = ", ".join(get_args(ReasoningEffort))
         raise InputError(f"reasoning_effort is {reasoning_effort!r}; give one of {known}")
-    _trace_where_wanted()
     store = (ContentCache.default() if cache else None) if isinstance(cache, bool) else cache
     specs = [spec for spec in (model, judge) if isinstance(spec, str)]
     mixed_in = [spec for spec in specs if spec.partition(":")[0] == "local"]

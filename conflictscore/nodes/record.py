@@ -8,7 +8,6 @@ from langchain_core.messages import AIMessage
 
 from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.nodes.decide import flipped_by
-from conflictscore.nodes.feedback import send_feedback
 from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.json_claims import disputed_values
 from conflictscore.nodes.state import (
@@ -38,20 +37,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         before, after = first.answer.text, last.answer.text
         flip = {"before": before, "after": after, "changes": applied}
         runtime.stream_writer({"event": "flip", **flip})
-    scores, alone = last.report or first.report, _held_against_one(state, last, runtime)
-    if scores:
-        send_feedback(
-            {
-                "conflictscore.cs_c": scores.cs_c,
-                "conflictscore.cs_r": scores.cs_r,
-                "conflictscore.coverage": scores.coverage,
-                "conflictscore.flipped": changed is not None,
-            }
-            | {
-                f"conflictscore.weighted.{name}": getattr(scores.weighted, name, None)
-                for name in ("cs_c", "cs_r")
-            }
-        )
+    alone = _held_against_one(state, last, runtime)
     update = {
         "answer": last.answer.text,
         "first_answer": first.answer.text,
