@@ -33,7 +33,7 @@ _NAMED_ONLY = frozenset({"mcp"})
 """Commands that are started in any folder, such as one with somebody else's files: a file there
 must not choose the endpoint that the key is sent to, where nobody reads what stderr says."""
 _KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEY\Z")
-_READ_ONLY = frozenset({"annotations", "data", "docs"})
+_READ_ONLY = frozenset({"data", "docs"})
 """Options with a path that is only read."""
 _MODEL_FILE = re.compile(
     r"(?i)\blocal:(?:(?!\blocal:)\S)*(?:[/\\]|\.gguf)"

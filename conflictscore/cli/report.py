@@ -9,11 +9,9 @@ import click
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from conflictscore.benchmarks.harness.report.page.report_run import FlipAnnotation, ReportRun
-
-    _Annotations = Mapping[str, dict[tuple[str, str], FlipAnnotation]]
+    from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 
 __all__ = ["compared_pairs", "export", "print_study", "read_report_runs", "report", "with_compare"]
 
@@ -22,16 +20,14 @@ Examples:
   conflictscore report runs/truthfulqa-multiple-choice
   conflictscore report runs/mc-openai runs/mc-local --out compared.html
   conflictscore report runs/mc/seed-0 runs/mc/seed-1 runs/mc/seed-2 --json > study.json
-  conflictscore report runs/mc --annotations label-studio-export.json
   conflictscore report flips.jsonl served-runs.sqlite --out live.html
 """
 _EXPORT_EXAMPLES = """\b
 Examples:
   conflictscore export runs/mc --to answers.csv
-  conflictscore export runs/mc runs/free --to answers.parquet
+  conflictscore export runs/mc runs/free --to answers.jsonl
   conflictscore export runs/mc --figures figures.tex
-  conflictscore export runs/mc --label-studio review/
-  conflictscore export flips.jsonl --label-studio review/
+  conflictscore export flips.jsonl --to flips.csv
 """
 
 _runs = click.argument(
@@ -40,13 +36,6 @@ _runs = click.argument(
     required=True,
     metavar="RUN...",
     type=click.Path(path_type=Path),
-)
-_annotations = click.option(
-    "--annotations",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Verdicts of reviewers, as Label Studio exports them (JSON_MIN), or as `serve` stores them"
-    " beside its --runs-file (.reviews.jsonl), which is read without this option.",
 )
 with_compare = click.option(
     "--compare",
@@ -68,7 +57,6 @@ with_compare = click.option(
     metavar="FILE",
     help="The page. Default: report.html in the first RUN, or beside it if that is a file.",
 )
-@_annotations
 @with_compare
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the study of several runs as JSON, and no page."
@@ -76,7 +64,6 @@ with_compare = click.option(
 def report(
     runs: tuple[Path, ...],
     out: Path | None,
-    annotations: Path | None,
     compare: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -88,7 +75,7 @@ def report(
     """
     from conflictscore.benchmarks.harness.report.page.render import write_report
 
-    shown = read_report_runs(runs, annotations, compared_pairs(compare))
+    shown = read_report_runs(runs, compared_pairs(compare))
     print_study(shown, as_json=as_json)
     if as_json:
         return
@@ -97,15 +84,13 @@ def report(
     click.echo(f"Wrote {page}")
 
 
-@click.command(
-    epilog=_EXPORT_EXAMPLES, short_help="Export answers as a table, or flips for reviewers."
-)
+@click.command(epilog=_EXPORT_EXAMPLES, short_help="Export answers or figures as tables.")
 @_runs
 @click.option(
     "--to",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="A table with a row for every question and method: .csv, .parquet or .jsonl.",
+    help="A table with a row for every question and method: .csv or .jsonl.",
 )
 @click.option(
     "--figures",
@@ -113,44 +98,30 @@ def report(
     metavar="FILE",
     help="Every table of figures: .csv, a cell a row, or .tex, a LaTeX table each (booktabs).",
 )
-@click.option(
-    "--label-studio",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="tasks.json and labeling_config.xml, to have every flip reviewed in Label Studio; what"
-    " reviewers say goes back with conflictscore report --annotations.",
-)
-@_annotations
 @with_compare
 def export(
     runs: tuple[Path, ...],
     to: Path | None,
     figures: Path | None,
-    label_studio: Path | None,
-    annotations: Path | None,
     compare: tuple[str, ...],
 ) -> None:
-    """Export the answers of RUNs, their figures, or their flips as tasks for reviewers.
+    """Export the answers of RUNs, or their figures.
 
     A RUN is the folder of a benchmark, a file of `--log`, or a `--runs-file` of `serve`.
     """
     from conflictscore.benchmarks.harness.report.exports import export_table
     from conflictscore.benchmarks.harness.report.figure_exports import export_figures
-    from conflictscore.benchmarks.harness.report.label_studio import export_tasks
     from conflictscore.reporting.figure_text import counted
 
-    if to is None and figures is None and label_studio is None:
-        raise InputError("nothing to export: give --to FILE, --figures FILE or --label-studio DIR")
-    shown = read_report_runs(runs, annotations, compared_pairs(compare))
+    if to is None and figures is None:
+        raise InputError("nothing to export: give --to FILE or --figures FILE")
+    shown = read_report_runs(runs, compared_pairs(compare))
     if to is not None:
         export_table(shown, to)
         click.echo(f"Wrote {to}")
     if figures is not None:
         count = export_figures(shown, figures)
         click.echo(f"Wrote {counted(count, 'table')} to {figures}")
-    if label_studio is not None:
-        count = export_tasks(shown, label_studio)
-        click.echo(f"Wrote {counted(count, 'task')} to {label_studio}")
 
 
 def print_study(runs: "Sequence[ReportRun]", *, as_json: bool = False) -> None:
@@ -169,21 +140,6 @@ def print_study(runs: "Sequence[ReportRun]", *, as_json: bool = False) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     for card in all_study_cards(runs):
         print_card(card, console)
-
-
-def _warn_of_lost_reviews(said: "_Annotations", shown: "Sequence[ReportRun]") -> None:
-    """Say on stderr which reviews stand nowhere on the page."""
-    from conflictscore.reporting.figure_text import counted
-
-    known = {run.name: {result.question.id for result in run.results} for run in shown}
-    for name, reviewed in said.items():
-        lost = sum(question not in known.get(name, set()) for question, _ in reviewed)
-        if lost:
-            click.echo(
-                f"Left out the reviews of {lost} of {counted(len(reviewed), 'flip')} of run"
-                f" {name!r}: no place for them in {', '.join(map(repr, known))}.",
-                err=True,
-            )
 
 
 def compared_pairs(given: "Sequence[str]") -> list[tuple[str, str]]:
@@ -205,14 +161,16 @@ def compared_pairs(given: "Sequence[str]") -> list[tuple[str, str]]:
 
 
 def read_report_runs(
-    runs: tuple[Path, ...],
-    annotations: Path | None = None,
-    compare: "Sequence[tuple[str, str]]" = (),
+    runs: tuple[Path, ...], compare: "Sequence[tuple[str, str]]" = ()
 ) -> "list[ReportRun]":
-    """Every run with a name that no other has, and what reviewers said of it."""
+    """Every run with a name that no other has; a service's with what reviewers said of them."""
     from conflictscore.benchmarks.harness.outcome import read_run
-    from conflictscore.benchmarks.harness.report.label_studio import read_annotations
     from conflictscore.benchmarks.harness.report.page.report_run import ReportRun, live_run
+    from conflictscore.benchmarks.harness.report.reviews import (
+        review_lines,
+        reviews_beside,
+        reviews_in,
+    )
     from conflictscore.models.prices import PriceTable
     from conflictscore.reporting.run_log import read_runs
 
@@ -221,18 +179,14 @@ def read_report_runs(
     names = [run.name or run.resolve().name for run in runs]
     if len(set(names)) < len(names):
         names = [run.as_posix() for run in runs]
-    said = read_annotations(annotations) if annotations else {}
     shown = []
     for name, path in zip(names, runs, strict=True):
-        reviews = said.get(name, {})
         if path.is_file():
-            both = _merged_reviews(_reviews_beside(path), reviews)
-            shown.append(live_run(name, read_runs(path), both))
+            reviews = reviews_in(review_lines(reviews_beside(path)))
+            shown.append(live_run(name, read_runs(path), reviews))
         else:
             run = read_run(path, prices, compare)
-            manifest = run.manifest.to_json()
-            shown.append(ReportRun(name, manifest, run.figures, run.results, reviews))
-    _warn_of_lost_reviews(said, shown)
+            shown.append(ReportRun(name, run.manifest.to_json(), run.figures, run.results))
     return shown
 
 
@@ -242,21 +196,3 @@ def _parts(run: Path) -> "Sequence[Path]":
         return [run]
     found = [path.parent for path in run.glob("seed-*/manifest.json")]
     return sorted(found, key=lambda path: int(path.name.removeprefix("seed-") or 0)) or [run]
-
-
-def _merged_reviews(
-    one: "dict[tuple[str, str], FlipAnnotation]", other: "dict[tuple[str, str], FlipAnnotation]"
-) -> "dict[tuple[str, str], FlipAnnotation]":
-    """The reviews of both; if both have a reviewer's verdict on a flip, the other's."""
-    both = {flip: one[flip].merged_with(other[flip]) for flip in one.keys() & other.keys()}
-    return {**one, **other, **both}
-
-
-def _reviews_beside(runs: Path) -> "dict[tuple[str, str], FlipAnnotation]":
-    """Reviews from a service's page, whatever the file of runs was called then."""
-    from conflictscore.benchmarks.harness.report.label_studio import read_annotations
-    from conflictscore.benchmarks.harness.report.page.report_run import reviews_beside
-
-    path = reviews_beside(runs)
-    said = read_annotations(path) if path.is_file() else {}
-    return {flip: reviews for flips in said.values() for flip, reviews in flips.items()}

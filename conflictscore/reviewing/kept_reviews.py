@@ -1,26 +1,25 @@
 """Reviews of a service's runs: stored beside the runs, counted, and exported."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from conflictscore.benchmarks.harness.report.exports import table_of
-from conflictscore.benchmarks.harness.report.label_studio import (
-    annotations_in,
-    review_row,
-    tasks_of,
-)
-from conflictscore.benchmarks.harness.report.page.report_run import (
-    FlipAnnotation,
-    ReportRun,
+from conflictscore.benchmarks.harness.report.page.report_run import live_run
+from conflictscore.benchmarks.harness.report.reviews import (
+    AnswerVerdict,
+    ChangeVerdict,
     Review,
-    live_run,
+    review_lines,
+    review_row,
     reviews_beside,
+    reviews_in,
 )
-from conflictscore.benchmarks.harness.report.page.tables import review_table
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.benchmarks.harness.statistics import cohen_kappa, krippendorff_alpha
+from conflictscore.errors import ConfigurationError
 from conflictscore.middleware.service.kept_runs import ListedRun
 from conflictscore.reporting.run_log import logged_run
 from conflictscore.storage.database import Database, SQLiteTables
@@ -33,15 +32,8 @@ MOST_EXPORTED = 1000
 MOST_REVIEWS, MOST_REVIEWERS = 20_000, 50
 """Reviews in all, those that a later one replaces included; and reviewers of one run."""
 
-EXPORTS = {
-    "csv": ("runs.csv", "text/csv; charset=utf-8"),
-    "jsonl": ("runs.jsonl", "application/jsonl"),
-    "parquet": ("runs.parquet", "application/vnd.apache.parquet"),
-    "tasks": ("tasks.json", "application/json"),
-    "reviews": ("reviews.json", "application/json"),
-}
-"""By its name in an address: the name of the file, and its media type. ``tasks`` are Label
-Studio's, and ``reviews`` are what ``conflictscore report --annotations`` reads."""
+EXPORTS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
+"""The media type by the file's ending, which is also its name in an address."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS reviews (id TEXT PRIMARY KEY, review TEXT NOT NULL)"
 
@@ -68,51 +60,32 @@ class KeptReviews:
         self._file = reviews_beside(runs) if runs and not store else None
         self._table = store or SQLiteTables(None, unusable=lambda e: ConfigurationError(str(e)))
         self._table.make(_TABLE)
-        self._read = self._size = 0
-        self._said: dict[str, tuple[str, dict[str, Review]]] = {}
+        self._size, self._count = 0, 0
+        self.by_run: Mapping[str, Mapping[str, Review]] = {}
         self.refresh()
 
     def refresh(self) -> None:
-        """Read what was added since the last time.
+        """Read them again if any were added since the last time.
 
         Raises:
             InputError, ConfigurationError: As when it was made.
         """
-        rows = list(self._table_rows() if self._file is None else self._file_rows(self._file))
-        for flips in annotations_in(rows).values():
-            for (run_id, method), annotation in flips.items():
-                known = self._said.get(run_id, (method, {}))[1]
-                self._said[run_id] = method, {**known, **annotation.reviews}
-
-    def _table_rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        [[there]] = self._table.execute("SELECT count(*) FROM reviews")
-        if there != self._read:
-            self._read = there
-            for name, row in self._table.execute("SELECT id, review FROM reviews"):
-                yield f"review {name}", json.loads(row)
-
-    def _file_rows(self, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The whole lines behind those that were read; one without its end is half written."""
-        if not path.is_file():
+        if self._file is None:
+            [[size]] = self._table.execute("SELECT count(*) FROM reviews")
+        else:
+            size = self._file.stat().st_size if self._file.is_file() else 0
+        if size == self._size:
             return
-        with path.open("rb") as file:
-            file.seek(self._size)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                self._size += len(line)
-                self._read += 1
-                if line.strip().endswith(b"}"):
-                    where = f"{path}, line {self._read}"
-                    try:
-                        row = json.loads(line)
-                    except (ValueError, RecursionError):
-                        raise InputError(f"{where}: not JSON") from None
-                    yield where, row
+        if self._file is None:
+            found = self._table.execute("SELECT id, review FROM reviews")
+            rows = [(f"review {name}", text) for name, text in found]
+        else:
+            rows = review_lines(self._file)
+        self.by_run, self._size, self._count = reviews_in(rows), size, len(rows)
 
     def no_room_for(self, run_id: str, reviewer: str) -> str | None:
         """Why no review can be added; None if one can."""
-        if self._read >= MOST_REVIEWS:
+        if self._count >= MOST_REVIEWS:
             return f"there are {MOST_REVIEWS:,} reviews, the most that are kept; move them away"
         there = self.of(run_id)
         if reviewer not in there and len(there) >= MOST_REVIEWERS:
@@ -121,15 +94,15 @@ class KeptReviews:
 
     def of(self, run_id: str) -> Mapping[str, Review]:
         """The reviews of a run, by reviewer; empty if there are none."""
-        return self._said[run_id][1] if run_id in self._said else {}
+        return self.by_run.get(run_id, {})
 
-    def add(self, run_id: str, method: str, reviewer: str, said: Review, key: str) -> None:
+    def add(self, run_id: str, reviewer: str, said: Review, key: str) -> None:
         """Store a review of a run's second look, with the name of the key that it came with.
 
         Raises:
             ConfigurationError: The file or the store does not take it; the review is not kept.
         """
-        row = {**review_row(self.name, (run_id, method), reviewer, said), "key": key}
+        row = {**review_row(run_id, reviewer, said), "key": key}
         if self._file is None:
             added = "INSERT INTO reviews VALUES ($1, $2)"
             self._table.execute(added, row["annotation_id"], json.dumps(row))
@@ -143,67 +116,62 @@ class KeptReviews:
 
     def reviewed(self, reviewer: str = "") -> list[str]:
         """The ids of the runs that this reviewer, or anybody, reviewed."""
-        return [run for run, (_, said) in self._said.items() if not reviewer or reviewer in said]
-
-    def annotations(self) -> dict[tuple[str, str], FlipAnnotation]:
-        """All of them, as a report takes them."""
-        return {
-            (run_id, method): FlipAnnotation(reviews=said)
-            for run_id, (method, said) in self._said.items()
-        }
+        return [run for run, said in self.by_run.items() if not reviewer or reviewer in said]
 
 
 def counts(runs: Sequence[ListedRun], reviews: KeptReviews) -> dict[str, Any]:
     """Summary of the reviews of these runs, as JSON.
 
     Returns:
-        ``runs``, ``reviewed``, ``reviewers``, and for flips and for unchanged answers a table as a
-        report has it: how many there are and were reviewed, verdicts, Krippendorff's alpha, and
-        Cohen's kappa of each pair of reviewers.
+        ``runs``, ``reviewed``, ``reviewers``, and for flips and for unchanged answers a table: how
+        many there are and were reviewed, verdicts, Krippendorff's alpha over all reviewers, and
+        Cohen's kappa of each pair.
     """
     said = {run.run_id: reviews.of(run.run_id) for run in runs}
-    tables = [
-        _table(what, [said[run.run_id] for run in runs if run.flipped is flipped])
-        for what, flipped in (("flip", True), ("unchanged answer", False))
-    ]
     return {
         "runs": len(runs),
         "reviewed": sum(map(bool, said.values())),
         "reviewers": sorted({who for by_reviewer in said.values() for who in by_reviewer}),
         "kept_in": reviews.kept_in,
-        "tables": tables,
+        "tables": [
+            _table([said[run.run_id] for run in runs if run.flipped is flipped])
+            for flipped in (True, False)
+        ],
     }
 
 
-def _table(what: str, said: Sequence[Mapping[str, Review]]) -> dict[str, Any]:
-    note = ""
+def _table(said: Sequence[Mapping[str, Review]]) -> dict[str, Any]:
+    reviewed = [{who: r.verdict for who, r in reviews.items()} for reviews in said if reviews]
+    reviewers = dict.fromkeys(who for verdicts in reviewed for who in verdicts)
+    pairs, note = [], ""
     try:
-        table = review_table("", what, said)
+        pairs = [_agreement(pair, reviewed) for pair in combinations(reviewers, 2)]
     except ConfigurationError as error:  # statsmodels is not installed
-        table, note = review_table("", what, said, paired=False), str(error)
-    # asdict would count the pairs of a Counter anew
-    return {**asdict(table), "verdicts": dict(table.verdicts), "note": note}
+        note = str(error)
+    return {
+        "total": len(said),
+        "reviewed": len(reviewed),
+        "verdicts": Counter(v for verdicts in reviewed for v in verdicts.values()),
+        "alpha": krippendorff_alpha(list(verdicts.values()) for verdicts in reviewed),
+        "pairs": pairs,
+        "note": note,
+    }
+
+
+def _agreement(
+    pair: tuple[str, str], reviewed: Sequence[Mapping[str, ChangeVerdict | AnswerVerdict]]
+) -> dict[str, Any]:
+    both = [[verdicts[who] for who in pair] for verdicts in reviewed if {*pair} <= verdicts.keys()]
+    scale = (*ChangeVerdict, *AnswerVerdict)
+    return {
+        "reviewers": pair,
+        "n": len(both),
+        "same": sum(one is other for one, other in both),
+        "kappa": cohen_kappa([v[0] for v in both], [v[1] for v in both], scale=scale),
+    }
 
 
 def exported(to: str, entries: Iterable[Mapping[str, Any]], reviews: KeptReviews) -> bytes:
-    """A file of runs, oldest first, with their reviews; ``to`` is one of ``EXPORTS``.
-
-    Raises:
-        ConfigurationError: Parquet is asked for, and pyarrow is not installed.
-    """
+    """A table of runs, oldest first, with their reviews; ``to`` is one of ``EXPORTS``."""
     runs = [logged_run(entry, str(entry.get("run_id"))) for entry in entries]
-    shown = live_run(reviews.name, runs, reviews.annotations())
-    if to in ("csv", "jsonl", "parquet"):
-        return table_of([shown], f".{to}")[1]
-    rows = tasks_of([shown]) if to == "tasks" else _reviews_of(shown)
-    return json.dumps(rows, ensure_ascii=False, indent=2).encode(errors="replace")
-
-
-def _reviews_of(run: ReportRun) -> list[dict[str, Any]]:
-    known = {result.question.id for result in run.results}
-    return [
-        review_row(run.name, flip, reviewer, said)
-        for flip, annotation in run.annotations.items()
-        if flip[0] in known
-        for reviewer, said in annotation.reviews.items()
-    ]
+    return table_of([live_run(reviews.name, runs, reviews.by_run)], f".{to}")[1]

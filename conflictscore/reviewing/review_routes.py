@@ -12,11 +12,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from conflictscore.benchmarks.harness.report.page.report_run import (
-    AnswerVerdict,
-    ChangeVerdict,
-    Review,
-)
+from conflictscore.benchmarks.harness.report.reviews import AnswerVerdict, ChangeVerdict, Review
 from conflictscore.errors import ConfigurationError
 from conflictscore.middleware.service.admission import AdmissionGate, read_body
 from conflictscore.middleware.service.app import page_file
@@ -186,7 +182,7 @@ async def review(
         comment=given.comment,
     )
     try:
-        await in_thread(lambda: reviews.add(run_id, run.method, given.reviewer, said, caller.name))
+        await in_thread(lambda: reviews.add(run_id, given.reviewer, said, caller.name))
     except ConfigurationError as error:
         _log.error("%s", error)
         message = "the review could not be kept; this service's log says why"
@@ -223,13 +219,9 @@ async def export(
             )
         ids = [run.run_id for run in reversed(found)]
         entries = await read_kept(lambda: list(service.runs.entries(ids)))
-        try:
-            content = await in_thread(lambda: exported(asked.to, entries, reviews))
-        except ConfigurationError as error:  # pyarrow is not installed
-            raise RefusedError(501, str(error), code="not_installed") from error
-    name, media = EXPORTS[asked.to]
-    headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=media, headers=headers)
+        content = await in_thread(lambda: exported(asked.to, entries, reviews))
+    headers = {"content-disposition": f'attachment; filename="runs.{asked.to}"'}
+    return Response(content, media_type=EXPORTS[asked.to], headers=headers)
 
 
 async def _run(service: Service, caller: KeyHolder, run_id: str) -> ListedRun:

@@ -270,12 +270,9 @@ def test_a_report_and_exports_are_made_of_a_run(server: OpenAIServer) -> None:
     assert run("report", "runs/mc").exit_code == 0
     page = Path("runs/mc/report.html").read_text()
     assert "was lit in" in page
-    exported = run("export", "runs/mc", "--to", "answers.csv", "--label-studio", "review")
+    exported = run("export", "runs/mc", "--to", "answers.csv")
     assert exported.exit_code == 0, exported.stderr
     assert Path("answers.csv").read_text().count("\n") == len(COMMON_METHODS) * LAMPS + 1
-    flips = [task["data"] for task in json.loads(Path("review/tasks.json").read_text())]
-    assert len({flip["question_id"] for flip in flips}) == LAMPS
-    assert {"regenerated-rag", "typed-rag"} < {flip["method"] for flip in flips}
 
 
 def test_any_two_methods_can_be_compared_and_the_papers_pair_is_by_default(
@@ -301,20 +298,6 @@ def test_any_two_methods_can_be_compared_and_the_papers_pair_is_by_default(
         refused = run("report", "runs/mc", "--compare", pair)
         assert refused.exit_code == 2
         assert complaint in refused.stderr
-
-
-def test_reviews_that_stand_nowhere_are_named(server: OpenAIServer) -> None:
-    bench(server)
-    run("export", "runs/mc", "--label-studio", "review")
-    [here, *_] = json.loads(Path("review/tasks.json").read_text())
-    done = {"annotator": 1, "annotation_id": 1, "verdict": "worse"}
-    annotated = [here["data"] | done, here["data"] | done | {"run": "older\x1b[2J"}]
-    Path("export.json").write_text(json.dumps(annotated))
-    result = run("report", "runs/mc", "--annotations", "export.json")
-    assert result.exit_code == 0, result.stderr
-    assert result.stderr.splitlines() == [
-        "Left out the reviews of 1 of 1 flip of run 'older\\x1b[2J': no place for them in 'mc'."
-    ]
 
 
 def test_a_folder_without_a_run_is_named() -> None:

@@ -1,4 +1,4 @@
-"""The answers of runs as one table: CSV, Parquet or JSON lines, a row a question and method."""
+"""The answers of runs as one table: CSV or JSON lines, a row a question and method."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, flip_kind, justification
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
-from conflictscore.errors import ConfigurationError, InputError, install_hint
+from conflictscore.errors import InputError
 from conflictscore.records import Usage
 from conflictscore.reporting.files import write_whole
 
@@ -49,7 +49,7 @@ def export_table(runs: Sequence[ReportRun], out: Path) -> int:
 
     Args:
         runs: The runs.
-        out: A path that ends in .csv, .parquet or .jsonl.
+        out: A path that ends in .csv or .jsonl.
     """
     kind = out.suffix.casefold()
     if kind not in TABLE_FORMATS:
@@ -79,7 +79,7 @@ def _columns(runs: Sequence[ReportRun]) -> list[str]:
     compared = dict.fromkeys(
         f"against_{pair.against}" for run in runs for pair in run.figures.compared
     )
-    reviewed = _OF_REVIEWERS if any(run.annotations for run in runs) else ()
+    reviewed = _OF_REVIEWERS if any(run.reviews for run in runs) else ()
     return [*_BEFORE_MEASURES, *measured, *_AFTER_MEASURES, *compared, *reviewed]
 
 
@@ -118,8 +118,7 @@ def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
             row["donor"] = result.donor
         if method == "guarded-rag" and result.guard is not None:
             row |= {f"guard_{name}": value for name, value in result.guard.to_json().items()}
-        if method != BASELINE and (annotation := run.annotation(result, method)):
-            reviews = annotation.reviews
+        if method != BASELINE and (reviews := run.reviews.get(question.id)):
             row["reviewers"] = list(reviews)
             row["verdicts"] = [review.verdict.value for review in reviews.values()]
             row["comments"] = [review.comment for review in reviews.values()]
@@ -182,19 +181,5 @@ def _json_lines(_: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _parquet(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> bytes:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise ConfigurationError(
-            f"a Parquet file needs pyarrow: {install_hint('bench')}, or write .csv"
-        ) from error
-    table = pa.Table.from_pydict({name: [row[name] for row in rows] for name in columns})
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink)
-    return bytes(sink.getvalue())
-
-
-TABLE_FORMATS = {".csv": _csv, ".parquet": _parquet, ".jsonl": _json_lines}
+TABLE_FORMATS = {".csv": _csv, ".jsonl": _json_lines}
 """By the end of the file's name."""

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import re
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import pytest
 
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.report.exports import export_table
-from conflictscore.errors import ConfigurationError, InputError, install_hint
+from conflictscore.errors import InputError
 from conflictscore.records import Usage
 from tests.benchmarks.harness.report.lamps import HOSTILE, choice, free, graded, run
 
@@ -76,16 +74,9 @@ def test_what_is_not_known_stays_unknown(tmp_path: Path) -> None:
 
 
 def test_all_formats_hold_the_same(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    for suffix in (".csv", ".parquet", ".jsonl"):
+    for suffix in (".csv", ".jsonl"):
         export_table(runs(), tmp_path / f"answers{suffix}")
     lines = as_lines(tmp_path / "answers.jsonl")
-    table = parquet.read_table(tmp_path / "answers.parquet")
-    assert table.to_pylist() == lines
-    assert str(table.schema.field("accuracy").type) == "bool"
-    assert str(table.schema.field("options").type) == "list<element: string>"
 
     def cell(value: Any) -> str:
         if isinstance(value, list):
@@ -100,13 +91,10 @@ def test_all_formats_hold_the_same(tmp_path: Path) -> None:
 def test_a_grade_is_a_number_and_a_method_stands_with_its_step_and_the_type_that_it_told(
     tmp_path: Path,
 ) -> None:
-    pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
     used = Usage(calls=3, input_tokens=500, cache_read_tokens=384, output_tokens=40)
     spent = {"typed-rag": {"model-a": used}}
     results = [graded("a", 0.5, 1.0, usage=spent), graded("b", None, 0.25, told=None)]
-    for suffix in (".csv", ".parquet", ".jsonl"):
+    for suffix in (".csv", ".jsonl"):
         assert export_table([run("graded", results)], tmp_path / f"answers{suffix}") == 8
     rows = as_lines(tmp_path / "answers.jsonl")
     assert "accuracy" not in rows[0]
@@ -124,9 +112,6 @@ def test_a_grade_is_a_number_and_a_method_stands_with_its_step_and_the_type_that
     assert row(rows, "graded", "b", "typed-rag")["predicted_type"] is None
     assert row(rows, "graded", "b", "rag")["recall"] is None
     assert row(as_csv(tmp_path / "answers.csv"), "graded", "a", "rag")["recall"] == "0.5"
-    table = parquet.read_table(tmp_path / "answers.parquet")
-    assert table.to_pylist() == rows
-    assert str(table.schema.field("recall").type) == "double"
 
 
 @pytest.mark.parametrize("start", [*"=+-@\t\r\n\uff1d\uff0d", "\u200b="])
@@ -146,25 +131,16 @@ def test_a_carriage_return_in_a_text_ends_no_row(tmp_path: Path) -> None:
     assert b',"one\rtwo",' in out.read_bytes()
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
 def test_hostile_texts_are_written(tmp_path: Path, suffix: str) -> None:
-    pytest.importorskip("pyarrow")
     question = Question(id=HOSTILE, question=HOSTILE, options=(HOSTILE, "no"), gold=0)
     out = tmp_path / f"answers{suffix}"
     assert export_table([run(HOSTILE, [choice("a", 0, 1, question=question)])], out) == 6
 
 
 def test_another_ending_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"answers\.xlsx: .*\.csv, \.parquet, \.jsonl"):
+    with pytest.raises(InputError, match=r"answers\.xlsx: .*\.csv, \.jsonl"):
         export_table(runs(), tmp_path / "answers.xlsx")
-
-
-def test_without_pyarrow_the_extra_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ConfigurationError, match=re.escape(install_hint("bench"))):
-        export_table(runs(), tmp_path / "answers.parquet")
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

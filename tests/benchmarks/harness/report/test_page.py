@@ -16,11 +16,7 @@ from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.report.page.html import environment
 from conflictscore.benchmarks.harness.report.page.render import render_report, write_report
-from conflictscore.benchmarks.harness.report.page.report_run import (
-    ChangeVerdict,
-    FlipAnnotation,
-    Review,
-)
+from conflictscore.benchmarks.harness.report.reviews import ChangeVerdict, Review
 from conflictscore.benchmarks.harness.report.tables import sections
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.markup import web_address
@@ -151,16 +147,13 @@ def test_a_graded_run_is_shown_by_means_and_by_higher_and_lower() -> None:
 
 def test_a_flip_by_typed_rag_has_a_card_of_its_own_with_the_type_that_was_told() -> None:
     result = graded("a", 0.5, 1.0)
-    review = Review(verdict=ChangeVerdict.WORSE)
-    reviewed = {("a", ""): FlipAnnotation(reviews={"ann": review})}
-    found = page(run("demo", [result], annotations=reviewed))
+    found = page(run("demo", [result]))
     regenerated, typed = found.all("article")
     assert "typed-rag: told outdated people: outdated" in typed
     assert "The model's justification The newer log says 1874." in typed
     assert "guarded-rag" not in typed
     assert "typed-rag (told outdated) It was 1871 or 1874. changed, higher" in regenerated
     assert "pipeline (told misinformation) It was 1871. same as before" in regenerated
-    assert ("ann: worse" in regenerated, "ann: worse" in typed) == (True, False)
     assert "typed-rag" in found.attributes("option", "value")
     kept = graded("b", 0.5, 0.5, told=None)
     methods = {**kept.methods, "typed-rag": kept.methods["rag"]}
@@ -212,8 +205,8 @@ def test_conflicts_that_were_kept_are_folded_away_below_the_flips() -> None:
 
 def test_what_reviewers_said_stands_with_the_flip_of_its_run() -> None:
     review = Review(verdict=ChangeVerdict.WORSE, decided_by=(1, 2), comment="The log is a copy.")
-    said = {("a", "regenerated-rag"): FlipAnnotation(reviews={"ann@lamp.test": review})}
-    found = page(run("one", [choice("a", 1, 0)], annotations=said), run("two", [choice("a", 1, 0)]))
+    said = {"a": {"ann@lamp.test": review}}
+    found = page(run("one", [choice("a", 1, 0)], reviews=said), run("two", [choice("a", 1, 0)]))
     assert found.all("section", class_="reviews") == [
         "Reviewers ann@lamp.test: worse; decided by documents 1, 2. The log is a copy."
     ]
@@ -287,7 +280,7 @@ def hostile_run(name: str = HOSTILE) -> Any:
         name,
         [flip, free("f", (HOSTILE, True), (f"{HOSTILE} 1874", None), category=HOSTILE)],
         manifest={"benchmark": HOSTILE, "created": HOSTILE, "configuration": {HOSTILE: [HOSTILE]}},
-        annotations={(HOSTILE, ""): FlipAnnotation(reviews={HOSTILE: review})},
+        reviews={HOSTILE: {HOSTILE: review}},
     )
 
 

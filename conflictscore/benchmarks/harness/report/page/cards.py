@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -19,7 +19,8 @@ from conflictscore.benchmarks.harness.report.flips import (
     second_look,
 )
 from conflictscore.benchmarks.harness.report.page.html import linked_documents, word_diff
-from conflictscore.benchmarks.harness.report.page.report_run import FlipAnnotation, ReportRun
+from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+from conflictscore.benchmarks.harness.report.reviews import Review
 from conflictscore.labelers.quotes import Span, passage_of, quoted_spans
 from conflictscore.markup import shown, web_address, web_host
 from conflictscore.records import ClaimEvidence, Document, EvidenceLabel, Label
@@ -220,9 +221,9 @@ class FlipCard:
         return "" if guard is None else "accepted" if guard.accepted else "refused"
 
     @property
-    def annotation(self) -> FlipAnnotation | None:
+    def reviews(self) -> Mapping[str, Review]:
         """The reviewers' verdicts on it."""
-        return self.run.annotation(self.result, self.method)
+        return self.run.reviews.get(self.result.question.id, {})
 
     @cached_property
     def claims(self) -> list[ShownClaim]:

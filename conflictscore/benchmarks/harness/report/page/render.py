@@ -1,15 +1,12 @@
 """The report as one HTML file: it needs no network, and no script of a document runs in it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from conflictscore.benchmarks.harness.report.page.cards import FlipCard, cards
 from conflictscore.benchmarks.harness.report.page.html import asset, environment
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
-from conflictscore.benchmarks.harness.report.page.tables import (
-    review_tables,
-    settings,
-)
 from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import sections
 from conflictscore.errors import InputError
@@ -48,11 +45,30 @@ def render_report(runs: Sequence[ReportRun]) -> str:
         judged=judged,
         sectioned=[(run, sections(run.figures, run.paper, run.results)) for run in runs],
         study=list(all_study_cards(runs)),
-        reviews=[table for run in runs for table in review_tables(run)],
         style=style,
         script=script,
         policy=_POLICY.format(style=style_hash, script=script_hash),
-        settings=settings(runs),
+        settings=_settings(runs),
         flips=flips,
         kept=kept,
     )
+
+
+def _settings(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
+    """The entries of the manifests by run; empty where a run has no such entry."""
+    flat = [dict(_flat("", run.manifest)) for run in runs]
+    names = dict.fromkeys(name for entries in flat for name in entries)
+    return {name: [entries.get(name, "") for entries in flat] for name in names}
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        for key, part in value.items():
+            yield from _flat(f"{name}.{key}" if name else str(key), part)
+    elif isinstance(value, list | tuple) and not any(isinstance(p, Mapping | list) for p in value):
+        yield name, ", ".join(map(str, value)) or "none"
+    elif isinstance(value, list | tuple):
+        for number, part in enumerate(value, start=1):
+            yield from _flat(f"{name}.{number}", part)
+    else:
+        yield name, "none" if value is None or value == {} else str(value)

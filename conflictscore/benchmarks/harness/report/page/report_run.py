@@ -3,62 +3,21 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import reduce
 from operator import add
-from pathlib import Path
-from typing import Annotated, Any, Self
-
-from pydantic import Field
+from typing import Any
 
 from conflictscore.benchmarks.harness.definition import ACCURACY
 from conflictscore.benchmarks.harness.figures import Cost, Figures
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, LOOP
 from conflictscore.benchmarks.harness.records import MethodResult, Question, QuestionResult
-from conflictscore.benchmarks.harness.report.flips import second_look
+from conflictscore.benchmarks.harness.report.reviews import Reviews
 from conflictscore.benchmarks.harness.statistics import mean_interval
 from conflictscore.benchmarks.paper_figures import PaperFigures, paper_figures
-from conflictscore.records import Answer, Record, Run, RunStatus, Usage
+from conflictscore.records import Answer, Run, RunStatus, Usage
 from conflictscore.reporting.run_log import LoggedRun
 
 LIVE = "live runs"
-
-
-class ChangeVerdict(StrEnum):
-    """Whether a change of answer was right, by a reviewer."""
-
-    BETTER = "better"
-    WORSE = "worse"
-    NO_DIFFERENCE = "no difference"
-    CANNOT_TELL = "cannot tell"
-
-
-class AnswerVerdict(StrEnum):
-    """Whether an answer that was not changed is right, by a reviewer."""
-
-    RIGHT = "right"
-    WRONG = "wrong"
-    UNDECIDED = "undecided"
-
-
-class Review(Record):
-    """One reviewer's verdict on one flip, or on an answer that was not changed."""
-
-    verdict: ChangeVerdict | AnswerVerdict
-    decided_by: tuple[Annotated[int, Field(ge=1)], ...] = ()
-    """Numbers of the documents that decided it for the reviewer, ascending."""
-    comment: str = ""
-
-
-class FlipAnnotation(Record):
-    """All that reviewers said about one flip."""
-
-    reviews: dict[str, Review]
-    """By the reviewer's name, or number where there is no name."""
-
-    def merged_with(self, other: Self) -> Self:
-        """This and the other; of a reviewer in both, what the other says."""
-        return self.model_copy(update={"reviews": {**self.reviews, **other.reviews}})
 
 
 @dataclass(frozen=True)
@@ -71,22 +30,14 @@ class ReportRun:
             ``hashes``, ``versions``.
         figures: Its figures.
         results: Its questions.
-        annotations: What reviewers said of its flips, by the question's id and the method; of tasks
-            that name no method, under an empty one.
+        reviews: What reviewers said of a service's runs.
     """
 
     name: str
     manifest: Mapping[str, Any]
     figures: Figures
     results: Sequence[QuestionResult]
-    annotations: Mapping[tuple[str, str], FlipAnnotation] = field(default_factory=dict)
-
-    def annotation(self, result: QuestionResult, method: str) -> FlipAnnotation | None:
-        """Reviewers' verdicts on a method's flip; None without any."""
-        named = self.annotations.get((result.question.id, method))
-        if named is None and method == second_look(result):
-            return self.annotations.get((result.question.id, ""))
-        return named
+    reviews: Reviews = field(default_factory=dict)
 
     @property
     def benchmark(self) -> str:
@@ -141,16 +92,7 @@ class ReportRun:
         return paper_figures(self.benchmark, self.form, str(model or ""))
 
 
-def reviews_beside(runs: Path) -> Path:
-    """Where the reviews of a file of runs are kept."""
-    return runs.with_name(f"{runs.name}.reviews.jsonl")
-
-
-def live_run(
-    name: str,
-    logged: Sequence[LoggedRun],
-    annotations: dict[tuple[str, str], FlipAnnotation],
-) -> ReportRun:
+def live_run(name: str, logged: Sequence[LoggedRun], reviews: Reviews) -> ReportRun:
     """The runs of ``ask --log``, or of a service, as one run of a report.
 
     The first answer stands as that of ``rag``, the answer that stands as that of
@@ -187,7 +129,7 @@ def live_run(
         ),
     )
     results = [_result(number, one.run) for number, one in enumerate(logged, start=1)]
-    return ReportRun(name, manifest, figures, results, annotations)
+    return ReportRun(name, manifest, figures, results, reviews)
 
 
 def _result(number: int, run: Run) -> QuestionResult:

@@ -1,0 +1,117 @@
+"""Reviews of a service's runs, as they are stored: a JSON object each, only ever added."""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import uuid4
+
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+
+from conflictscore.errors import InputError
+from conflictscore.records import Record, first_fault
+from conflictscore.storage.record_file import RecordLines
+
+
+class ChangeVerdict(StrEnum):
+    """Whether a change of answer was right, by a reviewer."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    NO_DIFFERENCE = "no difference"
+    CANNOT_TELL = "cannot tell"
+
+
+class AnswerVerdict(StrEnum):
+    """Whether an answer that was not changed is right, by a reviewer."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    UNDECIDED = "undecided"
+
+
+class Review(Record):
+    """One reviewer's verdict on one flip, or on an answer that was not changed."""
+
+    verdict: ChangeVerdict | AnswerVerdict
+    decided_by: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    """Numbers of the documents that decided it for the reviewer, ascending."""
+    comment: str = ""
+
+
+Reviews = Mapping[str, Mapping[str, Review]]
+"""By the run's id, then by the reviewer's name."""
+
+_DOCUMENT = "Document "
+_Numbered = Annotated[
+    int, Field(ge=1), BeforeValidator(lambda text: str(text).removeprefix(_DOCUMENT))
+]
+
+
+class _Row(BaseModel):
+    """A stored review; rows have had further fields."""
+
+    question_id: Annotated[str, Field(min_length=1)]
+    annotator: Annotated[str, Field(min_length=1)]
+    updated_at: str
+    verdict: ChangeVerdict | AnswerVerdict
+    decided_by: list[_Numbered]
+    comment: str
+
+
+def review_row(run_id: str, reviewer: str, said: Review) -> dict[str, Any]:
+    """A review as it is stored."""
+    return {
+        "question_id": run_id,
+        "annotation_id": uuid4().hex,
+        "annotator": reviewer,
+        "updated_at": datetime.now(UTC).isoformat(),
+        "verdict": said.verdict.value,
+        "decided_by": [f"{_DOCUMENT}{number}" for number in said.decided_by],
+        "comment": said.comment,
+    }
+
+
+def reviews_in(rows: Iterable[tuple[str, str | bytes]]) -> dict[str, dict[str, Review]]:
+    """Reviews from JSON texts that each come with their place for errors.
+
+    Of several by one reviewer on one run, the last one counts.
+
+    Raises:
+        InputError: A row cannot be read; names the place and the field.
+    """
+    newest: dict[tuple[str, str], _Row] = {}
+    for where, text in rows:
+        try:
+            row = _Row.model_validate(json.loads(text))
+        except ValidationError as error:
+            field, why = first_fault(error)
+            raise InputError(f"{where}, field {field}: {why}") from None
+        except (ValueError, RecursionError):
+            raise InputError(f"{where}: not JSON") from None
+        place = row.question_id, row.annotator
+        if place not in newest or row.updated_at >= newest[place].updated_at:
+            newest[place] = row
+    found: dict[str, dict[str, Review]] = {}
+    for (run_id, reviewer), row in newest.items():
+        found.setdefault(run_id, {})[reviewer] = Review(
+            verdict=row.verdict, decided_by=tuple(row.decided_by), comment=row.comment
+        )
+    return found
+
+
+def reviews_beside(runs: Path) -> Path:
+    """Where the reviews of a file of runs are kept."""
+    return runs.with_name(f"{runs.name}.reviews.jsonl")
+
+
+def review_lines(path: Path) -> list[tuple[str, bytes]]:
+    """The lines of a file of reviews, each with its place; half lines are left out."""
+    lines = RecordLines(path) if path.is_file() else ()
+    return [
+        (f"{path}, line {line.number}", line.text)
+        for line in lines
+        if line.text.strip().endswith(b"}")
+    ]
