@@ -18,15 +18,7 @@ __all__ = ["BENCHMARKS", "Entry", "open_benchmark", "usual_methods"]
 
 _log = logging.getLogger(__name__)
 
-_FOLDERS = (
-    "truthfulqa",
-    "ramdocs",
-    "conflicts",
-    "natconfqa",
-    "wikicontradict",
-    "reports",
-    "injection",
-)
+_FOLDERS = ("truthfulqa", "ramdocs", "conflicts", "natconfqa", "wikicontradict", "reports")
 """Each offers an ``ENTRY``, or several as ``ENTRIES``, and imports nothing heavy for it."""
 
 

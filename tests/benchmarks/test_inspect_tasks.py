@@ -20,7 +20,7 @@ from conflictscore.errors import InputError
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, told
 from tests.benchmarks.natconfqa import test_benchmark as natconf
 from tests.benchmarks.natconfqa.lamps import row
-from tests.benchmarks.test_ramdocs import line
+from tests.benchmarks.test_ramdocs import LINE
 from tests.benchmarks.truthfulqa.files import keepers, lamps_csv, write_jsonl
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 
@@ -211,14 +211,14 @@ def test_a_wrong_key_ends_the_evaluation(evaluate: Evaluate) -> None:
 def test_a_task_is_found_by_its_name_and_answers_from_the_questions_own_documents(
     tmp_path: Path,
 ) -> None:
-    asked = "When was lamp 0 lit?"
-    given = line("m:1871", "c:1874", gold=["1874"], wrong=["1871"], question=asked)
-    data = write_jsonl(tmp_path / "r.jsonl", [given])
+    documents = [{"text": told(0, RIGHT), "type": "correct"}]
+    asked = LINE | {"question": "When was lamp 0 lit?", "documents": documents}
+    data = write_jsonl(tmp_path / "r.jsonl", [asked])
     task_args = {"data": str(data)}
     log = evaluated("conflictscore/ramdocs", Lamps(Quiz()).model(), tmp_path, task_args=task_args)
     assert log.status == "success"
     [sample] = log.samples or []
-    assert values(sample).keys() == {FIRST, SECOND}
+    assert {"rag exact match", "regenerated-rag exact match"} < values(sample).keys()
 
 
 def test_graded_measures_are_numbers_in_the_words_of_the_benchmark(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_what_the_paper_does_not_report_is_none() -> None:
     assert paper.value("guarded-rag", "truthful") is None
     assert paper.value("rag", "accuracy") is None
     assert paper.difference("placebo", "truthful") is None
-    assert paper_figures("ramdocs", "multiple-choice") is None
+    assert paper_figures("ramdocs", "free-form") is None
 
 
 def test_published_figures_of_other_benchmarks_agree_with_themselves() -> None:

@@ -30,11 +30,8 @@ FILES = {
     "natconfqa-no-conflict": "natconfqa/questions.jsonl",
     "wikicontradict": "wikicontradict/questions.jsonl",
     "reports": "conflicts/conflicts.jsonl",
-    "injection": "injection/bipia_text_attack_train.json",
 }
 """Real data of each benchmark."""
-NAMED = {"injection": ("instructions:{}", f"ramdocs:{SHARED}/ramdocs/ramdocs.jsonl")}
-"""How those are given that are of several files."""
 
 
 @pytest.fixture(autouse=True)
@@ -161,8 +158,7 @@ def test_documents_that_questions_bring_can_be_cut_and_a_run_tells_how_they_were
     model = ["--model", "scripted", "--base-url", server.base_url, "--no-cache", "--methods", "rag"]
 
     def asked(*args: str) -> Result:
-        given = ["bench", "ramdocs", "--form", "free-form", "--data", "r.jsonl", *model, *args]
-        return run(*given)
+        return run("bench", "ramdocs", "--data", "r.jsonl", *model, *args)
 
     def tokens_in(*args: str) -> float:
         made = json.loads(asked("--dry-run", "--json", *args).stdout)
@@ -246,8 +242,7 @@ def test_what_an_entry_names_is_what_its_benchmark_offers(name: str) -> None:
         pytest.skip(f"needs ../shared/data/{FILES[name]}")
     for form in entry.forms:
         data = file.with_name("mc_task.json") if form in ("mc1", "mc2") else file
-        named = [source.format(data) for source in NAMED.get(name, ("{}",))]
-        opened = open_benchmark(name, named, form=form)
+        opened = open_benchmark(name, data, form=form)
         fitting = [method for method in entry.methods if form in method_of(method).forms]
         if form in ("mc1", "mc2"):  # methods whose prompts are for two options are left out
             assert set(opened.offered) < set(fitting)

@@ -7,16 +7,13 @@ __all__ = ["ENTRY"]
 
 ENTRY = Entry(
     name="ramdocs",
-    summary="ambiguous names, and documents of which some misinform; in free form by exact"
-    " match with all right answers and no wrong one",
+    summary="ambiguous names, and documents of which some misinform; by exact match with all right"
+    " answers and no wrong one",
     data="RAMDocs_test.jsonl, github.com/HanNight/RAMDocs",
-    forms=("multiple-choice", "free-form"),
+    forms=("free-form",),
     searches=False,
     open=lazily("ramdocs.benchmark:ramdocs"),
     methods=(*COMMON_METHODS, *OPEN_METHODS),
     docs="docs/findings/ramdocs.md",
-    examples=(
-        "bench ramdocs --data RAMDocs_test.jsonl --sample 60 --methods all",
-        "bench ramdocs --data RAMDocs_test.jsonl --form free-form --sample 40",
-    ),
+    examples=("bench ramdocs --data RAMDocs_test.jsonl --sample 60 --methods all",),
 )

@@ -1,20 +1,16 @@
-"""RAMDocs: in free form by exact match, or as a right answer against a wrong one.
+"""RAMDocs, judged by exact match.
 
 One name covers one to three entities there ("What sport is Richard Leach associated with?"), each
-with an answer that is right for it. The free form asks for what is right for each of them. Its
+with an answer that is right for it. The question asks for what is right for each of them. Its
 correct documents therefore may disagree without a wrong one among them: that a claim conflicts is
 no sign of misinformation. Where the question names the entities, answers, and the claims that are
 made of them, say which entity they are about. What exact match cannot see: a wrong answer that is
 mentioned only to be denied counts as given, and a date or number that is written in another way
 counts as missing.
-
-The multiple choice takes the questions that come with a wrong answer, with the documents of one
-entity where the correct ones give several answers (107 of the 143 that this was tried on).
 """
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,19 +18,11 @@ from typing import Any
 
 from pydantic import Field
 
-from conflictscore.benchmarks.conflict_detection.groups import folded, statement
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.question_sample import question_id, shuffled_options
+from conflictscore.benchmarks.harness.question_sample import question_id
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.json_lines import (
-    Items,
-    documents_of,
-    one_of,
-    read_items,
-    text_of,
-    texts_of,
-)
+from conflictscore.benchmarks.json_lines import documents_of, read_items, text_of, texts_of
 from conflictscore.benchmarks.ramdocs import ENTRY
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
@@ -173,111 +161,14 @@ def _listed(entities: Sequence[str]) -> str:
     return f"each of these, by name: {'; '.join(entities)}"
 
 
-_TYPES = {kind: kind for kind in ("correct", "misinfo", "noise")}
-_NO_CORRECT = "no document gives a correct answer"
-_NO_WRONG = "there is no wrong answer"
-
-
 def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
-    """RAMDocs as the harness runs it, over the documents of each question.
-
-    ``multiple-choice`` is judged by accuracy, on the questions that make one; ``free-form`` by
-    exact match, on all, and no model judges it.
-    """
-    hashes = {"data": sha256_of_file(data)}
-    if form == "free-form":
-        return Benchmark(
-            name="ramdocs",
-            form=form,
-            questions=read_questions(data),
-            measures=MEASURES,
-            judge=judge_exact_match,
-            offered=ENTRY.methods,
-            hashes=hashes,
-        )
-    read = read_ramdocs(data, seed=seed)
+    """RAMDocs as the harness runs it, over the documents of each question; no model judges it."""
     return Benchmark(
         name="ramdocs",
         form=form,
-        questions=read.items,
-        hashes=hashes,
-        notes=tuple(
-            f"questions left out: {count}, {reason}" for reason, count in read.left_out.items()
-        ),
+        questions=read_questions(data),
+        measures=MEASURES,
+        judge=judge_exact_match,
+        offered=ENTRY.methods,
+        hashes={"data": sha256_of_file(data)},
     )
-
-
-def read_ramdocs(path: str | Path, *, seed: int) -> Items[Question]:
-    """Read the published JSON lines, in file order.
-
-    An option is a whole statement, such as 'The answer to "What sport is Ryan Davis associated
-    with?" is AFL.', since the chosen option is the claim that documents are held against, and none
-    can support or contradict the bare "AFL". The bare answers are in ``correct`` and
-    ``incorrect``. Of several wrong answers the option is the one that most documents give, on a tie
-    the one listed first; one that is right for some entity of that name is never taken. The
-    documents of the question are attached in the order of the file, and nothing says of which type
-    they are. The category is the number of documents that are marked as misinforming with the wrong
-    option. It can be 0: some wrong answers stand only in documents that the set calls correct.
-
-    Where the correct documents give several answers, the right option is the one that most of them
-    give, on a tie the first, and those with another answer are left out.
-
-    Args:
-        path: A file with ``question``, ``documents`` (``text``, ``type``, ``answer``),
-            ``gold_answers`` and ``wrong_answers`` a line.
-        seed: Of the order of the two options, which depends on it and the question's text alone.
-    """
-    return read_items(path, partial(_choice, seed=seed))
-
-
-def _choice(record: Any, where: str, *, seed: int) -> Question | str:
-    """The question, or why it is left out."""
-    text = text_of(record, "question", where)
-    documents = _documents(record, where)
-    golds, wrongs = (texts_of(record, name, where) for name in ("gold_answers", "wrong_answers"))
-    right = Counter(folded(answer) for kind, answer, _ in documents if kind == "correct")
-    if not right:
-        return _NO_CORRECT
-    [(gold_form, _)] = right.most_common(1)
-    answer = next(a for kind, a, _ in documents if kind == "correct" and folded(a) == gold_form)
-    never = {*right, *map(folded, golds)}
-    wrong = {form: said for form, said in _by_form(wrongs).items() if form not in never}
-    if not wrong:
-        return _NO_WRONG
-    given = Counter(folded(said) for kind, said, _ in documents if kind == "misinfo")
-    chosen = max(wrong, key=lambda form: given[form])
-    options, gold = shuffled_options(
-        statement(text, answer), statement(text, wrong[chosen]), question=text, seed=seed
-    )
-    others = ", one of several entities" if len(right) > 1 else ""
-    return Question(
-        id=question_id("ramdocs", text),
-        question=text,
-        options=options,
-        gold=gold,
-        correct=(answer,),
-        incorrect=tuple(wrong.values()),
-        category=f"{given[chosen]} marked as misinforming{others}",
-        documents=tuple(
-            {"text": content}
-            for kind, said, content in documents
-            if kind != "correct" or folded(said) == gold_form
-        ),
-    )
-
-
-def _documents(record: Any, where: str) -> list[tuple[str, str, str]]:
-    """Type, answer and text of each document."""
-    read = []
-    for place, document in documents_of(record, "documents", where):
-        kind = one_of(document, "type", _TYPES, place)
-        read.append((kind, text_of(document, "answer", place), text_of(document, "text", place)))
-    return read
-
-
-def _by_form(answers: Iterable[str]) -> dict[str, str]:
-    """Each answer once, by the form in which it is compared, as it was written first."""
-    forms: dict[str, str] = {}
-    for answer in answers:
-        forms.setdefault(folded(answer), answer)
-    return forms

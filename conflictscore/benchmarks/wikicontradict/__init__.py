@@ -19,10 +19,6 @@ ENTRY = Entry(
         *("swapped-order", "asked-conflict", "agreeing-pair", "asked-agreeing"),
         *OPEN_METHODS,
     ),
-    flags={
-        "nli_judge": "Rate answers with the bundled NLI model instead of a language"
-        " model; needs the extra [nli]."
-    },
     docs="docs/findings/wikicontradict.md",
     examples=(
         "bench wikicontradict --data questions.jsonl --sample 40 --methods all",

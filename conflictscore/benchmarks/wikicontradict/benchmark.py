@@ -1,9 +1,8 @@
 """WikiContradict as the harness runs it: by its nine prompts, rated by the three-way judges."""
 
-from dataclasses import replace
 from pathlib import Path
 
-from conflictscore.benchmarks.harness.definition import AnswerJudge, Benchmark, Form
+from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.wikicontradict import ENTRY
@@ -17,27 +16,24 @@ from conflictscore.benchmarks.wikicontradict.judge import (
     CONFLICT_TEMPLATE,
     MEASURES,
     TEMPLATE,
-    FirstWordRating,
     ModelRating,
-    NliRating,
     Rating,
 )
 
 
-def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False) -> Benchmark:
+def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
     """Questions over two passages that contradict each other, by type of contradiction.
 
     Its prompt templates 1 to 5 are the methods ``no-documents``, ``first-document``,
     ``second-document``, ``rag`` and ``control-rag``; those of its supplement (B, 5.1 to 5.4) are
-    ``swapped-order``, ``asked-conflict``, ``agreeing-pair`` and ``asked-agreeing``. With
-    ``nli_judge``, the bundled NLI model rates answers (:class:`.judge.NliRating`).
+    ``swapped-order``, ``asked-conflict``, ``agreeing-pair`` and ``asked-agreeing``.
     """
     own = {
         "asked-conflict": ModelRating(CONFLICT_TEMPLATE),
         "agreeing-pair": ModelRating(passages=1),
         "asked-agreeing": ModelRating(AGREEMENT_TEMPLATE, passages=1),
     }
-    benchmark = Benchmark(
+    return Benchmark(
         name="wikicontradict",
         form=form,
         questions=tuple(map(_question, read_questions(data))),
@@ -58,29 +54,6 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
             "what agreeing-pair and asked-agreeing are shown is the first passage in both published"
             " wordings: the paper's own passages that agree are not published",
         ),
-    )
-    return _rated_by_nli(benchmark) if nli_judge else benchmark
-
-
-def _rated_by_nli(benchmark: Benchmark) -> Benchmark:
-    from conflictscore.labelers.nli.labeler import NliLabeler
-    from conflictscore.labelers.nli.model import shared_model
-
-    model = shared_model(None)
-    rating = NliRating(NliLabeler(model))
-    own: dict[str, AnswerJudge] = {
-        "asked-conflict": FirstWordRating(conflict=True),
-        "agreeing-pair": replace(rating, passages=1),
-        "asked-agreeing": FirstWordRating(conflict=False),
-    }
-    return replace(
-        benchmark,
-        judge=rating,
-        judges=own,
-        templates=(),
-        reply_forms=(),
-        hashes={**benchmark.hashes, "nli judge": model.sha256},
-        notes=(*benchmark.notes, f"answers are rated by {rating.labeler.name}"),
     )
 
 

@@ -1,14 +1,12 @@
 """WikiContradict in the harness: its prompts as methods, and the rating as two measures."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.wikicontradict.benchmark import wikicontradict
-from conflictscore.benchmarks.wikicontradict.judge import MEASURES, FirstWordRating
+from conflictscore.benchmarks.wikicontradict.judge import MEASURES
 from conflictscore.benchmarks.wikicontradict.ratings import rating_tables
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
@@ -61,9 +59,8 @@ class Lamp(World):
         return f"COMMENT: So.\nRATING: {rating[('1871' in answer) + ('1874' in answer)]}"
 
 
-def opened(folder: Path, *, nli_judge: bool = False, **fields: str) -> Benchmark:
-    file = write_jsonl(folder / "w.jsonl", [FLAT | fields])
-    return wikicontradict(file, "free-form", 0, nli_judge=nli_judge)
+def opened(folder: Path, **fields: str) -> Benchmark:
+    return wikicontradict(write_jsonl(folder / "w.jsonl", [FLAT | fields]), "free-form", 0)
 
 
 @pytest.fixture
@@ -97,11 +94,9 @@ async def test_the_five_prompts_are_methods_and_one_rating_is_two_measures(
 FURTHER = ("swapped-order", "asked-conflict", "agreeing-pair", "asked-agreeing")
 
 
-@pytest.mark.parametrize("nli_judge", [False, True])
 async def test_the_supplements_prompts_are_methods_each_judged_by_what_is_right_there(
-    tmp_path: Path, nli_judge: bool
+    lamps: Benchmark, tmp_path: Path
 ) -> None:
-    lamps = opened(tmp_path, nli_judge=nli_judge)
     with OpenAIServer(Lamp()) as server:
         run = await run_quiz(tmp_path / "run", server, lamps, methods=("first-document", *FURTHER))
         prompts = [request.prompt for request in server.requests]
@@ -133,16 +128,6 @@ async def test_a_passage_that_contradicts_itself_is_shown_with_no_other(tmp_path
     assert "one text that contradicts itself" in error
 
 
-async def test_a_reply_that_begins_with_neither_word_has_no_rating() -> None:
-    model: Any = None
-    rate = FirstWordRating(conflict=True)
-    given = {"model": model, "prompts": model, "meter": model}
-    question = Question(id="q", question="When?")
-    for said, value in (("**Yes**, so.", True), ("no.", False), ("Nobody knows.", None)):
-        verdicts = await rate(question, said, **given)
-        assert verdicts["correct"].value is value
-
-
 async def test_without_a_rating_neither_measure_has_a_value(
     lamps: Benchmark, tmp_path: Path
 ) -> None:
@@ -166,15 +151,3 @@ async def test_a_dry_run_plans_the_very_prompt_of_the_judge(
     answer = TEMPLATES["rag"]
     planned = await judge_prompts(lamps, lamps.questions[0], answer)
     assert list(planned) == [prompt for prompt in prompts if "RATING: [" in prompt]
-
-
-async def test_the_nli_model_can_rate_in_place_of_the_judge(tmp_path: Path) -> None:
-    benchmark = opened(tmp_path, nli_judge=True)
-    with OpenAIServer(Lamp()) as server:
-        run = await run_quiz(tmp_path / "run", server, benchmark, methods=("rag",))
-        assert not any("RATING" in request.prompt for request in server.requests)
-    [result] = run.results
-    verdict = result.methods["rag"].verdicts["at least partially correct"]
-    assert verdict.value is not None
-    assert "gives:" in (verdict.explanation or "")
-    assert "answers are rated by nli(minilm)" in run.notes

@@ -1,22 +1,17 @@
 """The three-way judge: what it is shown, and how its replies are read."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.wikicontradict.judge import (
     MEASURES,
     ModelRating,
-    NliRating,
     Rating,
     read_rating,
 )
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from tests.benchmarks.truthfulqa.judging import judged_answer, opened
 from tests.fakes.openai_server import Fault, OpenAIServer, Outcome, script
 
@@ -78,39 +73,3 @@ async def test_a_failed_call_is_unjudged_and_a_wrong_key_ends_it() -> None:
 )
 def test_a_rating_is_read_with_markup_around_it(reply: str, rating: Rating) -> None:
     assert read_rating(reply)[0] is rating
-
-
-class SameYear:
-    """A labeler for which a document supports a claim that has its years."""
-
-    name = "same-year"
-    identity: Mapping[str, Any] | None = {"labeler": "same-year"}
-
-    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
-        year = claim.text.split()[-1]
-        said = Label.SUPPORTS if year in document.text else Label.IRRELEVANT
-        error = "out of order" if "broken" in document.text else None
-        return EvidenceLabel(
-            claim=claim.number,
-            document=document.number,
-            label=Label.UNLABELLED if error else said,
-            error=error,
-        )
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ("In 1871. Others say in 1874.", "correct: gives: In 1871.; In 1874."),
-        ("It was in 1874.", "partially correct: gives: In 1874."),
-        ("Nobody knows.", "incorrect: gives: none of them"),
-        ("broken", "out of order"),
-    ],
-)
-async def test_a_labeler_rates_an_answer_by_the_right_answers_that_follow_from_it(
-    answer: str, said: str
-) -> None:
-    unused: Any = None
-    asking = {"model": unused, "prompts": unused, "meter": UsageMeter()}
-    verdicts = await NliRating(SameYear())(QUESTION, answer, **asking)
-    assert {one.explanation or one.error for one in verdicts.values()} == {said}
