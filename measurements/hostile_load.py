@@ -81,7 +81,7 @@ def _longest() -> dict[str, tuple[str, dict[str, object]]]:
 @click.option("--texts", default=4, show_default=True, help="Callers with hostile texts.")
 @click.option("--requests", default=200, show_default=True, help="Of the honest, in a phase.")
 @click.option("--rounds", default=5, show_default=True)
-@click.option("--mode", default="observe", show_default=True, help="The service's own option.")
+@click.option("--mode", default="annotate", show_default=True, help="The service's own option.")
 def main(
     longest: bool, clients: int, hostile: int, texts: int, requests: int, rounds: int, mode: str
 ) -> None:

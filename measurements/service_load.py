@@ -45,10 +45,8 @@ _COLUMNS = (
 
 
 _CASES: dict[str, tuple[str, ...]] = {
-    "observe": ("--mode=observe",),
     "annotate": ("--mode=annotate",),
     "correct": ("--mode=correct",),
-    "early": ("--mode=correct", "--answer-early"),
     "streamed": ("--mode=correct",),
 }
 

@@ -34,7 +34,7 @@ _SERVE_EXAMPLES = """\b
 Examples:
   conflictscore serve --docs notes/
   conflictscore serve --model my-model --base-url http://localhost:8000/v1 --search searxng
-  conflictscore serve --mode observe --docs notes/ --runs-file runs.sqlite
+  conflictscore serve --mode annotate --docs notes/ --runs-file runs.sqlite
   conflictscore serve --host 0.0.0.0 --key-file keys.txt --on-failure refuse --docs notes/
 
 \b
@@ -51,12 +51,11 @@ Then, with any OpenAI client:
 @with_address_options
 @click.option(
     "--mode",
-    type=click.Choice(["correct", "annotate", "observe"]),
+    type=click.Choice(["correct", "annotate"]),
     default="correct",
     show_default=True,
     help="correct: correct the answer where the sources disagree. annotate: give the first answer,"
-    " with a note about the disagreement. observe: give the model's own answer unchanged and score"
-    " it afterwards.",
+    " with a note about the disagreement.",
 )
 @click.option(
     "--on-failure",
@@ -105,7 +104,7 @@ Then, with any OpenAI client:
 def serve(host: str, port: int, **options: Any) -> None:
     """Serve checked answers over HTTP, with OpenAI's API.
 
-    POST /v1/chat/completions and /v1/responses take what any OpenAI client sends, streamed or not.
+    POST /v1/chat/completions takes what any OpenAI client sends, streamed or not.
     The header x-conflictscore-run-id names each answer's run, and GET /v1/runs/ID gives all its
     evidence. There are /v1/models, /healthz and /metrics as well. The chat page is at /, and at
     /runs is the page where runs are looked through and reviewed.

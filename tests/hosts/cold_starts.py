@@ -191,11 +191,11 @@ async def a_function(folder: Path) -> None:
     assert text.run.checked == "fully"
 
 
-async def of_the_service(mode: Any, folder: Path) -> None:
-    """Ask the service, and read its runs."""
+@entry_point
+async def the_service(folder: Path) -> None:
     with OpenAIServer(ChatWorld()) as upstream:
         context = run_context("scripted", Shelf(), base_url=upstream.base_url, **PAPER)
-        policy = ServiceSettings(mode=mode, runs_file=folder / "runs", no_auth=True)
+        policy = ServiceSettings(runs_file=folder / "runs", no_auth=True)
 
         def opened() -> Any:  # before the server runs its event loop
             app = create_app(context, policy)
@@ -209,19 +209,9 @@ async def of_the_service(mode: Any, folder: Path) -> None:
             run_id = reply.headers["x-conflictscore-run-id"]
             run = await http.get(f"/v1/runs/{run_id}")
             listed = await http.get("/v1/runs")
-            await app.state.service.close()
+            app.state.service.runs.close()
     assert (reply.status_code, listed.status_code) == (200, 200)
     assert run.status_code in (200, 202)
-
-
-@entry_point
-async def the_service(folder: Path) -> None:
-    await of_the_service("correct", folder)
-
-
-@entry_point
-async def the_service_observing(folder: Path) -> None:
-    await of_the_service("observe", folder)
 
 
 def tried(name: str, folder: Path) -> str | None:

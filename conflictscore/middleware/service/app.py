@@ -59,7 +59,7 @@ def create_app(context: RunContext, settings: ServiceSettings | None = None) -> 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        await service.close()
+        service.runs.close()
 
     async def refused(request: Request, refusal: RefusedError) -> JsonResponse:
         return JsonResponse(refusal.body(), refusal.status, refusal.headers())

@@ -15,8 +15,8 @@ from typing import Any
 from conflictscore.json_answers import is_json
 from conflictscore.middleware.answer_forms import check_of_format
 from conflictscore.middleware.own_answer import with_block, with_own_answer
-from conflictscore.middleware.service.answer_stream import Completion
 from conflictscore.middleware.service.completions import (
+    Completion,
     completion_of,
     ending_of,
     text_of,

@@ -1,33 +1,36 @@
 """OpenAI's chat completions, in one piece and as a stream of chunks."""
 
+import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from conflictscore.middleware.service.answer_stream import AnswerStream, Completion
-from conflictscore.middleware.service.refusals import RefusedError
+from conflictscore.middleware.service.refusals import RefusedError, internal_error
 from conflictscore.middleware.service.service import RequestRecord
-from conflictscore.middleware.service.wire import frame
+from conflictscore.middleware.service.wire import ALIVE, frame
 from conflictscore.models.replies import abnormal_ending
 from conflictscore.models.usage import known_tokens
 from conflictscore.records import Run, Usage
 
 __all__ = [
-    "CompletionStream",
-    "chunks_of",
+    "Completion",
+    "completion_frames",
     "completion_of",
     "ending_of",
-    "summary_of",
     "text_of",
     "usage_of",
     "why_no_text",
 ]
 
+Completion = dict[str, Any]
+"""OpenAI's chat completion; ours has ``conflictscore`` beside its fields."""
+
 _WORD = re.compile(r"\S+\s*|\s+")
 _WORDS_A_CHUNK = 4
-_DONE = b"data: [DONE]\n\n"
+_CHUNK_SECONDS = 50.0
+"""Some clients time out without an event, and do not count comments."""
 
 
 def completion_of(
@@ -48,7 +51,7 @@ def completion_of(
         "model": record.model,
         "usage": None,
         **(base or {}),
-        "conflictscore": summary_of(record, run),
+        "conflictscore": _summary(record, run),
     }
     spent = run.usage
     if base is None or spent != usage_of(base):
@@ -68,7 +71,7 @@ def completion_of(
     return whole
 
 
-def summary_of(record: RequestRecord, run: Run) -> dict[str, Any]:
+def _summary(record: RequestRecord, run: Run) -> dict[str, Any]:
     """The field ``conflictscore`` of a completion; its scores are those of the first answer."""
     report = run.report
     changed = {"first_answer": run.first_answer, "justification": run.justification}
@@ -120,70 +123,71 @@ def ending_of(completion: Mapping[str, Any]) -> str | None:
     return abnormal_ending(AIMessage("", response_metadata=said))
 
 
-def chunks_of(text: str) -> Iterator[str]:
-    """Split a text into chunks of a few words."""
+async def completion_frames(
+    record: RequestRecord,
+    work: "asyncio.Task[Completion]",
+    *,
+    include_usage: bool,
+    heartbeat: float,
+) -> AsyncIterator[bytes]:
+    """A completion as a stream of chunks, once its run has ended; before that, signs of life."""
+    common = {
+        "id": f"chatcmpl-{record.run_id}",
+        "object": "chat.completion.chunk",
+        "created": record.created,
+        "model": record.model,
+    }
+
+    def chunk(delta: Mapping[str, Any], **choice: Any) -> bytes:
+        empty = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
+        beside = {"conflictscore": said} if (said := choice.pop("conflictscore", None)) else {}
+        return frame({**common, "choices": [{**empty, **choice}], **beside})
+
+    yield chunk({"role": "assistant", "content": ""})
+    silent = 0.0
+    while not (await asyncio.wait({work}, timeout=heartbeat))[0]:
+        silent += heartbeat
+        if silent < _CHUNK_SECONDS:
+            yield ALIVE
+        else:
+            yield chunk({"content": ""})
+            silent = 0.0
+    try:
+        completion = work.result()
+    except Exception as error:  # noqa: BLE001 - the headers are out: there is no status to send
+        refusal = error if isinstance(error, RefusedError) else internal_error(error)
+        yield frame(refusal.body())
+        return
+    for choice in completion["choices"]:
+        for delta in _deltas(choice["message"]):
+            yield chunk(delta, index=choice.get("index", 0))
+        if choice.get("logprobs"):
+            yield chunk({}, index=choice.get("index", 0), logprobs=choice["logprobs"])
+    for at, choice in enumerate(completion["choices"], start=1):
+        last = at == len(completion["choices"])
+        yield chunk(
+            {},
+            index=choice.get("index", 0),
+            finish_reason=choice.get("finish_reason") or "stop",
+            conflictscore=completion["conflictscore"] if last else None,
+        )
+    if include_usage:
+        yield frame({**common, "choices": [], "usage": completion["usage"]})
+    yield b"data: [DONE]\n\n"
+
+
+def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A message in pieces: its text by a few words, and all other fields in one."""
+    text, content = _split(message.get("content"))
     words = _WORD.findall(text)
     for start in range(0, len(words), _WORDS_A_CHUNK):
-        yield "".join(words[start : start + _WORDS_A_CHUNK])
-
-
-class CompletionStream(AnswerStream):
-    """One chat completion as a stream of chunks."""
-
-    def __init__(self, record: RequestRecord, *, include_usage: bool, heartbeat: float) -> None:
-        super().__init__(heartbeat)
-        self._include_usage = include_usage
-        self._common = {
-            "id": f"chatcmpl-{record.run_id}",
-            "object": "chat.completion.chunk",
-            "created": record.created,
-            "model": record.model,
-        }
-
-    def _opening(self) -> Iterator[bytes]:
-        yield self._chunk({"role": "assistant", "content": ""})
-
-    def _waiting(self) -> bytes:
-        return self._chunk({"content": ""})
-
-    def _failure(self, refusal: RefusedError) -> bytes:
-        return frame(refusal.body())
-
-    def _message(self, completion: Completion) -> Iterator[bytes]:
-        """The messages: text in chunks, all other fields in one."""
-        for choice in completion["choices"]:
-            index, message = choice.get("index", 0), choice["message"]
-            text, content = _split(message.get("content"))
-            for chunk in chunks_of(text):
-                yield self._chunk({"content": chunk}, index)
-            others = {**message, "content": content}
-            rest = {k: v for k, v in others.items() if k != "role" and v}
-            if calls := rest.get("tool_calls"):
-                rest["tool_calls"] = [{**call, "index": at} for at, call in enumerate(calls)]
-            if rest or choice.get("logprobs"):
-                yield self._chunk(rest, index, logprobs=choice.get("logprobs"))
-
-    def _ending(self, completion: Completion) -> Iterator[bytes]:
-        """Finish reasons, the run's summary, and the tokens where they are asked for."""
-        choices = completion["choices"]
-        for at, choice in enumerate(choices, start=1):
-            last = {"conflictscore": completion["conflictscore"]} if at == len(choices) else {}
-            finish = choice.get("finish_reason") or "stop"
-            yield self._chunk({}, choice.get("index", 0), finish, **last)
-        if self._include_usage:
-            yield frame({**self._common, "choices": [], "usage": completion["usage"]})
-        yield _DONE
-
-    def _chunk(
-        self,
-        delta: Mapping[str, Any],
-        index: int = 0,
-        finish: str | None = None,
-        logprobs: object = None,
-        **beside: Any,
-    ) -> bytes:
-        choice = {"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": finish}
-        return frame({**self._common, "choices": [choice], **beside})
+        yield {"content": "".join(words[start : start + _WORDS_A_CHUNK])}
+    others = {**message, "content": content}
+    rest = {name: value for name, value in others.items() if name != "role" and value}
+    if calls := rest.get("tool_calls"):
+        rest["tool_calls"] = [{**call, "index": at} for at, call in enumerate(calls)]
+    if rest:
+        yield rest
 
 
 def _split(content: object) -> tuple[str, object]:

@@ -14,20 +14,16 @@ from fastapi.responses import Response
 from conflictscore.errors import InputError
 from conflictscore.middleware.service.admission import read_body
 from conflictscore.middleware.service.checked_answer import CheckedAnswer
-from conflictscore.middleware.service.completions import CompletionStream
+from conflictscore.middleware.service.completions import completion_frames
 from conflictscore.middleware.service.kept_runs import RUNNING
 from conflictscore.middleware.service.keys import KeyHolder
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError
-from conflictscore.middleware.service.relay import Relay
 from conflictscore.middleware.service.requests import (
-    ChatRequest,
     read_chat,
     read_correct,
     read_json,
     read_run,
 )
-from conflictscore.middleware.service.responses import ResponseForm
-from conflictscore.middleware.service.responses_request import read_responses
 from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.middleware.service.stepwise import StepwiseRun, with_markup
 from conflictscore.middleware.service.telemetry import CONTENT_TYPE
@@ -100,44 +96,19 @@ async def chat(request: Request, service: Shared, caller: Caller, admission: Adm
     service.check(asked)
     record = service.begin(caller.name, asked.model, admission.deadline)
     with _naming(record):
-        if service.settings.mode == "observe":
-            relay = Relay(service, asked, record, admission.held)
-            return await _unless_gone(request, relay.response())
         answer = CheckedAnswer(service, asked, record).completion()
         if asked.stream:
-            stream = CompletionStream(
-                record, include_usage=asked.include_usage, heartbeat=service.settings.heartbeat
+            early = ("passed-through", "no") if asked.unchecked else ("pending",)
+            frames = completion_frames(
+                record,
+                _until_sent(admission, answer),
+                include_usage=asked.include_usage,
+                heartbeat=service.settings.heartbeat,
             )
-            return EventStream(stream.frames(_until_sent(admission, answer)), _early(record, asked))
+            return EventStream(frames, record.headers(*early))
         completion = await _unless_gone(request, answer)
         run = completion["conflictscore"]
         return JsonResponse(completion, headers=record.headers(run["status"], run["checked"]))
-
-
-@routes.post("/v1/responses")
-async def responses(
-    request: Request, service: Shared, caller: Caller, admission: Admission
-) -> Response:
-    """A response of OpenAI's Responses API, streamed or not."""
-    wanted = await admission.read(read_responses)
-    asked = wanted.chat
-    service.check(asked)
-    record = service.begin(caller.name, asked.model, admission.deadline)
-    form = ResponseForm(wanted, record)
-    with _naming(record):
-        if service.settings.mode == "observe":
-            relay = Relay(service, asked, record, admission.held)
-            work, headers = relay.completion(), relay.headers
-        else:
-            work = CheckedAnswer(service, asked, record).completion()
-            headers = _early(record, asked)
-        if form.streamed:
-            stream = form.stream(service.settings.heartbeat)
-            return EventStream(stream.frames(_until_sent(admission, work)), headers)
-        response = form.whole(await _unless_gone(request, work))
-        if run := response.get("conflictscore"):
-            headers = record.headers(run["status"], run["checked"])
-        return JsonResponse(response, headers=headers)
 
 
 @contextmanager
@@ -148,11 +119,6 @@ def _naming(record: RequestRecord) -> Iterator[None]:
     except RefusedError as refusal:
         refusal.run = record.headers("failed", "no")
         raise
-
-
-def _early(record: RequestRecord, asked: ChatRequest) -> dict[str, str]:
-    """The headers of a stream, which are sent before there is an answer."""
-    return record.headers("passed-through", "no") if asked.unchecked else record.headers("pending")
 
 
 def _until_sent(admission: Admitted, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":

@@ -13,7 +13,6 @@ from uuid import uuid4
 
 from conflictscore.middleware.messages import ChatQuestion
 from conflictscore.middleware.service.admission import Access, AdmissionGate, Uploads
-from conflictscore.middleware.service.background import Background
 from conflictscore.middleware.service.kept_runs import KeptRuns, run_record
 from conflictscore.middleware.service.readiness import Readiness
 from conflictscore.middleware.service.refusals import RefusedError, plain_reason
@@ -34,9 +33,8 @@ STOPPED = "the client disconnected, or the service was stopped"
 
 _BODIES = 64
 """The most bodies of the largest size that are received at once, in bytes."""
-_UNCHECKED = {RunStatus.PASSED_THROUGH, RunStatus.FAILED, RunStatus.DROPPED}
+_UNCHECKED = {RunStatus.PASSED_THROUGH, RunStatus.FAILED}
 _ENDING_CHARS = 40
-_OBSERVED_AT_ONCE = 8
 
 
 @dataclass
@@ -115,22 +113,12 @@ class Service:
             store=self.store,
             lasts=settings.timeout + settings.grace,
         )
-        self.background = Background(
-            at_once=_OBSERVED_AT_ONCE,
-            waiting=settings.observed_waiting,
-            on_waiting=self.metrics.observed_waiting.set,
-        )
 
     def gate_of(self, caller: str) -> AdmissionGate:
         """The gate for the requests of one caller, which bounds that caller's share."""
         most = self.settings.max_concurrent
         each = most if len(self.access.holders) < 2 else (most + 1) // 2
         return self._gates.setdefault(caller, AdmissionGate(each))
-
-    async def close(self) -> None:
-        """Let the work in the background finish, and close the file of runs."""
-        await self.background.close(self.settings.grace)
-        self.runs.close()
 
     def begin(self, caller: str, model: str, deadline: float) -> RequestRecord:
         """Open the record of a request; the caller is the name of its key, never the key itself."""
@@ -175,7 +163,7 @@ class Service:
         """Refuse another model (404), and what cannot be checked where only that is given (400)."""
         self.check_model(asked.model)
         policy = self.settings
-        if asked.unchecked and policy.on_failure == "refuse" and policy.mode != "observe":
+        if asked.unchecked and policy.on_failure == "refuse":
             reason = f"{asked.unchecked}; this deployment answers only what it can check"
             raise RefusedError(400, reason, code="not_checkable")
 

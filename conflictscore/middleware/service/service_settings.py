@@ -10,10 +10,9 @@ from conflictscore.middleware.service.keys import key_holder
 
 __all__ = ["FirstAnswer", "Mode", "ServiceSettings", "UncheckedPolicy"]
 
-Mode = Literal["correct", "annotate", "observe"]
+Mode = Literal["correct", "annotate"]
 """``correct`` changes what the sources disagree about; ``annotate`` gives the first answer with a
-note about the disagreement; ``observe`` gives the upstream's answer untouched and scores it later.
-"""
+note about the disagreement."""
 UncheckedPolicy = Literal["pass_through", "annotate", "refuse"]
 """Response for an answer that could not be checked: the answer as it is, the answer with a note
 that says so, or an error in its place."""
@@ -36,7 +35,7 @@ class ServiceSettings:
     mode: Mode = "correct"
     on_failure: UncheckedPolicy = "pass_through"
     first_answer: FirstAnswer = "rag"
-    """In the mode ``observe``, and for requests with tools, it is always the upstream's."""
+    """For requests with tools it is always the upstream's."""
     keys: tuple[str, ...] = field(default=(), repr=False)
     """Bearer keys, each in the form of a line of a key file. Every caller sees the runs of its own
     key. Without any key, here or in a file, the service answers only to this machine's own names.
@@ -59,8 +58,6 @@ class ServiceSettings:
     """Seconds for running requests to finish once the service is told to stop."""
     heartbeat: float = 10.0
     """Seconds between two comments in a stream that has no text yet."""
-    observed_waiting: int = 100
-    """The most observed answers that wait to be scored; any more are dropped, and counted."""
     runs_kept: int = 1000
     """The most runs that are kept; the least recently used one goes first."""
     runs_bytes: int = 256 * _MIB
@@ -78,10 +75,7 @@ class ServiceSettings:
         ):
             if getattr(self, name) not in known:
                 raise InputError(f"{name} is {getattr(self, name)!r}; one of {', '.join(known)}")
-        for name in (
-            *("max_body", "max_concurrent", "observed_waiting"),
-            *("runs_kept", "runs_bytes"),
-        ):
+        for name in ("max_body", "max_concurrent", "runs_kept", "runs_bytes"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; give at least 1")
         for name in ("timeout", "heartbeat", "grace"):

@@ -66,13 +66,6 @@ class Metrics:
         self._tokens = counter(
             "conflictscore_tokens", "Tokens of the runs, as the models report them.", ("direction",)
         )
-        self.observed_waiting = gauge(
-            "conflictscore_observed_waiting", "Observed answers that wait to be scored."
-        )
-        self.dropped = counter(
-            "conflictscore_observed_dropped",
-            "Observed answers that were not scored, since too many were waiting.",
-        )
 
     def request(self, route: str, status: int, mode: str, seconds: float) -> None:
         """Count a request whose response has ended."""

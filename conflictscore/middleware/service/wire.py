@@ -1,14 +1,10 @@
 """JSON responses and server-sent events."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from time import monotonic
 from typing import Any
 
 from fastapi.responses import Response, StreamingResponse
-from starlette.requests import ClientDisconnect
-from starlette.types import Receive, Scope, Send
 
 __all__ = ["ALIVE", "EventStream", "JsonResponse", "frame", "header_value"]
 
@@ -27,28 +23,13 @@ class JsonResponse(Response):
 
 
 class EventStream(StreamingResponse):
-    """A response whose body is a stream of events.
-
-    It is broken off at ``ends``, on the clock of ``time.monotonic``: a client that does not read
-    would otherwise keep its place.
-    """
+    """A response whose body is a stream of events."""
 
     media_type = "text/event-stream"
 
-    def __init__(
-        self, frames: AsyncIterator[bytes], headers: Mapping[str, str], ends: float | None = None
-    ) -> None:
+    def __init__(self, frames: AsyncIterator[bytes], headers: Mapping[str, str]) -> None:
         unbuffered = {"cache-control": "no-cache", "x-accel-buffering": "no"}
         super().__init__(frames, headers={**unbuffered, **headers})
-        self._ends = ends
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the stream."""
-        try:
-            async with asyncio.timeout(None if self._ends is None else self._ends - monotonic()):
-                await super().__call__(scope, receive, send)
-        except TimeoutError:
-            raise ClientDisconnect from None
 
 
 def frame(data: Mapping[str, Any], event: str | None = None) -> bytes:

@@ -6,18 +6,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from types import SimpleNamespace
 from typing import Any, Self
 
-from tests.middleware.service.serving import HasAddress, Served
-
-STREAM_HEAD = (
-    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-)
-
-
-def chunked(data: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data)
+from tests.middleware.service.serving import Served
 
 
 def closed_port() -> int:
@@ -33,32 +24,11 @@ def _bound() -> socket.socket:
     return bound
 
 
-@contextmanager
-def broken_stream(error: Any = None) -> Iterator[HasAddress]:
-    """An upstream that hangs up after its first reply's first chunk, or tells an error then."""
-    chunk = {"choices": [{"index": 0, "delta": {"content": "It was"}}]}
-    event = f"data: {json.dumps(chunk)}\n\n".encode()
-
-    def answer(listener: socket.socket) -> None:
-        connection, _ = listener.accept()
-        with connection:
-            connection.recv(65536)
-            connection.sendall(STREAM_HEAD + chunked(event))
-            if error is not None:
-                ending = f"data: {json.dumps(error)}\n\ndata: [DONE]\n\n".encode()
-                connection.sendall(chunked(ending) + chunked(b""))
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=answer, args=(listener,), daemon=True).start()
-        yield SimpleNamespace(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}/v1")
-
-
 class Hanging:
-    """An upstream that takes requests, says no more than this, and waits to be left."""
+    """An upstream that takes requests, says nothing, and waits to be left."""
 
-    def __init__(self, said: bytes | None = None) -> None:
+    def __init__(self) -> None:
         self.accepted = self.closed = 0
-        self._said = said
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.base_url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/v1"
 
@@ -79,8 +49,6 @@ class Hanging:
         with connection:
             connection.recv(65536)
             self.accepted += 1
-            if self._said is not None:
-                connection.sendall(STREAM_HEAD + chunked(self._said))
             while connection.recv(65536):
                 pass
         self.closed += 1

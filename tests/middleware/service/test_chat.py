@@ -6,18 +6,15 @@ import json
 import openai
 import pytest
 
-from tests.fakes.openai_server import Fault, OpenAIServer, from_cache
+from tests.fakes.openai_server import OpenAIServer, from_cache
 from tests.middleware.service.serving import (
     AGREEING,
-    CALL,
     QUESTION,
-    TOOL,
     UPSTREAM_KEY,
     ChatWorld,
     Listed,
     Served,
     completion_with,
-    events_in,
     serving,
     user,
 )
@@ -178,63 +175,6 @@ class TestAnnotate:
 
         assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1871."
         assert reply.headers["x-conflictscore-status"] == "scored"
-
-
-class TestObserve:
-    @pytest.mark.parametrize("stream", [False, True])
-    def test_the_answer_goes_out_letter_by_letter_and_is_scored_afterwards(
-        self, world: ChatWorld, upstream: OpenAIServer, stream: bool
-    ) -> None:
-        """Also where a stream is asked for, and the upstream does not stream."""
-        world.plain = completion_with({"content": "It was lit in 1871. "})
-
-        with serving(upstream, settings={"mode": "observe"}) as served:
-            reply = served.ask(n=1, seed=4, stream=stream)
-            run = served.run(reply)
-
-        assert reply.content == world.plain.body
-        assert reply.headers["content-type"] == "application/json"
-        assert reply.headers["x-conflictscore-status"] == "observed"
-        assert (run["status"], run["answer"]) == ("observed", "It was lit in 1871.")
-        assert run["report"]["cs_c"] == 1.0
-        assert run["flipped"] is False
-        assert world.asked["regenerate"] == 0
-        assert world.handed_on[0].body["seed"] == 4
-
-    def test_a_stream_goes_out_as_it_comes_and_is_scored_afterwards(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        with serving(upstream, settings={"mode": "observe"}) as served:
-            reply = served.ask(stream=True)
-            run = served.run(reply)
-
-        sent = [data for _, data in events_in(reply.text)]
-        assert sent[-1] == "[DONE]"
-        assert sent[0]["id"] == "chatcmpl-1"  # the upstream's own
-        assert "conflictscore" not in reply.text
-        assert (run["status"], run["answer"]) == ("observed", "It was lit in 1871.")
-
-    def test_a_reply_that_calls_tools_is_not_scored(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        world.plain = completion_with({"content": None, "tool_calls": [CALL]}, "tool_calls")
-
-        with serving(upstream, settings={"mode": "observe"}) as served:
-            run = served.run(served.ask(tools=[TOOL]))
-
-        assert (run["status"], run["notes"]) == ("passed-through", ["the model calls tools"])
-
-    def test_a_judge_that_fails_is_counted_and_the_run_has_failed(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        world.broken["label"] = Fault(500, should_retry=False)
-
-        with serving(upstream, settings={"mode": "observe"}) as served:
-            run = served.run(served.ask())
-            failures = served.metric('conflictscore_failures_total{kind="judge"}')
-
-        assert (run["status"], run["answer"], failures) == ("failed", "It was lit in 1871.", 1.0)
-        assert run["notes"][-1].startswith("no claim could be checked against a document")
 
 
 class TestModels:

@@ -87,33 +87,6 @@ class TestClientsThatGoAway:
 
         assert again.status_code == 200
 
-    def test_an_observed_stream_that_is_left_early_is_not_scored(self, world: ChatWorld) -> None:
-        with (
-            Hanging(b'data: {"choices": [{"delta": {"content": "It was"}}]}\n\n') as upstream,
-            serving(upstream, settings={"mode": "observe"}) as served,
-        ):
-            with gone_away(served, asking(stream=True)) as heard:
-                until(lambda: "It was" in heard())
-            until(lambda: upstream.closed == 1)
-            unfinished = until(
-                lambda: served.metric('conflictscore_runs_total{status="unfinished"}')
-            )
-
-        assert unfinished == 1
-
-    def test_a_client_that_stops_reading_holds_nothing_beyond_its_time(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        world.plain = Fault.raw(b"data: {}\n\n" * 2_000_000)
-        settings = {"mode": "observe", "timeout": 1, "max_concurrent": 1}
-        with serving(upstream, settings=settings, server={"unread": 1.0}) as served:
-            idle = served.tasks()
-            with gone_away(served, asking(stream=True)):
-                until(lambda: served.tasks() > idle)
-                until(lambda: served.tasks() <= idle, 10)
-                world.plain = "In 1871."
-                assert served.ask().status_code == 200
-
 
 class TestTooMuch:
     def test_requests_beyond_those_running_and_waiting_are_told_to_come_back(
@@ -178,22 +151,6 @@ class TestTooMuch:
             second = served.ask()
 
         assert second.status_code == 429
-
-    def test_more_observed_answers_than_can_wait_are_dropped_and_counted(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        gate = world.gates["Take the answer below apart"] = threading.Event()
-
-        with serving(upstream, settings={"mode": "observe", "observed_waiting": 1}) as served:
-            replies = [served.ask() for _ in range(11)]  # eight at work, one waits
-            dropped = served.metric("conflictscore_observed_dropped_total")
-            waiting = served.metric("conflictscore_observed_waiting")
-            gate.set()
-            runs = [served.run(reply) for reply in replies]
-
-        assert {reply.status_code for reply in replies} == {200}
-        assert (dropped, waiting) == (2, 1)
-        assert [run["status"] for run in runs] == ["observed"] * 9 + ["dropped"] * 2
 
 
 @pytest.mark.parametrize(

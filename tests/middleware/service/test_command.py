@@ -202,28 +202,23 @@ def test_a_running_request_is_finished_before_the_end(
     assert replies[0].json()["choices"][0]["message"]["content"] == "It was lit in 1874."
 
 
-def test_observed_answers_are_scored_before_the_end_and_kept_across_a_restart(
-    world: ChatWorld, upstream: OpenAIServer, tmp_path: Path
+def test_runs_are_kept_across_a_restart_for_the_key_that_asked(
+    upstream: OpenAIServer, tmp_path: Path
 ) -> None:
-    gate = world.gates["Take the answer below apart"] = threading.Event()
     file = ["--runs-file", str(tmp_path / "runs.sqlite")]
     keys = {"CONFLICTSCORE_SERVE_KEYS": f"{KEY}, another-key-0123456789"}
 
-    with served(upstream, "--mode", "observe", *file, env=keys) as command:
+    with served(upstream, *file, env=keys) as command:
         command.key = KEY
         run_id = command.ask().headers["x-conflictscore-run-id"]
-        until(lambda: len(upstream.requests) == 2)
-        command.process.send_signal(signal.SIGTERM)
-        until(lambda: refuses(command))
-        gate.set()
-        code, _ = command.ended()
+        code, _ = command.end()
     with served(upstream, *file, env=keys) as command:
         without = command.get(f"/v1/runs/{run_id}").status_code
         command.key = KEY
         run = command.get(f"/v1/runs/{run_id}").json()
 
     assert (code, without) == (0, 401)
-    assert (run["status"], run["question"]) == ("observed", QUESTION)
+    assert (run["status"], run["question"]) == ("corrected", QUESTION)
 
 
 def test_a_second_signal_ends_running_requests_and_records_them_as_unfinished(

@@ -11,7 +11,6 @@ from tests.middleware.service.serving import (
     serving,
     until,
 )
-from tests.middleware.service.sockets import broken_stream
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -34,17 +33,16 @@ def test_its_errors_reach_the_caller_with_a_fitting_status_and_code(
 
     with serving(upstream, settings={"mode": mode}) as served:
         reply = served.ask()
-        run = served.run(served.ask(stream=True)) if mode != "observe" else None
+        run = served.run(served.ask(stream=True))
         failures = served.metric('conflictscore_failures_total{kind="upstream"}')
 
     error = reply.json()["error"]
     assert (reply.status_code, error["code"]) == (status, code)
     usable = fault.retry_after if fault.retry_after == "17" else None
     assert reply.headers.get("retry-after") == usable
-    assert failures == (1 if run is None else 2)
-    if run is not None:
-        assert run["status"] == "failed"
-        assert world.handed_on == []  # it would not answer the request as it is either
+    assert failures == 2
+    assert run["status"] == "failed"
+    assert world.handed_on == []  # it would not answer the request as it is either
 
 
 @pytest.mark.parametrize("mode", ["correct", "annotate"])
@@ -99,7 +97,7 @@ def test_an_upstream_that_hangs_is_given_up_after_the_timeout(
         served.clients[-1].close()
         until(lambda: served.tasks() <= idle)
 
-    if stream and mode != "observe":
+    if stream:
         assert events_in(reply.text)[-1][1]["error"]["code"] == "timeout"
     else:
         assert (reply.status_code, reply.json()["error"]["code"]) == (504, "timeout")
@@ -116,13 +114,8 @@ def test_a_reply_that_is_not_a_completion_is_never_an_answer(
 
     with serving(upstream, settings={"mode": mode, "first_answer": "upstream"}) as served:
         reply = served.ask()
-        run = served.run(reply) if mode == "observe" else None
 
-    if run is not None:
-        assert reply.content == body
-        assert run["status"] == "passed-through"
-    else:
-        assert (reply.status_code, reply.json()["error"]["code"]) == (502, "upstream_unreadable")
+    assert (reply.status_code, reply.json()["error"]["code"]) == (502, "upstream_unreadable")
 
 
 def test_an_error_in_the_callers_request_is_reported_as_the_callers(
@@ -130,27 +123,8 @@ def test_an_error_in_the_callers_request_is_reported_as_the_callers(
 ) -> None:
     world.plain = Fault(400, message="top_k: too small", code="bad_top_k")
 
-    with serving(upstream, settings={"mode": "observe"}) as served:
+    with serving(upstream, settings={"first_answer": "upstream"}) as served:
         reply = served.ask(top_k=-1)
 
     assert (reply.status_code, reply.json()["error"]["code"]) == (400, "bad_top_k")
     assert "top_k: too small" in reply.json()["error"]["message"]
-
-
-@pytest.mark.parametrize("error", [None, {"message": "the provider ran out of memory"}])
-def test_a_stream_that_breaks_off_or_tells_an_error_makes_the_run_failed(
-    error: dict[str, str] | None,
-) -> None:
-    observing = {"mode": "observe"}
-    sent = {"error": {**error, "code": 502}} if error else None
-    with broken_stream(sent) as upstream, serving(upstream, settings=observing) as served:
-        reply = served.ask(stream=True)
-        run = served.run(reply)
-
-    assert "It was" in reply.text
-    assert run["status"] == "failed"
-    if error is None:
-        assert events_in(reply.text)[-1][1]["error"]["code"] == "upstream_failed"
-    else:
-        assert error["message"] in reply.text, "the stream goes on as the upstream sends it"
-        assert f"HTTP 502: {error['message']}" in run["notes"][-1]

@@ -12,9 +12,8 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from conflictscore.middleware.service import answer_stream
-from conflictscore.middleware.service.answer_stream import Completion
-from conflictscore.middleware.service.completions import CompletionStream
+from conflictscore.middleware.service import completions
+from conflictscore.middleware.service.completions import Completion, completion_frames
 from conflictscore.middleware.service.service import RequestRecord
 from conflictscore.middleware.service.wire import ALIVE
 from tests.fakes.openai_server import OpenAIServer
@@ -52,14 +51,14 @@ def reply(text: str) -> Completion:
 async def test_comments_keep_a_silent_stream_awake_and_now_and_then_a_chunk(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(answer_stream, "_CHUNK_SECONDS", 0.05)
+    monkeypatch.setattr(completions, "_CHUNK_SECONDS", 0.05)
     finished: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
 
     async def work() -> Completion:
         return await finished
 
-    stream = CompletionStream(RECORD, include_usage=False, heartbeat=0.01)
-    frames = stream.frames(asyncio.create_task(work()))
+    task = asyncio.create_task(work())
+    frames = completion_frames(RECORD, task, include_usage=False, heartbeat=0.01)
     heard = [(await anext(frames)).decode() for _ in range(12)]
     finished.set_result(reply("It was lit."))
     heard += [frame.decode() async for frame in frames]

@@ -35,20 +35,6 @@ async def test_no_more_are_in_flight_than_the_endpoint_has_places() -> None:
     assert {reply["choices"][0]["message"]["content"] for reply in replies} == {"In 1871."}
 
 
-async def test_a_stream_holds_its_place_until_it_has_been_read() -> None:
-    with OpenAIServer(say) as server:
-        upstream = Upstream(bound(server, 1), timeout=30)
-        async with upstream.open({**BODY, "stream": True}) as streamed:
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.05):
-                    await upstream.complete(BODY)
-            assert len(server.requests) == 1
-            pieces = [piece async for piece in streamed.stream()]
-        assert b"[DONE]" in b"".join(pieces)
-        await upstream.complete(BODY)
-        assert len(server.requests) == 2
-
-
 async def test_a_refusal_is_handed_back_at_once_and_makes_the_places_fewer() -> None:
     with OpenAIServer(lambda request: Fault(429, message="slow down")) as server:
         model = bound(server, 10)
@@ -67,21 +53,11 @@ async def test_a_model_with_a_budget_keeps_to_it_here_too() -> None:
         assert len(server.requests) == 1
 
 
-async def received(upstream: Upstream, *, stream: bool) -> bytes:
-    async with upstream.open({**BODY, "stream": stream}) as reply:
-        if stream:
-            return b"".join([piece async for piece in reply.stream()])
-        return await reply.read()
-
-
-@pytest.mark.parametrize("stream", [False, True])
-async def test_a_flood_of_the_upstream_is_cut_off(
-    stream: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_flood_of_the_upstream_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("conflictscore.models.bounds._MOST_BYTES", 50_000)
     with flooding(b"data: {", b" " * 65_536) as flood:
         model = open_model("m", base_url=f"{flood.url}/v1")
         with pytest.raises(RefusedError, match="more than 50,000 bytes") as refused:
-            await received(Upstream(model, timeout=30), stream=stream)
+            await Upstream(model, timeout=30).complete(BODY)
     assert (refused.value.status, flood.requests) == (502, 1)
     assert flood.sent[0] < FLOOD / 10
