@@ -17,7 +17,6 @@ import resource
 import tempfile
 import time
 from contextlib import nullcontext
-from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -28,8 +27,8 @@ import click
 from conflictscore.graph.create import run_context
 from conflictscore.models.spec import open_model
 from conflictscore.nodes.state import RunContext
-from conflictscore.scoring_files.engine import score_rows
-from conflictscore.scoring_files.file_run import ascore_file, open_source
+from conflictscore.scoring_files.file_run import ascore_file
+from conflictscore.scoring_files.rows import Source
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import usable_cores
 from measurements.service_load import started
@@ -119,10 +118,9 @@ def _score(folder: Path, way: _Way) -> tuple[float, float, int, int]:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: way.cores])
     context = way.context(folder)
-    scorer = partial(score_rows, context, way.at_once)
     begun, worked = time.perf_counter(), time.process_time()
-    source = open_source(folder / "in.jsonl")
-    asyncio.run(ascore_file(source, folder / "out.jsonl", context, scorer))
+    source = Source(folder / "in.jsonl")
+    asyncio.run(ascore_file(source, folder / "out.jsonl", context, way.at_once))
     seconds, cpu = time.perf_counter() - begun, time.process_time() - worked
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return seconds, cpu, peak, (folder / "out.jsonl").stat().st_size

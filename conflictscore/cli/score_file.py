@@ -1,12 +1,9 @@
 """conflictscore score-file."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,8 +18,6 @@ from conflictscore.errors import ConflictScoreError, InputError
 
 if TYPE_CHECKING:
     from conflictscore.nodes.state import RunContext
-    from conflictscore.records import Document
-    from conflictscore.reporting.failing_claims import FailingAnswer
     from conflictscore.scoring_files.file_run import Summary
     from conflictscore.scoring_files.rows import Columns, Source
 
@@ -35,12 +30,11 @@ _SHOWN_ROWS = 50
 
 _EXAMPLES = """\b
 Examples:
-  conflictscore score-file answers.jsonl --out scored.jsonl --dry-run
   conflictscore score-file answers.jsonl --out scored.jsonl --judge openai:gpt-4.1-mini
   conflictscore score-file ragas.csv --out scored.jsonl --columns answer=reply,documents=found
-  conflictscore score-file answers.parquet --out scored.parquet --concurrency 32
+  conflictscore score-file answers.parquet --out scored.jsonl --concurrency 32
   conflictscore score-file answers.jsonl --out scored.jsonl --retry-failed
-  conflictscore score-file answers.jsonl --out scored.jsonl --fail-over 0.2 --summary failing.md
+  conflictscore score-file answers.jsonl --out scored.jsonl --fail-over 0.2
 """
 
 
@@ -58,9 +52,8 @@ Examples:
     "--out",
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The output: .jsonl, or .parquet for a Parquet input. Written once all rows are done;"
-    " until then they are in FILE.run beside it.",
+    metavar="FILE.jsonl",
+    help="The output. Written once all rows are done; until then they are in FILE.jsonl.run.",
 )
 @click.option(
     "--columns",
@@ -86,24 +79,6 @@ Examples:
     help="Fail, with exit code 1, if the CS-R of a row is above X, 0 to 1, or a row could not be"
     " checked. Each failing claim is printed with its evidence.",
 )
-@click.option(
-    "--min-coverage",
-    type=click.FloatRange(min=0, max=1),
-    metavar="SHARE",
-    help="With --fail-over: minimum share of labelled pairs, 0 to 1, for a row to count as checked."
-    " Default: 0.5.",
-)
-@click.option(
-    "--summary",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.md",
-    help="With --fail-over: append what failed, with its evidence, to this file as Markdown.",
-)
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Only read the input: count rows, documents and faults; no model is called.",
-)
 @with_evidence_options
 @with_trust_option
 @with_budget_options
@@ -117,9 +92,6 @@ def score_file(
     concurrency: int | None,
     retry_failed: bool,
     fail_over: float | None,
-    min_coverage: float | None,
-    summary: Path | None,
-    dry_run: bool,
     as_json: bool,
     quiet: bool,
     **settings: Any,
@@ -135,17 +107,33 @@ def score_file(
     With --fail-over the exit code says whether every row passed: 0, or 1 if one exceeds it, has
     no score, or has too few labels.
     """
-    from conflictscore.scoring_files.file_run import open_source
+    from conflictscore.scoring_files.rows import Source
 
-    opened = open_source(source, _columns(columns))
-    gate = _gate(opened, fail_over, min_coverage, summary)
-    if dry_run:
-        _dry_run(opened)
-        return
+    opened = Source(source, _columns(columns))
+    if fail_over is not None and not opened.total:
+        raise InputError(f"{source}: has no rows, so --fail-over has nothing to check")
     context = open_context(judging(settings), min_coverage=None)
-    result = _run(opened, out, context, concurrency, retry_failed=retry_failed, quiet=quiet)
-    verdict = gate.judge(opened, out) if gate else None
-    _deliver(result, verdict, out, as_json=as_json)
+    summary = _run(opened, out, context, concurrency, retry_failed=retry_failed, quiet=quiet)
+    failing: dict[int, str] = {}
+    if not as_json:
+        _print(out, summary)
+    if fail_over is not None:
+        failing = _failing(out, opened.columns, fail_over, quiet=as_json)
+    if as_json:
+        counts = {**vars(summary), "usage": summary.usage.to_json(), "failing": failing}
+        click.echo(json.dumps(counts))
+    if failing:
+        named = [f"row {row} ({why})" for row, why in islice(failing.items(), _NAMED_ROWS)]
+        more = len(failing) - len(named)
+        raise ConflictScoreError(
+            f"{out}: {len(failing):,} of {summary.rows:,} rows fail (--fail-over {fail_over:g}):"
+            f" {', '.join(named)}" + (f" and {more:,} more" if more else "")
+        )
+    if summary.failed:
+        raise ConflictScoreError(
+            f"{out}: {summary.failed:,} of {summary.rows:,} rows failed; the reason is in"
+            " conflictscore.error, and --retry-failed scores them again"
+        )
 
 
 def _columns(given: str | None) -> "Columns":
@@ -170,150 +158,53 @@ def _run(
     from rich.console import Console
 
     from conflictscore.reporting.displays import ItemProgress
-    from conflictscore.scoring_files.engine import default_concurrency, score_rows
+    from conflictscore.scoring_files.engine import default_concurrency
     from conflictscore.scoring_files.file_run import ascore_file
 
-    scorer = partial(score_rows, context, concurrency or default_concurrency(context))
+    at_once = concurrency or default_concurrency(context)
     console = Console(stderr=True, highlight=False)
     with ItemProgress(console, "scoring", "rows", enabled=not quiet) as progress:
         return run_async(
-            ascore_file(source, out, context, scorer, retry_failed=retry_failed, listener=progress)
+            ascore_file(source, out, context, at_once, retry_failed=retry_failed, listener=progress)
         )
 
 
-def _dry_run(source: "Source") -> None:
-    """Read the whole input, and print how much of it would be scored."""
+def _print(out: Path, summary: "Summary") -> None:
     from conflictscore.reporting.figure_text import counted
-    from conflictscore.scoring_files.rows import task_of
+    from conflictscore.reporting.terminal import tokens_in
 
-    documents, faults, first = 0, 0, ""
-    for row in source.rows(lambda number: True):
-        try:
-            documents += len(task_of(row)["documents"])
-        except InputError as fault:
-            faults += 1
-            first = first or f" (the first is row {row.number}: {fault})"
+    used = summary.usage
     click.echo(
-        f"{source.path}: {counted(source.total, 'row')}, {counted(documents, 'document')};"
-        f" {counted(faults, 'row')} cannot be scored{first}"
+        f"{out}: {counted(summary.rows, 'row')}, {summary.scored_now:,} of them scored now;"
+        f" {summary.failed:,} failed, {summary.incomplete:,}"
+        f" {'has' if summary.incomplete == 1 else 'have'} a pair without a verdict;"
+        f" {counted(used.calls, 'call')}, {used.cached_calls:,} from the cache,"
+        f" {tokens_in(used)}, {used.output_tokens:,} out"
     )
 
 
-class _Verdict(NamedTuple):
-    """Verdict of a gate on a scored file."""
+def _failing(out: Path, columns: "Columns", limit: float, *, quiet: bool) -> dict[int, str]:
+    """Why each row fails that does, in a few words; the first ones are printed with evidence."""
+    from conflictscore.nodes.retrieve import given_documents
+    from conflictscore.reporting.failing_claims import failing_row
+    from conflictscore.reporting.figure_text import one_line
+    from conflictscore.retrieval.duplicates import mark_duplicates
+    from conflictscore.scoring_files.rows import ADDED, Row, task_of
 
-    title: str
-    """The result, in a sentence."""
-    failing: Mapping[int, str]
-    """Why each row fails that does, in a few words, by its number."""
-    lines: Sequence[str]
-    """The failing rows and their claims with the evidence, as far as they are shown."""
-
-    @property
-    def line(self) -> str:
-        """Which rows fail, and why, in one line."""
-        named = [f"row {row} ({why})" for row, why in islice(self.failing.items(), _NAMED_ROWS)]
-        more = len(self.failing) - len(named)
-        return f"{self.title}: {', '.join(named)}" + (f" and {more:,} more" if more else "")
-
-
-@dataclass(frozen=True)
-class _Gate:
-    """Limits for the rows of a scored file."""
-
-    limit: float
-    min_coverage: float
-    page: Path | None
-
-    def judge(self, source: "Source", out: Path) -> _Verdict:
-        """Check a scored file, and append to the page."""
-        from conflictscore.nodes.retrieve import given_documents
-        from conflictscore.reporting.failing_claims import failing_markdown, failing_row
-        from conflictscore.reporting.figure_text import counted, one_line
-        from conflictscore.retrieval.duplicates import mark_duplicates
-        from conflictscore.scoring_files.file_run import outcomes_of
-        from conflictscore.scoring_files.rows import task_of
-
-        check = partial(failing_row, threshold=self.limit, min_coverage=self.min_coverage)
-        failing: dict[int, str] = {}
-        shown: dict[int, Mapping[str, Any]] = {}
-        for outcome in outcomes_of(out):
-            if answer := check(outcome, ()):
-                failing[outcome["row"]] = answer.brief
-                if len(shown) < _SHOWN_ROWS:
-                    shown[outcome["row"]] = outcome
-        told: list[tuple[str, FailingAnswer]] = []
-        for row in source.rows(shown.__contains__) if shown else ():
-            kept, name = shown[row.number], f"row {row.number}"
-            documents: Sequence[Document] = ()
-            if kept["report"]:  # with its texts from the input
-                task = task_of(row)
+    failing: dict[int, str] = {}
+    with out.open("rb") as rows:
+        for number, line in enumerate(rows, start=1):
+            fields = json.loads(line)
+            outcome = fields.pop(ADDED)
+            if not (answer := failing_row(outcome, (), limit)):
+                continue
+            failing[number], name = answer.brief, f"row {number}"
+            if quiet or len(failing) > _SHOWN_ROWS:
+                continue
+            if outcome["report"]:  # with its texts from the row
+                task = task_of(Row(number, fields), columns)
                 name += f", “{one_line(task['answer'])}”"
                 documents = mark_duplicates(given_documents(task))
-            if answer := check(kept, documents):
-                told.append((name, answer))
-        how = "fails" if len(failing) == 1 else "fail"
-        of = f"{len(failing):,} of {counted(source.total, 'row')}"
-        title = f"{out}: {of} {how} (--fail-over {self.limit:g})"
-        if self.page:
-            with self.page.open("a", encoding="utf-8") as file:
-                file.write(failing_markdown(title, told, len(failing) - len(told)))
-        lines = []
-        for name, answer in told:
-            first, *claims = answer.lines()
-            lines += [f"{name}: {first}", *(f"  {claim}" for claim in claims)]
-        return _Verdict(title, failing, lines)
-
-
-def _gate(
-    source: "Source", limit: float | None, min_coverage: float | None, page: Path | None
-) -> _Gate | None:
-    """The gate that the options describe; None for none."""
-    if limit is None:
-        if min_coverage is not None or page is not None:
-            raise InputError("--min-coverage and --summary go with --fail-over")
-        return None
-    if not source.total:
-        raise InputError(f"{source.path}: has no rows, so --fail-over has nothing to check")
-    try:
-        if page:
-            page.open("a").close()
-    except OSError as error:
-        raise InputError(f"--summary {page}: cannot be written ({error.strerror})") from None
-    return _Gate(limit, 0.5 if min_coverage is None else min_coverage, page)
-
-
-def _deliver(summary: "Summary", verdict: _Verdict | None, out: Path, *, as_json: bool) -> None:
-    """Print the result of the run, and raise if rows failed."""
-    counts: dict[str, Any] = {
-        "rows": summary.rows,
-        "scored_now": summary.scored,
-        "failed": summary.failed,
-        "incomplete": summary.incomplete,
-        "usage": summary.usage.to_json(),
-    }
-    if verdict:
-        counts["failing"] = verdict.failing
-    if as_json:
-        click.echo(json.dumps(counts))
-    else:
-        from conflictscore.reporting.figure_text import counted
-        from conflictscore.reporting.terminal import tokens_in
-
-        used = summary.usage
-        click.echo(
-            f"{out}: {counted(summary.rows, 'row')}, {summary.scored:,} of them scored now;"
-            f" {summary.failed:,} failed, {summary.incomplete:,}"
-            f" {'has' if summary.incomplete == 1 else 'have'} a pair without a verdict;"
-            f" {counted(used.calls, 'call')}, {used.cached_calls:,} from the cache,"
-            f" {tokens_in(used)}, {used.output_tokens:,} out"
-        )
-        if verdict:
-            click.echo("\n".join([*verdict.lines, verdict.title]))
-    if verdict and verdict.failing:
-        raise ConflictScoreError(verdict.line)
-    if summary.failed:
-        raise ConflictScoreError(
-            f"{out}: {summary.failed:,} of {summary.rows:,} rows failed; the reason is in"
-            " conflictscore.error, and --retry-failed scores them again"
-        )
+                answer = failing_row(outcome, documents, limit) or answer
+            click.echo("\n  ".join([f"{name}: {answer.why}", *answer.claims]))
+    return failing

@@ -1,38 +1,49 @@
 """One run over a file: open the input, score what is missing, write the output.
 
 ```
-OUT.jsonl              the rows of the input in their order, written when all of them ended
-OUT.jsonl.run/
-  .conflictscore.lock  held by the running command
-  manifest.json        input and settings of the run
-  rows.jsonl           the journal: outcomes of the rows that ended
+OUT.jsonl      the rows of the input in their order, written when all of them ended
+OUT.jsonl.run  input and settings of the run, then the outcome of each row as it ends
 ```
 """
 
+import asyncio
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol, Self, TypedDict
 
-from conflictscore.errors import InputError, ProviderError
+from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.nodes.state import RunContext
-from conflictscore.records import Usage
-from conflictscore.scoring_files.engine import Outcome, Result, RowScorer
-from conflictscore.scoring_files.journal import Journal, unwritable
-from conflictscore.scoring_files.parquet import ParquetRows, write_parquet
-from conflictscore.scoring_files.rows import ADDED, Columns, CsvRows, JsonLines, Row, Source
-from conflictscore.storage.locking import lock_folder
-from conflictscore.storage.manifests import differences, write_whole
+from conflictscore.records import ConflictReport, Usage
+from conflictscore.scoring_files.engine import score_answer, unscored_reason
+from conflictscore.scoring_files.rows import ADDED, Row, Source, task_of
+from conflictscore.storage.manifests import differences
 from conflictscore.storage.private_files import owner_only
-from conflictscore.storage.record_file import json_line
+from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
+from conflictscore.threads import each
 
-__all__ = ["RowListener", "Summary", "ascore_file", "open_source", "outcomes_of"]
+__all__ = ["Outcome", "RowListener", "Summary", "ascore_file"]
 
 _MAX_FAILED_IN_A_ROW = 50
 """So many consecutive failures are not the fault of single rows."""
+_FORMAT = 3
+
+
+class Outcome(TypedDict):
+    """The field that is added to a row, as plain JSON.
+
+    It leaves out calls and cache hits, so that a run that was stopped and resumed gives the same
+    bytes as one that was not.
+    """
+
+    row: int
+    error: str | None
+    """Why the row has no scores; None if it has."""
+    report: dict[str, Any] | None
+    """The scores with every label, as in ``conflictscore score --json``."""
+    notes: list[str]
 
 
 class RowListener(Protocol):
@@ -45,48 +56,30 @@ class RowListener(Protocol):
         """A row was scored, or failed with an error."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Summary:
     """The result of a run.
 
     Attributes:
         rows: All rows of the input.
-        scored: Rows that ended in this session.
+        scored_now: Rows that ended in this session.
         failed: Rows without scores.
         incomplete: Rows with scores and an unlabelled pair.
         usage: Calls and tokens of this session.
     """
 
     rows: int
-    scored: int
-    failed: int
-    incomplete: int
-    usage: Usage
-
-
-def open_source(path: Path, columns: Columns | None = None) -> Source:
-    """Open an input by its suffix: ``.jsonl``, ``.csv`` or ``.parquet``.
-
-    Raises:
-        InputError: It has another suffix, or cannot be read.
-        ConfigurationError: It is Parquet, and pyarrow is not installed.
-    """
-    kinds: dict[str, type[JsonLines | CsvRows | ParquetRows]] = {
-        ".jsonl": JsonLines,
-        ".csv": CsvRows,
-        ".parquet": ParquetRows,
-    }
-    kind = kinds.get(path.suffix)
-    if kind is None:
-        raise InputError(f"{path}: its ending is not supported; supported are {', '.join(kinds)}")
-    return kind(path, columns or Columns())
+    scored_now: int = 0
+    failed: int = 0
+    incomplete: int = 0
+    usage: Usage = field(default_factory=Usage)
 
 
 async def ascore_file(
     source: Source,
     out: Path,
     context: RunContext,
-    scorer: RowScorer,
+    concurrency: int,
     *,
     retry_failed: bool = False,
     listener: RowListener | None = None,
@@ -95,79 +88,92 @@ async def ascore_file(
 
     Args:
         source: The input.
-        out: The output: ``.jsonl``, or ``.parquet`` for a Parquet input. A run that is there is
-            resumed.
+        out: The output, ``.jsonl``. A run that is there is resumed.
         context: Models, labeler and settings; a resumed run must have been started with the same.
-        scorer: Scores rows with this context: ``partial(score_rows, context, concurrency)``.
+        concurrency: Rows at a time.
         retry_failed: Also score rows again that failed or have an unlabelled pair.
         listener: Receives the progress.
 
     Raises:
         InputError: The run was started with another input or other settings, another command is
-            working on it, or its journal is damaged.
+            working on it, or what it has kept is damaged.
         ConfigurationError: A setting is wrong, or a file cannot be written.
         BudgetError: The budget is used up.
         ProviderError: Too many rows in a row failed.
     """
-    _check_out(source, out)
-    folder, total = _folder_of(out), source.total
-    with _locked(source, out, folder):
-        _start_or_compare(folder / "manifest.json", _manifest(source, context))
-        with Journal(folder / "rows.jsonl") as journal:
-            again = frozenset(journal.flawed) if retry_failed else frozenset()
-            session = _Session(journal, listener)
+    if context.cache is not None:  # the loop is this run's own, and a kill must lose nothing
+        context.cache.write_at_once()
+    summary, failures = Summary(source.total), 0
+    with _Journal(_kept_beside(out), _manifest(source, context)) as journal:
+        again = {*journal.flawed} if retry_failed else set()
+        if listener is not None:
+            listener.begin(source.total, len(journal.starts) - len(again))
+
+        async def work(row: Row) -> None:
+            nonlocal failures
+            try:
+                task = task_of(row, source.columns)
+            except InputError as fault:
+                outcome, used, tried = _failed(row, str(fault)), Usage(), False
+            else:
+                (outcome, used), tried = await _outcome(context, row, task), True
+            journal.append(outcome)
+            summary.scored_now += 1
+            summary.usage += used
+            error = outcome["error"]
             if listener is not None:
-                listener.begin(total, len(journal) - len(again))
-            if len(journal) - len(again) < total:
-                rows = source.rows(lambda row: row in again or row not in journal)
-                await scorer(rows, session.row_done)
-            if len(journal) < total:
-                raise InputError(f"{source.path}: has fewer rows than when it was opened")
-            # also if nothing was scored: a kill may have come between the journal and the output
-            _write(source, journal.outcomes(), out)
-            failed, flawed = len(journal.failed), len(journal.flawed)
-    return Summary(total, session.scored, failed, flawed - failed, session.usage)
+                listener.count(error, f"row {row.number:,}")
+            if tried:
+                failures = 0 if error is None else failures + 1
+            if failures == _MAX_FAILED_IN_A_ROW:
+                raise ProviderError(
+                    f"the last {failures} rows all failed, so no further row was tried ({error});"
+                    " run the same command to resume, with --retry-failed to score these rows again"
+                    " too",
+                    provider="judge",
+                )
+            await asyncio.sleep(0)  # if every reply is cached, nothing else lets Ctrl-C in
+
+        missing = (
+            row for row in source.rows() if row.number in again or row.number not in journal.starts
+        )
+        await each(missing, work, concurrency)
+        if len(journal.starts) < source.total:
+            raise InputError(f"{source.path}: has fewer rows than when it was opened")
+        # also if nothing was scored: a kill may have come between the journal and the output
+        _write(source, journal.outcomes(), out)
+    summary.failed = len(journal.failed)
+    summary.incomplete = len(journal.flawed) - summary.failed
+    return summary
 
 
-def outcomes_of(out: Path) -> Iterator[Outcome]:
-    """The outcomes of the rows of a finished run, in order.
-
-    Raises:
-        InputError: The run's journal cannot be read, or was changed.
-    """
-    with Journal(_folder_of(out) / "rows.jsonl") as journal:
-        yield from journal.outcomes()
-
-
-def _folder_of(out: Path) -> Path:
-    return out.with_name(f"{out.name}.run")
+def _kept_beside(out: Path) -> Path:
+    kept = out.with_name(f"{out.name}.run")
+    if out.suffix != ".jsonl":
+        raise InputError(f"{out}: must end in .jsonl")
+    if out.exists() and not kept.exists():
+        raise InputError(
+            f"--out {out}: exists, but not as the output of a run (there is no {kept.name} beside"
+            " it); give another file, or delete this one"
+        )
+    return kept
 
 
-class _Session:
-    """One command's work on a run."""
+async def _outcome(context: RunContext, row: Row, task: Any) -> tuple[Outcome, Usage]:
+    state = await score_answer(context, task)
+    if isinstance(state, str):
+        return _failed(row, state), Usage()
+    report = state["report"]
+    for claim in report["claims"]:
+        for pair in claim["labels"]:
+            del pair["cached"]
+    error = unscored_reason(ConflictReport.model_validate(state["attempts"][0]["report"]))
+    outcome = Outcome(row=row.number, error=error, report=report, notes=state["notes"])
+    return outcome, Usage.model_validate(state["usage"])
 
-    def __init__(self, journal: Journal, listener: RowListener | None) -> None:
-        self._journal, self._listener = journal, listener
-        self.scored = self._failed_in_a_row = 0
-        self.usage = Usage()
 
-    def row_done(self, row: Row, result: Result) -> None:
-        self._journal.append(result.outcome)
-        self.scored += 1
-        self.usage += result.usage
-        error = result.outcome["error"]
-        if self._listener is not None:
-            self._listener.count(error, f"row {row.number:,}")
-        if not result.tried:
-            return
-        self._failed_in_a_row = 0 if error is None else self._failed_in_a_row + 1
-        if self._failed_in_a_row == _MAX_FAILED_IN_A_ROW:
-            raise ProviderError(
-                f"the last {_MAX_FAILED_IN_A_ROW} rows all failed, so no further row was tried"
-                f" ({error}); run the same command to resume, with --retry-failed to score these"
-                " rows again too",
-                provider="judge",
-            )
+def _failed(row: Row, reason: str) -> Outcome:
+    return Outcome(row=row.number, error=reason, report=None, notes=[])
 
 
 def _write(source: Source, outcomes: Iterator[Outcome], out: Path) -> None:
@@ -175,24 +181,18 @@ def _write(source: Source, outcomes: Iterator[Outcome], out: Path) -> None:
     part = out.with_name(f"{out.name}.part")
     try:
         with open(part, "wb", opener=owner_only) as file:
-            if isinstance(source, ParquetRows) and out.suffix == ".parquet":
-                write_parquet(source, outcomes, file)
-            else:
-                rows = source.rows(lambda number: True)
-                for row, outcome in zip(rows, outcomes, strict=True):
-                    file.write(json_line({**row.fields, ADDED: outcome}, escape=False))
+            for row, outcome in zip(source.rows(), outcomes, strict=True):
+                file.write(json_line({**row.fields, ADDED: outcome}, escape=False))
             file.flush()
             os.fsync(file.fileno())
         part.replace(out)
     except OSError as error:
+        raise ConfigurationError(
+            f"{out}: cannot be written ({error.strerror}); make room there, and run the same"
+            " command to resume"
+        ) from None
+    finally:
         part.unlink(missing_ok=True)
-        raise unwritable(out, error.strerror or error) from None
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-_FORMAT = 2
 
 
 def _manifest(source: Source, context: RunContext) -> dict[str, Any]:
@@ -201,74 +201,113 @@ def _manifest(source: Source, context: RunContext) -> dict[str, Any]:
     Concurrency is left out, so that a run may be resumed with another.
     """
     model, labeler, prompts = context.decomposer, context.labeler, context.prompts
-    configuration: dict[str, Any] = {
+    settings = context.settings
+    configuration = {
         "judge": {
             "name": model.name,
             "endpoint": model.endpoint,
-            "parameters": None if model.parameters is None else dict(model.parameters),
+            "parameters": model.parameters and dict(model.parameters),
             "context_window": model.context_window,
         },
-        "labeler": {
-            "name": labeler.name,
-            "identity": None if labeler.identity is None else dict(labeler.identity),
-        },
+        "labeler": {"name": labeler.name, "identity": labeler.identity and dict(labeler.identity)},
         "prompts": {"set": prompts.name, "sha256": prompts.sha256},
-        "duplicates": context.settings.duplicates,
-        **({"trust": context.settings.trust.described} if context.settings.trust else {}),
-        "max_claims": context.settings.max_claims,
-        "budget_seconds": context.settings.budget_seconds,
+        "duplicates": settings.duplicates,
+        "trust": settings.trust.described if settings.trust else None,
+        "max_claims": settings.max_claims,
+        "budget_seconds": settings.budget_seconds,
+        "columns": asdict(source.columns),
     }
-    if source.columns != Columns():
-        configuration["columns"] = asdict(source.columns)
     return {
         "format": _FORMAT,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "input": {"rows": source.total, "sha256": source.sha256},
         "configuration": json.loads(json.dumps(configuration)),  # as it is read back from a file
     }
 
 
-def _start_or_compare(path: Path, now: Mapping[str, Any]) -> None:
-    """Write the manifest of a new run, or compare it with that of the run to resume."""
-    try:
-        if not path.exists():
-            write_whole(path, json.dumps(now, indent=2) + "\n")
-            return
-        started = json.loads(path.read_bytes())
-    except OSError as error:
-        raise unwritable(path.parent, error.strerror) from None
-    except (ValueError, RecursionError):
-        started = None
-    if not isinstance(started, dict) or started.get("format") != _FORMAT:
-        raise InputError(
-            f"{path}: damaged, or written by another version of conflictscore (this one writes"
-            f" format {_FORMAT}); finish the run with that version, or give another --out"
-        )
-    started["created"] = now["created"]
-    if changes := differences(started, now):
-        raise InputError(
-            f"{path.parent}: the run was started with something else: {'; '.join(changes)}; resume"
-            " it with the same input and settings, or give another --out"
-        )
+class _Journal:
+    """Outcomes in the order in which rows end; only the places of their lines are in memory.
+
+    A row that is scored again gets another line, and its last line counts.
+
+    Attributes:
+        starts: Where the line of each row begins.
+        failed: Numbers of the rows without scores.
+        flawed: Numbers of those, and of the rows with an unlabelled pair.
+    """
+
+    def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
+        self.starts: dict[int, int] = {}
+        self.failed: set[int] = set()
+        self.flawed: set[int] = set()
+        self._path = path
+        if path.is_dir():
+            raise _other_version(path)
+        self._file = RecordFile(path, kept="the rows that were scored so far")
+        try:
+            for line in self._file.lines:
+                self._read(line, manifest)
+            self._end = self._file.lines.size
+            self._file.resume()
+            if not self._end:
+                self._append(manifest)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._file.close()
+
+    def append(self, outcome: Outcome) -> None:
+        """Keep the outcome of a row, in place of an earlier one."""
+        start = self._end
+        self._append(outcome)
+        self._add(outcome, start)
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """The outcomes of all rows that ended, ordered by row."""
+        with self._path.open("rb") as file:
+            for row in sorted(self.starts):
+                file.seek(self.starts[row])
+                outcome: Outcome = json.loads(file.readline())
+                yield outcome
+
+    def _append(self, value: Mapping[str, Any]) -> None:
+        line = json_line(value, escape=False)
+        self._file.append(line)
+        self._end += len(line)
+
+    def _read(self, line: RecordLine, manifest: Mapping[str, Any]) -> None:
+        try:
+            value: Any = json.loads(line.text)
+            if line.number > 1:
+                self._add(value, line.start)
+                return
+        except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+            raise InputError(
+                f"{self._path}, line {line.number}: damaged, or changed since it was written; put"
+                " back a copy, or give another --out"
+            ) from None
+        if not isinstance(value, dict) or value.get("format") != _FORMAT:
+            raise _other_version(self._path)
+        if changes := differences(value, manifest):
+            raise InputError(
+                f"{self._path}: the run was started with something else: {'; '.join(changes)};"
+                " resume it with the same input and settings, or give another --out"
+            )
+
+    def _add(self, outcome: Outcome, start: int) -> None:
+        row, error, report = outcome["row"], outcome["error"], outcome["report"]
+        self.starts[row] = start
+        flawed = error is not None or (report or {}).get("coverage") not in (None, 1)
+        (self.flawed.add if flawed else self.flawed.discard)(row)
+        (self.failed.discard if error is None else self.failed.add)(row)
 
 
-def _check_out(source: Source, out: Path) -> None:
-    if out.suffix not in (".jsonl", ".parquet"):
-        raise InputError(f"{out}: must end in .jsonl or .parquet")
-    if out.suffix == ".parquet" and not isinstance(source, ParquetRows):
-        raise InputError(f"--out {out}: only a Parquet input has a Parquet output; give .jsonl")
-
-
-def _locked(source: Source, out: Path, folder: Path) -> IO[bytes]:
-    """Keep other commands away from the output until the returned file is closed."""
-    if out.exists() and out.samefile(source.path):
-        raise InputError(f"--out {out}: is the input; give another file")
-    if out.exists() and not (folder / "manifest.json").exists():
-        raise InputError(
-            f"--out {out}: exists, but not as the output of a run (there is no {folder.name}"
-            " beside it); give another file, or delete this one"
-        )
-    try:
-        return lock_folder(folder, otherwise="--out")
-    except OSError as error:
-        raise InputError(f"--out {out}: cannot be written ({error.strerror})") from None
+def _other_version(path: Path) -> InputError:
+    return InputError(
+        f"{path}: written by another version of conflictscore (this one writes format {_FORMAT});"
+        " finish the run with that version, or give another --out"
+    )

@@ -1,23 +1,22 @@
 """Scores answers and documents held in lists or in a data frame."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Unpack, overload
+from typing import Any, Unpack
 
 from pydantic import BaseModel
 from rich.console import Console
 
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
 from conflictscore.graph.keywords import Model, ScoringOptions, explicit_kwargs
 from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.state import RagState, RunContext
 from conflictscore.progress import CountBar
-from conflictscore.records import Run, RunStatus, Usage
+from conflictscore.records import ConflictReport, Run, RunStatus, Usage
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.scoring_files.engine import default_concurrency, score_answer, unscored_reason
 from conflictscore.scoring_files.rows import Columns
@@ -26,30 +25,18 @@ from conflictscore.threads import each
 __all__ = ["Scores", "ascore", "score", "score_frame"]
 
 
-@dataclass(frozen=True)
-class Scores(Sequence[Run]):
+class Scores(tuple[Run, ...]):
     """Scored answers in the order of the input, each as a run with all its evidence.
 
-    Attributes:
-        runs: One an answer. A run without scores has the status ``failed`` and a ``reason``.
+    A run without scores has the status ``failed`` and a ``reason``.
     """
 
-    runs: tuple[Run, ...]
-
-    @overload
-    def __getitem__(self, index: int) -> Run: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Run]: ...
-    def __getitem__(self, index: int | slice) -> Run | Sequence[Run]:
-        return self.runs[index]
-
-    def __len__(self) -> int:
-        return len(self.runs)
+    __slots__ = ()
 
     @property
     def usage(self) -> Usage:
         """Calls and tokens of all answers together."""
-        return reduce(add, (run.usage for run in self.runs), Usage())
+        return reduce(add, (run.usage for run in self), Usage())
 
     def columns(self) -> dict[str, list[Any]]:
         """Columns for ``pandas.DataFrame`` and ``frame.assign``, with one value an answer.
@@ -59,42 +46,28 @@ class Scores(Sequence[Run]):
         ``error``. Unknown values are None. If documents have weights, also ``weighted_cs_c`` and
         ``weighted_cs_r``.
         """
-        rows = [_row(run) for run in self.runs]
-        columns = {name: [row[name] for row in rows] for name in _COLUMNS}
-        weighed = [run.report.weighted if run.report else None for run in self.runs]
+        weighed = [run.report.weighted if run.report else None for run in self]
+        told: dict[str, list[Any]] = {
+            "cs_c": self._of_reports(lambda report: report.cs_c),
+            "cs_r": self._of_reports(lambda report: report.cs_r),
+            "coverage": self._of_reports(lambda report: report.coverage),
+            "claims": self._of_reports(lambda report: len(report.claims)),
+            "conflicting": self._of_reports(lambda report: len(report.conflicting)),
+            "uncovered": self._of_reports(lambda report: len(report.uncovered)),
+            "error": [unscored_reason(run.report) if run.report else run.reason for run in self],
+        }
         for name in ("cs_c", "cs_r") if any(weighed) else ():
-            columns[f"weighted_{name}"] = [getattr(one, name, None) for one in weighed]
-        return columns
+            told[f"weighted_{name}"] = [getattr(one, name, None) for one in weighed]
+        return told
+
+    def _of_reports(self, read: Callable[[ConflictReport], Any]) -> list[Any]:
+        return [read(run.report) if run.report else None for run in self]
 
     def to_pandas(self) -> Any:
-        """The columns as a pandas ``DataFrame``.
+        """The columns as a pandas ``DataFrame``."""
+        import pandas
 
-        Raises:
-            ConfigurationError: pandas is not installed.
-        """
-        try:
-            import pandas
-        except ImportError:
-            raise ConfigurationError("a DataFrame needs pandas: pip install pandas") from None
         return pandas.DataFrame(self.columns())
-
-
-_COLUMNS = ("cs_c", "cs_r", "coverage", "claims", "conflicting", "uncovered", "error")
-
-
-def _row(run: Run) -> dict[str, Any]:
-    report = run.report
-    if report is None:
-        return dict.fromkeys(_COLUMNS) | {"error": run.reason}
-    return {
-        "cs_c": report.cs_c,
-        "cs_r": report.cs_r,
-        "coverage": report.coverage,
-        "claims": len(report.claims),
-        "conflicting": len(report.conflicting),
-        "uncovered": len(report.uncovered),
-        "error": unscored_reason(report),
-    }
 
 
 @explicit_kwargs(ScoringOptions)
@@ -196,24 +169,17 @@ def _column_names(frame: Any) -> Collection[Any]:
     named = getattr(frame, "column_names", None)  # Arrow's ``columns`` are the values
     if named is None:
         named = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
-    if named is None or isinstance(
-        named, Mapping
-    ):  # a dataset of several splits has columns for each
+    if named is None or isinstance(named, Mapping):  # a dataset of splits has columns for each
         kind = type(frame).__name__
         raise InputError(f"{kind} is not a frame with columns; give one split of a dataset")
     return list(named)
 
 
-def _values(column: Any) -> list[Any]:
-    values = column.to_pylist() if hasattr(column, "to_pylist") else column
-    return [_text_of(value) for value in values]
-
-
-def _text_of(value: Any) -> Any:
-    """Bytes as text if they are UTF-8; anything else as it is, to be refused with its row."""
-    with suppress(UnicodeDecodeError):
-        return value.decode() if isinstance(value, bytes) else value
-    return value
+def _values(column: Any) -> Iterator[Any]:
+    for value in column.to_pylist() if hasattr(column, "to_pylist") else column:
+        with suppress(UnicodeDecodeError):  # bytes that are no text are refused with their row
+            value = value.decode() if isinstance(value, bytes) else value
+        yield value
 
 
 def _states(answers: str | Iterable[str], contexts: Iterable[Any]) -> list[RagState]:
@@ -252,7 +218,7 @@ async def _scored(
             bar.show(len(runs), len(states), f"{failed} failed" if failed else "")
 
         await each(enumerate(states), work, concurrency or default_concurrency(context))
-    return Scores(tuple(runs[place] for place in range(len(states))))
+    return Scores(runs[place] for place in range(len(states)))
 
 
 def _failed(state: RagState, reason: str) -> Run:

@@ -3,14 +3,12 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from conflictscore.nodes.state import RunContext
-from conflictscore.scoring_files.engine import RowScorer, score_rows
-from conflictscore.scoring_files.file_run import Summary, ascore_file, open_source
-from conflictscore.scoring_files.rows import Columns
+from conflictscore.scoring_files.file_run import Summary, ascore_file
+from conflictscore.scoring_files.rows import Columns, Source
 from tests.scoring_files.instant_judge import instant_context
 
 
@@ -55,19 +53,10 @@ def score(
     out: Path,
     *,
     context: RunContext | None = None,
-    scorer: RowScorer | None = None,
     concurrency: int = 4,
-    retry_failed: bool = False,
     columns: Columns | None = None,
+    **more: Any,
 ) -> Summary:
     """One run of a command, by default with the instant judge and a cache beside the output."""
     context = context or instant_context(out.parent / "cache.sqlite")
-    return asyncio.run(
-        ascore_file(
-            open_source(source, columns),
-            out,
-            context,
-            scorer or partial(score_rows, context, concurrency),
-            retry_failed=retry_failed,
-        )
-    )
+    return asyncio.run(ascore_file(Source(source, columns), out, context, concurrency, **more))

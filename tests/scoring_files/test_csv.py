@@ -6,13 +6,13 @@ import pytest
 
 from conflictscore.errors import InputError
 from conflictscore.nodes.retrieve import given_documents
-from conflictscore.scoring_files.rows import Columns, CsvRows, task_of
+from conflictscore.scoring_files.rows import Columns, Source, task_of
 from tests.scoring_files.files import lines, outcomes, score
 
 
-def read(path: Path, text: str | bytes, columns: Columns | None = None) -> CsvRows:
+def read(path: Path, text: str | bytes, columns: Columns | None = None) -> Source:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return CsvRows(path, columns or Columns())
+    return Source(path, columns)
 
 
 def test_a_cell_of_documents_holds_a_list_or_the_text_of_one(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_a_cell_of_documents_holds_a_list_or_the_text_of_one(tmp_path: Path) -> 
         "Dark.,One.,3\r\n",
     )
 
-    tasks = [task_of(row) for row in source.rows(lambda number: True)]
+    tasks = [task_of(row, Columns()) for row in source.rows()]
 
     assert source.total == 3
     assert [task["answer"] for task in tasks] == ["Lit.", "It was,\nlit.", "Dark."]
@@ -53,38 +53,39 @@ def test_lists_of_other_tools_are_told_from_texts(
     tmp_path: Path, cell: str, documents: list[str]
 ) -> None:
     quoted = cell.replace('"', '""')
-    (row,) = read(tmp_path / "in.csv", f'answer,documents\nLit.,"{quoted}"\n').rows(bool)
-    assert [one.text for one in given_documents(task_of(row))] == documents
+    (row,) = read(tmp_path / "in.csv", f'answer,documents\nLit.,"{quoted}"\n').rows()
+    assert [one.text for one in given_documents(task_of(row, Columns()))] == documents
 
 
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ("Lit.,One.,2", "has 3 cells, and the header 2"),
-        ("Lit.", "has 1 cell, and the header 2"),
-        ("Lit.,", "field documents: empty"),
-        (",One.", "field answer: empty"),
-        ("Lit.,\"['One.', 'Two.\"", "field documents: a text, and not a list"),
+        ("Lit.,One.,2", "cells: 3, but columns: 2"),
+        ("Lit.", "cells: 1, but columns: 2"),
+        ("Lit.,", "field documents: it is not a list, or empty"),
+        (",One.", "field answer: it is not a text, or empty"),
+        ("Lit.,\"['One.', 'Two.\"", "field documents: it is not a list"),
+        ("Lit.,\"array(['One.', 'Two.\"", "field documents: it is not a list"),
         ("Lit.,[3]", "document 1: int, not a text"),
     ],
 )
 def test_a_row_that_cannot_be_scored_fails_alone(tmp_path: Path, row: str, reason: str) -> None:
     source = read(tmp_path / "in.csv", f"answer,documents\n{row}\nLit.,One.\n")
 
-    first, second = source.rows(lambda number: True)
+    first, second = source.rows()
 
     with pytest.raises(InputError, match=f"^{reason}"):
-        task_of(first)
-    assert task_of(second)["answer"] == "Lit."
+        task_of(first, Columns())
+    assert task_of(second, Columns())["answer"] == "Lit."
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("reply,documents\n", "in.csv: has no field answer; it has reply, documents"),
-        ("answer;documents\n", "in.csv: has no field answer; its values must be .* not by ';'"),
-        ("answer,documents,answer\n", "in.csv: the header has the column 'answer' more than once"),
-        ("", "in.csv: is empty"),
+        ("answer,documents,answer\n", "in.csv: has 2 fields answer"),
+        ("answer,documents,id,id\n", "in.csv: the header has a column more than once"),
+        ("", "in.csv: has no field answer"),
         ('answer,documents\nLit.,"One."x\n', "in.csv, line 2: not comma-separated values"),
         (b"answer,documents\nLit.,\xff\n", "in.csv: is not UTF-8"),
     ],

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from conflictscore.scoring_files.engine import Outcome
-from conflictscore.scoring_files.journal import Journal
 from tests.scoring_files.files import answer_row, score, write_lines
 from tests.scoring_files.instant_judge import instant_context
 
@@ -66,25 +64,13 @@ def test_killed_time_and_again_a_run_comes_to_the_same_and_judges_nothing_twice(
     assert len({text for _, text in judged}) == 2 * _ROWS
 
 
-def _outcome(row: int, error: str | None = None) -> Outcome:
-    return Outcome(row=row, error=error, report=None, notes=[])
+def test_a_kill_costs_the_half_line_it_left(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "in.jsonl", [answer_row(number) for number in range(4)])
+    out = tmp_path / "out.jsonl"
+    score(source, out)
+    whole, kept = out.read_bytes(), out.with_name("out.jsonl.run")
+    out.unlink()
+    kept.write_bytes(kept.read_bytes()[:-20])
 
-
-def test_a_kill_costs_the_half_line_it_left_and_the_last_line_of_a_row_counts(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "rows.jsonl"
-    journal = Journal(path)
-    for outcome in (_outcome(3), _outcome(1, "broken"), _outcome(2, "broken"), _outcome(1)):
-        journal.append(outcome)
-    del journal  # as a kill would have it: nothing is closed
-    with path.open("ab") as file:
-        file.write(b'{"row": 4, "err')
-
-    with Journal(path) as journal:
-        assert [row in journal for row in (1, 2, 3, 4)] == [True, True, True, False]
-        assert (len(journal), journal.failed) == (3, {2})
-        journal.append(_outcome(4))
-        ended = [(outcome["row"], outcome["error"]) for outcome in journal.outcomes()]
-
-    assert ended == [(1, None), (2, "broken"), (3, None), (4, None)]
+    assert score(source, out).scored_now == 1
+    assert out.read_bytes() == whole
