@@ -19,7 +19,6 @@ from conflictscore.cli.serving import (
     prepare,
     run_server,
     with_address_options,
-    with_runs_options,
 )
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import InputError
@@ -32,7 +31,7 @@ _FOR_HTTP = ("host", "port", "key_file", "no_auth")
 _MCP_EXAMPLES = """\b
 Examples:
   conflictscore mcp --docs ~/notes
-  conflictscore mcp --search serper,searxng --model openai:gpt-4.1-mini --runs-file runs.sqlite
+  conflictscore mcp --search serper,searxng --model openai:gpt-4.1-mini
   conflictscore mcp --transport http --docs notes/
 
 \b
@@ -45,7 +44,7 @@ In a client's configuration (name folders from the root: clients start it anywhe
 @click.command(
     cls=ManyDocs,
     epilog=_MCP_EXAMPLES,
-    short_help="Offer agents the tools score, correct, ask, search and run (MCP).",
+    short_help="Offer agents the tools score, correct and ask (MCP).",
 )
 @click.option(
     "--transport",
@@ -56,28 +55,24 @@ In a client's configuration (name folders from the root: clients start it anywhe
     " streamable HTTP, at /mcp.",
 )
 @partial(with_address_options, port=_PORT)
-@with_runs_options
 @with_search_options
 @with_run_settings
 @with_call_budget
 @with_model_options
 def mcp(transport: str, host: str, port: int, **options: Any) -> None:
-    """Serve five tools to agents, by the Model Context Protocol.
+    """Serve three tools to agents, by the Model Context Protocol.
 
     score: which documents support and contradict each claim of an answer. correct: the same answer,
     corrected where the documents disagree with it. ask: a question, answered from documents,
-    checked and corrected. search: the numbered documents that a question would be answered from.
-    run: a stored run, by its id.
+    checked and corrected.
 
     Documents are those of --docs and --search, or those that a call brings. A local model is
     started, and fetched if it is missing, at the first call that needs it.
     """
-    from conflictscore.middleware.mcp_server import McpTools, http_app
+    from conflictscore.middleware.mcp_server import http_app, mcp_server
     from conflictscore.middleware.service import ServiceSettings
     from conflictscore.middleware.service.admission import Access
-    from conflictscore.middleware.service.kept_runs import KeptRuns
     from conflictscore.retrieval.providers import configured_search
-    from conflictscore.storage.postgres import shared_tables
     from conflictscore.threads import run_once
 
     if transport == "stdio":
@@ -93,33 +88,15 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     if not any(one and one.partition(":")[0] == "local" for one in (spec, options["judge"])):
         context()
     log_to_stderr()
-    store = shared_tables(options["store"]) if options["store"] else None
-    runs = KeptRuns(
-        most=ServiceSettings.runs_kept,
-        most_bytes=ServiceSettings.runs_bytes,
-        path=options["runs_file"],
-        store=store,
+    server = mcp_server(context, retriever)
+    if transport == "stdio":
+        click.echo(f"MCP on stdin and stdout, with the model {spec}", err=True)
+        # whoever waits for a line of stdin cannot be interrupted otherwise
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        run_async(server.run_stdio_async())
+        return
+    access = Access(
+        ServiceSettings(keys=keys, key_file=options["key_file"], no_auth=options["no_auth"])
     )
-    tools = McpTools(context, retriever, runs)
-    try:
-        if transport == "stdio":
-            click.echo(f"MCP on stdin and stdout, with the model {spec}", err=True)
-            # whoever waits for a line of stdin cannot be interrupted otherwise
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            run_async(_over_stdio(tools.server()))
-            return
-        access = Access(
-            ServiceSettings(keys=keys, key_file=options["key_file"], no_auth=options["no_auth"])
-        )
-        about = f"/mcp with the model {spec}"
-        run_server(http_app(tools, access), access, (host, port), about)
-    finally:
-        tools.close()
-
-
-async def _over_stdio(server: Any) -> None:
-    """Serve the client that started this process, until it closes stdin."""
-    from mcp.server.stdio import stdio_server
-
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    about = f"/mcp with the model {spec}"
+    run_server(http_app(server, access), access, (host, port), about)

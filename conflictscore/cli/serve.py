@@ -1,6 +1,7 @@
 """conflictscore serve."""
 
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,9 +17,9 @@ from conflictscore.cli.serving import (
     prepare,
     run_server,
     with_address_options,
-    with_runs_options,
 )
 from conflictscore.cli.short_help import ManyDocs
+from conflictscore.storage import STORE
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -97,7 +98,20 @@ Then, with any OpenAI client:
     metavar="S",
     help="Seconds that a request may take.",
 )
-@with_runs_options
+@click.option(
+    "--runs-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Keep runs, with their questions and answers, in this file across restarts."
+    " Default: in memory.",
+)
+@click.option(
+    "--store",
+    metavar="URL",
+    envvar=STORE,
+    help="A PostgreSQL database, postgresql://…, that keeps runs, verdicts and replies for"
+    " every service that names it (extra [postgres]), in place of the files.",
+)
 @with_search_options
 @with_run_settings
 @with_model_options

@@ -1,4 +1,4 @@
-"""Options of the commands that serve: the address, the callers, and the stored runs."""
+"""Options of the commands that serve: the address and the callers."""
 
 import logging
 import os
@@ -18,7 +18,7 @@ from conflictscore.storage import STORE
 if TYPE_CHECKING:
     from conflictscore.middleware.service.admission import Access
 
-__all__ = ["log_to_stderr", "prepare", "run_server", "with_address_options", "with_runs_options"]
+__all__ = ["log_to_stderr", "prepare", "run_server", "with_address_options"]
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 _CONNECT_S = 3.0
@@ -55,28 +55,6 @@ def with_address_options(command: Any, *, port: int = 8400) -> Any:
     return command
 
 
-def with_runs_options(command: Any) -> Any:
-    """Add the options that say where runs are stored."""
-    for option in (
-        click.option(
-            "--store",
-            metavar="URL",
-            envvar=STORE,
-            help="A PostgreSQL database, postgresql://…, that keeps runs, verdicts and replies for"
-            " every service that names it (extra [postgres]), in place of the files.",
-        ),
-        click.option(
-            "--runs-file",
-            type=click.Path(path_type=Path, dir_okay=False),
-            metavar="FILE",
-            help="Keep runs, with their questions and answers, in this file across restarts."
-            " Default: in memory.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
 def prepare(host: str, options: Mapping[str, Any], *, network: bool = True) -> tuple[str, ...]:
     """Have caches use the store, and give the keys in the environment; none beside a key file.
 
@@ -85,7 +63,7 @@ def prepare(host: str, options: Mapping[str, Any], *, network: bool = True) -> t
     """
     from conflictscore.middleware.service.admission import is_this_machine
 
-    if options["store"]:  # every cache that is opened later reads this
+    if options.get("store"):  # every cache that is opened later reads this
         os.environ[STORE] = options["store"]
     keys = tuple(key.strip() for key in os.environ.get(_KEYS, "").split(",") if key.strip())
     has_keys = bool(keys or options["key_file"] or options["no_auth"])

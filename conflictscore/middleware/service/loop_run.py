@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
 from conflictscore.graph.binding import running_with
-from conflictscore.graph.self_correction import SelfCorrectionGraph, shared_graph
+from conflictscore.graph.self_correction import shared_graph
 from conflictscore.middleware.entrypoints import PassedOnError
 from conflictscore.middleware.service.refusals import plain_reason
 from conflictscore.nodes.finished_run import run_of
@@ -28,18 +28,17 @@ class LoopFailure(NamedTuple):
 
 
 class LoopRun:
-    """The loop, or another graph, on one question; ``stage`` is the step that it is at."""
+    """The loop on one question; ``stage`` is the step that it is at."""
 
     def __init__(
         self,
         start: RagInput,
         context: RunContext,
         *,
-        graph: SelfCorrectionGraph | None = None,
         on_event: Callable[[Event], None] = lambda event: None,
     ) -> None:
         self.stage: Stage = "search"
-        self._graph, self._start, self._context = graph or shared_graph(), start, context
+        self._graph, self._start, self._context = shared_graph(), start, context
         self._on_event = on_event
         self._state: Mapping[str, Any] = start
         self._known: tuple[Mapping[str, Any], Run] | None = None
