@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from conflictscore.records.correction import Change, differs
 from conflictscore.records.evidence import (
@@ -12,7 +12,6 @@ from conflictscore.records.evidence import (
     Record,
     encodable,
 )
-from conflictscore.records.stored import upgraded_attempt, upgraded_run
 
 
 class Method(StrEnum):
@@ -57,11 +56,6 @@ class Attempt(Record):
     unclaimed: str | None = None
     """The part of the answer that gave no claims, and so was not checked, in words; None where
     nothing is known to be missing."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_any_version(cls, data: Any) -> Any:
-        return upgraded_attempt(data) if isinstance(data, dict) else data
 
 
 class FurtherSearch(Record):
@@ -207,11 +201,6 @@ class Run(Record):
     """Seconds by step, over all rounds."""
     run_id: str | None = None
     status: RunStatus = RunStatus.UNFINISHED
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_any_version(cls, data: Any) -> Any:
-        return upgraded_run(data) if isinstance(data, dict) else data
 
     @property
     def flipped(self) -> bool:

@@ -1,13 +1,10 @@
 """The values of a run's records, by step, as far as results are made of them."""
 
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.records import Answer, Attempt, Change, ConflictReport, Document, Usage
-from conflictscore.records.stored import upgraded_run
 
 
 class StepValue(BaseModel):
@@ -32,11 +29,6 @@ class LoopValue(StepValue):
     first_usage: dict[str, Usage] | None = None
     """Cost of the first answer; None where the record does not say, as for ``check_usage``."""
     check_usage: dict[str, Usage] | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_any_version(cls, data: Any) -> Any:
-        return upgraded_run(data) if isinstance(data, dict) else data
 
 
 class AnsweredValue(StepValue):

@@ -11,7 +11,6 @@ from conflictscore.errors import ConfigurationError
 from conflictscore.markup import without_markdown
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import RUN_DETAILS, Run
-from conflictscore.records.stored import upgraded_run
 from conflictscore.storage.database import Database, SQLiteTables, Value, storable
 
 __all__ = ["RUNNING", "KeptRuns", "ListedRun", "RunFilter", "run_record"]
@@ -215,7 +214,8 @@ class KeptRuns:
             return None
         used = "UPDATE runs SET used = $2 WHERE id = $1"
         self._database.later(used, run_id, time.time_ns(), done=_ignored)
-        return upgraded_run(json.loads(row[0]))
+        run: dict[str, Any] = json.loads(row[0])
+        return run
 
     def is_running(self, run_id: str, owner: str | None) -> bool:
         """Whether a run of this owner's, or of anybody's, is being worked on, by any process."""
