@@ -4,18 +4,16 @@ Every function takes the claims of one answer, each with its labels, and reads n
 A pair of claim and document without a label (UNLABELLED) counts in no score; a claim without
 a single labelled pair is left out of the means, since nothing is known of it.
 
-Every document counts, as in the paper. Where near-duplicate documents are to count as the one
-witness that they are, ``duplicate_of`` maps each to the first document of its group: the group
-then counts once among D+ if any of it supports the claim, and once among D- if any contradicts it.
-
-Where documents are trusted to different degrees, ``weights`` has a weight of at least 0 for each;
-one that it does not name has 1. A side is then worth the sum of its weights, a group of copies the
-largest of its own, and a document of weight 0 is left out. Equal weights change nothing.
+Every document counts, as in the paper, unless ``duplicate_of`` maps near-duplicates to the first
+document of their group: the group then counts once on each side. With ``weights`` (at least 0, by
+default 1) a side is worth the sum of its weights, a group of copies the largest of its own, and a
+document of weight 0 is left out. Equal weights change nothing.
 """
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from math import fsum
+from typing import Any
 
 from conflictscore.errors import UNREADABLE
 from conflictscore.records import (
@@ -61,16 +59,11 @@ def conflictscore_count(
 ) -> float | None:
     """CS-C: the share of claims with evidence on both sides, in [0, 1]; lower is better.
 
-    With weights, such a claim counts by the most trusted document of its weaker side over that of
-    the stronger one: a claim that a document of weight 1 supports and one of .1 contradicts is a
-    tenth of a conflict.
-
+    With weights, a claim counts by the most trusted document of its weaker side over that of the
+    stronger one: supported with weight 1 and contradicted with .1, it is a tenth of a conflict.
     None if no pair was labelled, which includes an answer without claims.
     """
-    scored = _scored(claims, weights)
-    if not scored:
-        return None
-    return fsum(_conflict(claim, weights) for claim in scored) / len(scored)
+    return _mean([_conflict(claim, weights) for claim in _scored(claims, weights)])
 
 
 def conflictscore_ratio(
@@ -80,22 +73,15 @@ def conflictscore_ratio(
 ) -> float | None:
     """CS-R: the mean over claims of |D-| / (|D+| + |D-|), in [0, 1]; lower is better.
 
-    A claim with neither D+ nor D- adds 0 (see :func:`uncovered_claims`). None if no pair
-    was labelled, which includes an answer without claims.
+    A claim with neither D+ nor D- adds 0 (see :func:`uncovered_claims`). None as for CS-C.
     """
     scored = _scored(claims, weights)
-    if not scored:
-        return None
-    shares = [contradiction_share(claim, duplicate_of, weights) or 0.0 for claim in scored]
-    return fsum(shares) / len(scored)
+    return _mean([contradiction_share(claim, duplicate_of, weights) or 0.0 for claim in scored])
 
 
 def coverage(claims: Sequence[ClaimEvidence]) -> float | None:
     """Labelled pairs / pairs, in [0, 1]; None if there is no pair."""
-    pairs = sum(len(claim.labels) for claim in claims)
-    if not pairs:
-        return None
-    return (pairs - sum(len(claim.unlabelled) for claim in claims)) / pairs
+    return _mean([pair.label is not Label.UNLABELLED for claim in claims for pair in claim.labels])
 
 
 def uncovered_claims(claims: Sequence[ClaimEvidence]) -> tuple[int, ...]:
@@ -116,13 +102,12 @@ def claim_to_reconsider(
     Here it is the one with the highest share of contradiction, the earlier on a tie: the claim
     that its own sources support least.
     """
+
+    def share(claim: ClaimEvidence) -> float:
+        return contradiction_share(claim, duplicate_of, weights) or 0.0
+
     conflicting = [claim for claim in claims if claim.excluding_zero_weight(weights).conflicting]
-    if not conflicting:
-        return None
-    worst = max(
-        conflicting, key=lambda claim: contradiction_share(claim, duplicate_of, weights) or 0.0
-    )
-    return worst.claim.number
+    return max(conflicting, key=share).claim.number if conflicting else None
 
 
 def disputed_claims(
@@ -135,26 +120,16 @@ def disputed_claims(
     """Numbers of the claims that a policy disputes, those with most at stake first.
 
     At stake is the evidence of both sides, |D+| + |D-|; of claims with as much, the one with more
-    against it comes first, and then the earlier one. So a main claim that nine documents speak to
-    goes before an aside that two disagree about.
-
-    Args:
-        claims: The claims of an answer.
-        policy: What makes a claim disputed.
-        duplicate_of: Groups that count once in what is at stake.
-        duplicates: Groups that are no second document against a claim; by default those of
-            ``duplicate_of``.
-        weights: By document, its part in what is at stake. A document of weight 0 disputes nothing.
+    against it comes first, and then the earlier one: a main claim that nine documents speak to goes
+    before an aside that two disagree about. ``duplicates`` (by default ``duplicate_of``) has the
+    groups that are no second document against a claim.
     """
     copies = duplicate_of if duplicates is None else duplicates
 
     def stake(claim: ClaimEvidence) -> tuple[float, float, int]:
         against = _worth(claim, Label.CONTRADICTS, duplicate_of, weights)
-        return (
-            -against - _worth(claim, Label.SUPPORTS, duplicate_of, weights),
-            -against,
-            claim.claim.number,
-        )
+        support = _worth(claim, Label.SUPPORTS, duplicate_of, weights)
+        return (-against - support, -against, claim.claim.number)
 
     disputed = [c for c in claims if c.excluding_zero_weight(weights).disputed_by(copies) in policy]
     return tuple(claim.claim.number for claim in sorted(disputed, key=stake))
@@ -179,16 +154,10 @@ def conflict_report(
         weights: Weight of each document, at least 0; None if all count alike. With weights,
             claims are disputed and chosen by them, and ``weighted`` has the scores with weights.
     """
+    known: dict[str, Any] = {"claims": tuple(claims), "coverage": coverage(claims)}
+    known |= {"duplicates": dict(duplicates), "duplicates_vote": duplicates_vote}
     if error := biased(claims):
-        return ConflictReport(
-            cs_c=None,
-            cs_r=None,
-            coverage=coverage(claims),
-            claims=tuple(claims),
-            duplicates=dict(duplicates),
-            duplicates_vote=duplicates_vote,
-            error=error,
-        )
+        return ConflictReport(cs_c=None, cs_r=None, error=error, **known)
     duplicate_of, worth = ({} if duplicates_vote else duplicates), weights or {}
     disputed = disputed_claims(claims, policy, duplicate_of, duplicates, worth)
     reconsider = claim_to_reconsider(claims, duplicate_of, worth) if "conflict" in policy else None
@@ -203,14 +172,11 @@ def conflict_report(
     return ConflictReport(
         cs_c=conflictscore_count(claims),
         cs_r=conflictscore_ratio(claims, duplicate_of),
-        coverage=coverage(claims),
-        claims=tuple(claims),
         uncovered=uncovered_claims(claims),
         disputed=disputed,
         reconsider=reconsider or next(iter(disputed), None),
-        duplicates=dict(duplicates),
-        duplicates_vote=duplicates_vote,
         weighted=weighted,
+        **known,
     )
 
 
@@ -245,20 +211,18 @@ def balance(
 def better_evidence(before: Sequence[float], after: Sequence[float]) -> bool:
     """Whether a passage has better evidence than the one whose place it is to take.
 
-    The rule of the loop's guard, which is ours. The balances of each passage's claims are compared
-    worst first, and the first pair that differs decides: so a passage is as good as its worst
-    claim, and no well-supported aside makes up for it. The mean must not fall either, so that
-    nothing well supported is lost on the way. A passage that claims nothing counts as one claim
-    that no document speaks to: it is better than one that is contradicted more than supported. A
-    tie keeps what was there.
-
-    Args:
-        before: The :func:`balance` of each claim of the passage.
-        after: Those of the new one.
+    The rule of the loop's guard for whole new answers, which is ours. The :func:`balance` of each
+    claim is compared, worst first, and the first pair that differs decides: no well-supported aside
+    makes up for a bad claim. The mean must not fall either. A passage that claims nothing counts as
+    one claim that no document speaks to. A tie keeps what was there.
     """
     one, other = sorted(before) or [0.0], sorted(after) or [0.0]
     no_worse = fsum(other) / len(other) >= fsum(one) / len(one)
     return no_worse and next((b > a for a, b in zip(one, other, strict=False) if a != b), False)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fsum(values) / len(values) if values else None
 
 
 def _scored(

@@ -36,8 +36,8 @@ from conflictscore.benchmarks.harness.statistics import mcnemar
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.by_claim import open_nli_by_claim
 from conflictscore.models import LanguageModel, UsageMeter, open_model
-from conflictscore.nodes.second_look.readers import Reader, ask_documents
-from conflictscore.nodes.state import RagInput
+from conflictscore.nodes.second_look.readers import ask_documents
+from conflictscore.nodes.state import RagInput, Reader
 from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Usage
 from conflictscore.retrieval.documents import as_documents

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.create import run_context
+from conflictscore.graph.self_correction import build_scoring_graph
 from conflictscore.labelers import NliLabeler
 from conflictscore.labelers.quotes import quoted_spans
 from conflictscore.retrieval import open_retrieval

@@ -33,7 +33,7 @@ from conflictscore.benchmarks.registry import BENCHMARKS, Entry, open_benchmark
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError, install_hint
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.letters import LETTERS
+from conflictscore.nodes.answer_replies import LETTERS
 from conflictscore.nodes.state import RagInput
 from conflictscore.prompts import PromptSet
 from conflictscore.retrieval.opening import open_retrieval

@@ -136,7 +136,7 @@ def run_graph(
     """
     from rich.console import Console
 
-    from conflictscore.nodes.finished_run import run_of
+    from conflictscore.nodes.record import run_of
     from conflictscore.reporting import run_log, terminal
     from conflictscore.reporting.displays import RunProgress
 

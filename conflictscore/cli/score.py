@@ -54,7 +54,7 @@ def score(answer: str, docs: tuple[str, ...], **settings: Any) -> None:
 
     The exit code is 1 if there is no score because the model failed.
     """
-    from conflictscore.graph.chains import build_scoring_graph
+    from conflictscore.graph.self_correction import build_scoring_graph
     from conflictscore.records import RunStatus
     from conflictscore.reporting.run_log import check_log
     from conflictscore.retrieval.document_files import read_documents

@@ -1,8 +1,7 @@
 """Binding nodes to their context, with a synchronous face and a clock.
 
 A graph closes over the context that it was built with, and asks nothing of its host: it runs alone,
-or as a node of another graph, whatever that graph's own context is. An async node cannot be invoked
-synchronously; that is settled here, once, for every node, and each one's time is taken.
+or as a node of another graph, whatever that graph's own context is.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.config import get_stream_writer
@@ -38,14 +37,10 @@ Node = Callable[[RagState, RunRuntime], Coroutine[Any, Any, dict[str, Any]]]
 """An async function of state and runtime that returns a state update."""
 
 
-class _Running(NamedTuple):
-    """The context of a run that is under way, and the graph that it is for."""
-
-    graph: object
-    context: RunContext
-
-
-_running: ContextVar[_Running | None] = ContextVar("conflictscore_running", default=None)
+_running: ContextVar[tuple[object, RunContext] | None] = ContextVar(
+    "conflictscore_running", default=None
+)
+"""The graph that is run with another context, and that context."""
 
 
 @contextmanager
@@ -53,7 +48,7 @@ def running_with(
     graph: CompiledStateGraph[Any, Any, Any, Any], context: RunContext
 ) -> Iterator[None]:
     """Run a graph with another context in this block; graphs inside and around it keep theirs."""
-    token = _running.set(_Running(graph.builder, context))
+    token = _running.set((graph.builder, context))
     try:
         yield
     finally:
@@ -62,17 +57,16 @@ def running_with(
 
 @dataclass(frozen=True)
 class Binding:
-    """Makes the nodes and routes of a graph, which work with its context."""
+    """Makes the nodes and routes of a graph; without a ``default`` context every run brings one."""
 
     graph: StateGraph[Any, Any, Any, Any]
     default: RunContext | None
-    """The context that the graph is built with; None where every run brings one."""
 
     @property
     def context(self) -> RunContext:
         """The context of the current run."""
-        running = _running.get()
-        context = running.context if running and running.graph is self.graph else self.default
+        graph, running = _running.get() or (None, None)
+        context = running if graph is self.graph else self.default
         if context is None:
             raise RuntimeError("this graph was built without a context; use running_with")
         return context
@@ -83,14 +77,10 @@ class Binding:
 
         async def run_async(state: RagState) -> dict[str, Any]:
             started, context = time.perf_counter(), self.context
-            writer = _announcing(get_stream_writer(), context.on_event)
-            runtime = RunRuntime(context, writer)
-            left, budget = (
-                time_left(state, runtime.context),
-                runtime.context.settings.budget_seconds,
-            )
+            runtime = RunRuntime(context, _announcing(get_stream_writer(), context.on_event))
+            left = time_left(state, context)
             long = _is_long(state) and _is_own(context.labeler)
-            with for_purpose(step=name), deadline(left, budget):
+            with for_purpose(step=name), deadline(left, context.settings.budget_seconds):
                 working = node(state, runtime)
                 update = await (on_own_loop(working) if long else working)
             known = cast("RagState", {**state, **update})
@@ -151,7 +141,6 @@ def _is_own(labeler: object) -> bool:
 def _announcing(
     writer: Callable[[Any], None], on_event: Callable[[Mapping[str, Any]], None] | None
 ) -> Callable[[Any], None]:
-    """Tells events to a caller, who passes them on, or else to the stream of the graph."""
     if on_event is None:
         return writer
 

@@ -7,7 +7,6 @@ from langchain_core.retrievers import BaseRetriever
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.graph.chains import ScoringGraph, build_scoring_graph
 from conflictscore.graph.keywords import (
     CorrectionOptions,
     Model,
@@ -16,7 +15,12 @@ from conflictscore.graph.keywords import (
     explicit_kwargs,
     split_options,
 )
-from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
+from conflictscore.graph.self_correction import (
+    ScoringGraph,
+    SelfCorrectionGraph,
+    build_scoring_graph,
+    build_self_correction_graph,
+)
 from conflictscore.labelers.cascade import Cascade, Thresholds
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.registry import make_labeler
@@ -105,15 +109,8 @@ def create_conflict_scorer(
     Invoke it with ``{"answer": …, "documents": […]}``, texts, LangChain ``Document``s or mappings
     ``{"text": …}``; the final state has ``report``, ``attempts``, ``notes`` and ``usage``.
 
-    Args:
-        judge: Model that splits answers and labels evidence; by default as for
-            :func:`create_self_correcting_rag`.
-        checkpointer: Any LangGraph checkpointer.
-        **settings: See below.
-
-    Raises:
-        InputError: A setting is not allowed; names it, and what is allowed.
-        ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
+    ``judge`` splits answers and labels evidence; its default and the errors are those of
+    :func:`create_self_correcting_rag`.
     """
     chosen, models = split_options(settings)
     return build_scoring_graph(open_run(judge, None, chosen, **models), checkpointer=checkpointer)
@@ -127,15 +124,7 @@ def run_context(
 ) -> RunContext:
     """Open the collaborators of a run, for a service or for a graph of your own.
 
-    Args:
-        model: Model that answers, as for :func:`create_self_correcting_rag`.
-        retriever: Finds documents; None where every question brings its own.
-        **settings: See below.
-
-    Raises:
-        InputError: A setting is not allowed; names it, and what is allowed.
-        ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
-        ProviderError: The local model could not be fetched.
+    Arguments and errors are those of :func:`create_self_correcting_rag`.
     """
     chosen, models = split_options(settings)
     return open_run(model, retriever, chosen, **models)
@@ -173,9 +162,9 @@ def open_run(
         raise InputError(f"reasoning_effort is {reasoning_effort!r}; give one of {known}")
     store = (ContentCache.default() if cache else None) if isinstance(cache, bool) else cache
     specs = [spec for spec in (model, judge) if isinstance(spec, str)]
+    # with an endpoint for one of them, the other may still be the local model
     mixed_in = [spec for spec in specs if spec.partition(":")[0] == "local"]
-    if len(mixed_in) == len(specs):
-        mixed_in = []
+    mixed_in = mixed_in if len(mixed_in) < len(specs) else []
 
     def opened(chosen: Model) -> LanguageModel:
         if isinstance(chosen, LanguageModel):
@@ -188,7 +177,6 @@ def open_run(
         }
         if isinstance(chosen, BaseChatModel):
             return from_chat_model(chosen, **given)
-        # with an endpoint for one of them, the other may still be the local model
         url = None if chosen in mixed_in else base_url
         return open_model(chosen, base_url=url, **given)
 

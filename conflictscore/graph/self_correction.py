@@ -1,39 +1,48 @@
-"""The self-correction graph: retrieve, generate, score, and look again where sources disagree."""
+"""The graphs: the self-correcting loop, an answer without scores, and scores of an answer."""
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from conflictscore.graph.binding import Binding
-from conflictscore.nodes.begin import begin, whole_input
-from conflictscore.nodes.contextualize import contextualize
-from conflictscore.nodes.correct import correct
+from conflictscore.graph.binding import Binding, Node
+from conflictscore.nodes.answerer import generate
+from conflictscore.nodes.conversation import contextualize
+from conflictscore.nodes.correct import correct, justify
 from conflictscore.nodes.decide import decide
 from conflictscore.nodes.decompose import decompose
-from conflictscore.nodes.generate import generate
 from conflictscore.nodes.guard import guard
-from conflictscore.nodes.justify import justify
-from conflictscore.nodes.label import label
+from conflictscore.nodes.label import label, score
 from conflictscore.nodes.look_further import look_further
 from conflictscore.nodes.record import record
-from conflictscore.nodes.retrieve import retrieve
-from conflictscore.nodes.score import score
+from conflictscore.nodes.retrieve import begin, receive, retrieve, whole_input
 from conflictscore.nodes.state import (
     RagInput,
     RagState,
     RunContext,
+    ScorerInput,
     attempts_of,
     changes_in,
     draft_of,
     searches_of,
 )
 
-__all__ = ["SelfCorrectionGraph", "build_self_correction_graph", "shared_graph"]
+__all__ = [
+    "AnsweringGraph",
+    "ScoringGraph",
+    "SelfCorrectionGraph",
+    "build_answering_graph",
+    "build_scoring_graph",
+    "build_self_correction_graph",
+    "shared_graph",
+]
 
 SelfCorrectionGraph = CompiledStateGraph[RagState, None, RagInput, RagState]
+AnsweringGraph = CompiledStateGraph[RagState, None, RagInput, RagState]
+ScoringGraph = CompiledStateGraph[RagState, None, ScorerInput, RagState]
 
 _STEPS = 10 + 11 * 20
 """Room for 20 rounds. ``decide`` ends the loop; this limit only catches a fault in it."""
@@ -133,3 +142,31 @@ def _route_after_look_further(state: RagState, _: RunContext) -> str:
 def _route_after_correct(state: RagState, _: RunContext) -> str:
     """Score a new answer; without one, conclude the run with the earlier answer."""
     return "decompose" if state["decision"] == "correct" else state["decision"]
+
+
+def build_answering_graph(context: RunContext) -> AnsweringGraph:
+    """Build ``retrieve → generate``, which ends with ``draft``, an Answer, and ``documents``."""
+    return chain((retrieve, generate), context, RagInput).compile(name="answering_rag")
+
+
+def build_scoring_graph(
+    context: RunContext, *, checkpointer: BaseCheckpointSaver[str] | None = None
+) -> ScoringGraph:
+    """Build ``receive → decompose → label → score → record``, which makes and finds nothing."""
+    graph = chain((receive, decompose, label, score, record), context, ScorerInput)
+    return graph.compile(checkpointer=checkpointer, name="conflict_scorer")
+
+
+def chain(
+    nodes: Sequence[Node], context: RunContext, start: type
+) -> StateGraph[RagState, None, Any, RagState]:
+    """A graph whose nodes run one after the other, and which closes over the collaborators."""
+    graph = StateGraph[RagState, None, Any, RagState](RagState, input_schema=start)
+    bound = Binding(graph, context)
+    before = START
+    for node in nodes:
+        graph.add_node(node.__name__, bound.node(node))
+        graph.add_edge(before, node.__name__)
+        before = node.__name__
+    graph.add_edge(before, END)
+    return graph

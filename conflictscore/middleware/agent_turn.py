@@ -40,8 +40,14 @@ from conflictscore.middleware.own_answer import Chatbot, reconsider_prompt
 from conflictscore.models.failures import clear_error
 from conflictscore.models.replies import abnormal_ending, was_cut
 from conflictscore.nodes.answerer import Reconsideration, cut_notes
-from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
-from conflictscore.nodes.state import RagState, RunContext, attempts_of, documents_of
+from conflictscore.nodes.state import (
+    GeneratedAnswer,
+    RagState,
+    RevisionRequest,
+    RunContext,
+    attempts_of,
+    documents_of,
+)
 from conflictscore.records import Answer, Method, Run
 from conflictscore.settings import Settings
 from conflictscore.threads import on_home_loop

@@ -47,8 +47,7 @@ from conflictscore.middleware.entrypoints import (
     whole,
 )
 from conflictscore.middleware.own_answer import Chatbot
-from conflictscore.nodes.answering import GeneratedAnswer
-from conflictscore.nodes.state import RagState, RunContext, documents_of
+from conflictscore.nodes.state import GeneratedAnswer, RagState, RunContext, documents_of
 from conflictscore.records import Answer, Document, Run
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import on_home_loop, run_once

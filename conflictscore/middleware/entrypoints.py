@@ -14,7 +14,7 @@ from conflictscore.errors import (
 )
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import shared_graph
-from conflictscore.nodes.finished_run import run_of
+from conflictscore.nodes.record import run_of
 from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Run
 

@@ -25,7 +25,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from conflictscore.graph.chains import build_scoring_graph
+from conflictscore.graph.self_correction import build_scoring_graph
 from conflictscore.middleware.corrector import correction_input
 from conflictscore.middleware.entrypoints import OnEvent, correct
 from conflictscore.middleware.mcp_texts import harmless_run, run_text
@@ -40,7 +40,7 @@ from conflictscore.middleware.service.refusals import (
 from conflictscore.middleware.service.requests import read_json
 from conflictscore.middleware.service.service_settings import ServiceSettings
 from conflictscore.middleware.service.wire import JsonResponse
-from conflictscore.nodes.finished_run import run_of
+from conflictscore.nodes.record import run_of
 from conflictscore.nodes.retrieve import check_question, find_documents
 from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import material_line

@@ -9,9 +9,14 @@ from conflictscore.middleware.entrypoints import PassedOnError
 from conflictscore.models import fit_documents
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import ModelAnswerer, cut_notes
-from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
 from conflictscore.nodes.conflict_details import sourced_details
-from conflictscore.nodes.state import RagState, RunContext, documents_of
+from conflictscore.nodes.state import (
+    GeneratedAnswer,
+    RagState,
+    RevisionRequest,
+    RunContext,
+    documents_of,
+)
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Answer
 from conflictscore.threads import on_home_loop

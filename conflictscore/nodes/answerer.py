@@ -14,20 +14,29 @@ from conflictscore.models import Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answer_replies import (
+    LETTERS,
+    form_of,
+    option_fields,
     read_choice,
     read_reconsidered_choice,
     read_text,
+    weigh,
 )
-from conflictscore.nodes.answering import Answerer, GeneratedAnswer, RevisionRequest
 from conflictscore.nodes.conflict_details import conflict_details
 from conflictscore.nodes.conversation import conversation_of, read_after
-from conflictscore.nodes.letters import LETTERS, form_of, option_fields, weigh
+from conflictscore.nodes.retrieve import given_answer
 from conflictscore.nodes.state import (
+    Answerer,
+    GeneratedAnswer,
     RagInput,
     RagState,
+    Reader,
+    RevisionRequest,
     RunContext,
     RunRuntime,
     documents_of,
+    spent,
+    timed,
 )
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Answer, ClaimEvidence, Document, Method
@@ -62,6 +71,7 @@ class ModelAnswerer:
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
         """Answer in free form, or by choosing an option."""
         context, options = self.context, state["options"]
+        weighed = context.option_probabilities
         history = conversation_of(state, context.generator).messages
 
         def read(reply: str) -> Answer:
@@ -70,28 +80,14 @@ class ModelAnswerer:
             choice = read_choice(reply, options)
             return Answer(text=options[choice.option], option=choice.option)
 
-        weighed = context.option_probabilities
         kind = "control_rag" if context.method is Method.CONTROL_RAG else "rag"
         template = f"{form_of(options, weighed=weighed)}_{kind}"
         fields = {"question": material(state["question"])}
         fields |= option_fields(options, weighed=weighed)
-        prompt, fitted = _with_documents(
-            partial(context.prompts.render, template, **fields),
-            documents_of(state),
-            context.generator,
-            context.prompts,
-            history,
-        )
-        answer = await _answered(
-            context.generator,
-            prompt,
-            options if weighed else (),
-            read,
-            context.prompts,
-            meter,
-            history,
-            context.answer_parameters,
-        )
+        reader, render = context.reader(meter), partial(context.prompts.render, template, **fields)
+        prompt, fitted = _with_documents(render, documents_of(state), reader, history)
+        given = context.answer_parameters
+        answer = await _answered(reader, prompt, options if weighed else (), read, history, given)
         return GeneratedAnswer(answer, tuple(cut_notes(fitted, "answer")))
 
     async def again(
@@ -125,29 +121,14 @@ class ModelAnswerer:
     ) -> T:
         """Ask the model within the conversation, and once more for a reply that can be read.
 
-        The caller's call parameters apply, except those for the text: see :func:`before_stop`.
+        The caller's call parameters apply, except those for the text of an answer.
         """
-        context = self.context
-        given = {k: v for k, v in context.answer_parameters.items() if k not in _OF_THE_TEXT}
+        given = {k: v for k, v in self.context.answer_parameters.items() if k not in _OF_THE_TEXT}
         if body := given.pop("extra_body", None):
             given["extra_body"] = {k: v for k, v in body.items() if k not in _OF_THE_TEXT}
-        return await context.generator.ask(
-            prompt,
-            read,
-            prompts=context.prompts,
-            meter=meter,
-            max_tokens=max_tokens,
-            history=conversation_of(state, context.generator).messages,
-            parameters=given,
-        )
-
-
-def before_stop(text: str, parameters: Mapping[str, Any]) -> str:
-    """A text as a server would end it: before the first of the caller's stop words."""
-    given = parameters.get("stop") or (parameters.get("extra_body") or {}).get("stop") or ()
-    for word in [given] if isinstance(given, str) else given:
-        text = text.partition(word)[0] if word else text
-    return text
+        history = conversation_of(state, self.context.generator).messages
+        reader = self.context.reader(meter)
+        return await reader.ask(prompt, read, max_tokens, history=history, parameters=given)
 
 
 async def ask_with_documents(
@@ -160,8 +141,6 @@ async def ask_with_documents(
     *,
     reply_tokens: int,
     step: str,
-    history: Sequence[BaseMessage] = (),
-    parameters: Mapping[str, Any] | None = None,
 ) -> tuple[T, list[str]]:
     """Ask by a template of ``question``, ``documents`` and further fields.
 
@@ -169,59 +148,38 @@ async def ask_with_documents(
         What ``read`` makes of the reply, and notes on documents that were cut: "to STEP, document 1
         was cut".
     """
-    render = partial(
-        context.prompts.render, template, **{"question": material(state["question"]), **fields}
-    )
-    documents, model, prompts = documents_of(state), context.generator, context.prompts
-    prompt, fitted = _with_documents(render, documents, model, prompts, history, reply_tokens)
-    value = await model.ask(
-        prompt,
-        read,
-        prompts=prompts,
-        meter=meter,
-        max_tokens=reply_tokens,
-        history=history,
-        parameters=parameters,
-    )
-    return value, cut_notes(fitted, step)
+    told = {"question": material(state["question"]), **fields}
+    reader, render = context.reader(meter), partial(context.prompts.render, template, **told)
+    prompt, fitted = _with_documents(render, documents_of(state), reader, (), reply_tokens)
+    return await reader.ask(prompt, read, reply_tokens), cut_notes(fitted, step)
 
 
 def _with_documents(
     render: Callable[..., str],
     documents: Sequence[Document],
-    model: LanguageModel,
-    prompts: PromptSet,
+    reader: Reader,
     history: Sequence[BaseMessage],
     reply_tokens: int = REPLY_TOKENS,
 ) -> tuple[str, Fitted]:
     """A prompt with its documents, cut to what the window leaves beside all else."""
+    model, prompts, _ = reader
     around = read_after(history, render(documents=""))
     fitted = fit_documents(documents, model, prompts, around=around, reply_tokens=reply_tokens)
     return render(documents=prompts.documents(fitted.documents)), fitted
 
 
 async def _answered(
-    model: LanguageModel,
+    reader: Reader,
     prompt: str,
     weighed: Sequence[str],
     read: Callable[[str], Answer],
-    prompts: PromptSet,
-    meter: UsageMeter,
     history: Sequence[BaseMessage],
     parameters: Mapping[str, Any] | None,
 ) -> Answer:
     """The answer to a prompt: what the reply says, or the likeliest of the options to weigh."""
     if weighed:
-        return await weigh(model, prompt, weighed, prompts, meter)
-    return await model.ask(
-        prompt,
-        read,
-        prompts=prompts,
-        meter=meter,
-        max_tokens=REPLY_TOKENS,
-        history=history,
-        parameters=parameters,
-    )
+        return await weigh(*reader, prompt, weighed)
+    return await reader.ask(prompt, read, REPLY_TOKENS, history=history, parameters=parameters)
 
 
 @dataclass(frozen=True)
@@ -260,7 +218,8 @@ class Reconsideration:
             **self.fields,
         }
         render = partial(prompts.render, f"{form}_regenerate{self.variant}", **fields)
-        return _with_documents(render, self.documents, model, prompts, self.history)
+        reader = Reader(model, prompts, UsageMeter())
+        return _with_documents(render, self.documents, reader, self.history)
 
     async def ask(
         self,
@@ -281,9 +240,8 @@ class Reconsideration:
 
         prompt, fitted = self.prompt(model, prompts)
         weighed = self.options if self.weighed else ()
-        answer = await _answered(
-            model, prompt, weighed, read, prompts, meter, self.history, parameters
-        )
+        reader = Reader(model, prompts, meter)
+        answer = await _answered(reader, prompt, weighed, read, self.history, parameters)
         return answer, cut_notes(fitted, "answer again")
 
 
@@ -298,3 +256,19 @@ def cut_notes(fitted: Fitted, step: str) -> list[str]:
         f"to {step}, document {number} was cut: it is longer than its share of the context window"
         for number in fitted.cut
     ]
+
+
+async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Have the question answered, or take the answer that came with it; a failure is raised."""
+    meter, answer = UsageMeter(), given_answer(state, state["options"])
+    if answer is not None:
+        given = GeneratedAnswer(answer)
+    else:
+        given = await answerer_of(runtime.context).first(state, meter)
+    announce(runtime, 0, given.answer)
+    return {
+        "draft": given.answer.to_json(),
+        "notes": [*state["notes"], *given.notes],
+        "usage": spent(state, meter.usage),
+        "timings": timed(state, "generate", given.seconds),
+    }

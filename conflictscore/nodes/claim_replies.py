@@ -19,16 +19,10 @@ _BULLET = re.compile(
     r"|[*_]{0,3}(?:claim|fact|statement|[cf](?=\d))\s{0,3}#?\d{1,3}[.):][*_]{0,3}\s+)",
     re.IGNORECASE,
 )
-_O_BULLET = re.compile(r"^o\s+(?=[A-Z\d\"'“„])")
-"""Word's second bullet as text. Behind another bullet it is a word: "o Farol"."""
 _NUMBER = re.compile(
     r"^(?:#{1,6}\s)?[*_]{0,3}[(\[#]?(?P<number>\d{1,3})"
-    r"(?:\\?[.):\]][*_]{0,3}\s+|[、\uff0e]\s*|\ufe0f?\u20e3\s*|\s[-–—]\s+|(?<=#\d)\s+)(?=\S)"
-    r"|^\(?(?P<letter>[ivxIVX]{2,5}|[a-zA-Z])[.)]\s+(?=\S)"
+    r"(?:\\?[.):\]][*_]{0,3}\s+|[、\uff0e]\s*|\s[-–—]\s+|(?<=#\d)\s+)(?=\S)"
 )
-_NUMERALS = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx"
-_ROMAN = {numeral: number for number, numeral in enumerate(_NUMERALS.split(), start=1)}
-_CIRCLED = {ord("①") + n: f"{n + 1}. " for n in range(20)}
 _TABLE_RULE = re.compile(r"[ \t|:]*+-[ \t|:-]*+")
 _CLAIM_COLUMN = re.compile(r"claim|statement|fact|proposition|assertion", re.IGNORECASE)
 _ITEM = re.compile(
@@ -162,7 +156,7 @@ def _lines(reply: str) -> list[_Line]:
     apart = False
     # Only a line of tags is taken apart: a claim may quote "></" of a page.
     for raw in _TAGGED.sub(lambda line: line[0].replace("><", ">\n<"), reply).splitlines():
-        text = raw.strip().translate(_CIRCLED)
+        text = raw.strip()
         text = plain = text[1:-1] if _QUOTED.fullmatch(text) else text
         if _TAGS_ALONE.fullmatch(text):
             continue
@@ -185,7 +179,6 @@ def _lines(reply: str) -> list[_Line]:
 
 
 def _without_bullets(text: str) -> str:
-    text = _O_BULLET.sub("", text)
     for _ in range(_BULLETS):
         text = _BULLET.sub("", text).strip()
     return text
@@ -200,8 +193,7 @@ def _counting(texts: Sequence[str]) -> frozenset[int]:
     last = 0
     for place, text in enumerate(texts):
         found = _NUMBER.match(text)
-        may_be = _counted(found) if found else ()
-        number = last + 1 if runs and last + 1 in may_be else min(may_be, default=0)
+        number = int(found["number"]) if found else 0
         skips = len(runs[-1]) > 1 and number > last if runs else False  # models lose count
         if number == 1:
             runs.append([place])
@@ -210,25 +202,8 @@ def _counting(texts: Sequence[str]) -> frozenset[int]:
         else:
             continue
         last = number
-    full = [run for run in runs if len(run) >= _least(texts, run)]
-    if full or len(texts) == 1:  # each section of a list may count from 1
-        full = [run for run in runs if run in full or _least(texts, run) == 2]
-    return frozenset(at for run in full for at in run)
-
-
-def _least(texts: Sequence[str], run: Sequence[int]) -> int:
-    """How many lines count as a list: "A. Smith" and "B. Jones" may be names."""
-    heads = [texts[at].lstrip("(").partition(" ")[0] for at in run]
-    return 3 if heads[0][:1].isalpha() and all(head[1:2] in {".", ")"} for head in heads) else 2
-
-
-def _counted(found: re.Match[str]) -> tuple[int, ...]:
-    """The numbers that a line's number may be: "i" is 1 and 9."""
-    if found["number"]:
-        return (int(found["number"]),)
-    letters = found["letter"].lower()
-    roman = (_ROMAN[letters],) if letters in _ROMAN else ()
-    return roman if len(letters) > 1 else (*roman, ord(letters) - ord("a") + 1)
+    full = any(len(run) > 1 for run in runs) or len(texts) == 1  # a section may have one claim
+    return frozenset(at for run in runs for at in run if full)
 
 
 def _after_heading(reply: str) -> tuple[str, bool]:

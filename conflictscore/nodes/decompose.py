@@ -22,7 +22,6 @@ from conflictscore.nodes.claim_replies import read_claims, read_placed_claims
 from conflictscore.nodes.decide import may_look_again
 from conflictscore.nodes.json_claims import claims_of_values
 from conflictscore.nodes.second_look.head_to_head import hedge_evidence, passed_over
-from conflictscore.nodes.second_look.readers import Reader
 from conflictscore.nodes.second_look.statements import (
     affirms,
     denies,
@@ -33,6 +32,8 @@ from conflictscore.nodes.second_look.statements import (
 from conflictscore.nodes.second_look.wording import with_other_number
 from conflictscore.nodes.state import (
     RagState,
+    Reader,
+    RunContext,
     RunRuntime,
     attempts_of,
     changes_in,
@@ -81,17 +82,17 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     changed passage, the change is noted as unchecked.
     """
     answer, meter, error = draft_of(state), UsageMeter(), None
-    changes = changes_in(state, len(state.get("attempts", ())))
+    judge, changes = runtime.context.judge(meter), changes_in(state, len(state.get("attempts", ())))
     claims: tuple[Claim, ...] = ()
     left_out: str | None = None
     if answer.option is not None:
         claims = _placed([(answer.text, None)])
     elif changes and not changes[0].whole:
-        claims, changes = await _claims_after(changes, state, runtime, meter)
+        claims, changes = await _claims_after(changes, state, judge)
         left_out = attempts_of(state)[-1].unclaimed
     else:
         try:
-            claims, left_out = await _ask_for_claims(answer, state, runtime, meter)
+            claims, left_out = await _ask_for_claims(answer, state, runtime.context, judge)
         except (ProviderError, BudgetError) as failure:
             if isinstance(failure, BudgetError) and not may_be_given_up(state, runtime.context):
                 raise
@@ -109,15 +110,19 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def claims_in_place(claims: Sequence[Claim], changed: Sequence[Change]) -> tuple[Claim, ...]:
     """The claims of an answer that was written in place, numbered in its order."""
     kept = [claim for claim in claims if not any(change.holds(claim) for change in changed)]
-    found = [(claim.passage and _moved(claim.passage, changed), claim.text) for claim in kept]
+    found = [(claim.text, claim.passage and _moved(claim.passage, changed)) for claim in kept]
     for change in changed:
         for text in change.new_claims:
             part = place_of(text, "", change.after)
             start, end = (part.start, part.end) if part else (0, len(change.after))
             at = _moved((change.start, change.end), changed)[0]
-            found.append(((at + start, at + end), text))
-    found.sort(key=lambda one: one[0] or (inf, inf))  # what was not found in the answer goes last
-    return _placed([(text, span) for span, text in found])
+            found.append((text, (at + start, at + end)))
+    return _placed(sorted(found, key=_place))
+
+
+def _place(one: Placed) -> tuple[float, float]:
+    """Sorts claims by their place; those that were not found in the answer go last."""
+    return one[1] or (inf, inf)
 
 
 def _moved(span: tuple[int, int], changed: Sequence[Change]) -> tuple[int, int]:
@@ -127,7 +132,7 @@ def _moved(span: tuple[int, int], changed: Sequence[Change]) -> tuple[int, int]:
 
 
 async def _claims_after(
-    changes: Sequence[Change], state: RagState, runtime: RunRuntime, meter: UsageMeter
+    changes: Sequence[Change], state: RagState, judge: Reader
 ) -> tuple[tuple[Claim, ...], tuple[Change, ...]]:
     """The claims of an answer that was written in place, and its changes with their new claims."""
     last = attempts_of(state)[-1]
@@ -141,12 +146,12 @@ async def _claims_after(
         update: dict[str, Any]
         try:
             if hedges:
-                update = await _claims_of_hedge(change, hedges, last, runtime, meter)
+                update = await _claims_of_hedge(change, hedges, last, judge)
             elif change.looks and (in_json or _is_known(change)):
                 # the statement that it makes is known, and has its labels
                 update = {"new_claims": tuple(_winners(change))}
             else:
-                texts = await _ask_for_passage(before, change.after, runtime, meter)
+                texts = await _ask_for_passage(before, change.after, judge)
                 update = {"new_claims": texts}
                 left = passed_over(change.after, change.before, texts, state.get("question", ""))
                 if left and change.looks:
@@ -183,11 +188,7 @@ def _winners(change: Change) -> Iterator[str]:
 
 
 async def _claims_of_hedge(
-    change: Change,
-    hedges: Sequence[SecondLook],
-    last: Attempt,
-    runtime: RunRuntime,
-    meter: UsageMeter,
+    change: Change, hedges: Sequence[SecondLook], last: Attempt, judge: Reader
 ) -> dict[str, Any]:
     """The claims of a passage that tells a dispute: the dispute, and what else is said in it.
 
@@ -197,7 +198,7 @@ async def _claims_of_hedge(
     told, riders = [], list[str]()
     for look in hedges:
         statement = look.candidates[look.rival or 0].statement
-        texts = await _ask_for_passage("", statement, runtime, meter)
+        texts = await _ask_for_passage("", statement, judge)
         riders += [one for one in texts if not restates(one, statement, look.question)]
         told.append(hedge_evidence(look).claim.text)
         if left := passed_over(statement, change.before, texts, look.question):
@@ -210,18 +211,18 @@ async def _claims_of_hedge(
 
 
 async def _ask_for_claims(
-    answer: Answer, state: RagState, runtime: RunRuntime, meter: UsageMeter
+    answer: Answer, state: RagState, context: RunContext, judge: Reader
 ) -> tuple[tuple[Claim, ...], str | None]:
     """The claims of an answer, and what of it could not be taken apart, in words."""
     if is_json(answer.text):
         question = state.get("question", "")
-        found = await claims_of_values(answer.text, question, runtime.context, meter)
+        found = await claims_of_values(answer.text, question, judge)
         return _placed(found.claims), found.left_out
-    render = runtime.context.prompts.render
+    render = judge.prompts.render
     prompt, form = render("decompose", answer=material(answer.text)), render("decompose_places")
     ours = f"{render('decompose', answer='')}\n{form}"
     # an answer that is scored alone has no question, and is not given again
-    in_place = runtime.context.settings.regeneration == "revise" and bool(state.get("question"))
+    in_place = context.settings.regeneration == "revise" and bool(state.get("question"))
     short = in_place and _is_short(answer.text)
     asked = material_line(state.get("question", ""))
     if short and (known := _stated(asked, answer.text)):
@@ -232,14 +233,14 @@ async def _ask_for_claims(
 
     async def ask(read: _Read[C], request: str = prompt) -> tuple[C, ...]:
         own = partial(_read_own, read, ours, answer.text)
-        return await _asked(request, answer.text, own, runtime, meter)
+        return await _asked(request, answer.text, own, judge)
 
     # with a least coverage, the caller hears whether all was checked
-    told = runtime.context.settings.min_coverage is not None
+    told = context.settings.min_coverage is not None
     if state.get("options") or not (in_place or told):
         return _placed([(text, None) for text in await ask(read_claims)]), None
     placed = None
-    if not short and in_place and may_look_again(state.get("attempts", ()), runtime.context):
+    if not short and in_place and may_look_again(state.get("attempts", ()), context):
         with suppress(UnreadableReplyError):  # then claims alone, which is the easier form
             placed = await ask(read_placed_claims, f"{prompt}\n\n{form}")
     if placed is None:
@@ -249,8 +250,12 @@ async def _ask_for_claims(
     left, why = _unclaimed(answer.text, spans), ""
     if left:
         try:
-            more = await _ask_for_rest(answer.text, left, runtime, meter)
-            spans = _together(spans, more)
+            rest = "\n\n".join(answer.text[start:end] for start, end in left)
+            more = await _ask_for_passage(answer.text[: left[0][0]], rest, judge)
+            held = {text.casefold() for text, _ in spans}
+            new = (one for one in more if one.casefold() not in held)
+            spans += [(one, _span(one, "", answer.text)) for one in new]
+            spans.sort(key=_place)
             left = _unclaimed(answer.text, spans) if more else ()  # what is left claims nothing
         except (ProviderError, BudgetError) as failure:
             if not spans:
@@ -294,22 +299,6 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
     return (statement,)
 
 
-async def _ask_for_rest(
-    answer: str, parts: Sequence[tuple[int, int]], runtime: RunRuntime, meter: UsageMeter
-) -> list[Placed]:
-    """The claims of the parts that those of the answer as a whole pass over."""
-    rest = "\n\n".join(answer[start:end] for start, end in parts)
-    texts = await _ask_for_passage(answer[: parts[0][0]], rest, runtime, meter)
-    return [(text, _span(text, "", answer)) for text in texts]
-
-
-def _together(found: Sequence[Placed], more: Sequence[Placed]) -> list[Placed]:
-    """All claims in the order of the answer; one that is known already counts once."""
-    known = {text.casefold() for text, _ in found}
-    new = [one for one in more if one[0].casefold() not in known]
-    return sorted([*found, *new], key=lambda one: one[1] or (inf, inf))
-
-
 def _span(claim: str, opening: str, answer: str) -> tuple[int, int] | None:
     place = place_of(claim, opening, answer)
     if place is None and _is_short(answer):  # "No." shares no word with what it claims
@@ -321,14 +310,12 @@ def _unclaimed(answer: str, found: Sequence[Placed]) -> tuple[tuple[int, int], .
     return unclaimed(answer, [text for text, _ in found], [span for _, span in found if span])
 
 
-async def _ask_for_passage(
-    before: str, passage: str, runtime: RunRuntime, meter: UsageMeter
-) -> tuple[str, ...]:
+async def _ask_for_passage(before: str, passage: str, judge: Reader) -> tuple[str, ...]:
     """The claims of a passage, with what the answer says before it in view."""
-    render = partial(runtime.context.prompts.render, "decompose_passage")
+    render = partial(judge.prompts.render, "decompose_passage")
     prompt = render(before=material(before[-_BEFORE_CHARS:]), answer=material(passage))
     read = partial(_read_own, read_claims, render(before="", answer=""), passage)
-    return await _asked(prompt, passage, read, runtime, meter)
+    return await _asked(prompt, passage, read, judge)
 
 
 def _read_own(read: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ...]:
@@ -341,14 +328,11 @@ def _read_own(read: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ..
     return claims
 
 
-async def _asked(
-    prompt: str, text: str, read: Callable[[str], T], runtime: RunRuntime, meter: UsageMeter
-) -> T:
+async def _asked(prompt: str, text: str, read: Callable[[str], T], judge: Reader) -> T:
     """Ask the decomposer about a text; the reply has room for its length."""
-    context = runtime.context
-    length = count_tokens(text, context.decomposer.name)
+    length = count_tokens(text, judge.model.name)
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length)
-    return await Reader(context.decomposer, context.prompts, meter).ask(prompt, read, room)
+    return await judge.ask(prompt, read, room)
 
 
 def _placed(found: Sequence[Placed]) -> tuple[Claim, ...]:

@@ -7,8 +7,7 @@ from conflictscore.markdown import spliced
 from conflictscore.metric import balance, better_evidence, coverage
 from conflictscore.nodes.answerer import announce
 from conflictscore.nodes.decompose import claims_in_place
-from conflictscore.nodes.label import renumbered
-from conflictscore.nodes.score import report_of
+from conflictscore.nodes.label import renumbered, report_of
 from conflictscore.nodes.second_look.head_to_head import refusal
 from conflictscore.nodes.state import (
     RagState,

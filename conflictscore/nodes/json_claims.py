@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 from conflictscore.json_answers import JsonValue, json_values, said_by
 from conflictscore.markdown import passages
-from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.second_look.readers import Reader
 from conflictscore.nodes.second_look.statements import numbers_in, telling_terms
-from conflictscore.nodes.state import RunContext
+from conflictscore.nodes.state import Reader
 from conflictscore.prompts import material_line
 from conflictscore.records import Attempt
 from conflictscore.threads import at_once
@@ -30,9 +28,7 @@ class ValueClaims(NamedTuple):
     left_out: str | None
 
 
-async def claims_of_values(
-    answer: str, question: str, context: RunContext, meter: UsageMeter
-) -> ValueClaims:
+async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueClaims:
     """Have each value of a JSON answer written as a statement, with the question in view."""
     found = [value for value in json_values(answer) or () if _tells(answer, value)]
     asked = found[:_MOST_VALUES]
@@ -40,7 +36,7 @@ async def claims_of_values(
     async def ask(first: int) -> list[tuple[int, str]]:
         some = asked[first : first + _A_REQUEST]
         told = [(v.pointer, said_by(answer[v.start : v.end])[:_VALUE_CHARS]) for v in some]
-        prompt = context.prompts.render(
+        prompt = judge.prompts.render(
             "decompose_values",
             question=material_line(question),
             values="\n".join(
@@ -49,8 +45,7 @@ async def claims_of_values(
             ),
         )
         room = _TOKENS + sum(_TOKENS_A_VALUE + len(text) // 2 for _, text in told)
-        reader = Reader(context.decomposer, context.prompts, meter)
-        said = await reader.ask(prompt, partial(_read, [text for _, text in told]), room)
+        said = await judge.ask(prompt, partial(_read, [text for _, text in told]), room)
         return [(first + number, text) for number, text in said]
 
     said = await at_once(partial(ask, first) for first in range(0, len(asked), _A_REQUEST))

@@ -13,10 +13,9 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answer_replies import read_queries
 from conflictscore.nodes.decide import spare_time, to_look_for
 from conflictscore.nodes.retrieve import find_documents
-from conflictscore.nodes.second_look.readers import Reader
 from conflictscore.nodes.state import (
     RagState,
-    RunContext,
+    Reader,
     RunRuntime,
     attempts_of,
     documents_of,
@@ -64,7 +63,7 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         seconds = spare_time(state, context, attempts_of(state)[:-1])
         half = None if seconds is None else seconds / 2
         with deadline(half, context.settings.budget_seconds):
-            search = partial(_searched, retriever, state, context, meter)
+            search = partial(_searched, retriever, state, context.reader(meter))
             searched = await at_once(partial(search, evidence) for evidence in chosen)
         found = [one for results in searched for one in results]
         if left := len(doubted) - len(chosen):
@@ -98,61 +97,48 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dict[str, Any]:
     """Undo the searches of this round: their documents are left out again."""
-    names = {document.number: _name(document) for document in documents}
-    searches = [
-        search.model_copy(
-            update={
+    names, searches = {d.number: _name(d) for d in documents}, list[FurtherSearch]()
+    for search in searches_of(state):
+        if names.keys() & {*search.found, *search.known}:
+            update = {
                 "found": (),
                 "known": tuple(number for number in search.known if number not in names),
                 "left_out": (*map(names.__getitem__, search.found), *search.left_out),
                 "note": search.note or reason,
             }
-        )
-        if names.keys() & {*search.found, *search.known}
-        else search
-        for search in searches_of(state)
-    ]
-    kept = [d.to_json() for d in documents_of(state) if d.number not in names]
+            search = search.model_copy(update=update)
+        searches.append(search)
     note = f"documents found by looking further were left out again: {reason}"
     return {
-        "documents": kept,
+        "documents": [d.to_json() for d in documents_of(state) if d.number not in names],
         "searches": [search.to_json() for search in searches],
         "notes": [*state["notes"], note],
     }
 
 
 async def _searched(
-    retriever: BaseRetriever,
-    state: RagState,
-    context: RunContext,
-    meter: UsageMeter,
-    evidence: ClaimEvidence,
+    retriever: BaseRetriever, state: RagState, reader: Reader, evidence: ClaimEvidence
 ) -> list[_Found]:
     """The searches of one claim; failures are noted."""
-    claim, note = evidence.claim.text, None
+    claim, note, found = evidence.claim.text, None, list[_Found]()
     fields = {"question": material(state["question"]), "claim": material(claim)}
-    reader = Reader(context.generator, context.prompts, meter)
     try:
-        prompt = context.prompts.render("look_further", **fields)
+        prompt = reader.prompts.render("look_further", **fields)
         queries = await reader.ask(prompt, read_queries, _QUERY_TOKENS)
     except BudgetError as stop:
         return [_Found(evidence, note=str(stop))]
     except ProviderError as failure:
         queries, note = (claim,), f"the claim itself was searched for, without queries: {failure}"
-    return [await _search(query, evidence, retriever, note) for query in queries]
-
-
-async def _search(
-    query: str, evidence: ClaimEvidence, retriever: BaseRetriever, note: str | None
-) -> _Found:
-    try:
-        documents, remarks = await find_documents(retriever, query)
-    except (ConfigurationError, GraphBubbleUp):
-        raise
-    except Exception as error:  # noqa: BLE001 - a retriever may raise anything
-        said = "; ".join(filter(None, [note, brief_reason(error)]))
-        return _Found(evidence, query, note=said)
-    return _Found(evidence, query, documents, note, tuple(remarks))
+    for query in queries:
+        try:
+            documents, remarks = await find_documents(retriever, query)
+            found.append(_Found(evidence, query, documents, note, tuple(remarks)))
+        except (ConfigurationError, GraphBubbleUp):
+            raise
+        except Exception as error:  # noqa: BLE001 - a retriever may raise anything
+            said = "; ".join(filter(None, [note, brief_reason(error)]))
+            found.append(_Found(evidence, query, note=said))
+    return found
 
 
 def _sorted_in(

@@ -8,7 +8,6 @@ from langchain_core.messages import AIMessage
 
 from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.nodes.decide import flipped_by
-from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.json_claims import disputed_values
 from conflictscore.nodes.state import (
     RagState,
@@ -18,7 +17,7 @@ from conflictscore.nodes.state import (
     documents_of,
     draft_of,
 )
-from conflictscore.records import Attempt, Checked, Label
+from conflictscore.records import Answer, Attempt, Checked, Label, Run, RunStatus
 
 _log = logging.getLogger(__name__)
 
@@ -143,3 +142,36 @@ def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
             for number in sorted({pair.document for pair in pairs if pair.document_cut})
         ]
     return notes
+
+
+def run_of(state: Mapping[str, Any]) -> Run:
+    """The run of a state, final or from any time before."""
+    state = {name: value for name, value in state.items() if value is not None}
+    known = {name: state[name] for name in Run.model_fields if name in state}
+    if "run_id" not in known:  # until documents have their numbers they are as the caller gave them
+        known.pop("documents", None)
+    known.setdefault("asked", known.get("question"))
+    run = Run.model_validate(known)
+    answers = [*(attempt.answer for attempt in run.attempts)]
+    if state.get("draft"):
+        answers.append(Answer.model_validate(state["draft"]))
+    texts = {"first_answer": answers[0].text, "answer": answers[-1].text} if answers else {}
+    run = run.model_copy(update={name: text for name, text in texts.items() if name not in state})
+    return run.model_copy(update={"status": _status(run, finished="flipped" in state)})
+
+
+def _status(run: Run, *, finished: bool) -> RunStatus:
+    report = run.report
+    if report is None:
+        return RunStatus.PASSED_THROUGH if finished else RunStatus.UNFINISHED
+    if not finished:
+        return RunStatus.UNFINISHED
+    if report.error or (report.claims and report.cs_c is None):
+        return RunStatus.FAILED
+    if run.flipped:
+        return RunStatus.CORRECTED
+    if run.checked == "no":
+        return RunStatus.FAILED
+    if report.conflicting or report.disputed:
+        return RunStatus.KEPT
+    return RunStatus.PARTLY_SCORED if run.is_partial else RunStatus.SCORED

@@ -5,17 +5,86 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
+from langchain_core.messages import HumanMessage
 from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
 from conflictscore.models.calls import call
-from conflictscore.nodes.letters import LETTERS
-from conflictscore.nodes.state import RagState, RunRuntime
+from conflictscore.nodes.answer_replies import LETTERS
+from conflictscore.nodes.conversation import history_of, messages_of, turns_in
+from conflictscore.nodes.state import RagState, RunContext, RunRuntime
 from conflictscore.records import Answer, Document, differs, encodable
 from conflictscore.retrieval.documents import as_documents, to_documents
 from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.retrieval.search_notes import collecting
 from conflictscore.threads import in_time
+
+EMPTY_RUN: dict[str, Any] = {
+    **dict.fromkeys(("run_id", "draft", "decomposition_error", "unclaimed", "decision", "reason")),
+    **dict.fromkeys(("regeneration_error", "answer", "first_answer", "flipped", "justification")),
+    **dict.fromkeys(("checked", "report", "final_report")),
+    **{name: [] for name in ("changes", "claims", "evidence", "attempts", "searches", "notes")},
+    **{name: {} for name in ("usage", "timings")},
+}
+"""The state of a run before its first step."""
+
+
+def whole_input(given: dict[str, Any], context: RunContext) -> dict[str, Any]:
+    """The input of a run with nothing left over from an earlier question of its thread.
+
+    A question joins the thread's messages. Documents of an earlier question stay where there is no
+    retriever: there would be nothing to answer from.
+    """
+    blank: dict[str, Any] = {"question": "", "options": [], "history": [], "draft_answer": None}
+    if context.retriever is not None:
+        blank["documents"] = []
+    whole = {**blank, **{name: value for name, value in given.items() if value is not None}}
+    question = whole["question"]
+    if messages := messages_of(whole.get("messages"), "messages"):
+        whole["messages"] = messages
+    elif isinstance(question, str) and question.strip():
+        whole["messages"] = [HumanMessage(question)]
+    return whole
+
+
+async def begin(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Check the input before anything is paid for, and start the run from nothing.
+
+    Without a ``question``, the last human message is it. Without a ``history``, the messages before
+    that one are: on a checkpointer's thread, the earlier questions and their answers.
+    """
+    messages = state.get("messages") or []
+    human = [place for place, one in enumerate(messages) if isinstance(one, HumanMessage)]
+    question = state["question"]
+    if human and not str(question).strip():
+        question = str(messages[human[-1]].text)
+    question, options = read_question({**state, "question": question})
+    given_documents(state)
+    turns = history_of(state["history"]) or turns_in(messages[: human[-1]] if human else [])
+    history = [turn._asdict() for turn in turns]
+    return {**EMPTY_RUN, "question": question, "asked": question, "options": options} | {
+        "history": history
+    }
+
+
+async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Number the documents, mark near-duplicates, and take the answer as the draft."""
+    given: object = state.get("answer", "")
+    if not isinstance(given, str):
+        raise InputError(f"the answer is {type(given).__name__}, not a text")
+    text = given.strip()
+    if not text:
+        raise InputError("the answer is empty")
+    documents = given_documents(state)
+    if not documents:
+        raise InputError("there are no documents to score the answer against")
+    marked = await asyncio.to_thread(mark_duplicates, documents)
+    return {
+        **EMPTY_RUN,
+        "documents": [document.to_json() for document in marked],
+        "draft": Answer(text=text).to_json(),
+        "run_id": runtime.context.run_id or uuid4().hex,
+    }
 
 
 async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:

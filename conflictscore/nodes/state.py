@@ -6,7 +6,7 @@ prompts and limits are in the run's context, which is never stored.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from langchain_core.messages import AnyMessage, MessageLikeRepresentation
 from langchain_core.retrievers import BaseRetriever
@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.nodes.answering import Answerer
+from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
     Answer,
@@ -32,6 +32,81 @@ from conflictscore.records import (
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
+
+T = TypeVar("T")
+
+
+class GeneratedAnswer(NamedTuple):
+    """An answer, as the answerer gave it."""
+
+    answer: Answer
+    notes: tuple[str, ...] = ()
+    """Notes on how it was obtained, for the reader of the run."""
+    seconds: float = 0.0
+    """Time that it had taken before the loop asked for it."""
+
+
+@dataclass(frozen=True)
+class RevisionRequest:
+    """An answer to write anew, and the claim that is put back with its evidence."""
+
+    before: Answer
+    claim: ClaimEvidence
+    """A disputed claim of the answer, with its labels."""
+    weights: Mapping[int, float] = field(default_factory=dict)
+    """Weights of documents by number; empty where all count alike."""
+
+
+class Written(NamedTuple):
+    """An answer that was written again."""
+
+    changes: tuple[Change, ...]
+    """Every passage that was looked at, in the order of the answer; at least one."""
+    answer: Answer | None = None
+    """None where no look succeeded; then the changes say why."""
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    """Time that the answerer took before it was asked."""
+
+
+class Answerer(Protocol):
+    """An answerer: the language model, or a caller's agent or function in its place."""
+
+    async def first(self, state: "RagState", meter: UsageMeter) -> GeneratedAnswer:
+        """Answer the question from the documents; the calls that ``meter`` counts are the run's.
+
+        An answer without text is not scored. An error ends the run.
+        """
+        ...
+
+    async def again(
+        self, state: "RagState", request: RevisionRequest, meter: UsageMeter
+    ) -> GeneratedAnswer:
+        """Write the answer anew, with both sides of a claim in view.
+
+        A ProviderError, a ContextWindowError and an answer without text leave the earlier answer,
+        with a note. Any other error ends the run.
+        """
+        ...
+
+    async def reply(
+        self,
+        state: "RagState",
+        prompt: str,
+        read: Callable[[str], T],
+        meter: UsageMeter,
+        *,
+        max_tokens: int,
+    ) -> T:
+        """Reply to a request about an answer; the prompt holds all that is needed for it.
+
+        Raises:
+            ProviderError: There is no reply, or none that can be read. The passage in question
+                stays as it is, and so it does after a ContextWindowError. Any other error ends the
+                run.
+        """
+        ...
+
 
 R = TypeVar("R", bound=Record)
 Decision = Literal["look_further", "correct", "justify", "record"]
@@ -112,6 +187,19 @@ Reconsider = Literal["worst", "first", "most-evidence", "asked"]
 """Readings of the paper's "main claim that had conflicts"."""
 
 
+class Reader(NamedTuple):
+    """A model to ask, with the templates and the meter of the run."""
+
+    model: LanguageModel
+    prompts: PromptSet
+    meter: UsageMeter
+
+    async def ask(self, prompt: str, read: Callable[[str], T], max_tokens: int, **more: Any) -> T:
+        """As :meth:`LanguageModel.ask`."""
+        known: Any = {"prompts": self.prompts, "meter": self.meter, **more}
+        return await self.model.ask(prompt, read, max_tokens=max_tokens, **known)
+
+
 @dataclass(frozen=True)
 class RunContext:
     """The settings of a run, and the collaborators that were opened for them."""
@@ -154,6 +242,14 @@ class RunContext:
     def prompts(self) -> PromptSet:
         """The prompt set of the settings."""
         return self.settings.prompts
+
+    def reader(self, meter: UsageMeter) -> Reader:
+        """The generator, to ask."""
+        return Reader(self.generator, self.prompts, meter)
+
+    def judge(self, meter: UsageMeter) -> Reader:
+        """The model that splits answers and weighs evidence, to ask."""
+        return Reader(self.decomposer, self.prompts, meter)
 
     @property
     def model_names(self) -> dict[str, str | None]:

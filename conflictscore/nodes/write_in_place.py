@@ -11,15 +11,12 @@ from conflictscore.json_answers import new_literal, said_by, value_in
 from conflictscore.markdown import Passage, misfit, passages, spliced
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answer_replies import cited_documents, copied, of_the_task, unframed
-from conflictscore.nodes.answerer import answerer_of, before_stop
-from conflictscore.nodes.answering import Written
+from conflictscore.nodes.answerer import answerer_of
 from conflictscore.nodes.decide import spare_time
 from conflictscore.nodes.json_claims import is_prose
-from conflictscore.nodes.second_look.look import Looking
-from conflictscore.nodes.second_look.propose import Correction, NewPassage, propose
-from conflictscore.nodes.second_look.readers import Reader
+from conflictscore.nodes.second_look.look import Correction, Looking, NewPassage, propose
 from conflictscore.nodes.second_look.statements import telling_terms
-from conflictscore.nodes.state import RagState, RunContext, attempts_of, documents_of
+from conflictscore.nodes.state import RagState, RunContext, Written, attempts_of, documents_of
 from conflictscore.prompts import material
 from conflictscore.records import (
     Answer,
@@ -153,7 +150,7 @@ async def _look(
         return kept.model_copy(update={"accepted": False, "note": str(error)})
     reason = without_active_content(proposal.reason)
     looked = kept.model_copy(update={"looks": proposal.looks, "reason": reason})
-    text = before_stop(proposal.text, context.answer_parameters).rstrip()
+    text = proposal.text.rstrip()
     text = text.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in answer else text
     if not differs(shown, text):
         return looked
@@ -210,8 +207,8 @@ def _looking(last: Attempt, state: RagState, context: RunContext, meter: UsageMe
         duplicates=report.duplicates if report else {},
         weights=report.weights if report else {},
         unsettled=context.settings.unsettled,
-        reader=Reader(context.generator, context.prompts, meter),
-        judge=Reader(context.decomposer, context.prompts, meter),
+        reader=context.reader(meter),
+        judge=context.judge(meter),
         labeler=context.labeler,
         cache=context.cache,
         seconds=spare_time(state, context, attempts_of(state)),

@@ -8,8 +8,14 @@ from conflictscore.choices import CONFLICT as CONFLICT
 from conflictscore.choices import Disputed as Disputed
 from conflictscore.choices import Duplicates as Duplicates
 from conflictscore.choices import Regeneration as Regeneration
+from conflictscore.records.correction import Candidate as Candidate
 from conflictscore.records.correction import Change as Change
+from conflictscore.records.correction import DroppedReply as DroppedReply
+from conflictscore.records.correction import Ground as Ground
 from conflictscore.records.correction import RevisionAction as RevisionAction
+from conflictscore.records.correction import Ruling as Ruling
+from conflictscore.records.correction import SecondLook as SecondLook
+from conflictscore.records.correction import Weighing as Weighing
 from conflictscore.records.correction import differs as differs
 from conflictscore.records.evidence import Claim as Claim
 from conflictscore.records.evidence import ClaimEvidence as ClaimEvidence
@@ -30,9 +36,3 @@ from conflictscore.records.run import Method as Method
 from conflictscore.records.run import Run as Run
 from conflictscore.records.run import RunStatus as RunStatus
 from conflictscore.records.run import Usage as Usage
-from conflictscore.records.second_look import Candidate as Candidate
-from conflictscore.records.second_look import DroppedReply as DroppedReply
-from conflictscore.records.second_look import Ground as Ground
-from conflictscore.records.second_look import Ruling as Ruling
-from conflictscore.records.second_look import SecondLook as SecondLook
-from conflictscore.records.second_look import Weighing as Weighing

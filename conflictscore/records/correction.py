@@ -1,12 +1,137 @@
 """Corrections of an answer: every passage that got a second look, and the outcome."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from conflictscore.records.evidence import Claim, ClaimEvidence, Record
-from conflictscore.records.second_look import SecondLook
+
+_Index = Annotated[int, Field(ge=0)]
+_Document = Annotated[int, Field(ge=1)]
+
+
+class Ground(StrEnum):
+    """Why one side of a dispute is right, other than that more documents say so."""
+
+    PRIMARY = "primary"
+    """Its documents are primary records, or the authority on the matter."""
+    NEWER = "newer"
+    """Its documents are newer, and the question asks for what is current."""
+    EXPLAINS = "explains"
+    """One of its documents explains how the other side's statement came about."""
+    SPECIFIC = "specific"
+    """Its documents give the particulars, and the others speak loosely."""
+
+
+class Candidate(Record):
+    """One of the statements that compete for a passage; the first is the answer's own claim."""
+
+    evidence: ClaimEvidence
+    """The statement with its labels against every document."""
+    given_by: tuple[_Document, ...] = ()
+    """Documents that gave it when each was asked alone; for the opposite of a yes or no those that
+    contradict the claim; none for the answer's own claim."""
+    votes: tuple[_Document, ...] = ()
+    """Documents that support it and none of the others."""
+    witnesses: Annotated[int, Field(ge=0)] = 0
+    """Independent documents among the votes: near-copies and, where they count once, the documents
+    of a domain are one."""
+    worth: Annotated[float, Field(ge=0)] = 0.0
+    """The sum of the witnesses' weights; equal to ``witnesses`` where all count alike."""
+    against: Annotated[float, Field(ge=0)] = 0.0
+    """The same for the documents that contradict it."""
+
+    @property
+    def statement(self) -> str:
+        """Its text."""
+        return self.evidence.claim.text
+
+
+class DroppedReply(Record):
+    """A reply of a document asked alone that became no candidate."""
+
+    document: _Document
+    reply: str = ""
+    why: str
+
+
+class Ruling(Record):
+    """The judge's verdict on two sides, shown in one order."""
+
+    shown: tuple[_Index, _Index]
+    """The candidates, in the order in which the judge saw them."""
+    chosen: _Index | None = None
+    """The candidate it chose; None where it chose neither."""
+    ground: Ground | None = None
+    """None where it named none, number alone, or one that does not apply to the question."""
+    reason: str | None = None
+    error: str | None = None
+    """Why there is no verdict."""
+
+
+class Weighing(Record):
+    """Two sides that counting leaves open, compared by what their evidence is."""
+
+    sides: tuple[_Index, _Index]
+    rulings: tuple[Ruling, ...] = ()
+    """One for each order; none where the documents' dates decided."""
+    by_date: bool = False
+    """Whether the dates of the documents decided alone."""
+    chosen: _Index | None = None
+    """The candidate that both orders chose on a ground; None where nothing decides."""
+    ground: Ground | None = None
+
+
+class SecondLook(Record):
+    """A second look at one disputed claim."""
+
+    question: str
+    """Question that the documents were asked."""
+    candidates: tuple[Candidate, ...]
+    """The answer's own claim, then its rivals."""
+    dropped: tuple[DroppedReply, ...] = ()
+    weighing: Weighing | None = None
+    decision: Literal["replace", "hedge", "keep"] = "keep"
+    decided_by: Literal["vote", "weighing", "date"] | None = None
+    """Ground of the decision; None where nothing decided."""
+    rival: Annotated[int, Field(ge=1)] | None = None
+    """The candidate that the claim was held against in the end; None where no rival counted."""
+    why: str = ""
+    """The decision in one sentence."""
+
+    def told(self) -> tuple[str, ...]:
+        """The story of the look, a line each: who stands for what, what was weighed, and why."""
+        lines = []
+        for place, one in enumerate(self.candidates):
+            whose = "the answer" if place == 0 else _documents(one.given_by, "asked alone")
+            against = tuple(n for n in one.evidence.contradicts if n not in one.votes)
+            votes = f"{_documents(one.votes, 'for it')}, {_documents(against, 'against it')}"
+            lines.append(f"“{one.statement}” (from {whose}): {votes}")
+        lines += map(self._ruled, self.weighing.rulings if self.weighing else ())
+        lines += [
+            f"document {one.document}, asked alone, does not count: {one.why}"
+            + (f" (“{one.reply}”)" if one.reply else "")
+            for one in self.dropped
+        ]
+        return (*lines, self.why)
+
+    def _ruled(self, ruling: Ruling) -> str:
+        first = self.candidates[ruling.shown[0]].statement
+        if ruling.error:
+            return f"weighed with “{first}” first: {ruling.error}"
+        chosen = "neither" if ruling.chosen is None else self.candidates[ruling.chosen].statement
+        ground = ruling.ground.value if ruling.ground else "no ground that counts"
+        reason = f": {ruling.reason}" if ruling.reason else ""
+        return f"weighed with “{first}” first, the judge chose “{chosen}” ({ground}){reason}"
+
+
+def _documents(numbers: tuple[int, ...], what: str) -> str:
+    """Documents by number: "documents 1, 2 for it"."""
+    if not numbers:
+        return f"no document {what}"
+    noun = "document" if len(numbers) == 1 else "documents"
+    return f"{noun} {', '.join(map(str, numbers))} {what}"
 
 
 class RevisionAction(StrEnum):

@@ -61,6 +61,7 @@ class Record(BaseModel):
 
 
 _Number = Annotated[int, Field(ge=1)]
+_Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Label(StrEnum):
@@ -125,10 +126,10 @@ class EvidenceLabel(Record):
     """Passage of the document to show as its evidence, in its own words: the snippet if the
     document contains it, else the sentences nearest to the claim."""
     reasoning: str | None = None
-    score: Annotated[float, Field(ge=0, le=1)] | None = None
+    score: _Share | None = None
     """Probability in [0, 1] that the judge gives to its label; None where it gives none."""
     probabilities: Annotated[
-        dict[Label, Annotated[float, Field(ge=0, le=1)]] | None,
+        dict[Label, _Share] | None,
         Field(exclude_if=lambda known: known is None),
     ] = None
     """Probability in [0, 1] of each label, where the judge gives them."""
@@ -165,12 +166,7 @@ class ClaimEvidence(Record):
         return tuple(pair.document for pair in self.labels if pair.label is label)
 
     def independent(self, label: Label, duplicates: Mapping[int, int]) -> int:
-        """How many documents have this label, where near-duplicates count as one.
-
-        Args:
-            label: The label.
-            duplicates: For each near-duplicate the number of the first document of its group.
-        """
+        """How many documents have this label; ``duplicates`` maps a copy to its group's first."""
         return len({duplicates.get(number, number) for number in self.documents(label)})
 
     @property
@@ -199,11 +195,7 @@ class ClaimEvidence(Record):
         return bool(self.supports) and bool(self.contradicts)
 
     def excluding_zero_weight(self, weights: Mapping[int, float]) -> Self:
-        """The same claim without the labels of documents whose weight is 0.
-
-        Args:
-            weights: By document; one that is not named has weight 1.
-        """
+        """The same claim without the labels of documents whose weight is 0."""
         distrusted = {number for number, weight in weights.items() if not weight}
         if distrusted.isdisjoint(pair.document for pair in self.labels):
             return self
@@ -213,8 +205,7 @@ class ClaimEvidence(Record):
     def disputed_by(self, duplicates: Mapping[int, int]) -> Disputed | None:
         """Why the claim is disputed; None where documents only support it, or none was labelled.
 
-        Args:
-            duplicates: As for :meth:`independent`; copies never make a claim refuted.
+        Copies never make a claim refuted.
         """
         if self.conflicting:
             return "conflict"
@@ -224,31 +215,28 @@ class ClaimEvidence(Record):
         return None if self.supports or not self.irrelevant else "unsupported"
 
 
-_Weight = Annotated[float, Field(ge=0)]
-
-
 class WeightedScores(Record):
     """The scores where documents count by how far they are trusted."""
 
     by: str
-    """``table``, the user's; earlier versions also weighed by ``truthfinder`` and ``accu``."""
-    cs_c: Annotated[float, Field(ge=0, le=1)] | None
+    """``table``, the user's."""
+    cs_c: _Share | None
     """CS-C in [0, 1] where the weaker side of a claim counts as far as it is trusted; None where
     nothing was labelled against a document that has a weight."""
-    cs_r: Annotated[float, Field(ge=0, le=1)] | None
+    cs_r: _Share | None
     """CS-R in [0, 1] with weights in place of counts; None as for ``cs_c``."""
-    weights: dict[_Number, _Weight]
+    weights: dict[_Number, Annotated[float, Field(ge=0)]]
     """By document; only how they compare matters, and one with 0 is left out."""
 
 
 class ConflictReport(Record):
     """ConflictScore of one answer, with every label it was computed from."""
 
-    cs_c: Annotated[float, Field(ge=0, le=1)] | None
+    cs_c: _Share | None
     """ConflictScore-Count in [0, 1], lower is better; None where nothing was labelled."""
-    cs_r: Annotated[float, Field(ge=0, le=1)] | None
+    cs_r: _Share | None
     """ConflictScore-Ratio in [0, 1], lower is better; None where nothing was labelled."""
-    coverage: Annotated[float, Field(ge=0, le=1)] | None
+    coverage: _Share | None
     """Labelled pairs / pairs, in [0, 1]; None where there is no pair."""
     claims: tuple[ClaimEvidence, ...] = ()
     uncovered: tuple[int, ...] = ()
@@ -285,31 +273,18 @@ class ConflictReport(Record):
 
     @property
     def independent_documents(self) -> int | None:
-        """How many documents the claims were labelled against; near-duplicates count as one.
-
-        None where there are no claims.
-        """
+        """How many documents the claims were labelled against, copies once; None without claims."""
         if not self.claims:
             return None
         held = {pair.document for evidence in self.claims for pair in evidence.labels}
         return len({self.duplicates.get(number, number) for number in held})
 
     def evidence(self, claim: int) -> ClaimEvidence:
-        """The claim with this number.
-
-        Raises:
-            KeyError: There is no such claim.
-        """
-        for evidence in self.claims:
-            if evidence.claim.number == claim:
-                return evidence
-        raise KeyError(claim)
+        """The claim with this number; KeyError where there is none."""
+        return {evidence.claim.number: evidence for evidence in self.claims}[claim]
 
     def summary(self) -> dict[str, Any]:
-        """The scores with every claim's sides spelled out, as plain JSON for readers.
-
-        Documents are given by number. ``labels`` has the verdicts that each side was counted from.
-        """
+        """The scores with every claim's sides, documents by number, as plain JSON for readers."""
         copies = self.duplicates
         weighted = {"weighted": self.weighted.to_json()} if self.weighted else {}
         return {

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from conflictscore.errors import InputError
-from conflictscore.nodes.finished_run import run_of
+from conflictscore.nodes.record import run_of
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Run, RunStatus, first_fault
 from conflictscore.storage.private_files import DATABASE_FAILURES, owner_only

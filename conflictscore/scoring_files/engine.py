@@ -6,10 +6,9 @@ from typing import cast
 from conflictscore.errors import BudgetError, ConfigurationError, ConflictScoreError
 from conflictscore.models.clients import for_purpose
 from conflictscore.nodes.decompose import decompose
-from conflictscore.nodes.label import label
-from conflictscore.nodes.receive import receive
+from conflictscore.nodes.label import label, score
 from conflictscore.nodes.record import record
-from conflictscore.nodes.score import score
+from conflictscore.nodes.retrieve import receive
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, timed
 from conflictscore.records import ConflictReport
 

@@ -13,7 +13,7 @@ from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
 from conflictscore.graph.keywords import Model, ScoringOptions, explicit_kwargs
-from conflictscore.nodes.finished_run import run_of
+from conflictscore.nodes.record import run_of
 from conflictscore.nodes.state import RagState, RunContext
 from conflictscore.progress import CountBar
 from conflictscore.records import ConflictReport, Run, RunStatus, Usage

@@ -20,8 +20,8 @@ from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
-from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.look_further import look_further
+from conflictscore.nodes.record import run_of
 from conflictscore.nodes.state import RunRuntime
 from conflictscore.reporting.run_log import log_object
 from conflictscore.retrieval import CorpusRetriever

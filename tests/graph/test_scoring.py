@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from conflictscore import create_conflict_scorer
 from conflictscore.errors import InputError
-from conflictscore.nodes.finished_run import run_of
+from conflictscore.nodes.record import run_of
 from conflictscore.nodes.state import ScorerInput
 from conflictscore.records import Document
 from conflictscore.retrieval.documents import DocumentLike

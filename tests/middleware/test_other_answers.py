@@ -19,8 +19,7 @@ from conflictscore.graph.create import run_context
 from conflictscore.middleware.entrypoints import PassedOnError, correct, whole
 from conflictscore.middleware.own_answer import reconsider_prompt
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
-from conflictscore.nodes.state import RagInput, RagState
+from conflictscore.nodes.state import GeneratedAnswer, RagInput, RagState, RevisionRequest
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer, Run
 from tests.fakes.openai_server import Fault, OpenAIServer

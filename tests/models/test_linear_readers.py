@@ -29,7 +29,7 @@ from conflictscore.nodes.answer_replies import (
 )
 from conflictscore.nodes.claim_replies import read_claims
 from conflictscore.nodes.second_look.statements import answers_nothing, opposite, same_answer
-from conflictscore.nodes.second_look.weigh import read_ruling
+from conflictscore.nodes.second_look.vote import read_ruling
 from conflictscore.prompts import material, neutral
 from conflictscore.records import Ground
 

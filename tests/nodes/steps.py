@@ -6,8 +6,13 @@ from typing import Any, TypeVar
 from conflictscore.errors import UNREADABLE, BudgetError, ProviderError
 from conflictscore.metric import conflict_report
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
-from conflictscore.nodes.state import RagState, RunContext, RunRuntime
+from conflictscore.nodes.state import (
+    GeneratedAnswer,
+    RagState,
+    RevisionRequest,
+    RunContext,
+    RunRuntime,
+)
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
     Answer,

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from conflictscore.errors import BudgetError
-from conflictscore.nodes.answering import GeneratedAnswer
-from conflictscore.nodes.correct import correct
-from conflictscore.nodes.generate import generate
-from conflictscore.nodes.justify import justify
+from conflictscore.nodes.answerer import generate
+from conflictscore.nodes.correct import correct, justify
+from conflictscore.nodes.state import GeneratedAnswer
 from conflictscore.records import Answer, Attempt
 from tests.nodes.steps import (
     PROMPTS,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from conflictscore.nodes.decide import decide, flipped_by, spare_time, to_look_for
-from conflictscore.nodes.finished_run import run_of
+from conflictscore.nodes.record import run_of
 from conflictscore.nodes.state import RagState
 from conflictscore.records import Answer, Attempt, ClaimEvidence, FurtherSearch, Method
 from tests.nodes.steps import attempt, claim_with, revision, running, scored, setting

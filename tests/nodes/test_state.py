@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.nodes.finished_run import run_of
+from conflictscore.nodes.record import run_of
 from conflictscore.nodes.state import time_left, weights_of
 from conflictscore.records import Claim, ClaimEvidence, RunStatus
 from tests.nodes.steps import attempt, claim_with, scored, setting

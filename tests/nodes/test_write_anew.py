@@ -6,9 +6,8 @@ import pytest
 
 from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answering import GeneratedAnswer
-from conflictscore.nodes.state import Reconsider
-from conflictscore.nodes.write_anew import write_anew
+from conflictscore.nodes.correct import write_anew
+from conflictscore.nodes.state import GeneratedAnswer, Reconsider
 from conflictscore.records import Answer
 from tests.nodes.steps import Answers, attempt, claim_with, scored, setting
 

@@ -12,7 +12,7 @@ from conflictscore import create_self_correcting_rag
 from conflictscore.benchmarks.harness.report.exports import table_of
 from conflictscore.benchmarks.harness.report.page.report_run import live_run
 from conflictscore.middleware.service.stepwise import with_markup
-from conflictscore.nodes.finished_run import run_of
+from conflictscore.nodes.record import run_of
 from conflictscore.nodes.state import RagInput
 from conflictscore.records import Run
 from conflictscore.reporting.run_log import LoggedRun

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
-from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.create import run_context
+from conflictscore.graph.self_correction import build_scoring_graph
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.file_run import Summary
 from conflictscore.storage.cache import ContentCache

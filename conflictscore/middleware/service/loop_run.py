@@ -8,7 +8,7 @@ from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import shared_graph
 from conflictscore.middleware.entrypoints import PassedOnError
 from conflictscore.middleware.service.refusals import plain_reason
-from conflictscore.nodes.finished_run import run_of
+from conflictscore.nodes.record import run_of
 from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Run
 

@@ -1,15 +1,16 @@
 """The second look at one disputed claim, from its rivals to a decision."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from conflictscore.errors import ProviderError
 from conflictscore.labelers.denials import denial_of
 from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.labelers.table import label_table, overlap_scores
-from conflictscore.nodes.second_look.readers import Answered, Reader, ask_documents, own_question
+from conflictscore.nodes.second_look.readers import Answered, ask_documents, own_question
 from conflictscore.nodes.second_look.statements import (
     affirms,
     is_about,
@@ -17,9 +18,14 @@ from conflictscore.nodes.second_look.statements import (
     opposite,
     same_answer,
 )
-from conflictscore.nodes.second_look.vote import VoteOutcome, outcome, tallied
-from conflictscore.nodes.second_look.weigh import weigh
-from conflictscore.nodes.second_look.wording import with_other_answer, with_other_number
+from conflictscore.nodes.second_look.vote import VoteOutcome, outcome, tallied, weigh
+from conflictscore.nodes.second_look.wording import (
+    hedged,
+    replaced,
+    with_other_answer,
+    with_other_number,
+)
+from conflictscore.nodes.state import Reader
 from conflictscore.records import (
     Candidate,
     Claim,
@@ -32,6 +38,7 @@ from conflictscore.records import (
     Weighing,
 )
 from conflictscore.storage.cache import ContentCache
+from conflictscore.threads import at_once
 
 _MOST_RIVALS = 4
 """Of a claim, those that most documents gave."""
@@ -287,3 +294,65 @@ async def _labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvi
         why = pairs[0].error or "the labeler gave no label"
         raise ProviderError(why, provider=looking.labeler.name)
     return evidence
+
+
+_MOST_CLAIMS = 4
+"""Disputed claims of a passage that are looked at, those with most at stake first."""
+
+
+class Correction(NamedTuple):
+    """Claim of a passage, and the statement that replaces it."""
+
+    wrong: str
+    right: str
+
+
+class NewPassage(NamedTuple):
+    """The text in a passage's place, itself where nothing changes, and a look at each claim."""
+
+    text: str
+    looks: tuple[SecondLook, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why, for each claim."""
+        return " ".join(dict.fromkeys(look.why for look in self.looks))
+
+
+async def propose(
+    passage: str,
+    disputed: Sequence[ClaimEvidence],
+    others: Sequence[str],
+    looking: Looking,
+    write: Callable[[str, Sequence[Correction]], Awaitable[str]],
+    *,
+    alone: bool = False,
+) -> NewPassage:
+    """Look again at each disputed claim of a passage, and write what that comes to into it.
+
+    Claims are looked at side by side. Winners are put in first, by changing the span in which they
+    differ or by their own sentence; those that fit in neither way by asking for the passage.
+    Disputes that nothing settles are then told in it.
+    """
+    claims = disputed[:_MOST_CLAIMS]
+    looks = await at_once(partial(look_again_at, claim, passage, looking) for claim in claims)
+    said = [claim.claim.text for claim in disputed]
+    text, pending = passage, list[Correction]()
+    for look in looks:
+        if look.decision != "replace" or look.rival is None:
+            continue
+        own, winner = look.candidates[0].statement, look.candidates[look.rival].statement
+        rest = [*others, *(claim for claim in said if claim != own)]
+        changed = replaced(text, look, rest, alone=alone)
+        if changed is None:
+            pending.append(Correction(own, winner))
+        else:
+            text = changed
+    if pending:
+        text = await write(text, pending)
+    for look in looks:
+        if look.decision == "hedge":
+            own = look.candidates[0].statement
+            rest = [*others, *(claim for claim in said if claim != own)]
+            text = hedged(text, look, looking.documents, rest)
+    return NewPassage(text, looks)

@@ -4,27 +4,24 @@ No reader sees the earlier answer, another document or a way out: a model that i
 repeats it, and one that may say "not stated" says it too often. Inventions are caught afterwards.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
 from conflictscore.models import fit_documents
-from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answer_replies import read_text
 from conflictscore.nodes.second_look.statements import (
     answers_nothing,
     invented_numbers,
     same_answer,
 )
-from conflictscore.prompts import PromptSet, material
+from conflictscore.nodes.state import Reader
+from conflictscore.prompts import material
 from conflictscore.records import Document, DroppedReply
 from conflictscore.sentences import sentence_ends
 from conflictscore.threads import at_once
-
-T = TypeVar("T")
 
 _REPLY_TOKENS = 80
 _MOST_CHARS = 320
@@ -54,19 +51,6 @@ class Answered(NamedTuple):
     def replied(self) -> bool:
         """Whether any document was read."""
         return bool(self.rivals) or len(self.dropped) > len(self.failed)
-
-
-class Reader(NamedTuple):
-    """A model to ask, with the templates and the meter of the run."""
-
-    model: LanguageModel
-    prompts: PromptSet
-    meter: UsageMeter
-
-    async def ask(self, prompt: str, read: Callable[[str], T], max_tokens: int, **more: Any) -> T:
-        """As :meth:`LanguageModel.ask`."""
-        known: Any = {"prompts": self.prompts, "meter": self.meter, **more}
-        return await self.model.ask(prompt, read, max_tokens=max_tokens, **known)
 
 
 async def ask_documents(

@@ -7,7 +7,7 @@ import pytest
 from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.second_look.look import Looking, look_again_at
-from conflictscore.nodes.second_look.readers import Reader
+from conflictscore.nodes.state import Reader
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, SecondLook
 from tests.nodes.second_look.helpers import ByNumbers, Replies, documents_with
 from tests.nodes.steps import PROMPTS, claim_with

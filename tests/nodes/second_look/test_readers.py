@@ -2,7 +2,8 @@
 
 from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.second_look.readers import Answered, Reader, ask_documents, own_question
+from conflictscore.nodes.second_look.readers import Answered, ask_documents, own_question
+from conflictscore.nodes.state import Reader
 from conflictscore.records import Document
 from tests.nodes.second_look.helpers import Replies, documents_with
 from tests.nodes.steps import PROMPTS

@@ -4,9 +4,8 @@ import pytest
 
 from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.second_look.readers import Reader
-from conflictscore.nodes.second_look.vote import tallied
-from conflictscore.nodes.second_look.weigh import date_of, read_ruling, weigh
+from conflictscore.nodes.second_look.vote import date_of, read_ruling, tallied, weigh
+from conflictscore.nodes.state import Reader
 from conflictscore.records import Document, Ground, Weighing
 from tests.nodes.second_look.helpers import Replies, documents_with
 from tests.nodes.steps import PROMPTS, claim_with

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.graph.chains import (
+from conflictscore.graph.self_correction import (
     AnsweringGraph,
     ScoringGraph,
     build_answering_graph,

@@ -9,8 +9,12 @@ from conflictscore.benchmarks.harness.methods.asker import Asker, graph_input
 from conflictscore.benchmarks.harness.methods.conflict_aware import tell_type
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.harness.records import MethodResult
-from conflictscore.graph.chains import AnsweringGraph, build_answering_graph
-from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
+from conflictscore.graph.self_correction import (
+    AnsweringGraph,
+    SelfCorrectionGraph,
+    build_answering_graph,
+    build_self_correction_graph,
+)
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import Reconsideration
 from conflictscore.records import (

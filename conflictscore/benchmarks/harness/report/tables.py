@@ -30,7 +30,7 @@ from conflictscore.benchmarks.paper_figures import (
     own_tables,
     published_types,
 )
-from conflictscore.nodes.write_anew import claims_by_choice
+from conflictscore.nodes.correct import claims_by_choice
 from conflictscore.reporting.figure_text import (
     counted,
     one_line,

@@ -11,7 +11,7 @@ from conflictscore.cli import OneLineErrors
 from conflictscore.cli.report import export, report
 from conflictscore.graph.create import run_context
 from conflictscore.middleware.service.kept_runs import KeptRuns
-from conflictscore.nodes.finished_run import run_of
+from conflictscore.nodes.record import run_of
 from conflictscore.records import RUN_DETAILS
 from conflictscore.reporting.run_log import append_log, log_object
 from tests.fakes.openai_server import OpenAIServer
