@@ -79,7 +79,7 @@ class _Recorder(BaseCallbackHandler):
 
 @click.command(help=__doc__)
 @click.option("--questions", "sizes", multiple=True, type=int, default=(1, 20), show_default=True)
-@click.option("--labeler", type=click.Choice(("json", "per-document", "matrix")), default="json")
+@click.option("--labeler", type=click.Choice(("json", "per-document")), default="json")
 @click.option("--delay", default=0.1, show_default=True, help="Seconds of a call.")
 @click.option("--rounds", default=3, show_default=True)
 @click.option("--faults", is_flag=True, help="Also score where the endpoint fails.")

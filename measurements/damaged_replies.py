@@ -58,7 +58,9 @@ def calls_with(kind: Kind, damage: Damage) -> int:
                 {**json.loads(GOOD["verdict"]), "claim": fields["claim"], "document_snippet": ""}
             )
         asked = batch_of(prompts.render(name, **fields))
-        return batch_reply([asked.verdict(*pair, lambda *_: "SUPPORTS") for pair in asked.pairs])
+        return batch_reply(
+            [asked.verdict(its_id, lambda *_: "SUPPORTS") for its_id in asked.claims]
+        )
 
     model = _Damaging(prompts=prompts, reply=reply, step=step, damage=damage, asked=[])
     settings: Any = {"labeler": labeler, "prompts": prompts, "context_window": 32_000}

@@ -52,7 +52,7 @@ class Town(World):
         if '"verdicts", a list' in prompt:
             self.asked["batch"] += 1
             asked = batch_of(prompt)
-            return batch_reply([asked.verdict(*pair, compared) for pair in asked.pairs])
+            return batch_reply([asked.verdict(one, compared) for one in asked.claims])
         if "the separate claims" in prompt:
             self.asked["decompose"] += 1
             return "Claims:\n" + "\n".join(

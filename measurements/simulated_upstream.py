@@ -112,7 +112,7 @@ def _reply_to(body: dict[str, Any], claims: int) -> str:
         return json.dumps({**said, "answer": _label(claim, prompt)})
     if '"verdicts", a list, one on each' in prompt:
         asked = batch_of(prompt)
-        return batch_reply([asked.verdict(*pair, _label) for pair in asked.pairs])
+        return batch_reply([asked.verdict(one, _label) for one in asked.claims])
     if 'Reply with the word "Claims:"' in prompt:
         answer = prompt.rpartition("<answer>")[2].partition("</answer>")[0].strip()
         return "Claims:\n" + "\n".join(f"- {line}" for line in answer.split("\n"))

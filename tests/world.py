@@ -79,8 +79,7 @@ class World:
                 return _judge(prompt)
             case "batch":
                 asked = batch_of(prompt)
-                verdicts = [asked.verdict(*pair, compared) for pair in asked.pairs]
-                return batch_reply(verdicts)
+                return batch_reply([asked.verdict(its_id, compared) for its_id in asked.claims])
             case "choice":
                 letter = {"SUPPORTS": "A", "CONTRADICTS": "B", "IRRELEVANT": "C"}[_verdict(prompt)]
                 scores = {"A": -3.0, "B": -3.0, "C": -3.0} | {letter: -0.1}

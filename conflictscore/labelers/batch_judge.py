@@ -1,74 +1,152 @@
-"""The LLM judge of many pairs in one call: ``per-document`` and ``matrix``.
+"""The LLM judge of several claims against one document in one call: ``per-document``.
 
-A batch names every claim and document by an id that its text decides, a verdict is taken only where
-its ids are those of one pair that was asked for, and what a reply leaves open is asked again. The
-rules and the documents stand before the claims, so that a server finds them in its cache for the
-next claims.
+A batch names every claim by an id that its text decides, a verdict is taken only where its id is
+that of one claim that was asked for, and what a reply leaves open is asked again. The rules and the
+document stand before the claims, so that a server finds them in its cache for the next claims.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any, NamedTuple
 
 from conflictscore.errors import ContextWindowError, ProviderError, UnreadableReplyError
-from conflictscore.labelers.batch import (
-    MODES,
-    VERDICTS,
-    Batch,
-    BatchName,
-    Open,
-    prompt_of,
-    read_reply,
-)
-from conflictscore.labelers.prompting import as_shown, identity_of
+from conflictscore.labelers.label_words import label_of, text_of
+from conflictscore.labelers.prompting import as_shown, content_ids, identity_of
 from conflictscore.labelers.protocol import Pair
+from conflictscore.labelers.quotes import stands_in
 from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.models.clients import for_purpose
 from conflictscore.models.fitting import fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
+from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document, EvidenceLabel
 from conflictscore.threads import together
 from conflictscore.tokens import count_tokens
 
-_SHARED = ("label_rules_brief", "label_one_document", "label_one_claim", "label_claim_with")
-"""The templates that the modes share."""
+VERDICTS = "verdicts"
+"""The field of a reply that has them all."""
+_TEMPLATE = "label_per_document"
+_MOST_CLAIMS = 8
+"""Claims in a call. Far down a long list, models err more often."""
 _ROUNDS = 3
 """How often a pair is asked for at most, in batches that become smaller."""
-_CLAIM_TOKENS = 64
-"""Room for each claim that a call may have, so that no cut moves with the claims."""
-_LEAST_CLAIMS_TOKENS = 256
-"""Room for one claim that is long."""
+_REPLY_TOKENS = 400
+"""Room in every reply; the smaller the batch, the more of it for each verdict."""
+_VERDICT_TOKENS = 80
+_CLAIMS_TOKENS = 512
+"""Room for the claims that a call may have, so that no cut moves with the claims."""
 _MARK_TOKENS = 16
 
+
+def _object(fields: Mapping[str, Any]) -> dict[str, Any]:
+    required = {"required": [*fields], "additionalProperties": False}
+    return {"type": "object", "properties": dict(fields), **required}
+
+
+_TEXT = {"type": "string"}
+_VERDICT = {
+    "claim": {"type": "integer"},
+    "snippet": _TEXT,
+    "reason": _TEXT,
+    "answer": {**_TEXT, "enum": ["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]},
+}
+SCHEMA = {
+    "title": "evidence_labels",
+    **_object({VERDICTS: {"type": "array", "items": _object(_VERDICT)}}),
+}
+"""The form of a reply, the same for every call.
+
+A schema is part of what a server caches, and is costly the first time that it sees it. So ids are
+checked here, and not by the schema.
+"""
+
 Tell = Callable[[EvidenceLabel], None]
+Open = list[tuple[Claim, str]]
+"""Claims that are without a verdict still, each with the reason."""
+
+
+class Batch(NamedTuple):
+    """One call: claims, and the document that they are held against."""
+
+    claims: tuple[Claim, ...]
+    document: Document
+    shown: str = ""
+    """The document as it enters the prompt."""
+    cut: bool = False
+    """Whether that is a part of it."""
+    no_room: str | None = None
+    """Why no call has room for them."""
+
+    def ids(self) -> dict[int, str]:
+        """The id of each claim, by its number."""
+        return content_ids((claim.number, claim.text) for claim in self.claims)
+
+
+def read_reply(reply: Mapping[str, Any], batch: Batch) -> tuple[list[EvidenceLabel], Open]:
+    """Read a reply; every claim that was asked for is in one of the two lists.
+
+    A claim that is left out or named twice stays open. What the reply says of anything that was not
+    asked for is passed over.
+    """
+    listed = reply.get(VERDICTS)
+    listed = [listed] if isinstance(listed, Mapping) else listed
+    if not isinstance(listed, list):
+        raise ValueError(f'"{VERDICTS}" is not a list')  # noqa: TRY004 - as ask_json wants it
+    said: dict[str, list[Mapping[str, Any]]] = {}
+    for item in listed:
+        if isinstance(item, Mapping):
+            said.setdefault(str(item.get("claim")), []).append(item)
+    ids, verdicts, left = batch.ids(), list[EvidenceLabel](), Open()
+    for claim in batch.claims:
+        try:
+            verdicts.append(_label(said.get(ids[claim.number], []), claim, batch))
+        except ValueError as error:
+            left.append((claim, str(error)))
+    if not verdicts:
+        raise ValueError(f"the first claim {left[0][1]}, and no other can be used either")
+    return verdicts, left
+
+
+def _label(said: list[Mapping[str, Any]], claim: Claim, batch: Batch) -> EvidenceLabel:
+    if len(said) != 1:
+        raise ValueError(f"has {len(said)} verdicts" if said else "has no verdict under its id")
+    try:
+        label = label_of(said[0])
+    except ValueError as error:
+        raise ValueError(f"has a verdict that cannot be read: {error}") from None
+    snippet = text_of(said[0], "snippet")
+    return EvidenceLabel(
+        claim=claim.number,
+        document=batch.document.number,
+        label=label,
+        snippet=snippet,
+        snippet_found=stands_in(snippet, batch.document) if snippet else None,
+        reasoning=text_of(said[0], "reason"),
+        document_cut=batch.cut,
+    )
 
 
 class BatchJudge:
-    """Judges the pairs of a table in a few calls.
+    """Judges up to eight claims against a document in a call; fewer where they are long.
 
-    A verdict counts as one of its mode, and is never taken for one of a judge of single pairs.
+    Its verdicts are cached as its own, never as those of a judge of single pairs.
     """
 
-    def __init__(self, model: LanguageModel, prompts: PromptSet, mode: BatchName) -> None:
+    def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
         """Make the judge.
 
         Args:
             model: The model that judges.
-            prompts: Where ``label_rules_brief`` and the templates of the mode are.
-            mode: What goes into a call: ``per-document`` up to 8 claims and one document,
-                ``matrix`` up to 8 claims and up to 16 documents; fewer where the context window has
-                no room for more.
+            prompts: Where ``label_per_document`` and what it is made of are.
         """
-        self._model, self._prompts, self._mode = model, prompts, MODES[mode]
-        documents = "document" if self._mode.documents == 1 else "documents"
-        empty = {"rules": prompts.render("label_rules_brief"), documents: "", "claims": ""}
-        self._around = prompts.render(self._mode.template, **empty)
-        self._claims_room = max(self._mode.claims * _CLAIM_TOKENS, _LEAST_CLAIMS_TOKENS)
-        self.name = f"{mode}({model.name})"
-        used = prompts.sha256_of(*_SHARED, self._mode.template, "cut", "retry")
-        most = [self._mode.claims, self._mode.documents]
-        self.identity = identity_of(mode, used, model, at_once=most)
+        self._model, self._prompts = model, prompts
+        self._rules = prompts.render("label_rules_brief")
+        self.name = f"per-document({model.name})"
+        used = ("label_rules_brief", "label_one_claim", _TEMPLATE, "cut", "retry")
+        self.identity = identity_of(
+            "per-document", prompts.sha256_of(*used), model, at_once=_MOST_CLAIMS
+        )
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
@@ -81,112 +159,92 @@ class BatchJudge:
 
     async def label_all(self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Tell) -> None:
         """Judge many; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
+        by_document: dict[int, tuple[Document, list[Claim]]] = {}
+        for claim, document in pairs:
+            by_document.setdefault(document.number, (document, []))[1].append(claim)
         async with together() as start:
-            for part in self._parts(pairs):
-                start(partial(self._settle, part, meter, on_label, _ROUNDS))
+            for document, claims in by_document.values():
+                for batch in self._batches(claims, document):
+                    start(partial(self._settle, batch, meter, on_label, _ROUNDS))
 
-    async def _settle(self, part: Batch, meter: UsageMeter, tell: Tell, rounds: int) -> None:
-        """Tell a label for each pair of a part, asking again for what is left open."""
-        left, again = await self._attempt(part, meter, tell)
+    async def _settle(self, batch: Batch, meter: UsageMeter, tell: Tell, rounds: int) -> None:
+        """Tell a label for each claim of a batch, asking again for what is left open."""
+        left, again = await self._attempt(batch, meter, tell)
         if rounds == 1 or not again:
-            for pair, reason in left:
-                tell(unlabelled(pair, reason))
+            for claim, reason in left:
+                tell(unlabelled((claim, batch.document), reason))
             return
-        for pairs in again:
-            for smaller in self._parts(pairs):
+        for claims in again:
+            for smaller in self._batches(claims, batch.document):
                 await self._settle(smaller, meter, tell, rounds - 1)
 
     async def _attempt(
-        self, part: Batch, meter: UsageMeter, tell: Tell
-    ) -> tuple[Open, list[list[Pair]]]:
+        self, batch: Batch, meter: UsageMeter, tell: Tell
+    ) -> tuple[Open, list[list[Claim]]]:
         """Ask once; what is left open, and the parts in which asking for it again may help."""
-        pairs = list(part.pairs)
-        if part.no_room:
-            return [(pair, part.no_room) for pair in pairs], []
-        numbers = [sorted({item.number for item in side}) for side in zip(*pairs, strict=True)]
-        claims, documents = (", ".join(map(str, side)) for side in numbers)
+        claims = list(batch.claims)
+        if batch.no_room:
+            return [(claim, batch.no_room) for claim in claims], []
+        numbers = ", ".join(str(claim.number) for claim in sorted(claims, key=lambda c: c.number))
         try:
-            with for_purpose(claim=claims, document=documents):
+            with for_purpose(claim=numbers, document=batch.document.number):
                 verdicts, left = await self._model.ask_json(
-                    prompt_of(part, self._mode, self._prompts),
-                    self._mode.schema(),
-                    partial(read_reply, batch=part, mode=self._mode),
+                    self._prompt(batch),
+                    SCHEMA,
+                    partial(read_reply, batch=batch),
                     prompts=self._prompts,
                     meter=meter,
-                    max_tokens=self._mode.reply_tokens(len(pairs)),
+                    max_tokens=_REPLY_TOKENS + _VERDICT_TOKENS * len(claims),
                     needed=frozenset({VERDICTS}),
                     listed=VERDICTS,
                 )
         except UnreadableReplyError as error:
-            half = len(pairs) // 2
-            again = [pairs[:half], pairs[half:]] if half else []
-            return [(pair, str(error)) for pair in pairs], again
+            half = len(claims) // 2
+            again = [claims[:half], claims[half:]] if half else []
+            return [(claim, str(error)) for claim in claims], again
         except ProviderError as error:
-            return [(pair, str(error)) for pair in pairs], []
+            return [(claim, str(error)) for claim in claims], []
         for verdict in verdicts:
             tell(verdict)
-        said = f"unreadable reply from {self._model.name}: the pair "
-        left = [(pair, said + reason) for pair, reason in left]
-        return left, [[pair for pair, _ in left]] if left else []
+        said = f"unreadable reply from {self._model.name}: the claim "
+        left = [(claim, said + reason) for claim, reason in left]
+        return left, [[claim for claim, _ in left]] if left else []
 
-    def _parts(self, pairs: Sequence[Pair]) -> list[Batch]:
-        """Divide pairs, each with a claim and document number of its own; the first go first.
+    def _prompt(self, batch: Batch) -> str:
+        ids = batch.ids()
+        listed = [
+            self._prompts.render("label_one_claim", id=ids[c.number], claim=material(c.text))
+            for c in batch.claims
+        ]
+        return self._around(document=batch.shown, claims="\n".join(listed))
 
-        Documents that do not fit together whole are divided in halves until they do; one that does
-        not fit alone is cut, visibly. Room is kept for as many claims as a call may have: which
-        documents go together, and where they are cut, changes only with a claim that is very long.
+    def _around(self, *, document: str = "", claims: str = "") -> str:
+        return self._prompts.render(_TEMPLATE, rules=self._rules, document=document, claims=claims)
+
+    def _batches(self, claims: Sequence[Claim], document: Document) -> Iterator[Batch]:
+        """As many claims at a time as a call may have and has room for, the first ones first.
+
+        A document that does not fit is cut, visibly, and at the same place for all claims but one
+        that is very long.
         """
-        divided: list[Batch] = []
-        documents = list({document.number: document for _, document in pairs}.values())
-        for start in range(0, len(documents), self._mode.documents):
-            numbers = {d.number for d in documents[start : start + self._mode.documents]}
-            here = [pair for pair in pairs if pair[1].number in numbers]
-            for claims, tokens in self._claims_together(here):
-                fit = [pair for pair in here if pair[0] in claims]
-                divided += self._fitting(fit, tokens)
-        return divided
-
-    def _claims_together(self, pairs: Sequence[Pair]) -> Iterator[tuple[list[Claim], int]]:
-        """As many claims at a time as a call may have and has room for, with their tokens."""
-        claims: list[Claim] = []
+        some: list[Claim] = []
         total = 0
-        for claim in {claim.number: claim for claim, _ in pairs}.values():
+        for claim in claims:
             tokens = _MARK_TOKENS + count_tokens(claim.text, self._model.name)
-            if claims and (len(claims) == self._mode.claims or total + tokens > self._claims_room):
-                yield claims, total
-                claims, total = [], 0
-            claims.append(claim)
+            if some and (len(some) == _MOST_CLAIMS or total + tokens > _CLAIMS_TOKENS):
+                yield self._batch(some, document, total)
+                some, total = [], 0
+            some.append(claim)
             total += tokens
-        yield claims, total
+        yield self._batch(some, document, total)
 
-    def _fitting(self, pairs: Sequence[Pair], claim_tokens: int) -> list[Batch]:
-        """One call for these pairs, or more where their documents do not fit together."""
-        claims = tuple({claim.number: claim for claim, _ in pairs}.values())
-        documents = sorted({d.number: d for _, d in pairs}.values(), key=lambda d: d.number)
-        reply_tokens = self._mode.reply_tokens(self._mode.claims * len(documents))
-        batch = partial(Batch, claims, tuple(documents), pairs=tuple(pairs))
+    def _batch(self, claims: Sequence[Claim], document: Document, tokens: int) -> Batch:
+        room = _REPLY_TOKENS + _VERDICT_TOKENS * _MOST_CLAIMS + max(_CLAIMS_TOKENS, tokens)
+        batch = Batch(tuple(claims), document)
         try:
             fitted = fit_documents(
-                documents,
-                self._model,
-                self._prompts,
-                around=self._around,
-                reply_tokens=reply_tokens + max(self._claims_room, claim_tokens),
+                [document], self._model, self._prompts, around=self._around(), reply_tokens=room
             )
         except ContextWindowError as error:
-            if len(documents) == 1:
-                reason = str(error)
-                if claim_tokens > self._claims_room:
-                    reason = (
-                        f"the claim has about {claim_tokens} tokens and leaves no room for a"
-                        f" document in the context window of {self._model.name}"
-                        f" ({self._model.context_window} tokens)"
-                    )
-                return [batch(shown={}, cut=frozenset(), no_room=reason)]
-        else:
-            if len(documents) == 1 or not fitted.cut:
-                shown = {document.number: as_shown(document) for document in fitted.documents}
-                return [batch(shown=shown, cut=frozenset(fitted.cut))]
-        first = {document.number for document in documents[: len(documents) // 2]}
-        halves = ([p for p in pairs if (p[1].number in first) is side] for side in (True, False))
-        return [part for half in halves for part in self._fitting(half, claim_tokens)]
+            return batch._replace(no_room=str(error))
+        return batch._replace(shown=as_shown(fitted.documents[0]), cut=bool(fitted.cut))

@@ -11,9 +11,7 @@ from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document
 from conflictscore.tokens import count_tokens
 
-IDS_EACH = 450
-"""How many ids claims have, and documents."""
-
+_FIRST_ID, _IDS = 100, 450
 _CLAIM_TOKENS = 256
 _TITLE_CHARS = 300
 
@@ -99,18 +97,17 @@ def as_shown(document: Document) -> str:
     return material(f"{title}\n\n{document.text}" if title else document.text)
 
 
-def content_ids(texts: Iterable[tuple[int, str]], first: int) -> dict[int, str]:
+def content_ids(texts: Iterable[tuple[int, str]]) -> dict[int, str]:
     """An id for each text, by the text's number.
 
     An id has three digits, which are one token to most models, and its text decides it. A reply
-    that counts claims or documents through, from 0 or from 1, or that takes the one for the other,
-    so never has the id of another.
+    that counts claims through, from 0 or from 1, so never has the id of another.
     """
     taken: dict[int, str] = {}
     for number, text in texts:
         digest = hashlib.sha256(text.encode(errors="replace")).digest()
         place = int.from_bytes(digest[:4])
-        while (its_id := str(first + place % IDS_EACH)) in taken.values():
+        while (its_id := str(_FIRST_ID + place % _IDS)) in taken.values():
             place += 1
         taken[number] = its_id
     return taken

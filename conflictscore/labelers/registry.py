@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # help and errors are made from here, and need no client of a
     from conflictscore.models.language_model import LanguageModel
     from conflictscore.prompts import PromptSet
 
-LabelerName = Literal["json", "choice", "nli", "cascade", "per-document", "matrix"]
+LabelerName = Literal["json", "choice", "nli", "cascade", "per-document"]
 """The names of ``LABELERS``, for type checkers."""
 _NLI_PACKAGES = ("onnxruntime", "tokenizers")
 """Of the extra ``nli``."""
@@ -42,7 +42,6 @@ class LabelerKind:
             then called with; a ``judge`` for the pairs it leaves open; or ``nothing``.
         options: Keyword arguments of its maker that a spec may set, each with its reader:
             ``cascade:certain=0.9``.
-        fixed: Further keyword arguments of its maker.
         extra: The optional extra that it needs; empty where it needs none.
     """
 
@@ -50,7 +49,6 @@ class LabelerKind:
     maker: str
     needs: Literal["model", "judge", "nothing"] = "model"
     options: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
-    fixed: Mapping[str, Any] = field(default_factory=dict)
     extra: str = ""
 
     def open(self, **options: Any) -> "Labeler | LabelerFactory":
@@ -61,7 +59,7 @@ class LabelerKind:
         """
         module, _, name = self.maker.partition(":")
         maker = attrgetter(name)(import_module(f"conflictscore.labelers.{module}"))
-        with_options = partial(maker, **self.fixed, **options)
+        with_options = partial(maker, **options)
         made: Labeler | LabelerFactory = with_options if self.needs == "model" else with_options()
         return made
 
@@ -94,12 +92,6 @@ LABELERS: Mapping[str, LabelerKind] = {
     "per-document": LabelerKind(
         "up to 8 claims and one document in a call",
         "batch_judge:BatchJudge",
-        fixed={"mode": "per-document"},
-    ),
-    "matrix": LabelerKind(
-        "up to 8 claims and 16 documents in a call",
-        "batch_judge:BatchJudge",
-        fixed={"mode": "matrix"},
     ),
 }
 

@@ -24,7 +24,7 @@ class Tracer(BaseCallbackHandler):
     ("labeler", "label"),
     [
         ("json", ["label claim 1, document 1", "label claim 1, document 2"]),
-        ("matrix", ["label claim 1, document 1, 2"]),
+        ("per-document", ["label claim 1, document 1", "label claim 1, document 2"]),
     ],
 )
 def test_each_call_says_what_it_is_for(

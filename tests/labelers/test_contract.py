@@ -91,7 +91,7 @@ class TestRegistry:
         taken = inspect.signature(
             attrgetter(maker)(import_module(f"conflictscore.labelers.{module}"))
         ).parameters
-        assert {*kind.options, *kind.fixed} <= taken.keys()
+        assert kind.options.keys() <= taken.keys()
 
     def test_an_unknown_name_is_refused_with_those_that_are_known(
         self, server: OpenAIServer
@@ -125,10 +125,10 @@ class TestRegistry:
     def test_one_entry_is_all_that_a_run_needs_to_know_of_a_labeler(
         self, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        kind = LabelerKind("as matrix", "batch_judge:BatchJudge", fixed={"mode": "matrix"})
+        kind = LabelerKind("one letter", "choice_judge:ChoiceJudge")
         monkeypatch.setitem(cast("dict[str, LabelerKind]", LABELERS), "mine", kind)
         mine = opened("mine", server)
-        assert dict(mine.identity or {})["labeler"] == "matrix"
+        assert dict(mine.identity or {})["labeler"] == "choice"
 
 
 class TestVerdicts:

@@ -50,16 +50,12 @@ def test_verdicts_of_one_letter_depend_on_the_calibration(model: LanguageModel) 
     )
 
 
-@pytest.mark.parametrize(("mode", "at_once"), [("per-document", [8, 1]), ("matrix", [8, 16])])
-def test_verdicts_of_many_pairs_depend_on_how_many_are_asked_at_once(
-    model: LanguageModel, mode: Any, at_once: list[int]
-) -> None:
-    shared = ("label_rules_brief", "label_one_document", "label_one_claim", "label_claim_with")
-    template = f"label_{mode.replace('-', '_')}"
-    judge = BatchJudge(model, PROMPTS, mode)
+def test_verdicts_of_many_pairs_depend_on_how_many_are_asked_at_once(model: LanguageModel) -> None:
+    templates = ("label_rules_brief", "label_one_claim", "label_per_document")
+    judge = BatchJudge(model, PROMPTS)
 
-    assert judge.identity == its(model, mode, *shared, template, at_once=at_once)
-    assert judge.name == f"{mode}(test-model)"
+    assert judge.identity == its(model, "per-document", *templates, at_once=8)
+    assert judge.name == "per-document(test-model)"
 
 
 def test_verdicts_of_two_stages_depend_on_both_and_on_what_divides_them(
@@ -88,6 +84,6 @@ def test_verdicts_of_an_nli_model_depend_on_its_files(tmp_path: Any) -> None:
         "model": model.sha256,
         "pair_tokens": 128,
         "calibration": UNCALIBRATED.model_dump(mode="json"),
-        "reading": 5,
+        "reading": 6,
     }
     assert (labeler.name, labeler.scripts) == ("nli(small-nli)", None)

@@ -6,12 +6,12 @@ A reply that has lost nothing is to be read as the good one; one that was cut is
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 from langchain_core.messages import AIMessage
 
-from conflictscore.labelers.batch import MODES, VERDICTS, Batch, read_reply
+from conflictscore.labelers.batch_judge import VERDICTS, Batch, read_reply
 from conflictscore.labelers.label_words import ANSWER_ALIASES, label_of
 from conflictscore.models.json_replies import json_reply
 from conflictscore.models.replies import abnormal_ending, reply_text
@@ -32,19 +32,12 @@ DOCUMENTS = (
     Document(number=1, text=f"The gate {_QUOTE}."),
     Document(number=2, text="Nothing of the kind."),
 )
-_PAIRS = tuple(product(_CLAIMS, DOCUMENTS))
-_SHOWN = {document.number: document.text for document in DOCUMENTS}
-_BATCH = Batch(_CLAIMS, DOCUMENTS, _SHOWN, frozenset(), _PAIRS)
-_LABELS = ("SUPPORTS", "IRRELEVANT", "CONTRADICTS", "IRRELEVANT", "IRRELEVANT", "SUPPORTS")
+_BATCH = Batch(_CLAIMS, DOCUMENTS[0])
 _VERDICTS = [
-    {
-        "claim": int(_BATCH.claim_ids()[claim.number]),
-        "document": int(_BATCH.document_ids()[document.number]),
-        "snippet": "",
-        "reason": "because it says so",
-        "answer": label,
-    }
-    for (claim, document), label in zip(_PAIRS, _LABELS, strict=True)
+    {"claim": int(its_id), "snippet": "", "reason": "because it says so", "answer": label}
+    for its_id, label in zip(
+        _BATCH.ids().values(), ("SUPPORTS", "CONTRADICTS", "IRRELEVANT"), strict=True
+    )
 ]
 _VERDICT = {
     "claim": _CLAIMS[0].text,
@@ -74,8 +67,8 @@ def read(kind: Kind, message: AIMessage) -> Any:
     if kind == "claims":
         return read_claims(reply_text(message), ANSWER)
     reply = json_reply(message, frozenset({VERDICTS}), listed=VERDICTS)
-    labels, _ = read_reply(reply, _BATCH, MODES["matrix"])
-    return {(one.claim, one.document): one.label for one in labels}
+    labels, _ = read_reply(reply, _BATCH)
+    return {one.claim: one.label for one in labels}
 
 
 def outcome_of(kind: Kind, message: AIMessage) -> Outcome:
@@ -188,7 +181,7 @@ _FIELDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "no number": lambda one: {**one, "confidence": float("nan")},
     "unknown field": lambda one: {**one, "confidence": 0.9},
     "no echo of the claim": lambda one: {
-        k: v for k, v in one.items() if k != "claim" or "document" in one
+        k: v for k, v in one.items() if k != "claim" or isinstance(v, int)
     },
     "null for a text": lambda one: {
         k: None if k in {"snippet", "document_snippet"} else v for k, v in one.items()

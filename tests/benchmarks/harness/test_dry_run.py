@@ -95,9 +95,7 @@ def test_every_method_is_counted_and_what_is_expected_lies_between_the_bounds() 
         assert low.input_tokens <= expected.input_tokens <= high.input_tokens
 
 
-@pytest.mark.parametrize(
-    ("labeler", "labels"), [("json", 6), ("choice", 6), ("per-document", 2), ("matrix", 1)]
-)
+@pytest.mark.parametrize(("labeler", "labels"), [("json", 6), ("choice", 6), ("per-document", 2)])
 def test_labelers_are_counted_by_what_they_put_into_a_call(labeler: str, labels: int) -> None:
     benchmark = two_documents(lamps(1, free_form=True))
     made = planned(benchmark, "rag", labeler=labeler)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conflictscore.labelers.batch import BatchName
 from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.protocol import Pair
 from conflictscore.models.usage import UsageMeter
@@ -14,19 +13,15 @@ from tests.labelers.judging import PROMPTS, claim, document
 from tests.models.calling import calling
 from tests.world import compared
 
-MODES: tuple[BatchName, ...] = ("per-document", "matrix")
-Err = Callable[[list[dict[str, Any]], AskedBatch], Sequence[Any]]
+Verdicts = list[dict[str, Any]]
+Err = Callable[[Verdicts, AskedBatch], Sequence[Any]]
 
 
-def world(claims: int, documents: int) -> tuple[list[Claim], list[Document]]:
-    """Claims and documents that say a year each, not all the same."""
-    return (
-        [claim(f"It was lit in {1870 + n % 3}, says page {n}.", n) for n in range(1, claims + 1)],
-        [
-            document(f"Sheet {n}.\nThe lamp {n} was lit in {1870 + n % 4}.", n)
-            for n in range(1, documents + 1)
-        ],
-    )
+def world(claims: int, documents: int) -> list[Pair]:
+    """Pairs, document by document, of claims and documents that say a year each."""
+    said = [claim(f"It was lit in {1870 + n % 3}, says page {n}.", n + 1) for n in range(claims)]
+    texts = [f"Sheet {n}.\nThe lamp {n} was lit in {1870 + n % 4}." for n in range(documents)]
+    return pairs_of(said, [document(text, n) for n, text in enumerate(texts, start=1)])
 
 
 def pairs_of(claims: Sequence[Claim], documents: Sequence[Document]) -> list[Pair]:
@@ -44,7 +39,7 @@ def truthful(err: Err = lambda verdicts, batch: verdicts) -> Callable[[ChatReque
 
     def answer(request: ChatRequest) -> str:
         batch = asked(request)
-        return batch_reply(err([batch.verdict(*pair, compared) for pair in batch.pairs], batch))
+        return batch_reply(err([batch.verdict(one, compared) for one in batch.claims], batch))
 
     return answer
 
@@ -55,10 +50,10 @@ def right(pair: Pair) -> str:
 
 
 async def judged(
-    server: OpenAIServer, mode: BatchName, pairs: Sequence[Pair], **fields: Any
+    server: OpenAIServer, pairs: Sequence[Pair], **fields: Any
 ) -> dict[tuple[int, int], EvidenceLabel]:
     """What the judge tells, by claim and document; a pair that is told twice is an error."""
-    judge = BatchJudge(calling(server, **fields), PROMPTS, mode)
+    judge = BatchJudge(calling(server, **fields), PROMPTS)
     told: dict[tuple[int, int], EvidenceLabel] = {}
 
     def tell(verdict: EvidenceLabel) -> None:

@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflictscore.labelers.batch import BatchName
 from conflictscore.records import Label
 from tests.batches import AskedBatch
 from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply
-from tests.labelers.batching.talk import MODES, asked, judged, pairs_of, right, truthful, world
+from tests.labelers.batching.talk import Verdicts, asked, judged, right, truthful, world
 
-Verdicts = list[dict[str, Any]]
 Fault = Callable[[Verdicts, int, AskedBatch], Verdicts]
 
 
@@ -32,27 +30,12 @@ def changing(change: Callable[[dict[str, Any], AskedBatch], dict[str, Any]]) -> 
 def counting(start: int) -> Fault:
     """The ids are counted through."""
     return lambda verdicts, place, batch: [
-        {**verdict, **dict.fromkeys(keys_of(verdict), number)}
-        for number, verdict in enumerate(verdicts, start)
+        {**verdict, "claim": number} for number, verdict in enumerate(verdicts, start)
     ]
-
-
-def keys_of(verdict: dict[str, Any]) -> list[str]:
-    return [key for key in ("claim", "document") if key in verdict]
 
 
 def other_label(verdict: dict[str, Any], batch: AskedBatch) -> dict[str, Any]:
     return {"answer": "SUPPORTS" if verdict["answer"] == "IRRELEVANT" else "IRRELEVANT"}
-
-
-def swapped(verdict: dict[str, Any], batch: AskedBatch) -> dict[str, Any]:
-    return dict(zip(keys_of(verdict), [verdict[k] for k in keys_of(verdict)][::-1], strict=True))
-
-
-def quoting_another(verdict: dict[str, Any], batch: AskedBatch) -> dict[str, Any]:
-    its = batch.documents.get(str(verdict.get("document", "")))
-    others = [text for text in batch.documents.values() if text != its]
-    return {"snippet": others[0].splitlines()[-1]} if others else {}
 
 
 FAULTS: dict[str, Fault] = {
@@ -62,14 +45,12 @@ FAULTS: dict[str, Fault] = {
         *verdicts,
         {**verdicts[place], **other_label(verdicts[place], batch)},
     ],
-    "invent an id": changing(lambda verdict, batch: dict.fromkeys(keys_of(verdict)[:1], 7)),
+    "invent an id": changing(lambda verdict, batch: {"claim": 7}),
     "count from 0": counting(0),
     "count from 1": counting(1),
-    "take one for the other": changing(swapped),
     "no such label": changing(lambda verdict, batch: {"answer": "MAYBE"}),
     "no label": changing(lambda verdict, batch: {"answer": None}),
     "one field more": changing(lambda verdict, batch: {"confidence": 0.9}),
-    "quote another document": changing(quoting_another),
     "turn around": lambda verdicts, place, batch: verdicts[::-1],
 }
 BROKEN: dict[str, Callable[[str], Reply | str]] = {
@@ -117,21 +98,20 @@ _REPLIES = st.lists(
     | st.lists(st.tuples(st.just(_LIE), _PLACES), min_size=1, max_size=1),
     max_size=20,
 )
-_SHAPES = st.tuples(st.sampled_from(MODES), st.integers(1, 4), st.integers(1, 3))
+_SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 3))
 
 
 @settings(max_examples=40)
 @given(shape=_SHAPES, replies=_REPLIES)
 def test_with_any_faults_every_pair_has_its_own_verdict_or_none(
     fickle: tuple[Fickle, OpenAIServer],
-    shape: tuple[BatchName, int, int],
+    shape: tuple[int, int],
     replies: list[list[tuple[str, int]]],
 ) -> None:
     model, server = fickle
-    mode, claims, documents = shape
-    pairs = pairs_of(*world(claims, documents))
+    pairs = world(*shape)
     model.faults, model.raw = iter(replies), None
-    told = asyncio.run(judged(server, mode, pairs))
+    told = asyncio.run(judged(server, pairs))
     for of, text in pairs:
         verdict = told[of.number, text.number]
         assert verdict.label in (right((of, text)), Label.UNLABELLED)
@@ -143,7 +123,7 @@ _JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["verdicts", "claim", "document", "snippet", "reason", "answer"]),
+            st.sampled_from(["verdicts", "claim", "snippet", "reason", "answer"]),
             inner,
             max_size=4,
         )
@@ -155,12 +135,11 @@ _JSON = st.recursive(
 @settings(max_examples=25)
 @given(shape=_SHAPES, replies=st.lists(_JSON.map(json.dumps) | st.text(max_size=40), max_size=8))
 def test_whatever_comes_back_every_pair_is_told_once(
-    fickle: tuple[Fickle, OpenAIServer], shape: tuple[BatchName, int, int], replies: list[str]
+    fickle: tuple[Fickle, OpenAIServer], shape: tuple[int, int], replies: list[str]
 ) -> None:
     model, server = fickle
-    mode, claims, documents = shape
     model.raw = iter(replies)
-    told = asyncio.run(judged(server, mode, pairs_of(*world(claims, documents))))
+    told = asyncio.run(judged(server, world(*shape)))
     assert {verdict.label for verdict in told.values()} == {Label.UNLABELLED}
 
 
@@ -171,7 +150,7 @@ async def test_the_faults_are_made_as_they_are_named(fickle: tuple[Fickle, OpenA
     for fault in _NAMES:
         model.faults, model.raw = iter([[(fault, 0)]]), None
         before = len(server.requests)
-        await judged(server, "matrix", pairs_of(*world(2, 2)))
+        await judged(server, world(2, 1))
         again = server.requests[before + 1 :]
         assert bool(again) == (fault not in harmless), fault
-        assert asked(server.requests[before]).pairs
+        assert asked(server.requests[before]).claims

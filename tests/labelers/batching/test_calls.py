@@ -1,0 +1,209 @@
+"""What goes into the calls of the batch judge, and what becomes of replies and calls that fail."""
+
+import asyncio
+import hashlib
+import json
+
+import pytest
+
+from conflictscore.errors import ProviderError
+from conflictscore.labelers.batch_judge import BatchJudge
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import EvidenceLabel
+from tests.batches import AskedBatch
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script, then
+from tests.labelers.batching.talk import (
+    Err,
+    Verdicts,
+    asked,
+    judged,
+    pairs_of,
+    right,
+    truthful,
+    world,
+)
+from tests.labelers.judging import PROMPTS, claim, document
+from tests.models.calling import calling
+
+
+async def test_up_to_eight_claims_and_one_document_go_into_a_call() -> None:
+    pairs = world(17, 2)
+    with OpenAIServer(truthful()) as server:
+        told = await judged(server, pairs)
+    assert sorted(len(asked(request).claims) for request in server.requests) == [1, 1, 8, 8, 8, 8]
+    assert {p: v.label for p, v in told.items()} == {
+        (of.number, text.number): right((of, text)) for of, text in pairs
+    }
+
+
+async def test_a_document_that_does_not_fit_is_cut_where_the_model_can_see_it() -> None:
+    texts = [document("It was 1871. " * 4000, 1), document("It was 1872.", 2)]
+    pairs = pairs_of([claim(number=1), claim("It was 1872.", 2)], texts)
+    with OpenAIServer(truthful()) as server:
+        told = await judged(server, pairs, context_window=4000)
+    assert [told[1, number].document_cut for number in (1, 2)] == [True, False]
+    assert sum("left out here" in request.prompt for request in server.requests) == 1
+
+
+async def test_a_window_without_room_for_a_document_is_said_to_be_too_small() -> None:
+    with OpenAIServer(truthful()) as server:
+        told = await judged(server, world(2, 2), context_window=1500)
+    assert all("is too small" in str(verdict.error) for verdict in told.values())
+    assert not server.requests
+
+
+async def test_one_pair_alone_that_cannot_be_judged_is_an_error() -> None:
+    with OpenAIServer(script("no", "no")) as server:
+        judge = BatchJudge(calling(server), PROMPTS)
+        with pytest.raises(ProviderError, match="unreadable reply"):
+            await judge.label(claim(), document(), UsageMeter())
+
+
+async def test_where_a_call_fails_its_pairs_alone_are_unlabelled() -> None:
+    good = truthful()
+
+    with OpenAIServer(
+        lambda request: (
+            Fault(400, message="too much of it") if "lamp 1" in request.prompt else good(request)
+        )
+    ) as server:
+        told = await judged(server, world(2, 3))
+    assert {place for place, v in told.items() if v.error} == {(1, 2), (2, 2)}
+    assert len(server.requests) == 3
+    assert "too much of it" in str(told[1, 2].error)
+
+
+async def test_what_is_told_by_the_time_that_it_is_cancelled_stands() -> None:
+    good = truthful()
+    told: list[int] = []
+    half_done = asyncio.Event()
+
+    def tell(verdict: EvidenceLabel) -> None:
+        told.append(verdict.document)
+        if len(told) == 2:
+            half_done.set()
+
+    with OpenAIServer(
+        lambda request: Fault.hang(30) if "lamp 1" in request.prompt else good(request)
+    ) as server:
+        judge = BatchJudge(calling(server), PROMPTS)
+        judging = asyncio.create_task(judge.label_all(world(2, 2), UsageMeter(), tell))
+        await half_done.wait()
+        judging.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await judging
+    assert told == [1, 1]
+
+
+def drop_two(verdicts: Verdicts, batch: AskedBatch) -> Verdicts:
+    return verdicts[:1] + verdicts[3:]
+
+
+def double_two(verdicts: Verdicts, batch: AskedBatch) -> Verdicts:
+    return [*verdicts, verdicts[1], {**verdicts[2], "answer": "IRRELEVANT"}]
+
+
+def malform_two(verdicts: Verdicts, batch: AskedBatch) -> Verdicts:
+    one, two, three, four = verdicts
+    return [one, {**two, "answer": "MAYBE"}, {**three, "answer": 7}, four]
+
+
+def invent_two(verdicts: Verdicts, batch: AskedBatch) -> Verdicts:
+    one, two, three, four = verdicts
+    return [one, {**two, "claim": 7}, {**three, "claim": 7}, four, {**one, "claim": "all"}]
+
+
+@pytest.mark.parametrize("err", [drop_two, double_two, malform_two, invent_two])
+async def test_what_a_reply_leaves_open_is_asked_again_and_nothing_else(err: Err) -> None:
+    pairs = world(4, 1)
+    with OpenAIServer(then(truthful(err), truthful())) as server:
+        told = await judged(server, pairs)
+    first, second = map(asked, server.requests)
+    assert [*second.claims] == [*first.claims][1:3]
+    assert [told[of.number, 1].label for of, _ in pairs] == [right(pair) for pair in pairs]
+
+
+async def test_what_stays_open_is_unlabelled_with_the_reason_and_the_rest_stands() -> None:
+    pairs = world(4, 1)
+
+    def silent_on_three(verdicts: Verdicts, batch: AskedBatch) -> Verdicts:
+        return [v for v in verdicts if batch.claims[str(v["claim"])] != pairs[2][0].text]
+
+    with OpenAIServer(truthful(silent_on_three)) as server:
+        told = await judged(server, pairs)
+    assert [place for place, verdict in told.items() if verdict.error] == [(3, 1)]
+    assert "unreadable reply from test-model" in str(told[3, 1].error)
+    assert len(server.requests) == 3, "once in the batch, then alone, and once more with the reason"
+
+
+async def test_a_model_that_never_gives_a_verdict_is_not_asked_without_end() -> None:
+    with OpenAIServer(then('{"verdicts": []}')) as server:
+        told = await judged(server, world(8, 4), context_window=32_000)
+    assert all("unreadable reply" in str(verdict.error) for verdict in told.values())
+    assert len(server.requests) == 4 * (1 + 2 + 4) * 2
+
+
+async def test_a_reply_that_is_cut_off_is_asked_for_in_halves() -> None:
+    good = truthful()
+
+    def long_winded(request: ChatRequest) -> Reply:
+        cut_off = len(asked(request).claims) > 4
+        text = good(request)
+        return Reply(text[:200], finish_reason="length") if cut_off else Reply(text)
+
+    with OpenAIServer(long_winded) as server:
+        told = await judged(server, world(8, 1))
+    assert [len(asked(request).claims) for request in server.requests] == [8, 8, 4, 4]
+    assert not any(verdict.error for verdict in told.values())
+
+
+# What a server can find in its cache: the same beginning for all claims on the same documents.
+
+DOCUMENTS = [
+    document("The lamp was lit in 1871.\nIt shone far.", 1, title="Gazette"),
+    document("The log says the lamp was lit in 1874.", 2),
+    document("The tower is white.", 3, title="Walks"),
+]
+ONE = ["The lamp was lit in 1871."]
+MORE = ["The tower is white.", "The lamp may have been lit in 1871 or in 1874.", "It shone far."]
+
+
+def prefix(request: ChatRequest) -> str:
+    """All that goes over the wire before the first claim, and the form of the reply."""
+    [message] = request.messages
+    before, mark, _ = message["content"].partition("<claim")
+    assert mark
+    form = json.dumps(request.body["response_format"])
+    return f"{request.model}\n{form}\n{message['role']}\n{before}"
+
+
+async def prefixes(claims: list[str], *, fog: int = 0, backwards: bool = False) -> set[str]:
+    """The prefixes of all calls that judging these claims takes."""
+    numbered = [claim(text, number) for number, text in enumerate(claims, start=1)]
+    foggy = [document(f"Fog lay on sea {n}. " * fog, n) for n in range(1, 3)]
+    pairs = pairs_of(numbered, foggy if fog else DOCUMENTS)
+    with OpenAIServer(truthful()) as server:
+        await judged(server, pairs[::-1] if backwards else pairs, context_window=6000)
+    return {prefix(request) for request in server.requests}
+
+
+async def test_the_prefix_of_a_recorded_conversation_does_not_move() -> None:
+    """A change on purpose makes every provider's cache of these prompts start anew."""
+    digest = hashlib.sha256("\n\n".join(sorted(await prefixes(ONE))).encode()).hexdigest()
+    assert digest[:16] == "17a59b7158a6ecfb"
+
+
+async def test_a_second_round_begins_as_the_first_whichever_pairs_matter_most() -> None:
+    first, second = await prefixes(ONE), await prefixes(MORE)
+    assert first == second == await prefixes(MORE, backwards=True)
+    assert len(first) == 3
+    for before in first:
+        rules = before.index(PROMPTS.render("label_rules_brief"))
+        [shown] = [text.text for text in DOCUMENTS if text.text in before]
+        assert before.index(shown) > rules
+
+
+async def test_a_document_is_cut_at_the_same_place_for_all_claims() -> None:
+    first = await prefixes(ONE, fog=900)
+    assert all("left out here" in before for before in first)
+    assert await prefixes([text * 4 for text in MORE], fog=900) == first
