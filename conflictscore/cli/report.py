@@ -109,15 +109,14 @@ def export(
 
     A RUN is the folder of a benchmark, a file of `--log`, or a `--runs-file` of `serve`.
     """
-    from conflictscore.benchmarks.harness.report.exports import export_table
-    from conflictscore.benchmarks.harness.report.figure_exports import export_figures
+    from conflictscore.benchmarks.harness.report.exports import export_answers, export_figures
     from conflictscore.reporting.figure_text import counted
 
     if to is None and figures is None:
         raise InputError("nothing to export: give --to FILE or --figures FILE")
     shown = read_report_runs(runs, compared_pairs(compare))
     if to is not None:
-        export_table(shown, to)
+        export_answers(shown, to)
         click.echo(f"Wrote {to}")
     if figures is not None:
         count = export_figures(shown, figures)
@@ -128,8 +127,11 @@ def print_study(runs: "Sequence[ReportRun]", *, as_json: bool = False) -> None:
     """Print the studies that some of the runs make, as tables or as a JSON list."""
     from rich.console import Console
 
-    from conflictscore.benchmarks.harness.report.study import study_groups, study_of
-    from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
+    from conflictscore.benchmarks.harness.report.study import (
+        all_study_cards,
+        study_groups,
+        study_of,
+    )
     from conflictscore.reporting.plain_table import print_card
 
     if as_json:

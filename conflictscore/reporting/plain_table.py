@@ -1,13 +1,15 @@
-"""Small tables at a terminal, whose texts are never read as markup."""
+"""Tables as rows of cells, printed at a terminal; their texts are never read as markup."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Card", "add_row", "aside", "heading", "plain_table", "print_card"]
+__all__ = ["Card", "card_of", "column_name", "print_card"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,29 @@ class Card:
     """Whether the title is a heading."""
 
 
+def card_of(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str | int | None]],
+    note: str = "",
+    **more: Any,
+) -> Card:
+    """A card of cells, of which None is empty; columns with nothing in any row are left out."""
+    cells = [["" if cell is None else _text(cell) for cell in row] for row in rows]
+    filled = [n for n in range(len(columns)) if not cells or any(row[n] for row in cells)]
+    return Card(
+        title,
+        tuple(columns[n] for n in filled),
+        tuple(tuple(row[n] for n in filled) for row in cells),
+        note,
+        **more,
+    )
+
+
+def _text(cell: str | int) -> str:
+    return cell if isinstance(cell, str) else f"{cell:,}"
+
+
 def column_name(header: str) -> str:
     """A header in one line, as pages and exports show it."""
     return " ".join(header.replace("-\n", "-").split())
@@ -41,44 +66,24 @@ def print_card(card: Card, console: Console) -> None:
     """Print a card, below an empty line."""
     console.print(Text(f"\n{card.title}" if card.title else "", style="bold" if card.bold else ""))
     if card.rows:
-        table = Table.grid(padding=(0, 1))
-        if card.columns:
-            table = plain_table(*card.columns, free_text=card.free_text)
-            cells = list(zip(card.columns, *card.rows, strict=True))
-            for column, texts in list(zip(table.columns, cells, strict=True))[1:]:
-                # a word or number that cannot wrap between words would be cut in its middle
-                column.no_wrap = not any(len(text.split()) > 1 for text in texts)
+        table = _headed(card) if card.columns else Table.grid(padding=(0, 1))
         for number, row in enumerate(card.rows):
-            add_row(table, *row, style="dim" if number in card.faint else "")
+            style = "dim" if number in card.faint else ""
+            table.add_row(*(Text(cell, style=style) for cell in row))
         console.print(table)
     for line in card.note.splitlines():
-        aside(console, line)
+        console.print(Text(line, style="dim"))
     for sentence in card.after:
         console.print(Text(sentence))
 
 
-def plain_table(first: str, *others: str, free_text: bool = False) -> Table:
-    """A table of numbers, narrow enough for eight columns in 80 characters.
-
-    The first column may wrap if it is ``free_text``; names of methods must not.
-    """
+def _headed(card: Card) -> Table:
+    """A table narrow enough for eight columns in 80 characters."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(Text(first), overflow="fold", no_wrap=not free_text)
-    for name in others:
-        table.add_column(Text(name), justify="right", overflow="fold")
+    first, *others = zip(card.columns, *card.rows, strict=True)
+    table.add_column(Text(first[0]), overflow="fold", no_wrap=not card.free_text)
+    for texts in others:
+        # a word or number that cannot wrap between words would be cut in its middle
+        one_word = not any(len(text.split()) > 1 for text in texts)
+        table.add_column(Text(texts[0]), justify="right", overflow="fold", no_wrap=one_word)
     return table
-
-
-def add_row(table: Table, *cells: str, style: str = "") -> None:
-    """Add cells as plain text: Rich would read markup in a string."""
-    table.add_row(*(Text(cell, style=style) for cell in cells))
-
-
-def heading(console: Console, words: str) -> None:
-    """Print a heading below an empty line."""
-    console.print(Text(f"\n{words}", style="bold"))
-
-
-def aside(console: Console, words: str) -> None:
-    """Print a remark on the table above."""
-    console.print(Text(words, style="dim"))

@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from conflictscore.benchmarks.harness.report.exports import table_of
+from conflictscore.benchmarks.harness.report.exports import answer_table
 from conflictscore.benchmarks.harness.report.page.report_run import live_run
 from conflictscore.benchmarks.harness.report.reviews import (
     AnswerVerdict,
@@ -174,4 +174,4 @@ def _agreement(
 def exported(to: str, entries: Iterable[Mapping[str, Any]], reviews: KeptReviews) -> bytes:
     """A table of runs, oldest first, with their reviews; ``to`` is one of ``EXPORTS``."""
     runs = [logged_run(entry, str(entry.get("run_id"))) for entry in entries]
-    return table_of([live_run(reviews.name, runs, reviews.by_run)], f".{to}")[1]
+    return answer_table([live_run(reviews.name, runs, reviews.by_run)], f".{to}")

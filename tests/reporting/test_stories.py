@@ -9,7 +9,7 @@ from langchain_openai import ChatOpenAI
 from rich.console import Console
 
 from conflictscore import create_self_correcting_rag
-from conflictscore.benchmarks.harness.report.exports import table_of
+from conflictscore.benchmarks.harness.report.exports import answer_table
 from conflictscore.benchmarks.harness.report.page.report_run import live_run
 from conflictscore.middleware.service.stepwise import with_markup
 from conflictscore.nodes.record import run_of
@@ -50,7 +50,7 @@ def printed(run: Run) -> str:
 def test_a_flip_tells_who_voted_for_what_everywhere(model: ChatOpenAI) -> None:
     run = ended(model, "The lamp was lit in 1871.")
     stored = run.to_json()
-    _, table = table_of([live_run("runs", [LoggedRun(run, {})], {})], ".jsonl")
+    table = answer_table([live_run("runs", [LoggedRun(run, {})], {})], ".jsonl")
     rows = {row["method"]: row["story"] for row in map(json.loads, table.splitlines())}
     terminal = printed(run)
 

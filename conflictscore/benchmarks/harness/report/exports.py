@@ -1,9 +1,9 @@
-"""The answers of runs as one table: CSV or JSON lines, a row a question and method."""
+"""Runs as files: answers as CSV or JSON lines, figures as CSV or LaTeX."""
 
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -13,9 +13,12 @@ from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, flip_kind, justification
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+from conflictscore.benchmarks.harness.report.study import all_study_cards
+from conflictscore.benchmarks.harness.report.tables import sections
 from conflictscore.errors import InputError
 from conflictscore.records import Usage
 from conflictscore.reporting.files import write_whole
+from conflictscore.reporting.plain_table import Card, column_name
 
 _BEFORE_MEASURES = (
     *("run", "id", "category", "question", "options", "gold"),
@@ -24,7 +27,7 @@ _BEFORE_MEASURES = (
 _AFTER_MEASURES = (
     *("conflict_type", "predicted_type", "conflict", "flipped", "reworded", "kind"),
     *("cs_c", "cs_r", "coverage", "claims", "documents"),
-    *("guard_accepted", "guard_note", "donor", "step"),
+    *("guard_accepted", "guard_note", "step"),
     *("calls", "cached_calls", "input_tokens", "cache_read_tokens", "output_tokens", "seconds"),
 )
 _OF_REVIEWERS = ("reviewers", "verdicts", "comments")
@@ -32,10 +35,18 @@ _OF_REVIEWERS = ("reviewers", "verdicts", "comments")
 _UNSEEN = " \u00a0\u00ad\u200b\u200e\u200f\u2060\u3000\ufeff"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """Some spreadsheets take full-width signs for formulas too."""
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    }
+)
 
 
-def export_table(runs: Sequence[ReportRun], out: Path) -> int:
-    """Write one row for each question and method that ended, and say how many there are.
+def export_answers(runs: Sequence[ReportRun], out: Path) -> None:
+    """Write one row for each question and method that ended, as .csv or .jsonl.
 
     Each measure has a value, the judge's explanation, and why there is no value. ``conflict_type``
     is what people said, ``predicted_type`` what the method told. ``calls``, tokens and ``seconds``
@@ -46,31 +57,48 @@ def export_table(runs: Sequence[ReportRun], out: Path) -> int:
 
     In CSV a text that a spreadsheet could take for a formula gets an apostrophe before it, and a
     list is JSON. Half of a surrogate pair becomes ``?`` everywhere.
-
-    Args:
-        runs: The runs.
-        out: A path that ends in .csv or .jsonl.
     """
-    kind = out.suffix.casefold()
-    if kind not in TABLE_FORMATS:
-        names = ", ".join(TABLE_FORMATS)
-        raise InputError(f"{out}: a table is written as {names}; give such a name")
-    count, content = table_of(runs, kind)
-    write_whole(out, content)
-    return count
+    write_whole(out, answer_table(runs, _ending(out, ".csv", ".jsonl")))
 
 
-def table_of(runs: Sequence[ReportRun], kind: str) -> tuple[int, bytes]:
-    """How many rows there are, and the table; see :func:`export_table`."""
+def answer_table(runs: Sequence[ReportRun], kind: str) -> bytes:
+    """The table of :func:`export_answers`; ``kind`` is ``.csv`` or ``.jsonl``."""
     columns = _columns(runs)
-    graded = {m for run in runs for m in run.figures.measures if run.figures.is_graded(m)}
-    rows = [
-        {column: _whole(row.get(column), number=column in graded) for column in columns}
-        for run in runs
-        for result in run.results
-        for row in _rows(run, result)
-    ]
-    return len(rows), TABLE_FORMATS[kind](columns, rows)
+    rows = [row for run in runs for result in run.results for row in _rows(run, result)]
+    if kind == ".csv":
+        text = _csv(columns, ([row.get(name) for name in columns] for row in rows))
+    else:
+        whole = ({name: row.get(name) for name in columns} for row in rows)
+        text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in whole)
+    return text.encode(errors="replace")
+
+
+def export_figures(runs: Sequence[ReportRun], out: Path) -> int:
+    """Write every table of figures that the terminal shows with ``--verbose``, as .csv or .tex.
+
+    Those of a study of several runs come last, under the name ``all runs``. CSV has the columns
+    ``run``, ``table``, ``row``, ``column`` and ``value``. LaTeX needs the package booktabs; what
+    was read from files and models is escaped in it.
+
+    Returns:
+        How many tables there are.
+    """
+    kind = _ending(out, ".csv", ".tex")
+    tables = [(run.name, card) for run in runs for card in _tables(run)]
+    tables += [("all runs", card) for card in all_study_cards(runs) if card.columns]
+    if kind == ".csv":
+        cells = (cell for run, card in tables for cell in _cells(run, card))
+        text = _csv(("run", "table", "row", "column", "value"), cells)
+    else:
+        text = "\n".join(_latex(run, card) for run, card in tables)
+    write_whole(out, text.encode(errors="replace"))
+    return len(tables)
+
+
+def _ending(out: Path, *kinds: str) -> str:
+    if (kind := out.suffix.casefold()) not in kinds:
+        raise InputError(f"{out}: this is written as {' or '.join(kinds)}; give such a name")
+    return kind
 
 
 def _columns(runs: Sequence[ReportRun]) -> list[str]:
@@ -85,7 +113,12 @@ def _columns(runs: Sequence[ReportRun]) -> list[str]:
 
 def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
     question = result.question
+
+    def kind(method: str, against: str = BASELINE) -> str | None:
+        return flip_kind(result, method, run.first_measure, falls=run.falls, against=against)
+
     for method, ended in result.methods.items():
+        step = METHODS[method].step or method
         row = {
             "run": run.name,
             "id": question.id,
@@ -100,22 +133,20 @@ def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
             "conflict": result.conflict,
             "flipped": result.flipped(method),
             "reworded": result.reworded(method),
-            "kind": flip_kind(result, method, run.first_measure, falls=run.falls),
+            "kind": kind(method),
             "documents": len(result.documents),
+            "story": [line for change in result.changes.get(step, ()) for line in change.told()],
+            "step": step,
+            "seconds": result.seconds.get(step),
             **_answer(ended),
-            **_spent(result, method),
         }
-        for one, other in dict.fromkeys((p.method, p.against) for p in run.figures.compared):
-            if one == method:
-                row[f"against_{other}"] = flip_kind(
-                    result, method, run.first_measure, falls=run.falls, against=other
-                )
+        for pair in run.figures.compared:
+            if pair.method == method:
+                row[f"against_{pair.against}"] = kind(method, pair.against)
+        if (spent := result.usage.get(step)) is not None:
+            row |= reduce(add, spent.values(), Usage()).to_json()
         if row["flipped"] and method in SECOND_LOOKS:
             row["justification"] = justification(result, method)
-        changes = result.changes.get(METHODS[method].step or method, ())
-        row["story"] = [line for change in changes for line in change.told()]
-        if method == "placebo":
-            row["donor"] = result.donor
         if method == "guarded-rag" and result.guard is not None:
             row |= {f"guard_{name}": value for name, value in result.guard.to_json().items()}
         if method != BASELINE and (reviews := run.reviews.get(question.id)):
@@ -140,46 +171,59 @@ def _answer(ended: MethodResult) -> dict[str, Any]:
     return found
 
 
-def _spent(result: QuestionResult, method: str) -> dict[str, Any]:
-    step = METHODS[method].step or method
-    spent = result.usage.get(step)
-    usage = {} if spent is None else reduce(add, spent.values(), Usage()).to_json()
-    return {"step": step, "seconds": result.seconds.get(step), **usage}
-
-
-def _whole(value: Any, *, number: bool = False) -> Any:
-    """The value, with no half of a surrogate pair in its texts: no format can hold one."""
-    if isinstance(value, str):
-        return value.encode(errors="replace").decode()
-    if isinstance(value, list):
-        return [_whole(part) for part in value]
-    return float(value) if number and value is not None else value
-
-
-def _csv(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     text = io.StringIO()
     # Python quotes a lone carriage return only where it is part of the line end
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(columns)
-    writer.writerows([_cell(row[column]) for column in columns] for row in rows)
-    return text.getvalue().encode()
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return text.getvalue()
 
 
 def _cell(value: Any) -> Any:
+    """A value that no spreadsheet takes for a formula, also behind what is not seen."""
     if isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)
-    return f"'{value}" if isinstance(value, str) and is_formula(value) else value
+    if not isinstance(value, str) or value.lstrip("+-").replace(".", "", 1).isdigit():
+        return value
+    starts = (value, value.lstrip(_UNSEEN))
+    return f"'{value}" if any(text.startswith(_FORMULA_STARTS) for text in starts) else value
 
 
-def is_formula(text: str) -> bool:
-    """Whether a spreadsheet could take a cell for a formula, also behind what is not seen."""
-    return text.startswith(_FORMULA_STARTS) or text.lstrip(_UNSEEN).startswith(_FORMULA_STARTS)
+def _tables(run: ReportRun) -> Iterator[Card]:
+    """The tables of a run; one without a title belongs to the one above."""
+    title = ""
+    for cards in sections(run.figures, run.paper, run.results).values():
+        for card in cards:
+            title = card.title or title
+            if card.columns and card.rows:
+                yield Card(title, card.columns, card.rows, card.note)
 
 
-def _json_lines(_: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> bytes:
-    lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
-    return "".join(f"{line}\n" for line in lines).encode()
+def _cells(run: str, card: Card) -> Iterator[tuple[str, ...]]:
+    names = list(map(column_name, card.columns))
+    for first, *cells in card.rows:
+        for name, cell in zip(names[1:], cells, strict=True):
+            yield run, card.title, first, name, cell
 
 
-TABLE_FORMATS = {".csv": _csv, ".jsonl": _json_lines}
-"""By the end of the file's name."""
+def _latex(run: str, card: Card) -> str:
+    def row(cells: Sequence[str]) -> str:
+        return " & ".join(" ".join(cell.split()).translate(_LATEX) for cell in cells) + r" \\"
+
+    note = f"{run}: {card.title}. {' '.join(card.note.split())}".translate(_LATEX)
+    return "\n".join(
+        (
+            r"\begin{table}\centering",
+            rf"\begin{{tabular}}{{l{'r' * (len(card.columns) - 1)}}}",
+            r"\toprule",
+            row([column_name(column) for column in card.columns]),
+            r"\midrule",
+            *map(row, card.rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            rf"\caption{{{note}}}",
+            r"\end{table}",
+            "",
+        )
+    )

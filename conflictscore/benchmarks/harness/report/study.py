@@ -10,12 +10,13 @@ from itertools import combinations
 from math import fsum, lcm, sqrt
 from statistics import fmean, stdev
 
-from conflictscore.benchmarks.harness.figures import Interval, Paired, Proportion
+from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired, Proportion
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
-from conflictscore.benchmarks.harness.power import questions_needed_graded
+from conflictscore.benchmarks.harness.power import ALPHA, questions_needed_graded
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, FlipKind, flip_kind
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+from conflictscore.benchmarks.harness.report.tables import difference_cells
 from conflictscore.benchmarks.harness.statistics import (
     changes,
     holm,
@@ -27,15 +28,8 @@ from conflictscore.benchmarks.harness.statistics import (
 )
 from conflictscore.benchmarks.harness.summarise import judged_both
 from conflictscore.records import Record
-
-__all__ = [
-    "FlipAgreement",
-    "JudgeNoise",
-    "PooledPair",
-    "Study",
-    "study_groups",
-    "study_of",
-]
+from conflictscore.reporting.figure_text import counted, one_line, p_value, percent, points, span
+from conflictscore.reporting.plain_table import Card, card_of
 
 _PairKey = tuple[str, str, str]
 """Method, the one that it is held against, and measure."""
@@ -78,9 +72,9 @@ class FlipAgreement(Record):
     always: int
     """Changed in all runs."""
     alpha: float | None
-    """Krippendorff's alpha of "changed" over the runs; None where no or every run changed all."""
+    """Krippendorff's, over changed or not; None where nothing, or everything, changed."""
     same_kind: Proportion
-    """Of those changed and judged in several runs, those with the same outcome each time."""
+    """Of the questions changed and judged in several runs, those with one outcome each time."""
 
 
 class JudgeNoise(Record):
@@ -114,11 +108,10 @@ class Study(Record):
 
 def study_groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
     """The runs of each study: those of one benchmark and form, if there are two; no live runs."""
-    groups: dict[tuple[str, ...], list[ReportRun]] = {}
+    groups = defaultdict[tuple[str, ...], list[ReportRun]](list)
     for run in runs:
         if run.figures.measures:
-            key = (run.benchmark, run.form, *run.figures.measures)
-            groups.setdefault(key, []).append(run)
+            groups[run.benchmark, run.form, *run.figures.measures].append(run)
     return [group for group in groups.values() if len(group) > 1]
 
 
@@ -149,31 +142,34 @@ def _with_holm(pairs: Sequence[PooledPair]) -> Iterator[PooledPair]:
             yield pair
             continue
         p_holm = next(adjusted) if len(known) > 1 else None
-        shown = (pair.p_value if p_holm is None else p_holm) < 0.05
+        shown = (pair.p_value if p_holm is None else p_holm) < ALPHA
         yield pair.model_copy(update={"p_holm": p_holm, **({"needed": None} if shown else {})})
 
 
 def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
-    by_run = {run.name: _differences(run, key) for run in runs}
+    method, against, measure = key
+    by_run: list[dict[str, float]] = []
+    for run in runs:
+        known = judged_both(run.results, method, measure, against)
+        by_run.append(dict(zip(known, changes(known.values()), strict=True)))
     by_question = defaultdict[str, list[float]](list)
-    for differences in by_run.values():
+    for differences in by_run:
         for question, value in differences.items():
             by_question[question].append(value)
     means = [fmean(values) for values in by_question.values()]
-    graded = runs[0].figures.is_graded(key[2])
-    if graded:
-        p_value = wilcoxon_pratt([round(mean, 12) for mean in means])
+    if runs[0].figures.is_graded(measure):
+        p = wilcoxon_pratt([round(mean, 12) for mean in means])
     else:
         share = lcm(*map(len, by_question.values()))
-        p_value = sign_flip([round(mean * share) for mean in means])
+        p = sign_flip([round(mean * share) for mean in means])
     difference = mean_interval(means)
-    between, by_chance = _between(list(by_run.values()))
+    between, by_chance = _between(by_run)
     spread = stdev(means) if len(means) > 1 else 0.0
     needed = questions_needed_graded(spread, difference.value or 0.0)
     return PooledPair(
-        method=key[0],
-        against=key[1],
-        measure=key[2],
+        method=method,
+        against=against,
+        measure=measure,
         runs={
             run.name: pair
             for run in runs
@@ -181,18 +177,11 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
             if (pair.method, pair.against, pair.measure) == key
         },
         difference=difference,
-        p_value=p_value,
+        p_value=p,
         between=between,
         by_chance=by_chance,
         needed=needed if needed and needed > len(means) else None,
     )
-
-
-def _differences(run: ReportRun, key: _PairKey) -> dict[str, float]:
-    """Method less the other, by the ids of the questions that both were judged on."""
-    method, against, measure = key
-    known = judged_both(run.results, method, measure, against)
-    return dict(zip(known, changes(known.values()), strict=True))
 
 
 def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float | None]:
@@ -229,10 +218,7 @@ def _agreement(runs: Sequence[ReportRun], method: str) -> FlipAgreement:
                 changed[result.question.id].append(kind)
     whole = [kinds for kinds in changed.values() if len(kinds) == len(runs)]
     flipped = [[kind is not None for kind in kinds] for kinds in whole]
-    judged = [
-        [kind for kind in kinds if kind is not None and kind is not FlipKind.UNJUDGED]
-        for kinds in whole
-    ]
+    judged = [[kind for kind in kinds if kind not in (None, FlipKind.UNJUDGED)] for kinds in whole]
     several = [kinds for kinds in judged if len(kinds) > 1]
     return FlipAgreement(
         method=method,
@@ -278,12 +264,11 @@ def _verdicts(result: QuestionResult, measure: str) -> set[tuple[str, float, boo
 
 
 def _flips(result: QuestionResult) -> set[tuple[str, str]]:
-    found: set[tuple[str, str]] = set()
-    for method in SECOND_LOOKS:
-        if result.flipped(method):
-            before, after = _text(result.methods[BASELINE]), _text(result.methods[method])
-            found.add((before, after))
-    return found
+    return {
+        (_text(result.methods[BASELINE]), _text(result.methods[method]))
+        for method in SECOND_LOOKS
+        if result.flipped(method)
+    }
 
 
 def _text(ended: MethodResult) -> str:
@@ -292,9 +277,117 @@ def _text(ended: MethodResult) -> str:
 
 def _disagreement(judged: Mapping[tuple[str, ...], Sequence[float]]) -> Interval:
     """The chance that two judgements of one thing differ, as a mean over things."""
-    shares = []
-    for values in judged.values():
-        if len(values) > 1:
-            pairs = list(combinations(values, 2))
-            shares.append(sum(one != other for one, other in pairs) / len(pairs))
-    return mean_interval(shares)
+    pairs = [list(combinations(values, 2)) for values in judged.values() if len(values) > 1]
+    return mean_interval([fmean(one != other for one, other in of_one) for of_one in pairs])
+
+
+def all_study_cards(runs: Sequence[ReportRun]) -> Iterator[Card]:
+    """The tables of all studies that some of these runs make."""
+    for group in study_groups(runs):
+        yield from _cards(study_of(group), group[0].figures)
+
+
+def _cards(study: Study, figures: Figures) -> Iterator[Card]:
+    yield Card(
+        f"Study: {counted(len(study.runs), 'run')} of {study.benchmark}, {study.form}",
+        note=f"{', '.join(map(one_line, study.runs))}\n"
+        f"{study.in_all:,} of {counted(study.questions, 'question')} are in all runs",
+    )
+    groups = defaultdict[tuple[str, str], list[PooledPair]](list)
+    for pair in study.pairs:
+        groups[pair.against, pair.measure].append(pair)
+    note = (
+        "pooled: mean over questions of the mean over their runs; n: questions; changes: of all"
+        " runs together\np, two-sided, by question: sign-flip test, of one run the exact McNemar"
+        " test; of graded measures Wilcoxon's; Holm: over all pairs of the study"
+    )
+    for (other, measure), pairs in groups.items():
+        yield _pooled_card(other, measure, pairs, figures, note)
+        note = ""
+    for card in (
+        card_of(
+            "Between runs: standard deviation of the difference, in points",
+            ("method", "against", "measure", "found", "by chance"),
+            [
+                (
+                    *(pair.method, pair.against, one_line(pair.measure)),
+                    *(f"{100 * pair.between:.2f}", f"{100 * pair.by_chance:.2f}"),
+                )
+                for pair in study.pairs
+                if pair.between is not None and pair.by_chance is not None
+            ],
+            "by chance: if runs differed on single questions alone, and none was better as a whole",
+        ),
+        card_of(
+            "Flips in several runs",
+            ("method", "n", "ever", "always", "alpha", "same\noutcome %", "of"),
+            [
+                (
+                    *(one.method, one.questions, one.ever, one.always),
+                    "none" if one.alpha is None else f"{one.alpha:.2f}",
+                    *(percent(one.same_kind.value), one.same_kind.n),
+                )
+                for one in study.flips
+            ],
+            "n: questions answered in all runs; ever and always: changed in any run and in all;"
+            " alpha: Krippendorff's, of these changes\nsame outcome: of those changed and judged in"
+            " several runs",
+        ),
+        card_of(
+            "Two judgements of one answer that differ",
+            ("measure", "%", "95 % interval", "n"),
+            [
+                (
+                    f"{one_line(noise.measure)}, {what}",
+                    percent(value.value),
+                    span(percent(value.low), percent(value.high)),
+                    value.n,
+                )
+                for noise in study.noise
+                for what, value in (("answers", noise.answers), ("flips", noise.flips))
+                if value.n
+            ],
+            "n: answers in the same words, and flips between the same two, that were judged in at"
+            " least two runs; a verdict found in a cache is no judgement",
+        ),
+        Card("Not shown by this study", rows=tuple(_not_shown(study))),
+    ):
+        if card.rows:
+            yield card
+
+
+def _pooled_card(
+    other: str, measure: str, pairs: list[PooledPair], figures: Figures, note: str
+) -> Card:
+    rows: list[tuple[str | int | None, ...]] = []
+    faint = set()
+    for pair in pairs:
+        each = pair.runs.values()
+        counts = (sum(r.corrected for r in each), sum(r.harmed for r in each))
+        cells = (pair.difference.n, *counts, *difference_cells(pair.difference))
+        holm_cell = None if pair.p_holm is None else p_value(pair.p_holm)
+        rows.append((pair.method, *cells, p_value(pair.p_value), holm_cell))
+        for name, run in pair.runs.items():
+            faint.add(len(rows))
+            cells = (run.difference.n, run.corrected, run.harmed, *difference_cells(run.difference))
+            rows.append((f"  {one_line(name, 20)}", *cells, p_value(run.p_value), None))
+    return card_of(
+        f"Pooled against {other}, by question: {one_line(measure)}",
+        ("method", "n", *figures.change_words(measure), "points", "95 % interval", "p", "Holm"),
+        rows,
+        note,
+        faint=frozenset(faint),
+    )
+
+
+def _not_shown(study: Study) -> Iterator[tuple[str, str]]:
+    """Questions that would show each difference that is not shown, but for one of 0."""
+    for pair in study.pairs:
+        if pair.needed is not None:
+            yield (
+                "-",
+                f"{pair.method} against {pair.against} by {one_line(pair.measure)}:"
+                f" {points(pair.difference.value)} points would take about"
+                f" {counted(pair.needed, 'question')}, each in {counted(len(pair.runs), 'run')}"
+                f" (power 80 %); there are {pair.difference.n:,}.",
+            )

@@ -1,14 +1,17 @@
-"""The figures of a benchmark run for a person at a terminal of 80 to 100 columns.
+"""The figures of a benchmark run as tables, for a terminal of 80 to 100 columns, a page and files.
 
 Names of models, categories and errors are untrusted text: no markup, no control characters.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
+from conflictscore.benchmarks.harness.definition import CHOICES
 from conflictscore.benchmarks.harness.figures import (
+    Cost,
     Figures,
     Interval,
     Paired,
@@ -17,12 +20,6 @@ from conflictscore.benchmarks.harness.figures import (
 )
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
 from conflictscore.benchmarks.harness.records import QuestionResult
-from conflictscore.benchmarks.harness.report.cost import (
-    CHANGES,
-    SHOWN_REASONS,
-    cost_cards,
-    failure_cards,
-)
 from conflictscore.benchmarks.harness.report.findings import findings
 from conflictscore.benchmarks.paper_figures import (
     PaperFigures,
@@ -31,16 +28,19 @@ from conflictscore.benchmarks.paper_figures import (
     published_types,
 )
 from conflictscore.nodes.correct import claims_by_choice
+from conflictscore.records import Usage
 from conflictscore.reporting.figure_text import (
     counted,
+    money,
     one_line,
     p_value,
     percent,
     points,
     published,
+    seconds,
     span,
 )
-from conflictscore.reporting.plain_table import Card, print_card
+from conflictscore.reporting.plain_table import Card, card_of, print_card
 
 _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...] = (
     ("retained", lambda paper: (paper.retained, paper.conflict)),
@@ -53,13 +53,14 @@ _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...]
 )
 """Rows of the transitions, and the paper's count and total of each; it does not tell the last."""
 
-_CHANGED = (
-    "revised: a claim of one answer is not supported by the other, by the run's labeler; by"
-    " wording: a word differs"
+_BY_CLAIMS = (
+    "revised: a claim of one answer is not supported by the other, by the run's labeler, whose"
+    " mistakes count as changes and as none; by wording: a word differs"
 )
-_PAPERS = "regenerated-rag"
+_BY_WORDS = "revised: the words differ, however little"
 _FEW = range(2, 7)
 """So many categories are shown without being asked for."""
+_SHOWN_REASONS = 5
 
 
 def print_figures(
@@ -75,20 +76,9 @@ def print_figures(
     console.print(Text(f"\n{one_line(title)}", style="bold underline"))
     ended = f"{figures.ended:,} of {counted(figures.questions, 'question')} ended"
     console.print(Text(f"{ended}, {figures.failed:,} failed for at least one method"))
-    for card in figure_cards(figures, paper, results, verbose=verbose):
-        print_card(card, console)
-
-
-def figure_cards(
-    figures: Figures,
-    paper: PaperFigures | None,
-    results: Sequence[QuestionResult],
-    *,
-    verbose: bool = True,
-) -> Iterator[Card]:
-    """The tables of a run in order; the arguments are those of :func:`print_figures`."""
     for cards in sections(figures, paper, results, verbose=verbose).values():
-        yield from cards
+        for card in cards:
+            print_card(card, console)
 
 
 def sections(
@@ -98,134 +88,101 @@ def sections(
     *,
     verbose: bool = True,
 ) -> dict[str, list[Card]]:
-    """The same tables by section: terminal, page and exports show these."""
-    changes = figures.change_words(figures.measures[0]) if figures.measures else CHANGES
-    published_tables = paper.tables if paper and verbose else ()
-    limits = findings(figures, paper) if figures.measures else ()
-    rows = tuple(("-", sentence) for sentence in limits)
+    """The tables of a run by section, in order: terminal, page and exports show these."""
+    limits = tuple(("-", one) for one in findings(figures, paper)) if figures.measures else ()
     return {
         "measures": [_measure(figures, measure, paper) for measure in figures.measures],
-        "claims": [*_claims(figures), *own_tables(figures, results), *other_choices(results)],
+        "claims": [*own_tables(figures, results), *other_choices(results)],
         "pairs": [*_pairs(figures, paper)],
         "conflicts": [*_transitions(figures, paper, verbose=verbose)],
         "types": [*_types(figures, paper)],
         "categories": [*_categories(figures, verbose=verbose)],
         "published": [
             Card(f"In the paper: {one.title}", one.columns, one.rows, one.note, free_text=True)
-            for one in published_tables
+            for one in (paper.tables if paper and verbose else ())
         ],
         "scores": [Card("", after=(_coverage(figures),))],
-        "failures": [*failure_cards(results, None if verbose else SHOWN_REASONS)],
-        "cost": [*cost_cards(figures.cost, verbose=verbose, changes=changes)],
-        "limits": [Card("Limits of these figures", (), rows)] if rows else [],
+        "failures": [*_failures(results, None if verbose else _SHOWN_REASONS)],
+        "cost": [*_cost(figures, figures.cost, verbose=verbose)],
+        "limits": [Card("Limits of these figures", (), limits)] if limits else [],
     }
 
 
 def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card:
-    shown = [method for method in figures.methods if measure in method.measures]
-    failed = any(method.failed for method in shown)
-    unjudged = any(method.unjudged.get(measure, 0) for method in shown)
-    reported = {m.method: paper.value(m.method, measure) for m in shown} if paper else {}
-    beside = any(value is not None for value in reported.values())
-    extra = [
-        *(["failed"] if failed else []),
-        *(["unjudged"] if unjudged else []),
-        *(["paper %"] if beside else []),
-    ]
-    rows = []
-    for method in shown:
-        value = method.measures[measure]
-        cells = [method.method, *_estimate(value)]
-        if isinstance(value, Proportion):
-            cells.append(f"{value.count:,}")
-        cells.append(f"{value.n:,}")
-        cells += [f"{method.failed:,}"] if failed else []
-        if unjudged:
-            cells.append(f"{method.unjudged.get(measure, 0):,}")
-        if beside:
-            told = reported[method.method]
-            cells.append("" if told is None else published(told))
-        rows.append(tuple(cells))
-    graded, notes = figures.is_graded(measure), []
+    rows, notes, beside = [], [], False
+    for method in figures.methods:
+        if (value := method.measures.get(measure)) is None:
+            continue
+        reported = paper.value(method.method, measure) if paper else None
+        beside = beside or reported is not None
+        rows.append(
+            (
+                method.method,
+                *_estimate(value),
+                value.count if isinstance(value, Proportion) else None,
+                value.n,
+                method.failed or None,
+                method.unjudged.get(measure) or None,
+                None if reported is None else published(reported),
+            )
+        )
+    graded = figures.is_graded(measure)
     if graded:
         best = "; 0 is best" if figures.falls(measure) else ""
         notes.append(f"mean of the values from 0 to 100 %, with a bootstrap interval{best}")
     if paper is not None and beside:
         source = f"{paper.source}, {paper.model}, {counted(paper.questions, 'question')}"
         notes.append(" ".join([f"paper: {source}", *([f"({paper.note})"] if paper.note else [])]))
-    columns = ("mean %", "95 % interval") if graded else ("%", "95 % interval", "right")
-    return Card(
+    share = "mean %" if graded else "%"
+    return card_of(
         one_line(measure).capitalize(),
-        ("method", *columns, "n", *extra),
-        tuple(rows),
+        ("method", share, "95 % interval", "right", "n", "failed", "unjudged", "paper %"),
+        rows,
         "\n".join(notes),
     )
 
 
-def _claims(figures: Figures) -> Iterator[Card]:
-    rows = []
-    for one in figures.claims:
-        mean = "none" if one.claims.value is None else f"{one.claims.value:.1f}"
-        rows.append((one.method, mean, percent(one.coverage.value), f"{one.claims.n:,}"))
-    if rows:
-        yield Card(
-            "Claims of an answer",
-            ("method", "claims", "labelled %", "n"),
-            tuple(rows),
-            "means over answers that were taken apart; labelled: of pairs with a document",
-        )
-
-
 def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
     """Pairs of methods, a table for each other method and measure; a paper's stand below theirs."""
-    groups: dict[tuple[str, str], list[Paired]] = {}
+    groups = defaultdict[tuple[str, str], list[Paired]](list)
     for pair in figures.tests:
-        groups.setdefault((pair.against, pair.measure), []).append(pair)
-    adjusted = any(pair.p_holm is not None for pair in figures.tests)
+        groups[pair.against, pair.measure].append(pair)
     for (other, measure), pairs in groups.items():
         graded = figures.is_graded(measure)
-        counts: tuple[str, ...] = ("both\nright", "both\nwrong", "corrected", "harmed")
-        if graded:
-            counts = ("n", *figures.change_words(measure))
-        rows: list[tuple[str, ...]] = []
+        rows: list[tuple[str | int | None, ...]] = []
         faint = set()
         for pair in pairs:
-            before = [pair.n] if graded else [pair.both_right, pair.both_wrong]
-            given = (*before, pair.corrected, pair.harmed)
             rows.append(
                 (
-                    pair.method,
-                    *("" if n is None else f"{n:,}" for n in given),
+                    *(pair.method, pair.n if graded else None),
+                    *(pair.both_right, pair.both_wrong, pair.corrected, pair.harmed),
                     p_value(pair.p_value),
-                    *([p_value(pair.p_holm)] if adjusted else []),
-                    points(pair.difference.value),
-                    span(points(pair.difference.low), points(pair.difference.high)),
+                    None if pair.p_holm is None else p_value(pair.p_holm),
+                    *difference_cells(pair.difference),
                 )
             )
             reported = paper.difference(pair.method, measure, other) if paper else None
             if paper is not None and reported is not None:
-                known = [""] * (4 if adjusted else 3)
                 # the counts are known for regenerated-rag against rag in multiple choice alone
-                if (told := paper.transitions) and (pair.method, other) == (
-                    "regenerated-rag",
-                    BASELINE,
-                ):
-                    known[:3] = [f"{told.corrections}", f"{told.harms}", p_value(told.p_value)]
+                known = (pair.method, other) == ("regenerated-rag", BASELINE)
+                told = paper.transitions if known else None
+                counts = (told.corrections, told.harms, p_value(told.p_value)) if told else ()
                 faint.add(len(rows))
-                rows.append(("in the paper", *[""] * len(before), *known, points(reported), ""))
+                row = ["in the paper", *[None] * 3, *(counts or [None] * 3), None]
+                rows.append((*row, points(reported), None))
         test = "Wilcoxon signed-rank test, Pratt's zeros" if graded else "exact McNemar test"
-        family = f"Holm: p adjusted over all {len(figures.tests)} tests of the run"
-        yield Card(
+        notes = [
+            f"p: {test}, two-sided; interval of the difference: bootstrap, too narrow where few"
+            " questions changed: go by p"
+        ]
+        if any(pair.p_holm is not None for pair in figures.tests):
+            notes.append(f"Holm: p adjusted over all {len(figures.tests)} tests of the run")
+        counts_of = ("both\nright", "both\nwrong", *figures.change_words(measure))
+        yield card_of(
             f"Against {other}, question by question: {one_line(measure)}",
-            ("method", *counts, "p", *(["Holm"] if adjusted else []), "points", "95 % interval"),
-            tuple(rows),
-            "\n".join(
-                (
-                    f"p: {test}, two-sided; interval of the difference: bootstrap, too narrow where"
-                    " few questions changed: go by p",
-                    *([family] if adjusted else []),
-                )
-            ),
+            ("method", "n", *counts_of, "p", "Holm", "points", "95 % interval"),
+            rows,
+            "\n".join(notes),
             faint=frozenset(faint),
         )
 
@@ -240,21 +197,22 @@ def _transitions(figures: Figures, paper: PaperFigures | None, *, verbose: bool)
     if shown:
         yield Card("Answers with conflict")
     for moved in shown:
-        told = paper.transitions if paper and moved.method == _PAPERS else None
+        told = paper.transitions if paper and moved.method == "regenerated-rag" else None
         rows = []
         for name, reported in _OUTCOMES:
             value: Proportion | None = getattr(moved, name)
             if value is None or (name == "neutral" and value.count == 0):
                 continue
-            cells = [_outcome(name, moved, figures), f"{value.count:,}", f"{value.n:,}"]
-            cells += _estimate(value)
-            if moved.by_wording is not None:
-                worded: Proportion = getattr(moved.by_wording, name)
-                cells.append(f"{worded.count:,} of {worded.n:,}")
-            if told is not None:
-                count, of = reported(told)
-                cells.append(f"{count} of {of}, {percent(count / of)} %" if of else "")
-            rows.append(tuple(cells))
+            worded: Proportion | None = getattr(moved.by_wording, name, None)
+            count, of = reported(told) if told else (0, 0)
+            rows.append(
+                (
+                    _outcome(name, moved, figures),
+                    *(value.count, value.n, *_estimate(value)),
+                    None if worded is None else f"{worded.count:,} of {worded.n:,}",
+                    f"{count} of {of}, {percent(count / of)} %" if of else None,
+                )
+            )
         lost = [
             f"{number:,} {what}"
             for number, what in (
@@ -265,15 +223,12 @@ def _transitions(figures: Figures, paper: PaperFigures | None, *, verbose: bool)
             if number
         ]
         conflict = counted(moved.conflict, "first answer") + " with conflict"
-        yield Card(
+        free_form = moved.measure not in CHOICES.values()
+        yield card_of(
             f"{moved.method}: {', '.join([conflict, *lost])}",
-            (
-                *("", "count", "of", "%", "95 % interval"),
-                *(["by wording"] if moved.by_wording else []),
-                *(["paper"] if told else []),
-            ),
-            tuple(rows),
-            _CHANGED if moved.by_wording else "",
+            ("", "count", "of", "%", "95 % interval", "by wording", "paper"),
+            rows,
+            _BY_CLAIMS if moved.by_wording else _BY_WORDS if free_form else "",
             bold=False,
         )
 
@@ -295,40 +250,34 @@ def other_choices(results: Sequence[QuestionResult]) -> list[Card]:
         if (first := result.methods.get(BASELINE)) is not None
         if (report := first.report) is not None and report.reconsider is not None
     ]
-    others = [set(choices.values()) - {number} for choices, number in put_back]
-    if not any(others):
+    if not any(set(choices.values()) - {number} for choices, number in put_back):
         return []
     rows = []
     for choice in put_back[0][0]:
         count = sum(choices[choice] != number for choices, number in put_back)
-        rows.append((choice, f"{count:,}", f"{len(put_back):,}", percent(count / len(put_back))))
+        rows.append((choice, count, len(put_back), percent(count / len(put_back))))
     return [
-        Card(
+        card_of(
             "Second looks that another choice of claim would change (--reconsider)",
             ("claim put back", "about another", "of", "%"),
-            tuple(rows),
+            rows,
             "0: the choice of this run, or one that is the same here",
         )
     ]
 
 
 def _types(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
-    """Accuracies, with those of a paper."""
-    if not figures.types:
-        return
-    yield Card(
-        "Types of conflict",
-        ("method", "%", "95 % interval", "right", "n", "no type told"),
-        tuple(
-            (
-                told.method,
-                *_estimate(told.accuracy),
-                *(f"{n:,}" for n in (told.accuracy.count, told.accuracy.n, told.untold)),
-            )
-            for told in figures.types
-        ),
-        published_types(paper),
-    )
+    if figures.types:
+        yield card_of(
+            "Types of conflict",
+            ("method", "%", "95 % interval", "right", "n", "no type told"),
+            [
+                (told.method, *_estimate(right), right.count, right.n, told.untold)
+                for told in figures.types
+                for right in [told.accuracy]
+            ],
+            published_types(paper),
+        )
 
 
 def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
@@ -337,22 +286,18 @@ def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
         return
     methods = [method.method for method in figures.methods]
     for measure in figures.measures:
-        rows = []
+        rows: list[tuple[str | int, ...]] = []
         for one in figures.categories:
-            found = (one.measures.get(method, {}).get(measure) for method in methods)
-            name = one_line(one.category) or "(none)"
-            rows.append((name, f"{one.questions:,}", *map(_with_n, found)))
+            found = [one.measures.get(method, {}).get(measure) for method in methods]
+            cells = ["" if v is None else f"{percent(v.value)} ({v.n:,})" for v in found]
+            rows.append((one_line(one.category) or "(none)", one.questions, *cells))
         what = "mean % (n)" if figures.is_graded(measure) else "% (n)"
-        yield Card(
+        yield card_of(
             f"By category: {one_line(measure)}, {what}",
             ("category", "n", *(method.replace("-", "-\n") for method in methods)),
-            tuple(rows),
+            rows,
             free_text=True,
         )
-
-
-def _with_n(value: Proportion | Interval | None) -> str:
-    return "" if value is None else f"{percent(value.value)} ({value.n:,})"
 
 
 def _coverage(figures: Figures) -> str:
@@ -360,11 +305,95 @@ def _coverage(figures: Figures) -> str:
     if covered.value is None:
         return "coverage of the first answers: none has a score"
     known = "" if covered.low is None else f"{span(percent(covered.low), percent(covered.high))}, "
+    answered = sum(m.questions - m.failed for m in figures.methods if m.method == BASELINE)
+    unscored = max(0, answered - covered.n)
+    value = covered.value if covered.value == 1 else min(covered.value, 0.999)  # not "100.0 %"
     return (
-        f"coverage of the first answers: {percent(covered.value)} % of their pairs were labelled"
+        f"coverage of the first answers: {percent(value)} % of their pairs were labelled"
         f" ({known}{counted(covered.n, 'answer')})"
+        + (f"; {unscored:,} could not be scored, so no conflict was seen there" * bool(unscored))
     )
 
 
-def _estimate(value: Proportion | Interval) -> list[str]:
-    return [percent(value.value), span(percent(value.low), percent(value.high))]
+def _failures(results: Iterable[QuestionResult], most: int | None) -> Iterator[Card]:
+    """Why methods failed, and why answers have no verdict or score; equal reasons folded.
+
+    Questions are counted, so a reason that several methods of a question share counts once.
+    """
+    found = defaultdict[str, defaultdict[str, dict[str, None]]](lambda: defaultdict(dict))
+    for result in results:
+        for name, method in result.methods.items():
+            report = method.report if name == BASELINE else None
+            for what, error in (
+                ("Failed", method.error),
+                *(("Unjudged", verdict.error) for verdict in method.verdicts.values()),
+                ("Not scored", report.error if report else None),
+            ):
+                if error is not None:
+                    found[what][one_line(error)][result.question.id] = None
+    for what, reasons in found.items():
+        rows = [
+            (reason, len(ids), one_line(next(iter(ids)), 40)) for reason, ids in reasons.items()
+        ]
+        more = len(rows[most:]) if most else 0
+        yield card_of(
+            what,
+            ("reason", "questions", "such as"),
+            rows[:most],
+            f"and {counted(more, 'more reason')}" if more else "",
+            free_text=True,
+        )
+
+
+def _cost(figures: Figures, cost: Cost, *, verbose: bool) -> Iterator[Card]:
+    """Calls and tokens by model, money, time, and what a net correction cost."""
+    if not cost.usage:
+        yield Card("Cost", after=("no model was called",))
+        return
+    told = [f"dollars: {money(cost.money, cost.unknown_prices)}"]
+    if any(used.cached_calls for used in cost.usage.values()):
+        lost = cost.uncounted_calls
+        why = f" ({counted(lost, 'call')} from a cache that knows no tokens)" if lost else ""
+        told.append(f"without a cache: {money(cost.cold_money)}{why}")
+    if found := sum(used.cache_read_tokens for used in cost.usage.values()):
+        told.insert(0, f"of the tokens in, {found:,} were in a provider's prompt cache")
+    told.append(f"time of all steps together: {seconds(cost.seconds)}")
+    yield _usage("Cost", "model", cost.usage, () if verbose else told)
+    if verbose:
+        yield _usage("", "step", cost.by_step, told)
+    rows = []
+    for method, net in cost.net_corrections.items():
+        tokens = cost.tokens_per_net_correction.get(method)
+        each = (
+            money(cost.cold_money_per_net_correction.get(method)),
+            "unknown" if tokens is None else f"{tokens:,.0f}",
+        )
+        rows.append((method, f"{net:+,}" if net else "0", *(each if net > 0 else ["no gain"] * 2)))
+    if rows:
+        graded = figures.measures and figures.is_graded(figures.measures[0])
+        changes = " less ".join(figures.change_words(figures.measures[0])) if graded else ""
+        columns = ("method", changes or "net corrections", "dollars for\neach", "tokens for\neach")
+        yield card_of("", columns, rows, "without a cache")
+
+
+def _usage(title: str, what: str, usage: dict[str, Usage], after: Sequence[str]) -> Card:
+    return card_of(
+        title,
+        (what, "calls", "from the cache", "tokens in", "tokens out"),
+        [
+            (one_line(name), u.calls, u.cached_calls, u.input_tokens, u.output_tokens)
+            for name, u in usage.items()
+        ],
+        free_text=True,
+        after=tuple(after),
+    )
+
+
+def difference_cells(difference: Interval) -> tuple[str, str]:
+    """A difference in points, and its interval."""
+    bounds = span(points(difference.low), points(difference.high))
+    return points(difference.value), bounds
+
+
+def _estimate(value: Proportion | Interval) -> tuple[str, str]:
+    return percent(value.value), span(percent(value.low), percent(value.high))

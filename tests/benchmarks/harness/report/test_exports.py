@@ -1,7 +1,9 @@
-"""The answers of runs as a table."""
+"""Answers as tables, and figures as CSV and LaTeX."""
 
 import csv
 import json
+import shutil
+import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.report.exports import export_table
+from conflictscore.benchmarks.harness.report.exports import export_answers, export_figures
 from conflictscore.errors import InputError
 from conflictscore.records import Usage
 from tests.benchmarks.harness.report.lamps import HOSTILE, choice, free, graded, run
@@ -18,7 +20,7 @@ from tests.benchmarks.harness.report.lamps import HOSTILE, choice, free, graded,
 @cache
 def runs() -> list[Any]:
     return [
-        run("run one", [choice("a", 1, 0), choice("b", 0, 1, refused=True), choice("c", 0, None)]),
+        run("run_one", [choice("a", 1, 0), choice("b", 0, 1, refused=True), choice("c", 0, None)]),
         run("run two", [free("a", ("It was 1871.", False), ("It was 1874.", None))]),
     ]
 
@@ -28,8 +30,22 @@ def as_csv(out: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def as_lines(out: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+def answers(folder: Path, given: list[Any]) -> list[dict[str, Any]]:
+    """The rows of the table, which both formats hold alike."""
+    for suffix in (".csv", ".jsonl"):
+        export_answers(given, folder / f"answers{suffix}")
+    rows = [json.loads(line) for line in (folder / "answers.jsonl").read_text("utf-8").splitlines()]
+
+    def cell(value: Any) -> str:
+        if isinstance(value, list):
+            return json.dumps(value, ensure_ascii=False)
+        return "" if value is None else str(value)
+
+    assert [{name: cell(value) for name, value in row.items()} for row in rows] == [
+        {name: value.removeprefix("'") for name, value in row.items()}
+        for row in as_csv(folder / "answers.csv")
+    ]
+    return rows
 
 
 def row(rows: list[Any], of: str, name: str, method: str) -> Any:
@@ -38,12 +54,11 @@ def row(rows: list[Any], of: str, name: str, method: str) -> Any:
 
 
 def test_there_is_a_row_for_each_question_and_method_of_each_run(tmp_path: Path) -> None:
-    out = tmp_path / "answers.jsonl"
-    assert export_table(runs(), out) == 3 * 6 + 2
-    rows = as_lines(out)
-    assert len({(r["run"], r["id"], r["method"]) for r in rows}) == 20
+    rows = answers(tmp_path, runs())
+    methods = sum(len(result.methods) for run in runs() for result in run.results)
+    assert len({(r["run"], r["id"], r["method"]) for r in rows}) == len(rows) == methods
 
-    corrected = row(rows, "run one", "a", "regenerated-rag")
+    corrected = row(rows, "run_one", "a", "regenerated-rag")
     assert corrected["question"] == "When was the lamp of a lit?"
     assert corrected["options"] == ["It was lit in 1874.", "It was lit in 1871."]
     assert (corrected["gold"], corrected["option"], corrected["accuracy"]) == (0, 0, True)
@@ -51,99 +66,102 @@ def test_there_is_a_row_for_each_question_and_method_of_each_run(tmp_path: Path)
     assert (corrected["cs_c"], corrected["cs_r"], corrected["coverage"]) == (0, 0, 1)
     assert (corrected["step"], corrected["calls"], corrected["seconds"]) == ("loop", 5, 2.5)
 
-    refused = row(rows, "run one", "b", "guarded-rag")
+    refused = row(rows, "run_one", "b", "guarded-rag")
     assert (refused["flipped"], refused["kind"]) == (False, None)
     assert (refused["guard_accepted"], refused["guard_note"]) == (False, "no better evidence")
-    assert row(rows, "run one", "b", "regenerated-rag")["kind"] == "harm"
-    assert row(rows, "run one", "a", "placebo")["donor"] == "another lamp"
-    assert row(rows, "run one", "a", "rag")["donor"] is None
+    assert row(rows, "run_one", "b", "regenerated-rag")["kind"] == "harm"
 
-
-def test_what_is_not_known_stays_unknown(tmp_path: Path) -> None:
-    out = tmp_path / "answers.jsonl"
-    export_table(runs(), out)
-    failed = row(as_lines(out), "run one", "c", "regenerated-rag")
+    failed = row(rows, "run_one", "c", "regenerated-rag")
     assert failed["error"] == "the model did not answer (503)"
-    assert [failed[name] for name in ("answer", "accuracy", "flipped", "kind", "cs_c")] == [
-        None
-    ] * 5
-    unjudged = row(as_lines(out), "run two", "a", "regenerated-rag")
+    assert {failed[name] for name in ("answer", "accuracy", "flipped", "kind", "cs_c")} == {None}
+    unjudged = row(rows, "run two", "a", "regenerated-rag")
     assert (unjudged["truthful"], unjudged["kind"]) == (None, "unjudged")
     assert unjudged["truthful_error"] == "the judge's reply could not be read"
     assert (unjudged["calls"], unjudged["seconds"]) == (None, None)
 
 
-def test_all_formats_hold_the_same(tmp_path: Path) -> None:
-    for suffix in (".csv", ".jsonl"):
-        export_table(runs(), tmp_path / f"answers{suffix}")
-    lines = as_lines(tmp_path / "answers.jsonl")
-
-    def cell(value: Any) -> str:
-        if isinstance(value, list):
-            return json.dumps(value)
-        return "" if value is None else str(value)
-
-    assert as_csv(tmp_path / "answers.csv") == [
-        {name: cell(value) for name, value in line.items()} for line in lines
-    ]
-
-
-def test_a_grade_is_a_number_and_a_method_stands_with_its_step_and_the_type_that_it_told(
-    tmp_path: Path,
-) -> None:
+def test_a_grade_is_a_number_and_stands_with_the_type_that_was_told(tmp_path: Path) -> None:
     used = Usage(calls=3, input_tokens=500, cache_read_tokens=384, output_tokens=40)
-    spent = {"typed-rag": {"model-a": used}}
-    results = [graded("a", 0.5, 1.0, usage=spent), graded("b", None, 0.25, told=None)]
-    for suffix in (".csv", ".jsonl"):
-        assert export_table([run("graded", results)], tmp_path / f"answers{suffix}") == 8
-    rows = as_lines(tmp_path / "answers.jsonl")
+    spent = {"pipeline": {"model-a": used}}
+    rows = answers(tmp_path, [run("graded", [graded("a", 0.5, 1.0, usage=spent)])])
     assert "accuracy" not in rows[0]
-    typed = row(rows, "graded", "a", "typed-rag")
-    assert (typed["recall"], typed["recall_explanation"], typed["kind"]) == (
-        1.0,
-        "1 of 2",
-        "correction",
+    again = row(rows, "graded", "a", "regenerated-rag")
+    told = (again["recall"], again["recall_explanation"], again["kind"])
+    assert told == (1.0, "1 of 2", "correction")
+    assert (again["conflict_type"], again["predicted_type"]) == ("outdated", None)
+    other = row(rows, "graded", "a", "pipeline")
+    assert (other["predicted_type"], other["step"], other["calls"]) == (
+        *("misinformation", "pipeline", 3),
     )
-    assert (typed["step"], typed["calls"]) == ("typed-rag", 3)
-    assert (typed["input_tokens"], typed["cache_read_tokens"]) == (500, 384)
-    assert (typed["conflict_type"], typed["predicted_type"]) == ("outdated", "outdated")
-    assert row(rows, "graded", "a", "pipeline")["predicted_type"] == "misinformation"
-    assert row(rows, "graded", "a", "rag")["predicted_type"] is None
-    assert row(rows, "graded", "b", "typed-rag")["predicted_type"] is None
-    assert row(rows, "graded", "b", "rag")["recall"] is None
-    assert row(as_csv(tmp_path / "answers.csv"), "graded", "a", "rag")["recall"] == "0.5"
+    assert (other["input_tokens"], other["cache_read_tokens"]) == (500, 384)
 
 
 @pytest.mark.parametrize("start", [*"=+-@\t\r\n\uff1d\uff0d", "\u200b="])
 def test_no_spreadsheet_takes_a_text_for_a_formula(tmp_path: Path, start: str) -> None:
     text = f'{start}HYPERLINK("http://evil.test";"click, here")'
-    out = tmp_path / "answers.csv"
-    export_table([run("run", [free("a", (text, True), (text, True))])], out)
-    assert row(as_csv(out), "run", "a", "rag")["answer"] == f"'{text}"
-    out = tmp_path / "answers.jsonl"
-    export_table([run("run", [free("a", (text, True), (text, True))])], out)
-    assert row(as_lines(out), "run", "a", "rag")["answer"] == text
+    rows = answers(tmp_path, [run("run", [free("a", (text, True), (text, True))])])
+    assert row(rows, "run", "a", "rag")["answer"] == text
+    assert row(as_csv(tmp_path / "answers.csv"), "run", "a", "rag")["answer"] == f"'{text}"
 
 
 def test_a_carriage_return_in_a_text_ends_no_row(tmp_path: Path) -> None:
     out = tmp_path / "answers.csv"
-    export_table([run("run", [free("a", ("one\rtwo", True), ("one\rtwo", True))])], out)
+    export_answers([run("run", [free("a", ("one\rtwo", True), ("one\rtwo", True))])], out)
     assert b',"one\rtwo",' in out.read_bytes()
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_hostile_texts_are_written(tmp_path: Path, suffix: str) -> None:
+def test_hostile_texts_are_written(tmp_path: Path) -> None:
     question = Question(id=HOSTILE, question=HOSTILE, options=(HOSTILE, "no"), gold=0)
-    out = tmp_path / f"answers{suffix}"
-    assert export_table([run(HOSTILE, [choice("a", 0, 1, question=question)])], out) == 6
+    answers(tmp_path, [run("run", [choice("a", 0, 1, question=question)])])
 
 
-def test_another_ending_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"answers\.xlsx: .*\.csv, \.jsonl"):
-        export_table(runs(), tmp_path / "answers.xlsx")
+def test_a_cell_of_a_table_of_figures_is_a_row_of_the_csv(tmp_path: Path) -> None:
+    out = tmp_path / "figures.csv"
+    count = export_figures(runs()[:1], out)
+    rows = as_csv(out)
+    assert len({row["table"] for row in rows}) <= count
+    found = {(row["table"], row["row"], row["column"]): row["value"] for row in rows}
+    assert found["Accuracy", "rag", "%"] == "66.7"
+    assert found["Accuracy", "rag", "paper %"] == "84.21"
+    pairs = "Against control-rag, question by question: accuracy"
+    assert {"corrected", "harmed", "p", "Holm"} <= {c for t, _, c in found if t == pairs}
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    out = tmp_path / "absent" / "answers.csv"
-    with pytest.raises(InputError, match=r"absent/answers\.csv: cannot be written"):
-        export_table(runs(), out)
+@pytest.mark.parametrize("suffix", [".csv", ".tex"])
+def test_hostile_names_are_neither_formulas_nor_commands(tmp_path: Path, suffix: str) -> None:
+    names = ["=1+1", "\\input{/etc/passwd}", HOSTILE]
+    out = tmp_path / f"figures{suffix}"
+    export_figures([run(name, [choice("a", 1, 0)]) for name in names], out)
+    text = out.read_text("utf-8")
+    assert suffix == ".csv" or "\\input{" not in text
+    assert suffix == ".tex" or not any(line.startswith("=") for line in text.splitlines())
+
+
+def test_tables_are_whole_in_latex(tmp_path: Path) -> None:
+    out = tmp_path / "figures.tex"
+    count = export_figures(runs(), out)
+    text = out.read_text()
+    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == count
+    assert r"run\_one: Accuracy" in text
+    for table in text.split(r"\toprule")[1:]:
+        rows = [line for line in table.partition(r"\bottomrule")[0].splitlines() if "&" in line]
+        assert len({row.count("&") - row.count(r"\&") for row in rows}) == 1
+    if shutil.which("pdflatex"):
+        document = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\\input{figures}"
+        (tmp_path / "main.tex").write_text(document + "\\end{document}")
+        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main"]
+        assert subprocess.run(command, cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("out", "told"),
+    [
+        ("answers.xlsx", r"answers\.xlsx: .*\.csv or \.jsonl"),
+        ("absent/answers.csv", r"absent/answers\.csv: cannot be written"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path, out: str, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        export_answers(runs(), tmp_path / out)
+    with pytest.raises(InputError, match=r"\.csv or \.tex"):
+        export_figures(runs(), tmp_path / "figures.pdf")

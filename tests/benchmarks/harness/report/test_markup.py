@@ -1,8 +1,8 @@
-"""Markdown, citations and changes of untrusted text, as a page may hold them."""
+"""Markdown and changes of untrusted text, as a page may hold them."""
 
 import pytest
 
-from conflictscore.benchmarks.harness.report.page.html import linked_documents, markdown, word_diff
+from conflictscore.benchmarks.harness.report.page.render import markdown, word_diff
 from tests.benchmarks.harness.report.lamps import HOSTILE
 
 
@@ -36,17 +36,11 @@ def test_markdown_becomes_markup_and_html_stays_text(text: str, markup: str) -> 
     ],
 )
 def test_no_text_brings_an_element_or_address_of_its_own(text: str) -> None:
-    for made in (markdown(text), linked_documents(text, "d", {7}), word_diff("", text)):
+    for made in (markdown(text), word_diff("", text)):
         assert not any(f"<{tag}" in made for tag in ("script", "img", "style", "title"))
         assert 'href="javascript' not in made
         assert 'href="data' not in made
         assert '"onmouseover' not in made
-
-
-def test_cited_documents_are_links_where_they_are_shown() -> None:
-    made = linked_documents("See (Docs 1, 3 and 4), <b> and 3.", "d", {1, 4})
-
-    assert made == ('See (Docs <a href="#d-1">1</a>, 3 and <a href="#d-4">4</a>), &lt;b&gt; and 3.')
 
 
 def test_a_change_is_shown_word_by_word() -> None:

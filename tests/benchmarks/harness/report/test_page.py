@@ -14,7 +14,6 @@ from markupsafe import escape
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.report.page.html import environment
 from conflictscore.benchmarks.harness.report.page.render import render_report, write_report
 from conflictscore.benchmarks.harness.report.reviews import ChangeVerdict, Review
 from conflictscore.benchmarks.harness.report.tables import sections
@@ -98,18 +97,17 @@ def test_a_flip_is_shown_as_in_the_papers_figure() -> None:
         "Before: B wrong After: A right",
         "The model's justification Document 2 is the log of a, written on the night.",
         "Claim that was reconsidered: It was lit in 1871.",
-        "Supports the claim: 1 1 Log, volume 1 log.test",
-        "Contradicts the claim: 1 2 Log, volume 2 log.test",
+        "Supports the claim: 1 1 Log, volume 1; log.test",
+        "Contradicts the claim: 1 2 Log, volume 2; log.test",
         "Judge: The years were compared.",
         "Neither for nor against: document 3.",
         "Document 4 has no label: the judge did not answer",
         "CS-C 1.00 before, 0.00 after",
         "guarded-rag accepts this change.",
         "control-rag B same as before wrong",
-        "placebo (evidence of another lamp) B same as before wrong",
     ):
         assert part in shown, part
-    assert set(found.all("mark")) == {"The lamp was lit in 1874"}
+    assert set(found.all("blockquote")) == {"The lamp was lit in 1874"}
     assert "https://log.test/2" in found.attributes("a", "href")
     assert {"noopener noreferrer"} == set(found.attributes("a", "rel"))
 
@@ -124,8 +122,11 @@ def test_a_harm_that_the_guard_refused_says_so() -> None:
 def test_free_form_answers_stand_with_their_verdicts_and_references() -> None:
     flip = free("a", ("It was 1871.", False), ("It was 1874.", None))
     shown = card(page(run("demo", [flip])), "unjudged")
-    assert "Before not truthful informative It was 1871. Judge on truthful: The reference" in shown
-    assert "After truthful: not judged informative It was 1874." in shown
+    assert (
+        "Before truthful: no informative: yes It was 1871. Judge on truthful: The reference"
+        in shown
+    )
+    assert "After truthful: not judged informative: yes It was 1874." in shown
     assert "No verdict on truthful: the judge's reply could not be read" in shown
     assert "Reference answers: 1 right, 2 wrong" in shown
 
@@ -145,20 +146,10 @@ def test_a_graded_run_is_shown_by_means_and_by_higher_and_lower() -> None:
     assert "Worse: lower recall" in card_of(found, "lamp of b lit")
 
 
-def test_a_flip_by_typed_rag_has_a_card_of_its_own_with_the_type_that_was_told() -> None:
-    result = graded("a", 0.5, 1.0)
-    found = page(run("demo", [result]))
-    regenerated, typed = found.all("article")
-    assert "typed-rag: told outdated people: outdated" in typed
-    assert "The model's justification The newer log says 1874." in typed
-    assert "guarded-rag" not in typed
-    assert "typed-rag (told outdated) It was 1871 or 1874. changed, higher" in regenerated
-    assert "pipeline (told misinformation) It was 1871. same as before" in regenerated
-    assert "typed-rag" in found.attributes("option", "value")
-    kept = graded("b", 0.5, 0.5, told=None)
-    methods = {**kept.methods, "typed-rag": kept.methods["rag"]}
-    found = page(run("demo", [kept.model_copy(update={"methods": methods})]))
-    assert len(found.all("article")) == 1
+def test_types_that_were_told_stand_with_the_methods() -> None:
+    shown = card(page(run("demo", [graded("a", 0.5, 1.0)])))
+    assert "Better: higher recall people: outdated" in shown
+    assert "pipeline (told misinformation) It was 1871. same as before" in shown
 
 
 def test_every_table_of_the_terminal_stands_on_the_page() -> None:
@@ -364,7 +355,6 @@ def test_where_a_report_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_without_jinja_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    environment.cache_clear()
     with pytest.raises(ConfigurationError, match=re.escape(install_hint("bench"))):
         render_report([run("demo", [choice("a", 1, 0)])])
 

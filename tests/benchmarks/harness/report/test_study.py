@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.page.render import render_report
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
-from conflictscore.benchmarks.harness.report.study import PooledPair, Study, study_groups, study_of
-from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
+from conflictscore.benchmarks.harness.report.study import (
+    PooledPair,
+    Study,
+    all_study_cards,
+    study_groups,
+    study_of,
+)
 from conflictscore.benchmarks.harness.report.tables import other_choices
 from conflictscore.benchmarks.harness.statistics import mcnemar
 from tests.benchmarks.harness.report.lamps import HOSTILE, choice, free, graded, run

@@ -140,6 +140,12 @@ def test_answers_with_conflict_stand_beside_the_papers() -> None:
     assert row(text, "retained")[-1] == "224 of 248, 90.3 %"
 
 
+def test_labels_that_are_missing_are_told_and_never_rounded_away() -> None:
+    lacking = Interval(value=0.99987, n=97)
+    text = " ".join(shown(figures(coverage=lacking)).split())
+    assert "99.9 % of their pairs were labelled (97 answers); 3 could not be scored" in text
+
+
 def test_what_has_no_answers_to_count_is_none_and_not_0_percent() -> None:
     text = shown(figures(transitions=(transitions(0, 0, 10),)))
     assert row(text, "harms", "Answers with conflict") == ["harms", "0", "0", "none", "none"]
@@ -162,13 +168,13 @@ def test_categories_and_steps_show_in_verbose_only() -> None:
 def test_a_few_categories_stand_without_being_asked_for() -> None:
     kinds = ["no-conflict", "complementary", "conflicting-opinions", "outdated", "misinformation"]
     whole: dict[str, Proportion | Interval] = {"accuracy": share(161, 161)}
-    right = {"rag": whole}
+    right = {"rag": whole, "regenerated-rag": whole}
     categories = tuple(
         CategoryFigures(category=kind, questions=161, measures=right) for kind in kinds
     )
     text = shown(figures(categories=categories), width=80)
     assert row(text, "outdated", "By category: accuracy, % (n)") == [
-        *("outdated", "161", "100.0 (161)")
+        *("outdated", "161", "100.0 (161)", "100.0 (161)")
     ]
     assert text[text.index("By category") :].splitlines()[1].split() == ["regenerated-"]
 
