@@ -35,8 +35,7 @@ from conflictscore.benchmarks.truthfulqa.benchmark import truthfulqa
 from conflictscore.prompts import PromptSet
 from conflictscore.reporting.figure_text import p_value, percent, points, span
 from conflictscore.retrieval.http_searches import SearxngRetriever
-from conflictscore.retrieval.recording.recorder import record_questions
-from conflictscore.retrieval.recording.replay import RecordedRetriever
+from conflictscore.retrieval.recording import RecordedRetriever, record_questions
 from measurements.rehearsal_world import Script, ScriptedLabeler, World, pages_of, search_server
 from measurements.scripted_model import NotedPrompts, ScriptedModel
 

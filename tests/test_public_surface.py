@@ -39,9 +39,9 @@ PUBLIC = {
         fit_documents from_chat_model open_model
     """,
     "conflictscore.retrieval": """
-        BraveRetriever ChainRetriever CorpusRetriever DdgsRetriever Fault FetchSettings
-        GoogleRetriever Hit JsonSearchRetriever PROVIDERS Page PageReadingRetriever PassageRetriever
-        RecordedRetriever SearxngRetriever SerperRetriever TavilyRetriever TopKRetriever
+        ChainRetriever CorpusRetriever Fault FetchSettings GoogleRetriever Hit PROVIDERS Page
+        PageReadingRetriever PassageRetriever RecordedRetriever SearxngRetriever SerperRetriever
+        TopKRetriever
         VertexRetriever WebSearchRetriever open_retrieval record_questions
     """,
     "conflictscore.reviewing": "add_runs_page",

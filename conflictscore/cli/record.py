@@ -10,7 +10,7 @@ from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import ProviderError, QuotaError
 
 if TYPE_CHECKING:
-    from conflictscore.retrieval.recording.recorder import RecordingReport
+    from conflictscore.retrieval.recording import RecordingReport
 
 __all__ = ["record"]
 
@@ -62,8 +62,8 @@ def record(
 
     from conflictscore.reporting.displays import RecordingProgress
     from conflictscore.retrieval.providers import configured_search
-    from conflictscore.retrieval.recording.questions import read_questions
-    from conflictscore.retrieval.recording.recorder import record_questions
+    from conflictscore.retrieval.questions import read_questions
+    from conflictscore.retrieval.recording import record_questions
 
     wanted = read_questions(questions)
     retriever = open_retriever(settings)
@@ -94,18 +94,12 @@ def _report_result(report: "RecordingReport", out: str) -> None:
     )
     if report.empty:
         click.echo(f"nothing was found for {report.empty} of the questions recorded now")
-    if isinstance(report.stopped, QuotaError):
-        raise QuotaError(
-            f"{report.stopped}; questions left: {report.left}; run the same command again when"
-            " there is quota, for example tomorrow",
-            provider=report.stopped.provider,
-        )
-    if report.stopped:
-        raise ProviderError(
-            "the search kept failing, so no further question was asked; questions left:"
-            f" {report.left}; run the same command to resume ({report.stopped})",
-            provider=report.stopped.provider,
-        )
+    if stopped := report.stopped:
+        kind, why = ProviderError, f"the search kept failing: {stopped}"
+        if isinstance(stopped, QuotaError):
+            kind, why = QuotaError, str(stopped)
+        left = f"questions left: {report.left}; run the same command to resume, if need be tomorrow"
+        raise kind(f"{why}; {left}", provider=stopped.provider)
     if report.failures:
         raise ProviderError(
             f"questions that failed: {len(report.failures)}; run the same command to ask them"

@@ -10,7 +10,7 @@ from conflictscore.progress import CountBar, counting_bar
 from conflictscore.records import FurtherSearch
 from conflictscore.reporting.figure_text import counted, one_line
 from conflictscore.reporting.terminal import looked_further
-from conflictscore.retrieval.recording.recorder import RecordingReport
+from conflictscore.retrieval.recording import RecordingReport
 
 __all__ = ["ItemProgress", "RecordingProgress", "RunProgress"]
 
@@ -115,15 +115,11 @@ class RecordingProgress(CountBar):
     def __init__(self, console: Console) -> None:
         super().__init__(console, "recording", "questions")
         self._failures = 0
-        self._cancelled = False
 
     def __call__(self, report: RecordingReport) -> None:
         """Show a report."""
         for failure in report.failures[self._failures :]:
             self.say(one_line(f"failed: {failure.question}: {failure.error}", limit=1_000))
         self._failures = len(report.failures)
-        if report.cancelled and not self._cancelled:
-            self.say("stopping: waiting for the questions in flight")
-        self._cancelled = report.cancelled
         failed = f"{self._failures} failed" if self._failures else ""
         self.show(report.wanted - report.left, report.wanted, failed)

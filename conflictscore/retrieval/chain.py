@@ -89,16 +89,16 @@ def _collecting_failures(retriever: BaseRetriever, failures: Failures) -> Iterat
 
 
 def _all_failed(failures: Failures) -> ConflictScoreError:
-    message = f"no search answered: {_reasons(failures)}"
+    message, errors = f"no search answered: {_reasons(failures)}", [error for _, error in failures]
     for refused in (ConfigurationError, InputError):
-        if all(isinstance(error, refused) for _, error in failures):
+        if all(isinstance(error, refused) for error in errors):
             return refused(message)
-    kind = QuotaError if all(isinstance(e, QuotaError) for _, e in failures) else ProviderError
+    kind = QuotaError if all(isinstance(error, QuotaError) for error in errors) else ProviderError
     return kind(message, provider=", ".join(name for name, _ in failures))
 
 
 def _reasons(failures: Failures) -> str:
-    # Every error of a search says what to use instead; here that is the next search.
+    # an error of a search says what to use instead; here that is the next search
     return "; ".join(f"{name}: {str(e).removesuffix(f'; {OTHER_WAYS}')}" for name, e in failures)
 
 

@@ -1,22 +1,26 @@
-"""Web searches by one HTTP request a page: Serper, Brave, Tavily and SearXNG."""
+"""Web searches by one HTTP request a page: Serper, SearXNG and Vertex AI Search."""
 
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.retrieval.json_search import JsonSearchRetriever, hits, listed, said, texts
+from pydantic import Field, PrivateAttr, model_validator
+
+from conflictscore.errors import ConfigurationError
 from conflictscore.retrieval.search_notes import note
-from conflictscore.retrieval.web_search import Fault, Hit, Page
+from conflictscore.retrieval.web_search import Fault, Page, WebSearchRetriever, hits, objects
 
-__all__ = ["BraveRetriever", "SearxngRetriever", "SerperRetriever", "TavilyRetriever"]
+__all__ = ["SearxngRetriever", "SerperRetriever", "VertexRetriever", "published"]
 
-_NOT_IN_PLAN = re.compile("SUBSCRIPTION_NOT_FOUND|OPTION_NOT_IN_PLAN")
-_SEARXNG_VARIABLE = "SEARXNG_URL"
+_SEARXNG_VARIABLE, _CONFIG_VARIABLE = "SEARXNG_URL", "VERTEX_SERVING_CONFIG"
+_DATES = (
+    *("article:published_time", "og:published_time", "og:article:published_time"),
+    *("datepublished", "date"),
+)
 
 
-class SerperRetriever(JsonSearchRetriever):
+class SerperRetriever(WebSearchRetriever):
     """The first ``k`` results of a Google search by serper.dev, 1 to 100; every ten cost a credit.
 
     The key is ``api_key``, or the environment's SERPER_API_KEY.
@@ -37,120 +41,13 @@ class SerperRetriever(JsonSearchRetriever):
             "json": {"q": query, "num": size, "page": number + 1},
         }
 
-    def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
+    def page(self, reply: Mapping[str, Any], number: int) -> Page:
         """See the base."""
-        found = listed(reply, "organic")
         # A page often holds fewer than asked for, and is not the last one for that.
-        return Page(hits(found, "title", "link", "snippet", "date"), more=True)
-
-    def refused(self, status: int, reason: str, retry_after: str | None = None) -> Fault:
-        """See the base; out of credit is a 400 here."""
-        if status == 400 and "credit" in reason.lower():
-            return self.used_up(f"{status}: {self.shown(reason)}", status)
-        return super().refused(status, reason, retry_after)
+        return Page(hits(reply["organic"], "title", "link", "snippet", "date"), more=True)
 
 
-class BraveRetriever(JsonSearchRetriever):
-    """The first ``k`` results of a Brave search, 1 to 100; every twenty cost one request.
-
-    The key is ``api_key``, or the environment's BRAVE_API_KEY or BRAVE_SEARCH_API_KEY.
-    """
-
-    provider: ClassVar[str] = "brave"
-    title: ClassVar[str] = "Brave"
-    key_variables: ClassVar[tuple[str, ...]] = ("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY")
-    key_source: ClassVar[str] = "api-dashboard.search.brave.com"
-    page_size: ClassVar[int] = 20
-    service: ClassVar[str] = "https://api.search.brave.com"
-
-    def request(self, query: str, number: int, size: int) -> dict[str, Any]:
-        """See the base."""
-        asked = {"q": query, "count": size, "offset": number}
-        return {
-            "method": "GET",
-            "url": self.address("/res/v1/web/search"),
-            # Without decorations there is no need to tell the engine's tags from the page's text.
-            "params": {**asked, "result_filter": "web", "text_decorations": "false"},
-            "headers": {
-                "accept": "application/json",
-                "X-Subscription-Token": self._key.get_secret_value(),
-            },
-        }
-
-    def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
-        """See the base."""
-        if reply["type"] != "search":
-            raise ValueError("this is another kind of reply")
-        if reply.get("web") is None:  # left out if nothing was found
-            return Page([])
-        found = said([_brave_hit(item) for item in listed(reply["web"], "results")])
-        return Page(found, more=reply["query"].get("more_results_available") is True)
-
-    def pause_header(self, headers: Mapping[str, str]) -> str | None:
-        """See the base; Brave lists the seconds to the end of each limit, the shortest first."""
-        reset = headers.get("x-ratelimit-reset", "").partition(",")[0]
-        return super().pause_header(headers) or reset or None
-
-    def refused(self, status: int, reason: str, retry_after: str | None = None) -> Fault:
-        """See the base; a wrong key is a 422 here, and so is a question that is too long."""
-        if "SUBSCRIPTION_TOKEN_INVALID" in reason:
-            return super().refused(401, reason, retry_after)
-        why = f"{status}: {self.shown(reason)}"
-        if _NOT_IN_PLAN.search(reason):
-            message = f"the plan of this Brave key does not include web search ({why})"
-            return Fault(ConfigurationError(message))
-        if status == 422:
-            limit = "a question has at most 400 characters and 50 words"
-            return Fault(InputError(f"Brave cannot use the request ({why}): {limit}"))
-        return super().refused(status, reason, retry_after)
-
-
-def _brave_hit(item: Mapping[str, Any]) -> Hit:
-    title, url, text, published, age = texts(item, "title", "url", "description", "page_age", "age")
-    more = item.get("extra_snippets")
-    snippets = [one for one in more if isinstance(one, str)] if isinstance(more, list) else []
-    return Hit(title, url, "\n".join([text, *snippets]), published or age)
-
-
-class TavilyRetriever(JsonSearchRetriever):
-    """The first ``k`` results of a Tavily search, 1 to 20, by one request.
-
-    A document holds up to three passages of the page, verbatim, with ``[...]`` between them. That
-    takes an advanced search, which costs two credits; a basic one would paraphrase. No answer is
-    asked for. The key is ``api_key``, or the environment's TAVILY_API_KEY.
-    """
-
-    provider: ClassVar[str] = "tavily"
-    title: ClassVar[str] = "Tavily"
-    key_variables: ClassVar[tuple[str, ...]] = ("TAVILY_API_KEY",)
-    key_source: ClassVar[str] = "app.tavily.com"
-    service: ClassVar[str] = "https://api.tavily.com"
-    page_size: ClassVar[int] = 20
-    k_limit: ClassVar[int | None] = 20
-
-    def request(self, query: str, number: int, size: int) -> dict[str, Any]:
-        """See the base."""
-        return {
-            "method": "POST",
-            "url": self.address("/search"),
-            "headers": {"authorization": f"Bearer {self._key.get_secret_value()}"},
-            "json": {"query": query, "search_depth": "advanced", "max_results": size},
-        }
-
-    def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
-        """See the base."""
-        if "query" not in reply:
-            raise ValueError("this is another kind of reply")
-        return Page(hits(listed(reply, "results"), "title", "url", "content", "published_date"))
-
-    def refused(self, status: int, reason: str, retry_after: str | None = None) -> Fault:
-        """See the base; a plan that is used up is a 432 here, a spending limit a 433."""
-        if status in (432, 433):
-            return self.used_up(f"{status}: {self.shown(reason)}", status)
-        return super().refused(status, reason, retry_after)
-
-
-class SearxngRetriever(JsonSearchRetriever):
+class SearxngRetriever(WebSearchRetriever):
     """The first ``k`` results of a SearXNG server, 1 to 100.
 
     The server's settings must list ``json`` under ``search.formats``. It decides how many results a
@@ -159,48 +56,135 @@ class SearxngRetriever(JsonSearchRetriever):
 
     provider: ClassVar[str] = "searxng"
     title: ClassVar[str] = "SearXNG"
-    service: ClassVar[str] = ""  # there is none for all
+    hints: ClassVar[Mapping[int, str]] = {
+        401: "give user and password in the address, http://USER:PASSWORD@...",
+        403: "list json under search.formats in its settings.yml",
+    }
 
-    def given_endpoint(self) -> str:
-        """See the base."""
-        given = self.endpoint or os.environ.get(_SEARXNG_VARIABLE, "")
-        if not given.strip():
+    endpoint: str | None = Field(
+        default_factory=lambda: os.environ.get(_SEARXNG_VARIABLE, "").strip() or None
+    )
+
+    @model_validator(mode="after")
+    def _has_endpoint(self) -> Self:
+        if self.endpoint is None:
             raise ConfigurationError(
                 "SearXNG search needs the address of a server: --search searxng:URL, or the "
                 f"variable {_SEARXNG_VARIABLE}"
             )
-        return given
+        return self
 
     def request(self, query: str, number: int, size: int) -> dict[str, Any]:
         """See the base."""
-        return {
-            "method": "GET",
-            "url": self.address("/search"),
-            "params": {"q": query, "format": "json", "pageno": number + 1},
-        }
+        asked = {"q": query, "format": "json", "pageno": number + 1}
+        return {"method": "GET", "url": self.address("/search"), "params": asked}
 
     def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
         """See the base; nothing found by engines that did not answer is a failure."""
-        found = hits(listed(reply, "results"), "title", "url", "content", "publishedDate")
+        found = hits(reply["results"], "title", "url", "content", "publishedDate")
         engines = [f"{name}: {reason}" for name, reason in reply.get("unresponsive_engines") or []]
-        silent = self.shown("; ".join(engines))
-        if silent and not found and number == 0:
-            message = f"the search engines behind SearXNG did not answer: {silent}"
-            return Fault(self.failed(message))
-        if silent:
-            note(f"searxng: some search engines behind it did not answer: {silent}")
+        if not engines:
+            return Page(found, more=True)
+        silent = f"did not answer: {self.shown('; '.join(engines))}"
+        if not found and number == 0:
+            return Fault(self.failed(f"the search engines behind SearXNG {silent}"))
+        note(f"searxng: some search engines behind it {silent}")
         return Page(found, more=True)
 
-    def refused(self, status: int, reason: str, retry_after: str | None = None) -> Fault:
-        """See the base; most of what is refused is a matter of the server's settings."""
-        cause = {
-            401: "asks for a user and password: give them in the address, http://USER:PASSWORD@...",
-            403: "refuses JSON: list json under search.formats in its settings.yml",
-            404: "has no /search there: check the address and its path",
-        }.get(status)
-        if 300 <= status < 400:
-            cause = "points to another address: check http or https, and the path"
-        if cause is None:
-            return super().refused(status, reason, retry_after)
-        message = f"the SearXNG server at {self.endpoint} {cause} ({status}: {self.shown(reason)})"
-        return Fault(ConfigurationError(message))
+
+class VertexRetriever(WebSearchRetriever):
+    """The first ``k`` results of a Vertex AI search; see the base for the rest.
+
+    Searched are the websites listed in one engine, about 50 domains at most, and not the web.
+    With an API key, Google allows that only for an engine of public websites.
+
+    Attributes:
+        k: The number of results, 1 to 100; every 25 cost one request.
+        api_key: Google's API key; without it, the environment's VERTEX_API_KEY or GOOGLE_API_KEY.
+        serving_config: The engine's serving config, by its full resource name or as
+            ``PROJECT/ENGINE``; without it, the environment's VERTEX_SERVING_CONFIG.
+    """
+
+    provider: ClassVar[str] = "vertex"
+    title: ClassVar[str] = "Vertex AI"
+    key_variables: ClassVar[tuple[str, ...]] = ("VERTEX_API_KEY", "GOOGLE_API_KEY")
+    key_source: ClassVar[str] = "console.cloud.google.com"
+    hints: ClassVar[Mapping[int, str]] = dict.fromkeys(
+        (400, 404),
+        f"check the key and {_CONFIG_VARIABLE}, an engine of public websites",
+    )
+    page_size: ClassVar[int] = 25
+    service: ClassVar[str] = "https://discoveryengine.googleapis.com"
+
+    serving_config: str | None = None
+
+    _config: str = PrivateAttr()
+
+    def request(self, query: str, number: int, size: int) -> dict[str, Any]:
+        """See the base; outside of ``global`` the service has an address for each location."""
+        location = self._config.split("/")[3]
+        url = self.address(f"/v1/{self._config}:searchLite")
+        if location != "global" and not self.endpoint:
+            url = url.replace("//", f"//{location}-", 1)
+        return {
+            "method": "POST",
+            "url": url,
+            "headers": {"x-goog-api-key": self._key.get_secret_value()},
+            "json": {
+                "query": query,
+                "pageSize": size,
+                "offset": number * size,
+                "contentSearchSpec": {"snippetSpec": {"returnSnippet": True}},
+            },
+        }
+
+    def page(self, reply: Mapping[str, Any], number: int) -> Page:
+        """See the base; a reply has no ``results`` where nothing was found."""
+        results = objects(reply.get("results", []))
+        documents = [result.get("document") or {} for result in results]
+        pages = [document.get("derivedStructData") or {} for document in documents]
+        found = [{**page, "snippet": _snippet(page), "date": published(page)} for page in pages]
+        more = bool(reply.get("nextPageToken"))
+        return Page(hits(found, "title", "link", "snippet", "date"), more)
+
+    @model_validator(mode="after")
+    def _find_config(self) -> Self:
+        given = (self.serving_config or os.environ.get(_CONFIG_VARIABLE, "")).strip()
+        if re.fullmatch(r"[^/\s]+/[^/\s]+", given):
+            project, _, engine = given.partition("/")
+            given = (
+                f"projects/{project}/locations/global/collections/default_collection"
+                f"/engines/{engine}/servingConfigs/default_search"
+            )
+        form = r"projects/[^/\s]+/locations/[a-z0-9-]+/collections/[^/\s]+/(?:engines|dataStores)"
+        if not re.fullmatch(rf"{form}/[^/\s]+/servingConfigs/[^/\s]+", given):
+            raise ConfigurationError(
+                f"Vertex AI search needs {_CONFIG_VARIABLE} as PROJECT/ENGINE or projects/PROJECT/"
+                "locations/LOCATION/collections/COLLECTION/engines/ENGINE/servingConfigs/CONFIG;"
+                f" {'it is something else' if given else 'it is not set'}"
+            )
+        self._config = given
+        return self
+
+
+def _snippet(page: Mapping[str, Any]) -> str:
+    parts = page.get("snippets")
+    return " [...] ".join(
+        part["snippet"]
+        for part in (parts if isinstance(parts, list) else ())
+        if isinstance(part, dict) and isinstance(part.get("snippet"), str)
+        # Google then writes a sentence of its own, which does not stand in the page.
+        if part.get("snippet_status") != "NO_SNIPPET_AVAILABLE"
+    )
+
+
+def published(item: Mapping[str, Any]) -> str:
+    """When a page that Google found says it was published, by its meta tags; empty if it does not.
+
+    Custom Search and Vertex AI Search give them in the same form.
+    """
+    pages = item.get("pagemap")
+    blocks = pages.get("metatags") if isinstance(pages, dict) else ()
+    tags = [tag for tag in (blocks if isinstance(blocks, list) else ()) if isinstance(tag, dict)]
+    dates = (tag.get(key) for tag in tags for key in _DATES)
+    return next((date for date in dates if isinstance(date, str) and date.strip()), "")

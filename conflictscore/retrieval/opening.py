@@ -132,8 +132,8 @@ def _default(docs: Sequence[str]) -> str:
     if name is None:
         ways = ", ".join(f"{PROVIDERS[name].needs} ({name})" for name in DEFAULT_ORDER)
         raise ConfigurationError(
-            'nothing to search: give docs="PATH" to answer from your own files, or search="ddgs",'
-            f" which needs no key, or set one of {ways}"
+            'nothing to search: give docs="PATH" to answer from your own files, or set one of'
+            f" {ways}"
         )
     return name
 
@@ -148,10 +148,7 @@ def _parsed(part: str) -> tuple[str, dict[str, str]]:
             f"there is no search named {name!r}; {hint}choose from {', '.join(PROVIDERS)}"
         )
     provider = PROVIDERS[name]
-    if colon and not provider.argument:
-        raise InputError(f'search="{name}" takes nothing after a colon')
-    if colon and not argument:
-        raise InputError(f'nothing follows the colon: give search="{name}:{provider.argument}"')
-    if not (argument or provider.variables) and provider.argument:
-        raise InputError(f'search="{name}" needs more: give search="{provider.usage(name)}"')
+    lacks_argument = provider.argument and not argument and (colon or not provider.variables)
+    if lacks_argument or (colon and not provider.argument):
+        raise InputError(f'search="{part}" is incomplete or too long: give {provider.usage(name)}')
     return name, {provider.option: argument} if argument else {}

@@ -1,6 +1,5 @@
 """Which searches there are, by name, and what each one needs: help and errors come from here."""
 
-import importlib.util
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ class Provider:
         summary: What it searches, in a few words.
         retriever: Its class, as ``module:class`` with the module in ``conflictscore.retrieval``.
         variables: The environment variables that it needs; of those in one entry, any does.
-        package: The optional package that it needs, as it is imported; empty if it needs none.
         argument: What follows its name after a colon, in capitals; empty if nothing does. It
             is required unless a variable can take its place.
         option: The constructor's argument that it sets.
@@ -25,7 +23,6 @@ class Provider:
     summary: str
     retriever: str
     variables: tuple[tuple[str, ...], ...] = ()
-    package: str = ""
     argument: str = ""
     option: str = ""
 
@@ -40,26 +37,10 @@ class Provider:
         """Its variables in words, such as ``"A and B or C"``; empty if it needs none."""
         return " and ".join(" or ".join(either) for either in self.variables)
 
-    @property
-    def configured(self) -> bool:
-        """Whether its variables are set and its package is installed."""
-        return all(
-            any(os.environ.get(variable, "").strip() for variable in either)
-            for either in self.variables
-        ) and (not self.package or importlib.util.find_spec(self.package) is not None)
-
 
 PROVIDERS: Mapping[str, Provider] = {
     "serper": Provider(
         "Google's results, by serper.dev", "http_searches:SerperRetriever", (("SERPER_API_KEY",),)
-    ),
-    "brave": Provider(
-        "the Brave Search API",
-        "http_searches:BraveRetriever",
-        (("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"),),
-    ),
-    "tavily": Provider(
-        "the Tavily search API", "http_searches:TavilyRetriever", (("TAVILY_API_KEY",),)
     ),
     "searxng": Provider(
         "a SearXNG server of your own, without a key",
@@ -70,7 +51,7 @@ PROVIDERS: Mapping[str, Provider] = {
     ),
     "vertex": Provider(
         "the sites of a Vertex AI Search engine",
-        "vertex:VertexRetriever",
+        "http_searches:VertexRetriever",
         (("VERTEX_API_KEY", "GOOGLE_API_KEY"), ("VERTEX_SERVING_CONFIG",)),
     ),
     "google": Provider(
@@ -78,24 +59,26 @@ PROVIDERS: Mapping[str, Provider] = {
         "google:GoogleRetriever",
         (("GOOGLE_API_KEY",), ("GOOGLE_CSE_ID",)),
     ),
-    "ddgs": Provider(
-        "public search pages, without a key and without a guarantee",
-        "ddgs:DdgsRetriever",
-        package="ddgs",
-    ),
     "corpus": Provider("your own files, given by --docs", "corpus:CorpusRetriever"),
     "recorded": Provider(
         "what an earlier run found",
-        "recording.replay:RecordedRetriever",
+        "recording:RecordedRetriever",
         argument="FILE",
         option="path",
     ),
 }
 
-DEFAULT_ORDER = ("serper", "brave", "tavily", "searxng", "vertex", "google")
-"""The searches that are taken without being asked for, the first that is configured."""
+DEFAULT_ORDER = ("serper", "searxng", "vertex", "google")
+"""The searches that are taken without being asked for, the first whose variables are set."""
 
 
 def configured_search() -> str | None:
     """The default search: the first that is configured; None if none is."""
-    return next((name for name in DEFAULT_ORDER if PROVIDERS[name].configured), None)
+    return next(
+        (
+            name
+            for name in DEFAULT_ORDER
+            if all(any(os.environ.get(v, "").strip() for v in e) for e in PROVIDERS[name].variables)
+        ),
+        None,
+    )

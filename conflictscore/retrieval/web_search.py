@@ -1,7 +1,6 @@
-"""A web search: its key, its pages of results, and what its failures mean for the user."""
+"""A web search: its key, one HTTP request a page of results, and errors that say what to do."""
 
 import base64
-import email.utils
 import html
 import json
 import logging
@@ -10,14 +9,13 @@ import os
 import random
 import re
 import time
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.util import find_spec
-from typing import Annotated, ClassVar, Self
-from urllib.parse import quote, quote_plus
+from email.utils import parsedate_to_datetime
+from typing import Annotated, Any, ClassVar, Self
+from urllib.parse import quote, quote_plus, unquote
 
+import httpx2
 from langchain_core.documents import Document
 from pydantic import Field, PrivateAttr, SecretStr, model_validator
 
@@ -27,29 +25,34 @@ from conflictscore.errors import (
     InputError,
     ProviderError,
     QuotaError,
-    install_hint,
 )
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.shown import marked_inline
 
-__all__ = ["MOST_BYTES", "OTHER_WAYS", "Fault", "Hit", "Page", "WebSearchRetriever", "scrubbed"]
+__all__ = [
+    *("OTHER_WAYS", "Fault", "Hit", "Page", "WebSearchRetriever", "hits", "objects", "reason_of"),
+    "scrubbed",
+]
 
 _log = logging.getLogger(__name__)
 
 OTHER_WAYS = (
-    "other ways: --search searxng:URL (a server of your own), --search ddgs (no key), or "
-    "--search corpus --docs PATH (your own files)"
+    "other ways: --search searxng:URL (a server of your own), or --search corpus --docs PATH"
+    " (your own files)"
 )
-
-MOST_BYTES = 5_000_000
+_MOST_BYTES = 5_000_000
 """Of a provider's reply; a page of results has some ten thousand."""
-_QUOTA = re.compile(r"credit|quota|billing|payment|per\s*day|daily|month|usage limit", re.I)
-_MOMENTARY = re.compile(r"per\s*(second|minute)|rate[\s_-]?limit", re.I)
+_USED_UP = re.compile(r"credit|quota|billing|usage limit", re.I)
+_FOR_LONG = re.compile(r"per\s*day|daily|month", re.I)
+_MOMENTARY = re.compile(r"per\s*(?:second|minute)|rate[\s_-]?limit", re.I)
+_SET_UP_WRONGLY = re.compile(r"api[ _]?key|FAILED_PRECONDITION", re.I)
 _LONGEST_WAIT = 60.0
 """Seconds; a provider that asks for a longer pause gets no further request."""
 _LONGEST_REASON = 300
 """Characters of what a provider says that an error repeats."""
+_REASON_KEYS = ("error", "errors", "code", "message", "detail", "reason", "status")
+_GZIP = {"accept-encoding": "gzip"}
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
 
@@ -106,20 +109,22 @@ class WebSearchRetriever(TopKRetriever):
 
     A document's metadata holds ``title``, ``source`` (the address), ``rank`` from 1, ``provider``
     and, if the provider gives one, ``date``. Each address appears once. Safe to use from many
-    threads at once.
+    threads at once. Redirects are not followed, since they would take the key along.
 
-    A provider sets its names, and makes one request in ``ask``.
+    A provider sets its names, and defines ``request`` and ``page``, or else ``ask``.
 
     Attributes:
         provider: The provider's short name, as in ``--search`` and in a document's metadata.
         title: Its name in sentences.
+        service: The provider's own address.
         key_variables: The environment variables for its key, the usual one first; empty if it
             takes no key.
         key_source: Where to get a key, to complete "a key comes from".
-        package: The optional package that it needs, as it is imported, in the extra with the
-            provider's name; empty if it needs none.
+        hints: By HTTP status, how to mend what is set up wrongly.
         page_size: The most results that one request gets.
         api_key: The key; without it, the environment's.
+        endpoint: The address asked instead of ``service``, such as a proxy's, with its path, and
+            with ``user:password@`` if it asks for them; it is kept without those.
         timeout: Seconds to wait for the provider, above 0.
         retries: Further tries of a request after a rate limit, a server error or a lost
             connection.
@@ -127,7 +132,7 @@ class WebSearchRetriever(TopKRetriever):
             half; a Retry-After of up to 60 s takes precedence.
 
     Raises:
-        ConfigurationError: No key, or the provider refuses it; or the package is not installed.
+        ConfigurationError: No key, or the provider refuses it.
         InputError: ``k`` is out of range, the question is empty or the provider cannot use it.
         QuotaError: The provider's quota or credit is used up.
         ProviderError: The provider failed or did not answer.
@@ -135,28 +140,73 @@ class WebSearchRetriever(TopKRetriever):
 
     provider: ClassVar[str]
     title: ClassVar[str]
+    service: ClassVar[str] = ""
     key_variables: ClassVar[tuple[str, ...]] = ()
     key_source: ClassVar[str] = ""
-    package: ClassVar[str] = ""
+    hints: ClassVar[Mapping[int, str]] = {}
     page_size: ClassVar[int] = 10
 
     k_limit: ClassVar[int | None] = 100
 
     api_key: SecretStr | None = None
+    endpoint: str | None = None
     timeout: Annotated[float, Field(gt=0)] = 10.0
     retries: Annotated[int, Field(ge=0)] = 2
     backoff: Annotated[float, Field(ge=0)] = 1.0
 
     _key: SecretStr = PrivateAttr(default=SecretStr(""))
+    _login: tuple[str, str] | None = PrivateAttr(default=None)
     _secrets: tuple[str, ...] = PrivateAttr(default=())
     """Texts that no message may show."""
 
-    @abstractmethod
+    def request(self, query: str, number: int, size: int) -> dict[str, Any]:
+        """The arguments for httpx2's request: ``method``, ``url``, ``headers``; as for ``ask``."""
+        raise NotImplementedError
+
+    def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
+        """The results in the JSON reply; the page's number counts from 0.
+
+        Raises:
+            LookupError, TypeError, ValueError: The reply has another form.
+        """
+        raise NotImplementedError
+
+    def address(self, path: str) -> str:
+        """The service's address with this path."""
+        return f"{self.endpoint or self.service}{path}"
+
     def ask(self, query: str, number: int, size: int) -> Page | Fault:
         """One page of results, numbered from 0, by one request; thread-safe.
 
         Every failure that is to be expected is returned, with texts that went through ``shown``.
         """
+        started, body = time.monotonic(), bytearray()
+        try:
+            with (
+                httpx2.Client(timeout=self.timeout, auth=self._login, headers=_GZIP) as client,
+                client.stream(**self.request(query, number, size)) as reply,
+            ):
+                for chunk in reply.iter_bytes():
+                    body += chunk
+                    if len(body) > _MOST_BYTES:
+                        return self.wrong_form(f"it is longer than {_MOST_BYTES:,} bytes")
+                    if time.monotonic() - started > self.timeout:
+                        return self.timed_out()
+        except httpx2.TimeoutException:
+            return self.timed_out()
+        except (httpx2.TransportError, httpx2.DecodingError) as error:
+            return self.unreachable(error)
+        except (ValueError, ImportError, OSError) as error:
+            names = "that the environment names, as in HTTPS_PROXY or SSL_CERT_FILE"
+            message = f"the proxy or the certificates {names}, cannot be used"
+            return Fault(ConfigurationError(f"{message}: {self.shown(str(error))}"))
+        if reply.status_code != httpx2.codes.OK:
+            reason = reason_of(body) or reply.reason_phrase
+            return self.refused(reply.status_code, reason, reply.headers.get("retry-after"))
+        try:
+            return self.page(json.loads(body), number)
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
+            return self.wrong_form()
 
     def search(self, query: str, k: int) -> list[Document]:
         """See the class."""
@@ -177,21 +227,9 @@ class WebSearchRetriever(TopKRetriever):
         """Message of a server or library, fit to be shown: one line, cut, without the key."""
         return scrubbed(text, *self._secrets)
 
-    def no_key(self) -> ConfigurationError:
-        """The error for a search without a key."""
-        names = " or ".join(self.key_variables)
-        return ConfigurationError(
-            f"{self.title} search needs {names}; a key comes from {self.key_source}; {OTHER_WAYS}"
-        )
-
     def failed(self, message: str, status: int | None = None) -> ProviderError:
         """An error of this provider."""
         return ProviderError(message, provider=self.provider, status=status)
-
-    def used_up(self, said: str, status: int | None = None) -> Fault:
-        """The fault of a provider without quota or credit; ``said`` is in its own words."""
-        message = f"the quota or credit of {self.title} is used up ({said}); {OTHER_WAYS}"
-        return Fault(QuotaError(message, provider=self.provider, status=status))
 
     def timed_out(self) -> Fault:
         """The fault of a provider that did not answer in time: it is not asked again."""
@@ -204,58 +242,81 @@ class WebSearchRetriever(TopKRetriever):
 
     def wrong_form(self, detail: str = "") -> Fault:
         """The fault of a reply without a list of results; ``detail`` says what is wrong."""
-        detail = detail and f": {detail}"
-        message = f"{self.title}'s reply does not have the form of search results{detail}"
-        return Fault(self.failed(message))
+        message = f"{self.title}'s reply does not have the form of search results"
+        return Fault(self.failed(": ".join(filter(None, [message, detail]))))
 
     def refused(self, status: int, reason: str, retry_after: str | None = None) -> Fault:
         """The fault behind an HTTP status from 300; ``reason`` is the provider's raw text."""
         said = f"{status}: {self.shown(reason)}" if reason.strip() else f"HTTP {status}"
-        momentary = _MOMENTARY.search(reason) or not _QUOTA.search(reason)
-        if status == 402 or (status == 429 and not momentary):
-            return self.used_up(said, status)
-        if status == 429:
+        momentary = _MOMENTARY.search(reason)
+        lasting = _FOR_LONG.search(reason) or (_USED_UP.search(reason) and not momentary)
+        if status == 402 or (status in (400, 403, 429) and lasting):
+            message = f"the quota or credit of {self.title} is used up ({said}); {OTHER_WAYS}"
+            return Fault(QuotaError(message, provider=self.provider, status=status))
+        if status == 429 or (status == 403 and momentary):
             error = self.failed(f"{self.title} asks for fewer searches ({said})", status)
             return Fault(error, True, retry_after)
-        if status in (401, 403):
-            names = " or ".join(self.key_variables)
-            message = f"{self.title} does not accept the key ({said}): check {names}; {OTHER_WAYS}"
-            return Fault(ConfigurationError(message))
-        if status in (400, 422):
+        if status in (400, 422) and not _SET_UP_WRONGLY.search(reason):
             message = f"{self.title} cannot use the request ({said}): check the question's length"
             return Fault(InputError(message))
-        if status == 404:
-            message = f"there is no {self.title} search at the address given ({said})"
-            return Fault(ConfigurationError(message))
+        if status < 400 or status in (400, 401, 403, 404, 422):
+            about_key = self.key_variables and status >= 400 and status != 404
+            settings = " or ".join(self.key_variables) if about_key else "the address"
+            hint = self.hints.get(status, f"check {settings}")
+            return Fault(ConfigurationError(f"{self.title} refuses the request ({said}): {hint}"))
         error = self.failed(f"{self.title} search failed ({said})", status)
         return Fault(error, status >= 500, retry_after)
 
     @model_validator(mode="after")
-    def _has_its_package_and_key(self) -> Self:
-        if self.package and find_spec(self.package) is None:
-            raise ConfigurationError(
-                f"{self.title} search needs the extra [{self.provider}]: "
-                f"{install_hint(self.provider)}"
-            )
+    def _take_key(self) -> Self:
         if not self.key_variables:
             return self
         given = self.api_key.get_secret_value() if self.api_key else ""
         found = (given, *(os.environ.get(variable, "") for variable in self.key_variables))
         key = next((value.strip() for value in found if value.strip()), "")
-        if not key:
-            raise self.no_key()
         names = " or ".join(self.key_variables)
+        if not key:
+            raise ConfigurationError(
+                f"{self.title} search needs {names}; a key comes from {self.key_source};"
+                f" {OTHER_WAYS}"
+            )
         if not re.fullmatch("[!-~]+", key):  # a header cannot hold it, and its error would show it
             raise ConfigurationError(f"{names}: the key holds a space or a special character")
-        self._key, self._secrets = SecretStr(key), (key, *self._secrets)
+        self._key, self._secrets = SecretStr(key), (key,)
+        return self
+
+    @model_validator(mode="after")
+    def _split_endpoint(self) -> Self:
+        if self.endpoint is None:
+            return self
+        try:
+            url = httpx2.URL(self.endpoint.strip())
+            url.host.encode("idna")
+            plain = url.scheme in ("http", "https") and not (url.query or url.fragment)
+            known = bool(url.host) and (url.port is None or 0 < url.port < 65536)
+        except (httpx2.InvalidURL, UnicodeError):
+            plain = known = False
+        if not (plain and known):
+            raise ConfigurationError(
+                f"the address for {self.title} is not a plain http or https address, such as "
+                "http://localhost:8080"
+            )
+        if url.userinfo:
+            user, _, password = url.userinfo.decode().partition(":")
+            self._login = unquote(user), unquote(password)
+            header = base64.b64encode(":".join(self._login).encode()).decode()
+            self._secrets = (*self._secrets, self._login[1], header)
+        self.endpoint = str(url.copy_with(userinfo=b"")).rstrip("/")
         return self
 
     def _page(self, query: str, number: int, size: int) -> Page:
         """One page, asked for again while that may help; raises the last fault's error."""
         attempt = 0
         while isinstance(outcome := self.ask(query, number, size), Fault):
-            pause = _pause(outcome, self.backoff * 2.0**attempt)
-            if pause is None or attempt == self.retries:
+            pause = _seconds(outcome.retry_after)
+            if pause is None:
+                pause = self.backoff * 2.0**attempt * random.uniform(0.5, 1.5)  # noqa: S311 - a pause
+            if not outcome.retry or pause > _LONGEST_WAIT or attempt == self.retries:
                 raise outcome.error
             _log.info("%s; asking again in %.1f s", outcome.error, pause)
             time.sleep(pause)
@@ -263,25 +324,60 @@ class WebSearchRetriever(TopKRetriever):
         return outcome
 
     def _document(self, hit: Hit, rank: int) -> Document:
-        metadata = {
-            "title": _plain(hit.title),
-            "source": hit.url,
-            "rank": rank,
-            "provider": self.provider,
-        }
-        if date := hit.date.strip():
-            metadata["date"] = date
+        about = {"title": _plain(hit.title), "source": hit.url}
+        dated = {"date": date} if (date := hit.date.strip()) else {}
+        metadata = {**about, "rank": rank, "provider": self.provider, **dated}
         return Document(page_content=_plain(hit.text), metadata=metadata)
 
 
-def _pause(fault: Fault, backoff: float) -> float | None:
-    """Seconds before the request is made again; None if it is not."""
-    if not fault.retry:
-        return None
-    asked_for = _seconds(fault.retry_after)
-    if asked_for is not None:
-        return asked_for if asked_for <= _LONGEST_WAIT else None
-    return backoff * random.uniform(0.5, 1.5)  # noqa: S311 - a pause
+def hits(found: Any, title: str, url: str, text: str, date: str) -> list[Hit]:
+    """The results in a reply's list, by the names that their fields have at this provider.
+
+    Numbers are made text; a result that is odd costs no other.
+
+    Raises:
+        TypeError: It is no list, or none of its items says anything.
+    """
+    fields = (title, url, text, date)
+    made = [Hit(*(_text(item.get(key)) for key in fields)) for item in objects(found)]
+    kept = [hit for hit in made if hit.title or hit.url or hit.text]
+    if found and not kept:
+        raise TypeError("no result has a title, an address or text")
+    return kept
+
+
+def objects(found: Any) -> list[dict[str, Any]]:
+    """The objects in a reply's list; anything else in it is left out.
+
+    Raises:
+        TypeError: It is no list, or nothing in it is an object.
+    """
+    kept = [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    if not kept and found != []:
+        raise TypeError("there is no list of results")
+    return kept
+
+
+def _text(value: object) -> str:
+    readable = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return str(value) if readable else ""
+
+
+def reason_of(body: bytes | bytearray) -> str:
+    """Codes and messages of a JSON error, wherever they stand in it; empty if there are none."""
+    try:
+        return _reason(json.loads(body))
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _reason(reply: Any, depth: int = 5) -> str:
+    if isinstance(reply, str):
+        return reply
+    inner = reply if isinstance(reply, list) else []
+    if isinstance(reply, dict):
+        inner = [reply.get(key) for key in _REASON_KEYS]
+    return ": ".join(filter(None, (_reason(part, depth - 1) for part in inner if depth)))
 
 
 def _seconds(retry_after: str | None) -> float | None:
@@ -291,11 +387,9 @@ def _seconds(retry_after: str | None) -> float | None:
     if re.fullmatch(r"\s*\d{1,9}(\.\d{1,9})?\s*", retry_after):
         return float(retry_after)
     try:
-        when = email.utils.parsedate_to_datetime(retry_after)
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
     except ValueError:
         return None
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
 
 
 def _plain(text: str) -> str:
@@ -305,16 +399,12 @@ def _plain(text: str) -> str:
 
 def scrubbed(text: str, *secrets: str) -> str:
     """Message of a server or library, fit to be shown: one line, cut, without the secrets."""
-    forms = {form for secret in secrets if secret for form in _forms(secret)}
-    if forms:
-        longest_first = sorted(forms, key=len, reverse=True)
-        text = re.sub("|".join(map(re.escape, longest_first)), "***", text, flags=re.IGNORECASE)
+    for secret in secrets:
+        # as an address, a header, a JSON or HTML text or Python would write it
+        encoded = base64.b64encode(secret.encode()).decode()
+        forms = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), encoded}
+        forms |= {json.dumps(secret)[1:-1], repr(secret)[1:-1], html.escape(secret)}
+        longest_first = sorted((*forms, encoded.rstrip("=")), key=len, reverse=True)
+        pattern = "|".join(re.escape(form) for form in longest_first if form)
+        text = re.sub(pattern, "***", text, flags=re.IGNORECASE) if pattern else text
     return " ".join(text.split())[:_LONGEST_REASON]
-
-
-def _forms(secret: str) -> Iterator[str]:
-    """How an address, a header, a JSON or HTML text or Python would write it."""
-    yield from (secret, quote(secret), quote(secret, safe=""), quote_plus(secret))
-    yield from (json.dumps(secret)[1:-1], repr(secret)[1:-1], html.escape(secret))
-    encoded = base64.b64encode(secret.encode()).decode()
-    yield from (encoded, encoded.rstrip("="))

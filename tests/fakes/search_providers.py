@@ -7,24 +7,19 @@ with SearchServer(case.speak([case.found(1)])) as server:
 ```
 """
 
-import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
 from pydantic import SecretStr
 
-from conflictscore.retrieval.ddgs import DdgsRetriever
 from conflictscore.retrieval.google import GoogleRetriever
 from conflictscore.retrieval.http_searches import (
-    BraveRetriever,
     SearxngRetriever,
     SerperRetriever,
-    TavilyRetriever,
+    VertexRetriever,
 )
-from conflictscore.retrieval.json_search import JsonSearchRetriever
-from conflictscore.retrieval.vertex import VertexRetriever
 from conflictscore.retrieval.web_search import WebSearchRetriever
 from tests.fakes.google_search import google, google_error
 from tests.fakes.search_server import (
@@ -32,9 +27,6 @@ from tests.fakes.search_server import (
     Received,
     Reply,
     SearchServer,
-    brave,
-    brave_error,
-    html_reply,
     json_reply,
     searxng,
     serper,
@@ -42,8 +34,6 @@ from tests.fakes.search_server import (
 )
 from tests.fakes.search_services import (
     ENGINE,
-    tavily,
-    tavily_error,
     vertex,
     vertex_error,
 )
@@ -66,12 +56,7 @@ class Case:
     @property
     def speaks_json(self) -> bool:
         """Whether the search is an HTTP request of our own with a JSON reply."""
-        return issubclass(self.search, JsonSearchRetriever)
-
-    @property
-    def has_statuses(self) -> bool:
-        """Whether the search learns of HTTP statuses; the library ddgs keeps them to itself."""
-        return self.search is not DdgsRetriever
+        return self.search is not GoogleRetriever
 
     @property
     def requests_of_a_lost_connection(self) -> int:
@@ -100,11 +85,6 @@ class Case:
 
     def searching(self, server: SearchServer, **options: Any) -> WebSearchRetriever:
         """The search, with the server in its provider's place."""
-        if self.search is DdgsRetriever:
-            from ddgs.engines.mojeek import Mojeek
-
-            Mojeek.search_url = f"{server.endpoint}/mojeek"
-            return DdgsRetriever(**{"backoff": 0.001, **options})
         endpoint = server.endpoint
         if self.search is SearxngRetriever:
             endpoint = endpoint.replace("//", f"//user:{quote(KEY, safe='')}@")
@@ -119,16 +99,6 @@ class Case:
         return str(sent["q"] if "q" in sent else sent["query"])
 
 
-def mojeek_page(results: Sequence[Mapping[str, str]]) -> Reply:
-    """A page of results as Mojeek writes it."""
-    items = "".join(
-        f'<li><h2><a href="{html.escape(r["url"])}">{r["title"]}</a></h2>'
-        f'<p class="s">{r["text"]}</p></li>'
-        for r in results
-    )
-    return html_reply(f'<html><body><ul class="results-standard">{items}</ul></body></html>')
-
-
 CASES = {
     "serper": Case(
         SerperRetriever,
@@ -136,16 +106,6 @@ CASES = {
         serper_error,
         ("title", "link", "snippet", "date"),
         lambda results: {"organic": results},
-    ),
-    "brave": Case(
-        BraveRetriever,
-        brave,
-        lambda status, text, **headers: brave_error(status, "SOME_CODE", text, **headers),
-        ("title", "url", "description", "page_age"),
-        lambda results: {"type": "search", "query": {}, "web": {"results": results}},
-    ),
-    "tavily": Case(
-        TavilyRetriever, tavily, tavily_error, ("title", "url", "content", "published_date")
     ),
     "searxng": Case(
         SearxngRetriever,
@@ -167,11 +127,5 @@ CASES = {
         ("title", "link", "snippet", "pagemap"),
         lambda items: {"items": items},
         {"engine_id": "engine"},
-    ),
-    "ddgs": Case(
-        DdgsRetriever,
-        lambda results=(), api_key=None: lambda request: mojeek_page(results),
-        lambda status, text, **headers: html_reply(text, status),
-        ("title", "url", "text", ""),
     ),
 }

@@ -190,40 +190,6 @@ def serper_error(status: int, message: str, **headers: str) -> Reply:
     return json_reply({"message": message, "statusCode": status}, status, **headers)
 
 
-def brave(results: Found = (), *, api_key: str | None = None) -> Handler:
-    """Speaks as api.search.brave.com; ``results`` are entries of ``web.results``."""
-
-    def handle(request: Received) -> Reply:
-        if (request.method, request.path) != ("GET", "/res/v1/web/search"):
-            return brave_error(404, "NOT_FOUND", "Not found.")
-        if api_key is not None and request.headers.get("x-subscription-token") != api_key:
-            return brave_error(
-                422, "SUBSCRIPTION_TOKEN_INVALID", "The provided subscription token is invalid."
-            )
-        count, offset = (int(request.parameters[name]) for name in ("count", "offset"))
-        question = request.parameters["q"]
-        if not (1 <= count <= 20 and 0 <= offset <= 9 and 0 < len(question) <= 400):
-            return brave_error(422, "VALIDATION", "Unable to validate request parameter(s)")
-        found = results[offset * count : (offset + 1) * count]
-        reply: dict[str, Any] = {
-            "type": "search",
-            "query": {
-                "original": question,
-                "more_results_available": len(results) > (offset + 1) * count,
-            },
-        }
-        if found:  # left out where there is nothing to list
-            reply["web"] = {"type": "search", "results": [dict(item) for item in found]}
-        return json_reply(reply)
-
-    return handle
-
-
-def brave_error(status: int, code: str, detail: str, **headers: str) -> Reply:
-    error = {"id": "1", "status": status, "code": code, "detail": detail, "meta": {}}
-    return json_reply({"type": "ErrorResponse", "error": error, "time": 1}, status, **headers)
-
-
 def searxng(
     results: Found = (),
     *,

@@ -1,10 +1,4 @@
-"""What Tavily and Vertex AI Search say over HTTP, for ``SearchServer``.
-
-```python
-with SearchServer(tavily([{"url": "https://a.example/", "content": "It is blue."}])) as server:
-    TavilyRetriever(api_key="any", endpoint=server.endpoint).invoke("sky")
-```
-"""
+"""Vertex AI Search over HTTP, for ``SearchServer``."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,36 +9,6 @@ Found = Sequence[Mapping[str, Any]]
 
 ENGINE = "projects/p1/locations/global/collections/default_collection/engines/e1"
 """The engine that ``vertex`` has."""
-
-
-def tavily(results: Found = (), *, api_key: str | None = None) -> Handler:
-    """Speaks as api.tavily.com; any other key than ``api_key`` is refused where that is given."""
-
-    def handle(request: Received) -> Reply:
-        if (request.method, request.path) != ("POST", "/search"):
-            return tavily_error(404, "Not Found")
-        if api_key is not None and request.headers.get("authorization") != f"Bearer {api_key}":
-            return tavily_error(401, "Unauthorized: missing or invalid API key.")
-        asked = request.json
-        if not 0 <= asked["max_results"] <= 20:
-            return tavily_error(400, "Max results must be between 0 and 20.")
-        found = [{"score": 0.9, "raw_content": None, **item} for item in results]
-        return json_reply(
-            {
-                "query": asked["query"],
-                "follow_up_questions": None,
-                "answer": None,
-                "images": [],
-                "results": found[: asked["max_results"]],
-                "response_time": 1.09,
-            }
-        )
-
-    return handle
-
-
-def tavily_error(status: int, message: str, **headers: str) -> Reply:
-    return json_reply({"detail": {"error": message}}, status, **headers)
 
 
 def vertex(pages: Found = (), *, api_key: str | None = None) -> Handler:

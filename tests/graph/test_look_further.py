@@ -25,9 +25,8 @@ from conflictscore.nodes.record import run_of
 from conflictscore.nodes.state import RunRuntime
 from conflictscore.reporting.run_log import log_object
 from conflictscore.retrieval import CorpusRetriever
-from conflictscore.retrieval.recording.questions import read_questions
-from conflictscore.retrieval.recording.recorder import record_questions
-from conflictscore.retrieval.recording.replay import RecordedRetriever
+from conflictscore.retrieval.questions import read_questions
+from conflictscore.retrieval.recording import RecordedRetriever, record_questions
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.models.calling import calling
 from tests.revising import LONG, RevisingWorld

@@ -252,8 +252,8 @@ def test_a_prompt_of_ones_own_asks_again(judge: ChatOpenAI, tmp_path: Path) -> N
 def test_parentheses_and_a_retriever_that_is_one_are_asked_for() -> None:
     with pytest.raises(ConfigurationError, match=r"write @self_correct\(\), with parentheses"):
         self_correct(lambda question, documents: "")  # type: ignore[arg-type]
-    answer: Any = self_correct(retriever="ddgs")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match=r"retriever is str, .*open_retrieval\('ddgs'\)"):
+    answer: Any = self_correct(retriever="serper")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=r"retriever is str, .*open_retrieval\('serper'\)"):
         answer(lambda question, documents: "")("When?")
 
 

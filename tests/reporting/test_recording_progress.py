@@ -7,7 +7,7 @@ from rich.console import Console
 
 from conflictscore.errors import ProviderError
 from conflictscore.reporting.displays import RecordingProgress
-from conflictscore.retrieval.recording.recorder import FailedQuestion, RecordingReport
+from conflictscore.retrieval.recording import FailedQuestion, RecordingReport
 
 START = RecordingReport(wanted=20, before=3)
 FAILURE = FailedQuestion("Why\n not?", ProviderError("it \x1b[31mbroke", provider="serper"))
@@ -42,15 +42,3 @@ def test_a_terminal_has_a_bar_that_goes_when_it_is_done_and_failures_stay() -> N
     assert "failed: Why not?: it [31mbroke\n" in text
     assert "recording: " not in text
     assert text.endswith("\x1b[2K")  # the bar's line is wiped
-
-
-def test_that_it_waits_for_questions_in_flight_is_said_once() -> None:
-    cancelled = replace(START, cancelled=True)
-
-    lines = shown(START, cancelled, replace(cancelled, recorded=1), terminal=False).splitlines()
-
-    assert lines == [
-        "recording: 3 of 20 questions",
-        "stopping: waiting for the questions in flight",
-        "recording: 4 of 20 questions",
-    ]

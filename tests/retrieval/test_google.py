@@ -1,20 +1,13 @@
 """Google search against a loopback server, through Google's own client library."""
 
-import warnings
-from datetime import date
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from conflictscore.errors import ProviderError
-from conflictscore.retrieval import google
 from conflictscore.retrieval.google import GoogleRetriever
-from tests.fakes.google_search import SERVER_ERROR, GoogleSearchServer, google_error
+from tests.fakes.google_search import GoogleSearchServer, google_error
 from tests.fakes.search_providers import CASES, KEY
-from tests.fakes.search_server import DISCONNECT, Reply
-
-pytestmark = pytest.mark.filterwarnings("ignore:Google's Custom Search API ends")
 
 searching = CASES["google"].searching
 PAGES = [CASES["google"].found(n) for n in range(1, 151)]
@@ -24,7 +17,7 @@ def test_the_date_is_the_first_that_the_page_says_it_was_published_on() -> None:
     told = [{"viewport": "x", "article:published_time": "2024-03-05T10:00:00Z"}]
     maps: list[dict[str, Any]] = [
         {"newsarticle": [{"datepublished": "2020-01-01"}], "metatags": told},
-        {"metatags": [{"date": ""}], "article": [{"datePublished": "2019-05-06"}]},
+        {"metatags": [{"date": ""}, {"datepublished": "2019-05-06"}]},
         {"cse_image": [{"src": "x"}]},
     ]
     found = [CASES["google"].found(n, pagemap=one) for n, one in enumerate(maps, start=1)]
@@ -63,47 +56,10 @@ def test_a_rate_limit_named_by_a_403_is_tried_again() -> None:
         assert len(searching(server).invoke("sky")) == 10
 
 
-def test_building_one_warns_at_the_line_that_did() -> None:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        GoogleRetriever(api_key=SecretStr(KEY), engine_id="engine")
-    (warning,) = caught
-    assert warning.category is DeprecationWarning
-    assert warning.filename == __file__
-    for word in ("2027-01-01", "SerperRetriever", "BraveRetriever", "SearxngRetriever"):
-        assert word in str(warning.message)
-
-
-@pytest.mark.parametrize(
-    ("day", "words"),
-    [
-        (date(2026, 11, 21), "ends on 2027-01-01, in 41 days"),
-        (date(2026, 12, 31), "ends on 2027-01-01, in 1 day;"),
-        (date(2027, 1, 1), "ended on 2027-01-01"),
-    ],
-)
-def test_the_notes_say_how_long_google_still_works(
-    day: date, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(google, "_today", lambda: day)
+def test_a_note_says_when_google_ends_and_what_to_use_instead() -> None:
     (note,) = GoogleRetriever(api_key=SecretStr(KEY), engine_id="engine").notes
-    assert words in note
+    assert "2027-01-01" in note
     assert "--search serper" in note
-
-
-@pytest.mark.parametrize("fault", [google_error(410, "Gone."), SERVER_ERROR, DISCONNECT])
-def test_a_failure_after_the_end_names_the_end(
-    fault: Reply, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with GoogleSearchServer(always=fault) as server:
-        retriever = searching(server, retries=0)
-        with pytest.raises(ProviderError) as before:
-            retriever.invoke("sky")
-        monkeypatch.setattr(google, "_today", lambda: date(2027, 1, 2))
-        with pytest.raises(ProviderError) as after:
-            retriever.invoke("sky")
-    assert "2027" not in str(before.value)
-    assert "ended on 2027-01-01" in str(after.value)
 
 
 def test_settings_for_certificates_do_not_concern_a_search_by_key(

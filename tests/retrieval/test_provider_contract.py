@@ -14,8 +14,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from ddgs.engines import ENGINES
-from ddgs.engines.mojeek import Mojeek
 from langchain_core.documents import Document
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import SecretStr, ValidationError
@@ -30,10 +28,8 @@ from conflictscore.errors import (
 from conflictscore.retrieval import PROVIDERS
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.corpus import CorpusRetriever
-from conflictscore.retrieval.ddgs import DdgsRetriever
 from conflictscore.retrieval.documents import to_documents
-from conflictscore.retrieval.recording.recorder import record_questions
-from conflictscore.retrieval.recording.replay import RecordedRetriever
+from conflictscore.retrieval.recording import RecordedRetriever, record_questions
 from tests.fakes.search_providers import CASES, KEY, Case
 from tests.fakes.search_server import (
     DISCONNECT,
@@ -41,26 +37,12 @@ from tests.fakes.search_server import (
     Received,
     Reply,
     SearchServer,
-    brave_error,
     html_reply,
     json_reply,
 )
 from tests.retrieval.pages.finding import Plain
 
-pytestmark = pytest.mark.filterwarnings("ignore:Google's Custom Search API ends")
-
-
 JSON = {"Content-Type": "application/json"}
-LOST = r"cannot be reached: .*without|no search page answered ddgs: .*closed"
-GONE = r"cannot be reached: .|no search page answered ddgs: ."
-
-
-@pytest.fixture(autouse=True)
-def _no_page_but_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No public page is asked by ddgs; where its one page lies, each test says."""
-    pages: dict[str, Any] = ENGINES
-    monkeypatch.setitem(pages, "text", {"mojeek": Mojeek})
-    monkeypatch.setattr(Mojeek, "search_url", "http://127.0.0.1:9/mojeek")
 
 
 def serving(case: Case, count: int = 150, **options: Any) -> SearchServer:
@@ -164,10 +146,9 @@ def those(holds: Callable[[Case], object]) -> pytest.MarkDecorator:
 
 
 every_web_search = those(lambda case: True)
-where_statuses_are_told = those(lambda case: case.has_statuses)
 # One code reads the replies of all searches but those of Google's own client: two show it.
 by_each_reader_of_statuses = those(lambda case: case.search.provider in ("google", "serper"))
-by_the_reader_that_they_share = those(lambda case: case.search.provider in ("serper", "tavily"))
+by_the_reader_that_they_share = those(lambda case: case.search.provider == "serper")
 where_a_key_is_needed = those(lambda case: case.search.key_variables)
 
 
@@ -229,7 +210,7 @@ def test_a_lost_connection_is_tried_again(case: Case) -> None:
 def test_connections_that_stay_lost_are_a_provider_error(case: Case) -> None:
     with (
         serving(case, always=DISCONNECT) as server,
-        pytest.raises(ProviderError, match=LOST) as caught,
+        pytest.raises(ProviderError, match=r"cannot be reached: .*without") as caught,
     ):
         case.searching(server).invoke("sky")
     assert (caught.value.provider, caught.value.status) == (case.search.provider, None)
@@ -242,7 +223,7 @@ def test_connections_that_stay_lost_are_a_provider_error(case: Case) -> None:
 def test_a_server_that_is_gone_is_a_provider_error(case: Case) -> None:
     with serving(case) as server:
         search = case.searching(server)
-    with pytest.raises(ProviderError, match=GONE) as caught:
+    with pytest.raises(ProviderError, match=r"cannot be reached: .") as caught:
         search.invoke("sky")
     assert (caught.value.provider, caught.value.status) == (case.search.provider, None)
 
@@ -271,7 +252,7 @@ def test_a_wrong_option_shows_neither_itself_nor_the_key(case: Case) -> None:
 # --- where the provider answers by HTTP statuses ------------------------------------------------
 
 
-@where_statuses_are_told
+@every_web_search
 def test_a_result_without_title_and_text_is_no_fault(case: Case) -> None:
     title, _, text, _ = case.fields
     bare = {**case.found(1), title: None}
@@ -281,7 +262,7 @@ def test_a_result_without_title_and_text_is_no_fault(case: Case) -> None:
     assert (first.page_content, first.metadata["title"]) == ("", "")
 
 
-@where_statuses_are_told
+@every_web_search
 def test_a_date_is_kept_as_the_provider_says_it(case: Case) -> None:
     with SearchServer(case.speak([case.dated(1, "2024-03-05T10:00:00"), case.found(2)])) as server:
         dated, undated = case.searching(server).invoke("sky")
@@ -289,7 +270,7 @@ def test_a_date_is_kept_as_the_provider_says_it(case: Case) -> None:
     assert "date" not in undated.metadata
 
 
-@where_statuses_are_told
+@every_web_search
 def test_an_address_that_comes_again_is_listed_once(case: Case) -> None:
     items = [case.found(1), case.found(1, "The same page."), case.found(2)]
     with SearchServer(case.speak(items)) as server:
@@ -298,7 +279,7 @@ def test_an_address_that_comes_again_is_listed_once(case: Case) -> None:
     assert (second.metadata["rank"], second.page_content) == (2, "The sky, 2.")
 
 
-@those(lambda case: case.has_statuses and case.search.page_size < (case.search.k_limit or 0))
+@every_web_search
 def test_an_address_that_comes_again_on_a_later_page_is_listed_once(case: Case) -> None:
     size = case.search.page_size
     items = [*map(case.found, range(1, size + 1)), case.found(size), case.found(size + 1)]
@@ -307,7 +288,7 @@ def test_an_address_that_comes_again_on_a_later_page_is_listed_once(case: Case) 
     assert [doc.metadata["title"] for doc in found] == [f"Title {n}" for n in range(1, size + 2)]
 
 
-@where_statuses_are_told
+@every_web_search
 def test_a_page_with_nothing_new_ends_the_search(case: Case) -> None:
     count = min(case.search.page_size, 20)
     with serving(case, count=count) as server:
@@ -315,7 +296,7 @@ def test_a_page_with_nothing_new_ends_the_search(case: Case) -> None:
     assert len(server.requests) <= 2
 
 
-@where_statuses_are_told
+@every_web_search
 def test_nothing_found_is_an_empty_list(case: Case) -> None:
     with serving(case, count=0) as server:
         assert case.searching(server).invoke("sky") == []
@@ -407,7 +388,7 @@ def test_a_pause_that_is_no_time_to_come_does_not_hold_up(case: Case) -> None:
         assert len(case.searching(server, retries=3).invoke("sky")) == 10
 
 
-@where_statuses_are_told
+@every_web_search
 @pytest.mark.parametrize(
     ("status", "words"), [(402, "Payment required."), (429, "You exceeded your quota per day.")]
 )
@@ -424,7 +405,7 @@ def test_a_used_up_quota_is_not_tried_again(case: Case, status: int, words: str)
     assert len(server.requests) == 1
 
 
-@where_statuses_are_told
+@every_web_search
 @pytest.mark.parametrize(
     ("status", "said", "kind", "words"),
     [
@@ -469,7 +450,7 @@ def test_a_reply_that_is_not_a_json_object_is_a_provider_error(case: Case) -> No
     assert len(server.requests) == len(NO_OBJECTS)
 
 
-@where_statuses_are_told
+@every_web_search
 def test_a_list_of_results_of_another_form_is_a_provider_error(case: Case) -> None:
     forms: list[Any] = [{}, "none", [1], ["x"], [[]], [["x"]], [{"title": []}]]
     with serving(case, faults=[json_reply(case.listed(form)) for form in forms]) as server:
@@ -532,8 +513,6 @@ FAULTS: dict[str, Callable[[Case], Reply]] = {
     "forbidden": lambda case: case.error(403, "{quoted}"),
     "missing": lambda case: case.error(404, "{quoted}"),
     "other": lambda case: case.error(418, "{quoted}"),
-    "validation": lambda _: brave_error(422, "VALIDATION", "{quoted}"),
-    "token": lambda _: brave_error(422, "SUBSCRIPTION_TOKEN_INVALID", "{quoted}"),
     "rate limit": lambda case: case.error(429, "{quoted}"),
     "quota": lambda case: case.error(429, "Your quota is used up: {quoted}"),
     "plan": lambda case: case.error(432, "{quoted}"),
@@ -546,7 +525,7 @@ FAULTS: dict[str, Callable[[Case], Reply]] = {
 }
 
 
-@where_statuses_are_told
+@every_web_search
 @pytest.mark.parametrize("name", FAULTS)
 def test_no_fault_shows_the_key(case: Case, name: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
@@ -571,7 +550,7 @@ def test_no_fault_shows_the_key(case: Case, name: str, caplog: pytest.LogCapture
     assert len(str(caught.value)) < (700 if case.speaks_json else 1000)
 
 
-@where_statuses_are_told
+@every_web_search
 def test_no_success_shows_the_key(case: Case, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with serving(case) as server:
@@ -594,7 +573,7 @@ def test_a_missing_key_is_named_with_where_to_get_one_and_what_to_do_without(
         case.search()
     assert "come" in str(caught.value)
     source = case.search.key_source or "console.cloud.google.com"
-    for word in (*case.search.key_variables, source, "searxng:URL", "ddgs", "--docs"):
+    for word in (*case.search.key_variables, source, "searxng:URL", "--docs"):
         assert word in str(caught.value)
 
 
@@ -626,7 +605,7 @@ def test_a_refused_key_is_a_matter_of_configuration(case: Case) -> None:
         serving(case) as server,
         pytest.raises(
             ConfigurationError,
-            match=f"{case.search.title} does not accept the key .*{case.search.key_variables[0]}",
+            match=f"{case.search.title} refuses the request .*(?:key|KEY)",
         ) as caught,
     ):
         case.searching(server, api_key="another-secret").invoke("sky")
@@ -662,19 +641,11 @@ def test_an_error_is_told_with_its_code_and_its_words(case: Case) -> None:
 @pytest.mark.parametrize(
     ("reply", "detail"),
     [
-        (html_reply("<h1>Log in to the hotel's network</h1>"), ": it is text/html"),
-        (Reply(200, b"{}"), ": it is of no type, not JSON"),
-        (Reply(200, b"not JSON", JSON), ": it is not a JSON object"),
-        (json_reply([]), ": it is not a JSON object"),
         (json_reply({"results": None}), ""),
         (json_reply({"text": " " * 5_000_001}), ": it is longer than 5,000,000 bytes"),
         (
             Reply(200, gzip.compress(b" " * 5_000_001), {**JSON, "Content-Encoding": "gzip"}),
             ": it is longer than 5,000,000 bytes",
-        ),
-        (
-            Reply(200, b"not packed", {**JSON, "Content-Encoding": "gzip"}),
-            ": it cannot be unpacked",
         ),
     ],
 )
@@ -700,19 +671,10 @@ def test_a_reply_that_does_not_come_to_an_end_is_given_up(case: Case) -> None:
 
 
 @by_the_reader_that_they_share
-def test_no_content_type_shows_the_key(case: Case) -> None:
-    with serving(case, always=Reply(200, b"{}", {"Content-Type": KEY})) as server:
-        search = case.searching(server)
-        with pytest.raises(ProviderError, match=r"it is \*\*\*, not JSON"):
-            search.invoke("sky")
-
-
-@by_the_reader_that_they_share
-@pytest.mark.parametrize("proxy", ["ftp://user:pass@proxy.example", "http://user:pass@:80"])
 def test_a_proxy_that_cannot_be_used_is_a_matter_of_configuration(
-    case: Case, proxy: str, monkeypatch: pytest.MonkeyPatch
+    case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HTTP_PROXY", proxy)
+    monkeypatch.setenv("HTTP_PROXY", "ftp://user:pass@proxy.example")
     with (
         serving(case) as server,
         pytest.raises(ConfigurationError, match=r"proxy .* cannot be used") as caught,
@@ -774,6 +736,5 @@ def test_an_endpoint_that_is_none_is_refused_unseen(case: Case) -> None:
         assert "secret" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_ddgs_is_the_only_one_that_keeps_statuses_to_itself() -> None:
-    assert [case.search for case in CASES.values() if not case.has_statuses] == [DdgsRetriever]
+def test_each_search_in_the_list_is_tried_here() -> None:
     assert set(PROVIDERS) == {*CASES, "corpus", "recorded"}

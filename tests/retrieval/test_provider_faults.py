@@ -16,25 +16,18 @@ from tests.fakes.search_providers import CASES, KEY
 from tests.fakes.search_server import (
     Reply,
     SearchServer,
-    brave_error,
     html_reply,
     json_reply,
     serper_error,
 )
-from tests.fakes.search_services import tavily_error, vertex_error
+from tests.fakes.search_services import vertex_error
 
-pytestmark = pytest.mark.filterwarnings("ignore:Google's Custom Search API ends")
-
-OTHER_PLAN = "plan of this Brave key does not include web search"
 OTHER_FORM = "form of search results"
-OTHER_WAYS = "".join(f"(?=.*{way})" for way in ("serper", "searxng", "vertex", "ddgs", "--docs"))
-USED_UP = "This request exceeds your plan's set usage limit."
 NO_SITES = "Only public website search is supported."
 DAILY = google_error(403, "Daily Limit Exceeded", "dailyLimitExceeded")
 BLOCKED = google_error(403, "Requests from this IP address are blocked.", "forbidden")
 INVALID = "Request contains an invalid argument."
-OTHER_BLOCK = r"^(?!.*closed).*IP address are blocked.*GOOGLE_API_KEY"
-BAD_KEY = r"does not accept the key .*VERTEX_API_KEY or GOOGLE_API_KEY"
+BAD_KEY = r"refuses the request .*[kK][eE][yY]"
 VERTEX_SNIPPETS: list[Any] = ["text", [{}], [{"snippet": 5}]]
 VERTEX_RESULTS = [
     *({}, {"document": {}}, {"document": {"derivedStructData": []}}),
@@ -42,8 +35,6 @@ VERTEX_RESULTS = [
 ]
 
 FAULTS: list[tuple[str, Reply, type[ConflictScoreError], str]] = [
-    ("brave", brave_error(400, "OPTION_NOT_IN_PLAN", "No."), ConfigurationError, OTHER_PLAN),
-    ("brave", brave_error(404, "SUBSCRIPTION_NOT_FOUND", "No."), ConfigurationError, OTHER_PLAN),
     (
         *("serper", serper_error(400, "Not enough credits"), QuotaError),
         r"Serper is used up \(400: Not enough credits\)",
@@ -57,13 +48,6 @@ FAULTS: list[tuple[str, Reply, type[ConflictScoreError], str]] = [
     ),
     *(
         (
-            *("tavily", tavily_error(status, USED_UP), QuotaError),
-            rf"Tavily is used up \({status}: This request exceeds",
-        )
-        for status in (432, 433)
-    ),
-    *(
-        (
             *("searxng", json_reply({"results": [], "unresponsive_engines": engines})),
             *(ProviderError, OTHER_FORM),
         )
@@ -71,7 +55,7 @@ FAULTS: list[tuple[str, Reply, type[ConflictScoreError], str]] = [
     ),
     (
         *("searxng", html_reply("moved", 308), ConfigurationError),
-        "points to another address: check http or https",
+        "308: .*check the address",
     ),
     (
         *("searxng", json_reply({"error": 'Invalid "xx" for parameter language'}, 400)),
@@ -81,11 +65,11 @@ FAULTS: list[tuple[str, Reply, type[ConflictScoreError], str]] = [
         ("google", fault, QuotaError, "quota or credit of Google is used up")
         for fault in (DAILY_QUOTA, DAILY)
     ),
-    ("google", ACCESS_DENIED, ConfigurationError, f"^{OTHER_WAYS}.*closed to new customers"),
-    ("google", BLOCKED, ConfigurationError, OTHER_BLOCK),
+    ("google", ACCESS_DENIED, ConfigurationError, "no new customers .*serper"),
+    ("google", BLOCKED, ConfigurationError, "IP address are blocked.*GOOGLE_API_KEY"),
     (
         *("google", google_error(400, INVALID, "badRequest"), InputError),
-        r"invalid argument.*GOOGLE_CSE_ID",
+        "invalid argument.*length",
     ),
     *(
         ("vertex", json_reply({"results": [result]}), ProviderError, OTHER_FORM)
@@ -93,8 +77,7 @@ FAULTS: list[tuple[str, Reply, type[ConflictScoreError], str]] = [
     ),
     (
         *("vertex", vertex_error(400, "FAILED_PRECONDITION", NO_SITES), ConfigurationError),
-        r"^(?=.*about 50 domains, and not the web).*only an engine of public websites"
-        r" \(400: Only public.*VERTEX_SERVING_CONFIG",
+        "Only public.*VERTEX_SERVING_CONFIG, an engine of public websites",
     ),
     *(
         ("vertex", vertex_error(status, code, said), ConfigurationError, BAD_KEY)
@@ -106,7 +89,7 @@ FAULTS: list[tuple[str, Reply, type[ConflictScoreError], str]] = [
     ),
     (
         *("vertex", vertex_error(400, "INVALID_ARGUMENT", INVALID), InputError),
-        r"invalid argument\.: INVALID_ARGUMENT\): check VERTEX_SERVING_CONFIG",
+        "invalid argument.*length",
     ),
 ]
 
@@ -127,22 +110,14 @@ def test_a_fault_is_of_its_kind_and_not_tried_again(
     assert len(server.requests) == 1
 
 
-NO_KEY, NO_CONFIG = "VERTEX_API_KEY or GOOGLE_API_KEY", "VERTEX_SERVING_CONFIG"
-WHAT_TO_DO = {
-    "google": ("GOOGLE_API_KEY", "GOOGLE_CSE_ID", "programmablesearchengine", "2027-01-01"),
-    "vertex": ("PROJECT/ENGINE", "about 50 domains, and not the web"),
-}
-
-
 @pytest.mark.parametrize(
     ("name", "environment", "lacking"),
     [
-        ("google", {}, "GOOGLE_API_KEY and GOOGLE_CSE_ID"),
-        ("google", {"GOOGLE_API_KEY": KEY}, "GOOGLE_CSE_ID"),
+        ("google", {}, "GOOGLE_API_KEY; a key comes from console"),
+        ("google", {"GOOGLE_API_KEY": KEY}, "GOOGLE_CSE_ID; .*programmablesearchengine"),
         ("google", {"GOOGLE_API_KEY": " ", "GOOGLE_CSE_ID": "engine"}, "GOOGLE_API_KEY"),
-        ("vertex", {}, NO_KEY),
-        ("vertex", {"GOOGLE_API_KEY": KEY}, NO_CONFIG),
-        ("vertex", {"VERTEX_API_KEY": KEY, "VERTEX_SERVING_CONFIG": " "}, NO_CONFIG),
+        ("vertex", {}, "VERTEX_API_KEY or GOOGLE_API_KEY"),
+        ("vertex", {"GOOGLE_API_KEY": KEY}, "VERTEX_SERVING_CONFIG as PROJECT/ENGINE .*not set"),
     ],
 )
 def test_missing_settings_are_named_with_where_to_get_them(
@@ -150,8 +125,6 @@ def test_missing_settings_are_named_with_where_to_get_them(
 ) -> None:
     for variable, value in environment.items():
         monkeypatch.setenv(variable, value)
-    with pytest.raises(ConfigurationError, match=f"not set: {lacking};") as caught:
+    with pytest.raises(ConfigurationError, match=f"search needs {lacking}") as caught:
         CASES[name].search()
-    for word in (*WHAT_TO_DO[name], "--docs"):
-        assert word in str(caught.value)
     assert KEY not in str(caught.value)

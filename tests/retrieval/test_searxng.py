@@ -30,7 +30,7 @@ def test_the_request_is_one_that_searxng_takes() -> None:
 def test_the_server_may_stand_below_a_path() -> None:
     with (
         SearchServer(searxng(RESULTS)) as server,
-        pytest.raises(ConfigurationError, match="/searx has no /search there"),
+        pytest.raises(ConfigurationError, match=r"refuses the request .*404.*check the address"),
     ):
         searching(server, endpoint=f"{server.endpoint}/searx/").invoke("sky")
     assert server.requests[0].path == "/searx/search"
@@ -105,9 +105,7 @@ def test_an_empty_later_page_does_not_undo_the_first() -> None:
 def test_a_server_without_json_is_told_the_setting() -> None:
     with (
         SearchServer(searxng(RESULTS, formats=["html"])) as server,
-        pytest.raises(
-            ConfigurationError, match=rf"{server.endpoint} refuses JSON: .*search\.formats"
-        ),
+        pytest.raises(ConfigurationError, match=r"SearXNG refuses .*search\.formats"),
     ):
         searching(server).invoke("sky")
     assert len(server.requests) == 1

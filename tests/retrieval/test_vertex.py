@@ -4,7 +4,7 @@ import pytest
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.retrieval.vertex import VertexRetriever
+from conflictscore.retrieval.http_searches import VertexRetriever
 from tests.fakes.search_providers import CASES, KEY
 from tests.fakes.search_server import SearchServer
 from tests.fakes.search_services import ENGINE, vertex

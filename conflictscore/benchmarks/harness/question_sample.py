@@ -15,7 +15,7 @@ from langchain_core.retrievers import BaseRetriever
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.retrieval.passages import cut_to_passages
-from conflictscore.retrieval.recording.questions import question_key
+from conflictscore.retrieval.questions import question_key
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.definition import Benchmark

@@ -12,7 +12,7 @@ from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.running import Limits
 from conflictscore.errors import BudgetError, ConfigurationError, InputError
 from conflictscore.models.prices import PriceTable
-from conflictscore.retrieval.recording.replay import RecordedRetriever
+from conflictscore.retrieval.recording import RecordedRetriever
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz
 from tests.fakes.openai_server import Fault, OpenAIServer
 
@@ -204,7 +204,7 @@ async def test_documents_are_looked_for_once_a_question(tmp_path: Path) -> None:
 
 
 async def _record(path: Path, questions: list[str]) -> None:
-    from conflictscore.retrieval.recording.recorder import record_questions
+    from conflictscore.retrieval.recording import record_questions
     from tests.talking import Shelf
 
     await record_questions(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from conflictscore.retrieval.http_searches import SearxngRetriever
-from conflictscore.retrieval.recording.recorder import record_questions
+from conflictscore.retrieval.recording import record_questions
 from tests.fakes.search_server import Received, Reply
 from tests.retrieval.recording.searching import (
     PARAMETERS,
@@ -41,10 +41,9 @@ def _record(endpoint: str, number: int, out: Path) -> None:
 
 
 def _without_times(path: Path) -> list[dict[str, Any]]:
-    """What was recorded, by question; a line's hash goes with its time."""
+    """What was recorded, by question."""
     found = [
-        {key: value for key, value in line.items() if key not in ("recorded_at", "sha256")}
-        for line in lines(path)
+        {key: value for key, value in line.items() if key != "recorded_at"} for line in lines(path)
     ]
     return sorted(found, key=lambda line: str(line["question"]))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from conflictscore.errors import InputError
-from conflictscore.retrieval.recording.questions import question_key, read_questions
+from conflictscore.retrieval.questions import question_key, read_questions
 
 
 @pytest.fixture(autouse=True)
@@ -53,13 +53,13 @@ def test_repeated_questions_stay() -> None:
     ("name", "content", "message"),
     [
         ("q.txt", "\n \n", "q.txt: there is no question in it"),
-        ("q.txt", b"A?\nCaf\xe9?", "q.txt, line 2: not UTF-8; save the file as UTF-8"),
-        ("q.csv", "Question\nA?".encode("utf-16"), "q.csv, line 1: not UTF-8"),
+        ("q.txt", b"A?\nCaf\xe9?", "q.txt: not UTF-8; save the file as UTF-8"),
+        ("q.csv", "Question\nA?".encode("utf-16"), "q.csv: not UTF-8"),
         ("q.csv", "", "q.csv: there is no question in it"),
         ("q.csv", "Question\n", "q.csv: there is no question in it"),
-        ("q.csv", "id,text\n1,A?", "line 1: one column .* question, .* columns are 'id', 'text'"),
+        ("q.csv", "id,text\n1,A?", "line 1: one column .* question, not .'id', 'text'"),
         ("q.csv", "question,Question\nA?,B?", "line 1: one column must be called question"),
-        ("q.csv", "id;question\n1;A?", "the columns are 'id;question'"),
+        ("q.csv", "id;question\n1;A?", "not .'id;question'"),
         ("q.csv", 'id,question\n1,"A\n?"\n\n2, \n', "q.csv, line 5, field question: there is no"),
         ("q.csv", "id,question\n1,A?\n2\n", "q.csv, line 3, field question: there is no"),
         (
@@ -73,7 +73,7 @@ def test_repeated_questions_stay() -> None:
         ("q.jsonl", '{"text": "A?"}', "q.jsonl, line 1, field question: it must be"),
         ("q.jsonl", '{"query": 7}', "q.jsonl, line 1, field query: it must be"),
         ("q.jsonl", '{"question": " "}', "q.jsonl, line 1, field question: it must be"),
-        ("q.xlsx", "A?", "q.xlsx: its ending is not supported; supported are .txt, .csv, .jsonl"),
+        ("q.xlsx", "A?", "q.xlsx: its ending is not supported; give .txt, .csv, .jsonl"),
     ],
 )
 def test_a_fault_is_one_line_that_names_file_row_and_field(

@@ -1,7 +1,7 @@
 """The questions of a file, and when two of them are the same."""
 
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from conflictscore.errors import InputError
@@ -10,8 +10,7 @@ from conflictscore.retrieval.reading.by_ending import csv_rows, json_rows
 
 __all__ = ["question_key", "read_questions"]
 
-_COLUMN = "question"
-_FIELDS = ("question", "query")
+_ENDINGS = (".txt", ".csv", ".jsonl")
 
 
 def question_key(question: str) -> str:
@@ -35,55 +34,40 @@ def read_questions(path: str | Path) -> tuple[str, ...]:
             or a row of it is wrong; names the file, the line and the field.
     """
     file = Path(path)
-    shown = file.as_posix()
-    reader = _READERS.get(file.suffix.lower())
-    if reader is None:
-        raise InputError(
-            f"{shown}: its ending is not supported; supported are {', '.join(_READERS)}"
-        )
-    questions = tuple(reader(_text_of(file, shown), shown))
+    shown, ending = file.as_posix(), file.suffix.lower()
+    if ending not in _ENDINGS:
+        raise InputError(f"{shown}: its ending is not supported; give {', '.join(_ENDINGS)}")
+    try:
+        text = file.read_text("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{shown}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{shown}: not UTF-8; save the file as UTF-8") from None
+    if ending == ".txt":
+        questions = tuple(filter(None, map(clean_text, clean_text(text).split("\n"))))
+    else:
+        questions = tuple((_of_csv if ending == ".csv" else _of_jsonl)(text, shown))
     if not questions:
         raise InputError(f"{shown}: there is no question in it")
     return questions
 
 
-def _text_of(file: Path, shown: str) -> str:
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise InputError(f"{shown}: cannot be read ({error.strerror})") from None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{shown}, line {line}: not UTF-8; save the file as UTF-8") from None
-
-
-def _read_text(text: str, shown: str) -> Iterator[str]:
-    return filter(None, map(clean_text, clean_text(text).split("\n")))
-
-
-def _read_csv(text: str, shown: str) -> Iterator[str]:
-    place: int | None = None
+def _of_csv(text: str, shown: str) -> Iterator[str]:
+    columns: list[str] = []
     for where, row in csv_rows(text, shown):
-        if place is None:
-            names = [name.strip().lower() for name in row]
-            if names.count(_COLUMN) != 1:
-                found = ", ".join(repr(clean_text(name)) for name in row)
-                raise InputError(
-                    f"{where}: one column must be called {_COLUMN}, and the columns are"
-                    f" {found[:300]}"
-                )
-            place = names.index(_COLUMN)
-        elif len(row) <= place or not (question := clean_text(row[place])):
-            raise InputError(f"{where}, field {_COLUMN}: there is no question")
-        else:
+        if not columns:
+            columns = [name.strip().lower() for name in row]
+            if columns.count("question") != 1:
+                raise InputError(f"{where}: one column must be called question, not {row!r:.300}")
+        elif question := clean_text(dict(zip(columns, row, strict=False)).get("question", "")):
             yield question
+        else:
+            raise InputError(f"{where}, field question: there is no question")
 
 
-def _read_jsonl(text: str, shown: str) -> Iterator[str]:
+def _of_jsonl(text: str, shown: str) -> Iterator[str]:
     for where, fields in json_rows(text, shown):
-        name = next((name for name in _FIELDS if name in fields), _COLUMN)
+        name = "query" if "query" in fields and "question" not in fields else "question"
         value = fields.get(name)
         question = clean_text(value) if isinstance(value, str) else ""
         if not question:
@@ -94,10 +78,3 @@ def _read_jsonl(text: str, shown: str) -> Iterator[str]:
             query = search.get("query") if isinstance(search, dict) else None
             if isinstance(query, str) and (query := clean_text(query)):
                 yield query
-
-
-_READERS: Mapping[str, Callable[[str, str], Iterator[str]]] = {
-    ".txt": _read_text,
-    ".csv": _read_csv,
-    ".jsonl": _read_jsonl,
-}
