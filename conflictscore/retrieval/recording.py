@@ -105,7 +105,7 @@ class _Recording(_Part):
 
 
 def _read(lines: RecordLines) -> dict[str, _Recording]:
-    """What a file holds, by question; InputError names the line and field that are wrong."""
+    """Recordings of a file by question; InputError names the line and field that are wrong."""
     found: dict[str, _Recording] = {}
     shown = lines.path.as_posix()
     try:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Annotated, Any, ClassVar, Self
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import unquote
 
 import httpx2
 from langchain_core.documents import Document
@@ -27,12 +27,11 @@ from conflictscore.errors import (
     QuotaError,
 )
 from conflictscore.retrieval.base import TopKRetriever
-from conflictscore.retrieval.cleaning import clean_text
+from conflictscore.retrieval.cleaning import clean_text, scrubbed
 from conflictscore.retrieval.pages.shown import marked_inline
 
 __all__ = [
     *("OTHER_WAYS", "Fault", "Hit", "Page", "WebSearchRetriever", "hits", "objects", "reason_of"),
-    "scrubbed",
 ]
 
 _log = logging.getLogger(__name__)
@@ -49,8 +48,6 @@ _MOMENTARY = re.compile(r"per\s*(?:second|minute)|rate[\s_-]?limit", re.I)
 _SET_UP_WRONGLY = re.compile(r"api[ _]?key|FAILED_PRECONDITION", re.I)
 _LONGEST_WAIT = 60.0
 """Seconds; a provider that asks for a longer pause gets no further request."""
-_LONGEST_REASON = 300
-"""Characters of what a provider says that an error repeats."""
 _REASON_KEYS = ("error", "errors", "code", "message", "detail", "reason", "status")
 _GZIP = {"accept-encoding": "gzip"}
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
@@ -395,16 +392,3 @@ def _seconds(retry_after: str | None) -> float | None:
 def _plain(text: str) -> str:
     """The text without tags and entities, on one line."""
     return " ".join(html.unescape(_TAG.sub("", marked_inline(text))).split())
-
-
-def scrubbed(text: str, *secrets: str) -> str:
-    """Message of a server or library, fit to be shown: one line, cut, without the secrets."""
-    for secret in secrets:
-        # as an address, a header, a JSON or HTML text or Python would write it
-        encoded = base64.b64encode(secret.encode()).decode()
-        forms = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), encoded}
-        forms |= {json.dumps(secret)[1:-1], repr(secret)[1:-1], html.escape(secret)}
-        longest_first = sorted((*forms, encoded.rstrip("=")), key=len, reverse=True)
-        pattern = "|".join(re.escape(form) for form in longest_first if form)
-        text = re.sub(pattern, "***", text, flags=re.IGNORECASE) if pattern else text
-    return " ".join(text.split())[:_LONGEST_REASON]

@@ -1,6 +1,6 @@
 """What a server said is shown without what is secret."""
 
-from conflictscore.retrieval.web_search import scrubbed
+from conflictscore.retrieval.cleaning import scrubbed
 
 
 def test_scrubbing_finds_each_form_of_a_secret_and_keeps_the_rest() -> None:
