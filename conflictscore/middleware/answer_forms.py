@@ -70,7 +70,7 @@ def no_text(name: str, returned: object) -> str:
     """Why an answer cannot be read: the function by its name, and what it returned."""
     problem = f"{name} returned {type(returned).__name__}, not text"
     if isinstance(returned, Iterator | AsyncIterator):
-        problem += "; a function that passes pieces on must be a generator function, with yield"
+        problem += "; join its pieces"
     return problem
 
 

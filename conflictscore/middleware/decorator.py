@@ -2,22 +2,13 @@
 
 import asyncio
 import inspect
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Generator,
-    Iterable,
-    Iterator,
-)
-from contextlib import AbstractContextManager, aclosing, closing
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractContextManager
 from contextvars import Context
 from dataclasses import dataclass, replace
 from functools import partial, update_wrapper
 from typing import Any, Protocol, Unpack, cast, overload
 
-from langchain_core.messages import BaseMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
 from langgraph.errors import GraphBubbleUp
@@ -54,10 +45,8 @@ from conflictscore.threads import on_home_loop, run_once
 
 __all__ = [
     "AsyncSelfCorrecting",
-    "AsyncSelfCorrectingStream",
     "CheckedText",
     "SelfCorrecting",
-    "SelfCorrectingStream",
     "self_correct",
 ]
 
@@ -69,13 +58,7 @@ class _Decorator(Protocol):
     """Functions that :func:`self_correct` returns."""
 
     @overload
-    def __call__(
-        self, function: Callable[..., AsyncIterator[str]], /
-    ) -> "AsyncSelfCorrectingStream": ...
-    @overload
     def __call__(self, function: Callable[..., Awaitable[Any]], /) -> "AsyncSelfCorrecting": ...
-    @overload
-    def __call__(self, function: Callable[..., Iterator[str]], /) -> "SelfCorrectingStream": ...
     @overload
     def __call__(self, function: Callable[..., Any], /) -> "SelfCorrecting": ...
 
@@ -114,9 +97,8 @@ def self_correct(
     a note. The judge says why an answer changed. Inside a LangGraph graph, the words of a model
     that the function calls are not streamed, since its answer may be replaced.
 
-    A coroutine function stays one, and its ``run`` is awaited as well. A generator function that
-    yields pieces of its answer stays one too, asynchronous or not: its pieces are held back until
-    the answer stands, which is then yielded in one piece. Methods are decorated like functions.
+    A coroutine function stays one, and its ``run`` is awaited as well. Methods are decorated like
+    functions.
 
     Args:
         function: Nothing: the parentheses of ``@self_correct()`` are needed, and hold settings.
@@ -137,11 +119,10 @@ def self_correct(
     opened = run_once(partial(open_run, models.pop("judge", None), retriever, chosen, **models))
 
     def decorate(function: Callable[..., Any]) -> Any:
-        called = [function, type(function).__call__]
-        for is_one, face in _FACES.items():
-            if any(map(is_one, called)):
-                return face(function, opened, on_event)
-        return SelfCorrecting(function, opened, on_event)
+        called = (function, type(function).__call__)
+        is_async = any(map(inspect.iscoroutinefunction, called))
+        face = AsyncSelfCorrecting if is_async else SelfCorrecting
+        return face(function, opened, on_event)
 
     return cast("_Decorator", decorate)
 
@@ -259,10 +240,6 @@ class SelfCorrecting(_Decorated):
         """The whole run, with the corrected answer, the first one and the scores."""
         return whole(self._run(question, documents, more, named)[0])
 
-    def _answered(self, *asked: Any, **named: Any) -> object:
-        """Complete result of the function."""
-        return self.function(*asked, **named)
-
     def _run(
         self, question: str, documents: Sources | None, more: Any, named: Any
     ) -> tuple[Run, object]:
@@ -270,7 +247,7 @@ class SelfCorrecting(_Decorated):
 
         def answer(*asked: Any) -> object:
             with self._unseen() as context:
-                return context.run(partial(self._answered, *asked, *more, **named))
+                return context.run(partial(self.function, *asked, *more, **named))
 
         async def call(*asked: Any) -> object:
             return await in_callers_thread(partial(answer, *asked))
@@ -278,47 +255,7 @@ class SelfCorrecting(_Decorated):
         return run_for_sync_caller(self._corrected(question, documents, named.get("history"), call))
 
 
-class SelfCorrectingStream(SelfCorrecting):
-    """A generator function that looks again at its answer where its documents disagree."""
-
-    def __call__(
-        self, question: str, documents: Sources | None = None, *more: Any, **named: Any
-    ) -> Generator[CheckedText, None, None]:
-        """The corrected answer in one piece, once it stands; its ``run`` is the run."""
-        yield CheckedText.of(self._run(question, documents, more, named)[0])
-
-    def _answered(self, *asked: Any, **named: Any) -> str:
-        with closing(self.function(*asked, **named)) as pieces:
-            return "".join(_checked_piece(piece, self._name) for piece in pieces)
-
-
-class _Asynchronous(_Decorated):
-    """The faces that are awaited."""
-
-    async def run(
-        self, question: str, documents: Sources | None = None, *more: Any, **named: Any
-    ) -> dict[str, Any]:
-        """The whole run, with the corrected answer, the first one and the scores."""
-        return whole((await self._run(question, documents, more, named))[0])
-
-    async def _answered(self, *asked: Any, **named: Any) -> object:
-        """Complete result of the function."""
-        return await self.function(*asked, **named)
-
-    async def _run(
-        self, question: str, documents: Sources | None, more: Any, named: Any
-    ) -> tuple[Run, object]:
-        await asyncio.to_thread(self._opened)
-        with self._unseen() as context:  # the caller's, not that of a node of the loop
-
-            async def call(*asked: Any) -> object:
-                answering = self._answered(*asked, *more, **named)
-                return await asyncio.create_task(answering, context=context.copy())
-
-            return await self._corrected(question, documents, named.get("history"), call)
-
-
-class AsyncSelfCorrecting(_Asynchronous):
+class AsyncSelfCorrecting(_Decorated):
     """A coroutine function that looks again at its answer where its documents disagree."""
 
     async def __call__(
@@ -327,30 +264,20 @@ class AsyncSelfCorrecting(_Asynchronous):
         """The corrected answer, a :class:`CheckedText` where the function returns a text."""
         return in_its_form(*await self._run(question, documents, more, named))
 
-
-class AsyncSelfCorrectingStream(_Asynchronous):
-    """An async generator function that looks again where its documents disagree."""
-
-    async def __call__(
+    async def run(
         self, question: str, documents: Sources | None = None, *more: Any, **named: Any
-    ) -> AsyncGenerator[CheckedText, None]:
-        """The corrected answer in one piece, once it stands; its ``run`` is the run."""
-        yield CheckedText.of((await self._run(question, documents, more, named))[0])
+    ) -> dict[str, Any]:
+        """The whole run, with the corrected answer, the first one and the scores."""
+        return whole((await self._run(question, documents, more, named))[0])
 
-    async def _answered(self, *asked: Any, **named: Any) -> str:
-        async with aclosing(self.function(*asked, **named)) as pieces:
-            return "".join([_checked_piece(piece, self._name) async for piece in pieces])
+    async def _run(
+        self, question: str, documents: Sources | None, more: Any, named: Any
+    ) -> tuple[Run, object]:
+        await asyncio.to_thread(self._opened)
+        with self._unseen() as context:  # the caller's, not that of a node of the loop
 
+            async def call(*asked: Any) -> object:
+                answering = self.function(*asked, *more, **named)
+                return await asyncio.create_task(answering, context=context.copy())
 
-def _checked_piece(piece: object, name: str) -> str:
-    text = str(piece.text) if isinstance(piece, BaseMessage) else piece
-    if not isinstance(text, str):
-        raise InputError(f"{name} yielded {type(piece).__name__}, not text")
-    return text
-
-
-_FACES: dict[Callable[[Any], bool], Callable[..., Any]] = {
-    inspect.isasyncgenfunction: AsyncSelfCorrectingStream,
-    inspect.iscoroutinefunction: AsyncSelfCorrecting,
-    inspect.isgeneratorfunction: SelfCorrectingStream,
-}
+            return await self._corrected(question, documents, named.get("history"), call)

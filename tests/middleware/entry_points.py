@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +12,6 @@ from langchain_openai import ChatOpenAI
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.middleware import SelfCorrectingChatModel, self_correct
-from conflictscore.middleware.decorator import CheckedText
-from conflictscore.middleware.entrypoints import whole
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.nodes.state import RagInput
@@ -151,8 +148,8 @@ def _streamed_asynchronously(chat: SelfCorrectingChatModel, asked: Conversation)
     return asyncio.run(streamed())
 
 
-def _function(asynchronous: bool, *, in_pieces: bool = False) -> Ask:
-    """A decorated function that says what the scripted model would, whole or word by word."""
+def _function(asynchronous: bool) -> Ask:
+    """A decorated function that says what the scripted model would."""
 
     def ask(
         world: AgentWorld, server: OpenAIServer, sources: Sources, settings: dict[str, Any]
@@ -172,26 +169,9 @@ def _function(asynchronous: bool, *, in_pieces: bool = False) -> Ask:
         async def answer_later(question: str, documents: Any) -> str:
             return answer(question, documents)
 
-        def pieces(question: str, documents: Any) -> Iterator[str]:
-            yield from re.split(r"(?= )", answer(question, documents))
-
-        async def pieces_later(question: str, documents: Any) -> AsyncIterator[str]:
-            for piece in pieces(question, documents):
-                yield piece
-
-        async def gathered(found: AsyncIterator[CheckedText]) -> list[CheckedText]:
-            return [piece async for piece in found]
-
         judging = {"judge": scripted_model(server), **settings}
         decorate = self_correct(retriever=sources.shelf, cache=False, **judging)
         asked = (QUESTION, sources.brought)
-        if in_pieces:
-            [said] = (
-                asyncio.run(gathered(decorate(pieces_later)(*asked)))
-                if asynchronous
-                else decorate(pieces)(*asked)
-            )
-            return said, whole(said.run)
         if asynchronous:
             run = asyncio.run(decorate(answer_later).run(*asked))
         else:
@@ -236,7 +216,5 @@ ENTRY_POINTS = [
     ),
     EntryPoint("function", _function(asynchronous=False)),
     EntryPoint("coroutine function", _function(asynchronous=True)),
-    EntryPoint("generator function", _function(asynchronous=False, in_pieces=True)),
-    EntryPoint("async generator function", _function(asynchronous=True, in_pieces=True)),
     EntryPoint("service", _service, has_its_own_answer=True),
 ]
