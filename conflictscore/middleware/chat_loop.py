@@ -1,10 +1,17 @@
 """From a conversation in chat messages to the reply that stands, with its run in the metadata."""
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import Context
 from dataclasses import dataclass, replace
 from typing import Any
 
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForLLMRun,
+    CallbackManager,
+    CallbackManagerForLLMRun,
+)
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
@@ -15,7 +22,8 @@ from langchain_core.messages import (
     UsageMetadata,
 )
 from langchain_core.messages.ai import add_usage
-from langchain_core.runnables.config import ensure_config, merge_configs
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
 
 from conflictscore.middleware.answer_forms import check_of_format, spoken
 from conflictscore.middleware.entrypoints import (
@@ -33,7 +41,7 @@ from conflictscore.nodes.retrieve import given_documents
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Run, Usage, differs
 
-__all__ = ["ChatLoop", "as_chunk", "in_words"]
+__all__ = ["ChatLoop", "apart", "as_chunk", "in_words"]
 
 _log = logging.getLogger(__name__)
 
@@ -144,6 +152,28 @@ class ChatLoop:
                 " retriever"
             )
         return None
+
+
+@contextmanager
+def apart(
+    run: CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun | None,
+) -> Iterator[Context]:
+    """Where runnables are children of this run, and have to do with nothing else around it.
+
+    A graph that is called within another one would take its checkpoints, context and streams for
+    its own.
+    """
+    config: RunnableConfig = {}
+    if run is not None:
+        children = CallbackManager(handlers=[], parent_run_id=run.run_id)
+        children.set_handlers(run.inheritable_handlers)
+        children.add_tags(run.inheritable_tags)
+        # all but what says which model this is: the calls inside have models of their own
+        metadata = run.inheritable_metadata.items()
+        children.add_metadata({key: item for key, item in metadata if not key.startswith("ls_")})
+        config = {"callbacks": children}
+    with set_config_context(config) as context:
+        yield context
 
 
 def _attached(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:

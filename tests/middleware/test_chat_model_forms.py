@@ -1,46 +1,29 @@
-"""Corrected answers in a form that the caller asks for, as one call of one chat model."""
+"""Corrected answers in a form that the caller asks for."""
 
 import json
 from collections.abc import Iterator
-from functools import reduce
 from typing import Any
 from uuid import UUID
 
 import pytest
-from langchain_core.callbacks import (
-    BaseCallbackHandler,
-    UsageMetadataCallbackHandler,
-    get_usage_metadata_callback,
-)
 from langchain_core.exceptions import OutputParserException
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    SystemMessage,
-    UsageMetadata,
-)
-from langchain_core.messages.ai import add_usage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.tracers import LangChainTracer
-from langchain_core.utils.function_calling import convert_to_json_schema
 from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
 from langsmith import Client
-from openai import InternalServerError
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from conflictscore.middleware import SelfCorrectingChatModel
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
-from tests.middleware.faces import BOTH, FACES, Ask
+from tests.fakes.openai_server import ChatRequest, OpenAIServer
+from tests.middleware.faces import BOTH, Ask
 from tests.talking import LAMP, Failing, Shelf, Talk
 from tests.world import PAPER, scripted_model
 
 QUESTION = "When was the lamp lit?"
 LAST = "It was lit in 1874."
 FORM = '{"year": 1874}'
-NAME = "conflictscore/scripted"
-"""What the tokens of all models together are charged to."""
 
 
 class Lit(BaseModel):
@@ -58,38 +41,14 @@ class LitIn(TypedDict):
 class Clerk(Talk):
     """Fills in forms, with the year that the last answer ends with."""
 
-    form: Fault | Reply | str | None = None
+    form: str | None = None
     """What is given in the place of a form."""
 
-    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+    def __call__(self, request: ChatRequest) -> Any:
         if not request.prompt.startswith("Put your last answer into the form"):
             return super().__call__(request)
         said = request.messages[-2]["content"]
         return self.form or json.dumps({"year": int(said.removesuffix(".")[-4:])})
-
-
-class Calls(BaseCallbackHandler):
-    """What a caller's callbacks are told of chat models and of failures."""
-
-    def __init__(self) -> None:
-        self.options: list[dict[str, Any]] = []
-        self.seen: list[str] = []
-        self.failures: list[BaseException] = []
-
-    def on_chat_model_start(self, serialized: Any, messages: Any, **about: Any) -> None:
-        self.options.append(about["options"])
-
-    def on_llm_new_token(self, token: Any, **about: Any) -> None:
-        self.seen.append(token)
-
-    def on_llm_end(self, response: Any, **about: Any) -> None:
-        self.seen.append(response.generations[0][0].text)
-
-    def on_llm_error(self, error: BaseException, **about: Any) -> None:
-        self.failures.append(error)
-
-    def on_retriever_start(self, serialized: Any, query: str, **about: Any) -> None:
-        self.seen.append(query)
 
 
 @pytest.fixture
@@ -104,27 +63,13 @@ def server(clerk: Clerk) -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def inside() -> UsageMetadataCallbackHandler:
-    """What the model's own callbacks count."""
-    return UsageMetadataCallbackHandler()
-
-
-@pytest.fixture
-def inner(server: OpenAIServer, inside: UsageMetadataCallbackHandler) -> ChatOpenAI:
-    return scripted_model(server).model_copy(update={"callbacks": [inside]})
+def inner(server: OpenAIServer) -> ChatOpenAI:
+    return scripted_model(server)
 
 
 @pytest.fixture
 def chat(inner: ChatOpenAI) -> SelfCorrectingChatModel:
     return SelfCorrectingChatModel(inner, Shelf(), content_cache=False, **PAPER)
-
-
-def total(usage: dict[str, UsageMetadata]) -> tuple[int, int]:
-    return counted(reduce(add_usage, usage.values()))
-
-
-def counted(usage: UsageMetadata) -> tuple[int, int]:
-    return usage["input_tokens"], usage["output_tokens"]
 
 
 @BOTH
@@ -139,47 +84,6 @@ async def test_the_answer_that_stands_is_what_is_put_into_a_form(
     assert isinstance(result, Lit if schema is Lit else dict)
     said = [(message["role"], message["content"]) for message in server.requests[-1].messages]
     assert said[:-1] == [("system", "Be brief."), ("user", QUESTION), ("assistant", LAST)]
-
-
-@FACES
-async def test_the_raw_message_has_the_report_of_the_answer_and_the_tokens_of_all_calls(
-    ask: Ask,
-    chat: SelfCorrectingChatModel,
-    server: OpenAIServer,
-    inside: UsageMetadataCallbackHandler,
-) -> None:
-    outside = UsageMetadataCallbackHandler()
-    shaped = chat.with_structured_output(Lit, include_raw=True)
-    with get_usage_metadata_callback() as around:
-        result = await ask(shaped, QUESTION, {"callbacks": [outside]})
-
-    assert (result["parsed"], result["parsing_error"]) == (Lit(year=1874), None)
-    raw = result["raw"]
-    assert raw.text == FORM
-    run = raw.response_metadata["conflictscore"]
-    assert (run["answer"], run["flipped"], run["report"]["cs_c"]) == (LAST, True, 1.0)
-    assert run["usage"]["calls"] == len(server.requests) - 1
-    assert counted(raw.usage_metadata) == total(inside.usage_metadata)
-    assert raw.usage_metadata["input_tokens"] > run["usage"]["input_tokens"]
-    for told in (outside, around):
-        assert told.usage_metadata == {NAME: raw.usage_metadata}
-
-
-@FACES
-async def test_callbacks_are_told_of_one_call_and_of_no_draft(
-    ask: Ask, chat: SelfCorrectingChatModel
-) -> None:
-    calls = Calls()
-
-    await ask(
-        chat.with_structured_output(Lit, method="json_mode"), QUESTION, {"callbacks": [calls]}
-    )
-
-    [options] = calls.options
-    form = options["ls_structured_output_format"]
-    assert form["schema"] == convert_to_json_schema(Lit)
-    assert form["kwargs"] == {"method": "json_mode"}
-    assert set(calls.seen) == {FORM}
 
 
 @BOTH
@@ -247,34 +151,22 @@ async def test_the_form_is_asked_for_with_the_call_parameters_of_the_answers(
 
 
 @BOTH
-async def test_a_form_that_cannot_be_read_is_raised_or_returned(
-    ask: Ask, chat: SelfCorrectingChatModel, clerk: Clerk, inside: UsageMetadataCallbackHandler
-) -> None:
-    clerk.form = "In 1874, I think."
-    outside = UsageMetadataCallbackHandler()
-    schema = Lit.model_json_schema()
-
-    with pytest.raises(OutputParserException, match="In 1874, I think"):
-        await ask(chat.with_structured_output(schema), QUESTION, {"callbacks": [outside]})
-    assert counted(outside.usage_metadata[NAME]) == total(inside.usage_metadata)
-
-    result = await ask(chat.with_structured_output(schema, include_raw=True), QUESTION)
-    assert (result["parsed"], result["raw"].text) == (None, clerk.form)
-    assert isinstance(result["parsing_error"], OutputParserException)
-    assert result["raw"].response_metadata["conflictscore"]["answer"] == LAST
-
-
-@BOTH
-async def test_a_call_that_fails_fails_once(
+async def test_the_raw_message_has_the_run_and_a_form_that_cannot_be_read_is_raised_or_returned(
     ask: Ask, chat: SelfCorrectingChatModel, clerk: Clerk
 ) -> None:
-    clerk.form = Fault(should_retry=False)
-    calls = Calls()
+    shaped = chat.with_structured_output(Lit.model_json_schema(), include_raw=True)
+    read = await ask(shaped, QUESTION)
+    clerk.form = "In 1874, I think."
+    unread = await ask(shaped, QUESTION)
 
-    with pytest.raises(InternalServerError) as raised:
-        await ask(chat.with_structured_output(Lit), QUESTION, {"callbacks": [calls]})
-
-    assert calls.failures == [raised.value]
+    with pytest.raises(OutputParserException, match="In 1874, I think"):
+        await ask(chat.with_structured_output(Lit.model_json_schema()), QUESTION)
+    assert (read["parsed"], read["raw"].text, read["parsing_error"]) == ({"year": 1874}, FORM, None)
+    assert (unread["parsed"], unread["raw"].text) == (None, clerk.form)
+    assert isinstance(unread["parsing_error"], OutputParserException)
+    for result in (read, unread):
+        run = result["raw"].response_metadata["conflictscore"]
+        assert (run["answer"], run["flipped"], run["report"]["cs_c"]) == (LAST, True, 1.0)
 
 
 @BOTH
