@@ -13,16 +13,13 @@ __all__ = ["CircuitBreaker"]
 
 _FAILURES = 3
 """Two calls may fail alike by chance."""
-_NUMBERS = re.compile(r"\d+")
 
 
 class CircuitBreaker:
     """Watches the calls of one step, such as labelling the pairs of an answer.
 
     One call that succeeds closes it for good. Once several calls have failed for the same reason,
-    and none has succeeded, it opens, and every further call fails for that reason without being
-    made. Where several first replies cannot be read, one call alone is asked again; all others
-    wait for what becomes of it.
+    and none has succeeded, every further call fails for that reason without being made.
     """
 
     _watching: "ContextVar[CircuitBreaker | None]" = ContextVar(
@@ -30,10 +27,10 @@ class CircuitBreaker:
     )
 
     def __init__(self) -> None:
-        self._doubts, self._failures = Counter[str](), Counter[str]()
+        self._reasons = Counter[str]()
         self._proved = False
         self._error: ConflictScoreError | None = None
-        self._probing, self._probed = asyncio.Lock(), asyncio.Event()
+        self._asking_again = asyncio.Lock()
 
     @classmethod
     def current(cls) -> "CircuitBreaker":
@@ -57,51 +54,21 @@ class CircuitBreaker:
     def succeeded(self) -> None:
         """Report a call with a reply that could be read."""
         self._proved, self._error = True, None
-        self._probed.set()
 
     def failed(self, error: ConflictScoreError) -> None:
         """Report a call that failed in the end."""
-        self._failures[_reason(error)] += 1
-        if self._all_alike(self._failures):
+        # without its numbers, which differ from call to call
+        self._reasons[re.sub(r"\d+", "#", str(error))] += 1
+        alike = len(self._reasons) == 1 and self._reasons.total() >= _FAILURES
+        if alike and not self._proved:
             self._error = self._error or error
-            self._probed.set()
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether a call that is asked again is to decide first if any other is made."""
-        return self._all_alike(self._doubts) and not self._probed.is_set()
-
-    async def decided(self) -> None:
-        """Wait until it is no longer in doubt."""
-        await self._probed.wait()
 
     @asynccontextmanager
-    async def again(self, error: ConflictScoreError) -> AsyncIterator[None]:
-        """Ask again inside, for a reply that could not be read.
-
-        Raises:
-            ConflictScoreError: Another call was asked again meanwhile, and failed alike.
-        """
-        self._doubts[_reason(error)] += 1
-        await asyncio.sleep(0)  # replies that arrived at the same time are counted first
-        if not self.in_doubt:
-            yield
-            return
-        async with self._probing:
+    async def again(self) -> AsyncIterator[None]:
+        """Ask again inside, one call after the other until one has succeeded."""
+        async with self._asking_again:
             self.check()
-            try:
+            if not self._proved:
                 yield
-            except ConflictScoreError as second:
-                if self._all_alike(self._doubts) and _reason(second) in self._doubts:
-                    self._error = self._error or second
-                raise
-            finally:
-                self._probed.set()
-
-    def _all_alike(self, reasons: Counter[str]) -> bool:
-        return not self._proved and len(reasons) == 1 and reasons.total() >= _FAILURES
-
-
-def _reason(error: ConflictScoreError) -> str:
-    """Why a call failed, without its numbers, which differ from call to call."""
-    return _NUMBERS.sub("#", str(error))
+                return
+        yield

@@ -2,12 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Coroutine,
-    Hashable,
-)
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeVar
@@ -72,7 +67,6 @@ async def dispatch(
     caller: Hashable,
     admit: Callable[[], None] | None,
     retries: Retries | None,
-    again: bool = False,
     waiting: Callable[[Exception], None] = lambda error: None,
 ) -> Out:
     """Make a call when it is its turn, and retry it if that may help; raises the last error.
@@ -86,18 +80,12 @@ async def dispatch(
         caller: Takes turns with other callers for a place.
         admit: Called just before each attempt; raises if the budget of the run is used up.
         retries: The retry policy; None if the client retries by itself.
-        again: Whether the first reply could not be read.
         waiting: Called with the error before each wait.
     """
     attempt, first_sent, breaker = 0, None, CircuitBreaker.current()
     while True:
         attempt += 1
-        if not again and breaker.in_doubt:
-            await breaker.decided()
         async with limit.place(caller):
-            if not again and breaker.in_doubt:
-                attempt -= 1
-                continue  # the call that decides needs a place
             breaker.check()
             if admit:
                 admit()
@@ -106,32 +94,19 @@ async def dispatch(
             try:
                 reply: Out = clean_reply(await _in_its_loop(send))
             except Exception as error:
-                wait = _wait_after(error, limit, retries, attempt, began, began - first_sent)
+                trouble = transient_error(error)
+                if trouble is None:
+                    raise
+                if trouble.kind in {"refused", "late"}:
+                    limit.refused(began)
+                spent = time.monotonic() - first_sent
+                wait = retries.wait(trouble, attempt, spent) if retries else None
                 if wait is None:
                     raise
+                if trouble.after is not None and trouble.kind == "refused":
+                    limit.pause(wait)
                 waiting(error)
             else:
                 limit.answered()
                 return reply
         await asyncio.sleep(wait)
-
-
-def _wait_after(
-    error: Exception,
-    limit: ConcurrencyLimit,
-    retries: Retries | None,
-    attempt: int,
-    began: float,
-    before: float,
-) -> float | None:
-    """Seconds until the next attempt, None if there is none; also slows the endpoint down."""
-    trouble = transient_error(error)
-    if trouble is None:
-        return None
-    pause = limit.refused(began) if trouble.kind in {"refused", "late"} else 0.0
-    if retries is None:
-        return None
-    wait = retries.wait(trouble, attempt, before + time.monotonic() - began)
-    if wait is not None and trouble.kind == "refused":
-        limit.pause(pause if trouble.after is None else wait)
-    return wait

@@ -22,7 +22,7 @@ from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
 
-from conflictscore.models.bounds import check_length
+from conflictscore.errors import ProviderError
 from conflictscore.models.provider_errors import error_in_completion
 from conflictscore.models.usage import known_tokens, tokens_of
 from conflictscore.records import encodable
@@ -41,6 +41,8 @@ __all__ = [
     "without_retries",
 ]
 
+_MOST_CHARS = 8 << 20
+"""Of a reply: over a million tokens, more than any model writes."""
 _LEAST_PROBABILITY = 1e-9
 _NO_LOGPROBS = "its log-probabilities are not numbers up to 0, each with a token"
 _ROUNDED = 0.01
@@ -116,13 +118,17 @@ def clean_reply(reply: Any) -> Any:
     :func:`~conflictscore.models.usage.known_tokens` makes of it.
 
     Raises:
-        ProviderError: It is far too long, as a client that is none of ours may let it be.
+        ProviderError: It is far too long.
     """
     if isinstance(reply, Mapping):
         return {name: clean_reply(part) for name, part in reply.items()}
     if not isinstance(reply, AIMessage):
         return encodable(reply)
-    check_length(len(reply.text), str(reply.response_metadata.get("model_name") or "the model"))
+    if len(reply.text) > _MOST_CHARS:
+        who = str(reply.response_metadata.get("model_name") or "the model")
+        raise ProviderError(
+            f"{who} sent a reply of more than {_MOST_CHARS:,} characters", provider=who
+        )
     given = {"content": reply.content, "tool_calls": reply.tool_calls}
     clean = encodable(given) | {"usage_metadata": tokens_of(reply)}
     same = clean == given | {"usage_metadata": reply.usage_metadata}

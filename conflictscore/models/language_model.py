@@ -271,10 +271,10 @@ class LanguageModel:
         asked.append(HumanMessage(encodable(prompt)))
         config = hidden_config(meter)
         breaker, last, waits = CircuitBreaker.current(), False, list[str]()
+        go = partial(self._dispatched, caller=meter, waits=waits)
         async with AsyncExitStack() as asking_again:
             while True:
                 said = [*asked]
-                go = partial(self._dispatched, caller=meter, again=last, waits=waits)
                 try:
                     with self._clear_errors():
                         async with in_time(self.name, waits):
@@ -293,7 +293,7 @@ class LanguageModel:
                 last = True
                 again = HumanMessage(prompts.render("retry", reason=unreadable.reason))
                 asked += [AIMessage(neutral(unreadable.reply) or "(nothing)"), again]
-                await asking_again.enter_async_context(breaker.again(unreadable))
+                await asking_again.enter_async_context(breaker.again())
 
     @cached_property
     def _requests(self) -> StyledRequests:
@@ -309,7 +309,6 @@ class LanguageModel:
         self,
         send: Callable[[], Awaitable[Any]],
         caller: Hashable,
-        again: bool = False,
         waits: list[str] | None = None,
     ) -> Coroutine[Any, Any, Any]:
         return dispatch(
@@ -318,7 +317,6 @@ class LanguageModel:
             caller=caller,
             admit=self.admit,
             retries=self.retries,
-            again=again,
             waiting=lambda error: None if waits is None else waits.append(str(self._clear(error))),
         )
 

@@ -10,11 +10,6 @@ from dataclasses import dataclass
 
 __all__ = ["ConcurrencyLimit"]
 
-_GENTLY, _HARD = 0.8, 0.5
-_REST_S = 2.0
-"""Between two gentle decreases at least, so that stray refusals do not add up to a standstill."""
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S, _DOUBLINGS = 0.5, 15.0, 5
-
 
 @dataclass(eq=False)
 class _Waiter:
@@ -26,7 +21,7 @@ class _Waiter:
 class ConcurrencyLimit:
     """A bound on calls in flight that all graphs, runs, threads and event loops share.
 
-    It adapts between 1 and ``calls``: one place more while the endpoint answers, a part fewer when
+    It adapts between 1 and ``calls``: one place more while the endpoint answers, half as many when
     it refuses a call or does not answer in time. The rule is TCP's (additive increase,
     multiplicative decrease; Chiu and Jain, 1989). Callers take turns, so that one with many calls
     to make does not keep another's first call waiting; each one's calls go in the order of asking.
@@ -37,9 +32,7 @@ class ConcurrencyLimit:
     def __init__(self, calls: int) -> None:
         self.calls = calls
         self._size = float(calls)
-        self._shrunk_at = self._refused_at = float("-inf")
-        self._refused_rounds = self._held = 0
-        self._resumes_at = 0.0
+        self._shrunk_at, self._resumes_at, self._held = float("-inf"), 0.0, 0
         self._waiting: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()
         # a coroutine that is collected with its loop gives its place back whatever goes on here
         self._lock = threading.RLock()
@@ -68,30 +61,13 @@ class ConcurrencyLimit:
     def answered(self) -> None:
         """A call was answered just now."""
         with self._lock:
-            self._refused_rounds = 0
             self._size = min(self.calls, self._size + 1 / self._size)
 
-    def refused(self, began: float, now: float | None = None) -> float:
-        """A call was refused, or not answered in time; times are those of the monotonic clock.
-
-        Calls sent before the last such sign say nothing new.
-
-        Returns:
-            Seconds for which nothing should be sent: 0 unless one round of calls after the other
-            is refused with no answer between them.
-        """
-        now = time.monotonic() if now is None else now
+    def refused(self, began: float) -> None:
+        """A call that began then, by the monotonic clock, was refused or not answered in time."""
         with self._lock:
-            if began <= max(self._shrunk_at, self._refused_at):
-                return 0.0
-            self._refused_at = now
-            self._refused_rounds += 1
-            again = self._refused_rounds > 1
-            if again or now - self._shrunk_at >= _REST_S:
-                self._size = max(1.0, self._size * (_HARD if again else _GENTLY))
-                self._shrunk_at = now
-            doubled = _FIRST_PAUSE_S * 2.0 ** min(self._refused_rounds - 1, _DOUBLINGS)
-            return min(_LONGEST_PAUSE_S, doubled) if again else 0.0
+            if began > self._shrunk_at:  # calls sent before the last decrease say nothing new
+                self._size, self._shrunk_at = max(1.0, self._size / 2), time.monotonic()
 
     def pause(self, seconds: float) -> None:
         """Send nothing more for so long; what is in flight goes on."""

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+import openai
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.models import LOCAL_ENDPOINT
-from conflictscore.models.bounds import bounded_clients
 from conflictscore.models.clients import EndpointChat
 from conflictscore.models.failures import Retries
 from conflictscore.models.language_model import LanguageModel
@@ -225,7 +225,6 @@ def _open_openai(
         raise ConfigurationError(
             "base_url (or OPENAI_BASE_URL) is not an http(s) address; write http://HOST:PORT/v1"
         )
-    client, async_client = bounded_clients()
     chat = EndpointChat(
         model=name,
         api_key=SecretStr(key or "none"),
@@ -233,8 +232,8 @@ def _open_openai(
         max_retries=_CLIENTS_RETRIES,
         timeout=_REMOTE_TIMEOUT_S,
         # clients of its own: those that LangChain shares outlive the event loop they are bound to
-        http_client=client,
-        http_async_client=async_client,
+        http_client=openai.DefaultHttpxClient(),
+        http_async_client=openai.DefaultAsyncHttpxClient(),
         stream_usage=True,
         use_responses_api=False,
         profile=known_profile(name) or None,
@@ -267,13 +266,12 @@ def _open_local(name: str, window: int | None) -> LanguageModel:
         label, digest = f"local:{weights.name}", weights.sha256
     server = shared_server(path, context_window=window or CONTEXT_WINDOW)
     # a proxy from the environment must not see calls to this very process
-    client, async_client = bounded_clients(proxied=False)
     chat = EndpointChat(
         model=server.model,
         api_key=SecretStr(server.api_key),
         base_url=server.base_url,
-        http_client=client,
-        http_async_client=async_client,
+        http_client=openai.DefaultHttpxClient(trust_env=False),
+        http_async_client=openai.DefaultAsyncHttpxClient(trust_env=False),
         timeout=_LOCAL_TIMEOUT_S,
         temperature=0.0,
         max_retries=1,

@@ -181,6 +181,23 @@ class TestLoops:
 
 
 class TestAdapting:
+    def test_refusals_halve_it_once_for_all_calls_in_flight_and_answers_give_places_back(
+        self,
+    ) -> None:
+        limit, began = ConcurrencyLimit(16), time.monotonic()
+        for _ in range(16):
+            limit.refused(began)
+        assert limit.allowed == 8
+        for _ in range(9):
+            limit.answered()
+        assert limit.allowed == 9
+        for _ in range(9):
+            limit.refused(time.monotonic() + 1)
+        assert limit.allowed == 1
+        for _ in range(1000):
+            limit.answered()
+        assert limit.allowed == 16
+
     async def test_places_that_came_back_are_given_to_those_who_wait(self) -> None:
         limit, inside = ConcurrencyLimit(2), list[int]()
         limit.refused(time.monotonic())

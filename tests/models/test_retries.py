@@ -134,13 +134,13 @@ class TestRefusals:
         limit = ConcurrencyLimit(10)
         with OpenAIServer(script(Fault(429, retry_after=SOON), "hello")) as server:
             await ask(trying(server, Retries(), limit=limit))
-        assert limit.allowed == 8
+        assert limit.allowed == 5
 
     async def test_of_a_model_of_ones_own_too(self) -> None:
         limit = ConcurrencyLimit(10)
         with OpenAIServer(then(Fault(429))) as server:
             await failure(calling(server, limit=limit))
-        assert limit.allowed == 8
+        assert limit.allowed == 5
 
 
 class TestNeverAgain:
