@@ -1,4 +1,4 @@
-"""Reading the one JSON object in a model's reply.
+"""Reading the one JSON object, or the list of texts, in a model's reply.
 
 A reply that is not plain JSON is mended by json-repair, and taken only if the mended value has
 every field that was written, once: nothing is guessed, and nothing that was cut is completed.
@@ -14,39 +14,29 @@ from typing import Any, NamedTuple
 from json_repair import repair_json
 from langchain_core.messages import AIMessage
 
-from conflictscore.models.replies import labelled_lines, reply_text
+from conflictscore.models.replies import reply_text
 from conflictscore.records import encodable
 
-__all__ = [
-    "BRACKETS",
-    "DEPTH",
-    "REPAIRABLE_CHARS",
-    "UNSEEN",
-    "bracketed",
-    "json_reply",
-    "loads",
-]
+__all__ = ["json_reply", "json_texts", "loads"]
 
-REPAIRABLE_CHARS = 64_000
+_REPAIRABLE_CHARS = 64_000
 """A longer reply is no verdict that was damaged, and mending takes time."""
 _MOST_UNCLOSED = 50
 """json-repair takes .1 s of CPU for a thousand brackets that are never closed."""
 _RESTARTS = 16
-DEPTH = 6
-_CALL_FIELDS = frozenset(
-    (
-        *("arguments", "parameters", "args", "input", "tool_input", "action_input"),
-        *("function", "result", "output"),
-    )
-)
+_DEPTH = 6
+_CALL_FIELDS = {"arguments", "parameters", "args", "input", "function", "result", "output"}
 """Fields that may hold an object as text. A text elsewhere may quote a document."""
-BRACKETS = {"{": "}", "[": "]"}
+_BRACKETS = {"{": "}", "[": "]"}
 _JSON_MARK = re.compile(r'["\\{}\[\]]')
 _FIELD = re.compile(r"(?P<open>[\"'“”„«]?)\b(?P<name>\w+)\b[\"'“”«»]?\s{0,20}[:\uff1a]")
 _TEMPLATE = re.compile(r"\.\.\.|…|<(?=[^<> a-z_]*+[ a-z_])[^<>]*+>|.*\|.*", re.DOTALL)
 """A value that a prompt has where a reply has a label."""
 _TYPOGRAPHIC = str.maketrans("“”„«»\uff02\uff1a\uff0c", '"""""":,')
-UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
+_UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.MULTILINE)
+_ASSIGNED = re.compile(r"\w{1,30}\s?=\s?(?=[\[{])")
+_TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence", "content")
 _NOT_ONE_OBJECT = "it was not one JSON object of the asked form"
 
 
@@ -64,7 +54,7 @@ class _Form(NamedTuple):
         own = {self.aliases.get(name, name): part for name, part in value.items()}
         return own if self.needed <= own.keys() and len(own) == len(value) else None
 
-    def within(self, value: Any, depth: int = DEPTH) -> list[dict[str, Any]]:
+    def within(self, value: Any, depth: int = _DEPTH) -> list[dict[str, Any]]:
         """The objects of the form that a JSON value is or holds, each once."""
         found: list[dict[str, Any]] = []
         for one in self._all(value, depth):
@@ -74,7 +64,7 @@ class _Form(NamedTuple):
     def _all(self, value: Any, depth: int) -> Iterator[dict[str, Any]]:
         if not depth:
             return
-        if isinstance(value, str) and value.lstrip()[:1] in {*BRACKETS, '"'}:
+        if isinstance(value, str) and value.lstrip()[:1] in {*_BRACKETS, '"'}:
             yield from self._all(loads(value), depth - 1)
         elif isinstance(value, list):
             objects = [item for item in value if isinstance(item, Mapping)]
@@ -97,13 +87,12 @@ class _Form(NamedTuple):
         Raises:
             ValueError: Several differ.
         """
-        found = [one for one in found if not any(map(_is_template, self._marks(one)))]
+        found = [
+            one for one in found if not any(_is_template(one.get(name)) for name in self.needed)
+        ]
         if len(found) > 1:
             raise ValueError(f"it held {len(found)} JSON objects instead of one")
         return found[0] if found else None
-
-    def _marks(self, value: Mapping[str, Any]) -> list[Any]:
-        return [value.get(name) for name in self.needed]
 
 
 def _is_template(value: Any) -> bool:
@@ -124,17 +113,14 @@ def json_reply(
     It may be the text or the arguments of a tool call. What surrounds it is passed over, be it
     words or other JSON. Missing commas and quotes, trailing commas, comments, single or typographic
     quotes and raw line breaks are mended if that leaves one way to read the text: each field
-    that was written is then in the object, once. Without any bracket, lines ``field: value`` are
-    an object too. ``listed`` is the field that a bare list of objects is the value of; ``aliases``
-    maps other names of fields to the needed ones.
+    that was written is then in the object, once. ``listed`` is the field that a bare list of
+    objects is the value of; ``aliases`` maps other names of fields to the needed ones.
 
     Raises:
         ValueError: There is none, or several that differ.
     """
     form = _Form(needed, listed, aliases or {})
     calls: list[Any] = [call["args"] for call in message.tool_calls]
-    if legacy := message.additional_kwargs.get("function_call"):
-        calls.append(legacy.get("arguments") if isinstance(legacy, Mapping) else legacy)
     if found := form.sole(form.within([_lower_case_fields(call) for call in calls])):
         return found
     broken = [str(call["args"] or "") for call in message.invalid_tool_calls]
@@ -153,26 +139,12 @@ def json_reply(
 
 
 def _object_in(text: str, form: _Form) -> dict[str, Any]:
-    text = text.translate(UNSEEN)
-    if found := form.sole(form.within(loads(text))):
-        return found
-    parts = [*bracketed(text)]
-    if found := _one_of(parts, loads, text, form):
-        return found
-    escaped = '{\\"' in text or '{ \\"' in text or '\\":' in text
-    for plain in (text, text.replace('\\"', '"') if escaped else "", text.translate(_TYPOGRAPHIC)):
-        inside = parts if plain is text else [*bracketed(plain)]
-        for candidates in (inside, [_to_last_brace(plain)], [_with_first_brace(plain)]):
-            if found := _one_of(candidates, _mended, plain, form):
-                return found
-    if not {"{", "["} & {*text}:
-        names = {*form.needed, *form.aliases, *_PLAIN_FIELDS}
-        if named := form.named(labelled_lines(text, names)):
-            return dict(named)
+    text = text.translate(_UNSEEN)
+    typographic = text.translate(_TYPOGRAPHIC)
+    for written, read in ((text, loads), (text, _mended), (typographic, _mended)):
+        if found := _one_of(_bracketed(written), read, written, form):
+            return found
     raise ValueError(_NOT_ONE_OBJECT)
-
-
-_PLAIN_FIELDS = ("document_snippet", "snippet", "reasoning", "reason", "claim")
 
 
 def _one_of(
@@ -225,7 +197,7 @@ def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return known
 
 
-def bracketed(text: str) -> Iterator[str]:
+def _bracketed(text: str) -> Iterator[str]:
     """The parts of a text between outermost brackets.
 
     A bracket of prose that is never closed hides all that follows it, so a few are passed over.
@@ -249,9 +221,9 @@ def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
         if in_string:
             start += sign == "\\"
             in_string = sign != '"'
-        elif sign in BRACKETS:
+        elif sign in _BRACKETS:
             begins = begins if awaited else mark.start()
-            awaited.append(BRACKETS[sign])
+            awaited.append(_BRACKETS[sign])
         elif awaited and sign == '"':
             in_string = True
         elif awaited and sign in "]}":
@@ -262,40 +234,18 @@ def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
     return parts, begins if awaited else None
 
 
-def _to_last_brace(text: str) -> str:
-    """Text from the first brace to the last, or to the end if none closes.
-
-    Such a text is not cut within a value if a quotation mark ends it.
-    """
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end > start:
-        return text[start : end + 1] if start >= 0 else ""
-    body = text[start:].rstrip("` \t\r\n")
-    return body if body.endswith('"') else ""
-
-
-def _with_first_brace(text: str) -> str:
-    """A text that lacks its first brace alone."""
-    bare = text.strip()
-    return f"{{{bare}" if bare.endswith("}") and bare[:1] == '"' and "{" not in bare else ""
-
-
 def _mended(body: str) -> Any:
     """Result of json-repair for a text, if it keeps every field that was written."""
     unclosed = sum(map(body.count, "{[(")) - sum(map(body.count, "}])"))
-    if not body or len(body) > REPAIRABLE_CHARS or unclosed > _MOST_UNCLOSED:
+    if not body or len(body) > _REPAIRABLE_CHARS or unclosed > _MOST_UNCLOSED:
         return None
     try:
         value = loads(json.dumps(repair_json(body, return_objects=True)))
     except (ValueError, RecursionError):
         return None
-    quoted, written, kept = (
-        _fields_written(body, quoted=True),
-        _fields_written(body),
-        _fields_of(value),
-    )
-    same = all((quoted[name] or written[name]) == count for name, count in kept.items())
-    return value if same else None
+    quoted, written = _fields_written(body, quoted=True), _fields_written(body)
+    kept = _fields_of(value).items()
+    return value if all((quoted[name] or written[name]) == n for name, n in kept) else None
 
 
 def _fields_written(text: str, *, quoted: bool = False) -> Counter[str]:
@@ -317,3 +267,81 @@ def _fields_of(value: Any) -> Counter[str]:
         elif isinstance(part, list):
             parts += part
     return counts
+
+
+def json_texts(text: str) -> list[str] | None:
+    """The texts of the JSON list in a reply; None if there is none.
+
+    An object that holds one list counts as that list, an object in a list as its one text, and
+    several values one after the other too.
+
+    Raises:
+        ValueError: The reply looks like JSON, and is no such list.
+    """
+    bare = _ASSIGNED.sub("", _FENCE.sub("", text).translate(_UNSEEN).strip())
+    parts = [*_bracketed(bare)]
+    values = [loads(part) for part in parts]
+    texts = [_texts_of(value) for value in values]
+    if texts and all(texts) and _letters("".join(parts)) * 2 > _letters(bare):
+        return [one for several in texts for one in several or ()]
+    lines = [loads(line.strip(", \t\r")) for line in bare.splitlines()]
+    if lines and all(isinstance(line, str) for line in lines):
+        return [encodable(line) for line in lines]
+    # prose may have brackets: a list is most of what stands there, and has quotation marks
+    start = min((at for sign in _BRACKETS if (at := bare.find(sign)) >= 0), default=-1)
+    if start < 0 or 2 * _letters(bare[start:]) < _letters(bare):
+        return None
+    if not ('"' in bare or "'" in bare or bare[start] == bare[:1]):
+        return None
+    ends = bare.rstrip(";) ").endswith(("]", "}"))
+    if start == 0 and not ends and not re.match(r"[\[{]\s*[\"'{\[]", bare):
+        return None
+    found = None
+    if ends and len(bare) <= _REPAIRABLE_CHARS:  # json-repair would complete a list that was cut
+        mended = repair_json(bare[start:], return_objects=True)
+        kept = _letters(json.dumps(mended, ensure_ascii=False))
+        found = _texts_of(mended) if kept == _letters(bare[start:]) else None
+    if found is None:
+        raise ValueError("it was no JSON list of texts")
+    return found
+
+
+def _texts_of(value: Any, depth: int = _DEPTH) -> list[str] | None:
+    """The texts of a list, or of the one list in an object; None if it is neither."""
+    if isinstance(value, Mapping):
+        lists = [part for part in value.values() if isinstance(part, list | Mapping) and part]
+        named = [value[name] for name in ("claims", "atomic_claims") if name in value]
+        if lists:
+            [value] = lists if len(lists) == 1 else [*named, None][:1]
+        elif len(value) != 1 or not (only := _only_text(value)):
+            return None
+        else:
+            value = [only]
+    if not isinstance(value, list):
+        return _texts_of(value, depth - 1) if isinstance(value, Mapping) and depth else None
+    texts: list[str] = []
+    for item in value:
+        holds = isinstance(item, list) or (
+            isinstance(item, Mapping) and any(isinstance(part, list) for part in item.values())
+        )
+        inner = _texts_of(item, depth - 1) if holds and depth else None
+        only = None if holds else _only_text(item)
+        if inner is None and only is None:
+            return None
+        texts += inner or [encodable(only)]
+    return texts or None
+
+
+def _only_text(item: Any) -> str | None:
+    """A text, or the text of an object: the one under a known name, or the only one with words."""
+    if isinstance(item, Mapping):
+        texts = {name: value for name, value in item.items() if isinstance(value, str)}
+        named = [texts[name] for name in _TEXT_FIELDS if name in texts]
+        if len(texts) > 1 and not named:
+            texts = {name: value for name, value in texts.items() if " " in value.strip()}
+        item = named[0] if named else [*texts.values(), None][0] if len(texts) == 1 else None
+    return item if isinstance(item, str) else None
+
+
+def _letters(text: str) -> int:
+    return len(re.findall(r"\w", text))

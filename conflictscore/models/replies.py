@@ -131,9 +131,7 @@ def require_whole_prompt(reply: Any, messages: Sequence[BaseMessage], model: str
 # The text of a reply.
 
 _REASONING = re.compile(
-    r"think|thought|reason|reflect|rationale|deliberat|ponder|scratch|monolog|chain|analy[sz]"
-    r"|(?<![a-z])(?:cot|plan|draft)|denk|gedank|überleg|pens[aé]|réfl|raison|razon|ragion|raciocí"
-    r"|мысл|размышл|рассужд|思|推理|考え|생각|추론"
+    r"think|thought|reason|reflect|scratch|analy[sz]|(?<![a-z])(?:cot|plan|draft)|思"
 )
 """Names that templates and models give to a block of reasoning, or parts of them."""
 _CERTAIN = re.compile(r"think|thought|reason|reflect")
@@ -149,8 +147,6 @@ _END_NAMES = ("end_", "end▁")
 """Of closing tags without a slash, such as ``<|END_THINKING|>``."""
 _QUOTES = ("`", '"', "'", "“")
 """A closing tag behind one of these is spoken of, not used."""
-_GRANITE = re.compile(r"here(?:'s| is) my thought process:", re.IGNORECASE)
-_GRANITE_REPLY = re.compile(r"^here(?:'s| is) my response:", re.IGNORECASE | re.MULTILINE)
 _HARMONY = re.compile(r"<\|channel\|>(?P<channel>[^<]*)(?:<\|constrain\|>[^<]*)?<\|message\|>")
 _HARMONY_END = re.compile(r"<\|(?:end|return|call|start)\|>")
 _BARE_HARMONY = re.compile(r"analysis(?=[A-Z])")
@@ -210,8 +206,6 @@ def without_reasoning(text: str) -> str:
         _, found, text = text.rpartition("assistantfinal")
         if not found:
             raise ValueError(INTERRUPTED_REASONING)
-    elif _GRANITE.match(text) and (found_reply := _GRANITE_REPLY.search(text)):
-        text = text[found_reply.end() :].lstrip()
     return _without_tokens(_without_blocks(_without_tokens(text)))
 
 

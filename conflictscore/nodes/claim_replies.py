@@ -6,7 +6,7 @@ from itertools import accumulate
 from operator import and_
 from typing import NamedTuple
 
-from conflictscore.models.json_lists import json_texts
+from conflictscore.models.json_replies import json_texts
 from conflictscore.models.replies import unwrapped
 from conflictscore.scripts import terms_in
 

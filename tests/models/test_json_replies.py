@@ -3,8 +3,7 @@
 import pytest
 from langchain_core.messages import AIMessage
 
-from conflictscore.models.json_lists import json_texts
-from conflictscore.models.json_replies import json_reply
+from conflictscore.models.json_replies import json_reply, json_texts
 
 GOOD = '{"snippet": "lit in 1871", "answer": "SUPPORTS"}'
 NEEDED = frozenset({"answer"})
@@ -20,7 +19,6 @@ READ = {"snippet": "lit in 1871", "answer": "SUPPORTS"}
         f"[{GOOD}]",
         f"{GOOD}\n{GOOD}",
         GOOD.replace('"}', '",}'),
-        GOOD.replace('"}', '"'),
         GOOD.replace('"answer"', '"Answer"'),
         GOOD.replace('"', "'"),
         GOOD.replace(', "', ' "'),
@@ -31,11 +29,7 @@ READ = {"snippet": "lit in 1871", "answer": "SUPPORTS"}
         f'{{"result": {GOOD}, "confidence": NaN}}',
         f'{{"answer": "SUPPORTS | CONTRADICTS"}}\n{GOOD}',
         f'{{"properties": {{"answer": {{"type": "string"}}}}}}\n{GOOD}',
-        GOOD.replace('"', '\\"'),
-        GOOD.removeprefix("{"),
         "“snippet”\uff1a “lit in 1871”\uff0c “answer”\uff1a “SUPPORTS”".join("{}"),
-        "**snippet**: lit in 1871\n**answer**: SUPPORTS",
-        "<snippet>lit in 1871</snippet>\n<answer>SUPPORTS</answer>",
     ],
 )
 def test_damage_that_loses_nothing_is_undone(reply: str) -> None:
@@ -102,7 +96,7 @@ def test_a_bare_list_of_objects_is_the_value_of_the_listed_field() -> None:
     [
         *('["a", "b"]', '["a", "b",]', "['a', 'b']", 'claims = ["a", "b"]', '[["a"], ["b"]]'),
         *('{"claims": ["a", "b"], "count": 2}', '{"data": {"claims": ["a", "b"]}}'),
-        *('{"claim_1": "a", "claim_2": "b"}', '[{"claim": "a", "id": "c1"}, {"claim": "b"}]'),
+        *('[{"claim": "a", "id": "c1"}, {"claim": "b"}]',),
         *('{"claim": "a"}\n{"claim": "b"}', '"a",\n"b"', '[{"of": "x", "claims": ["a", "b"]}]'),
     ],
 )

@@ -16,8 +16,7 @@ from conflictscore.benchmarks.harness.conflict_types import (
 )
 from conflictscore.benchmarks.judging import read_verdict
 from conflictscore.labelers.label_words import read_label
-from conflictscore.models.json_lists import json_texts
-from conflictscore.models.json_replies import json_reply
+from conflictscore.models.json_replies import json_reply, json_texts
 from conflictscore.models.replies import reply_text, unfenced, without_reasoning
 from conflictscore.nodes.answer_replies import (
     cited_documents,

@@ -34,7 +34,6 @@ from conflictscore.models.replies import (
         "<思考>\nso\n</思考>\n",
         "<\uff5cbegin▁of▁thinking\uff5c>\nso<\uff5cend▁of▁thinking\uff5c>",
         "<|channel>thought\nso<channel|>",
-        "Here is my thought process:\nso\n\nHere is my response:\n",
         "<|start_header_id|>assistant<|end_header_id|>\n\n",
         "\ufeff",
     ],
