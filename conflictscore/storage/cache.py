@@ -4,15 +4,11 @@ Each verdict and reply is stored as soon as it arrives, so a run that was stoppe
 twice. Failures are never stored.
 """
 
-import errno
 import hashlib
 import json
 import logging
 import os
-import sqlite3
-import threading
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +30,6 @@ _REST_SECONDS = 60.0
 _TABLE = "CREATE TABLE IF NOT EXISTS cache (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
 _FIND = "SELECT key, value FROM cache WHERE key IN ({})"
 _PUT = "INSERT INTO cache VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_DISK_FAILS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
 
 
 def cache_dir() -> Path:
@@ -58,16 +52,12 @@ class ContentCache:
             where: Path of an SQLite file, created if missing, or a database, which stays open.
 
         Raises:
-            ConfigurationError: The file may not be written, or is not an SQLite database. On a full
-                disk the cache is in memory, with a warning.
+            ConfigurationError: The file may not be written, or is not an SQLite database.
         """
         self._own: SQLiteTables | None = None
         self._warned = False
-        self._behind = True
-        self._unwritten: dict[str, str] = {}
-        self._lock = threading.Lock()
         if isinstance(where, str | Path):
-            where = self._own = off_loop(self._opened)(Path(where))
+            where = self._own = off_loop(_opened)(Path(where))
         else:
             where.make(_TABLE)
         self._database: Database = where
@@ -97,24 +87,13 @@ class ContentCache:
 
     def find(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The readable values of these :func:`content_key` keys."""
-        with self._lock:
-            texts = {key: self._unwritten[key] for key in keys if key in self._unwritten}
-        if wanted := [key for key in keys if key not in texts]:
-            try:
-                rows = self._database.execute(self._find, json.dumps(wanted))
-                texts.update((key, text) for key, text in rows)
-            except ConfigurationError as error:
-                self._warn(error)
-        values = ((key, _value(text)) for key, text in texts.items())
+        try:
+            rows = self._database.execute(self._find, json.dumps(keys)) if keys else ()
+        except ConfigurationError as error:
+            self._warn(error)
+            return {}
+        values = ((key, _value(text)) for key, text in rows)
         return {key: value for key, value in values if value is not None}
-
-    def write_at_once(self) -> None:
-        """Write each value before :meth:`keep` returns, on an event loop too.
-
-        For a process whose event loop is its own, such as a run over a file: then not even a kill
-        loses a value that was paid for.
-        """
-        self._behind = False
 
     async def find_async(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """:meth:`find` in a thread, since a file or a server is read."""
@@ -128,75 +107,43 @@ class ContentCache:
     def keep(self, key: str, value: Mapping[str, Any]) -> None:
         """Like :meth:`put`, by the content's :func:`content_key`.
 
-        On an event loop it is written a moment later, and this process finds it at once; the end of
-        the process waits for what is unwritten. See :meth:`write_at_once`.
+        On an event loop, and in PostgreSQL, it is written a moment later; the end of the process
+        waits for what is unwritten.
         """
         text = json.dumps(value)
-        with self._lock:
-            self._unwritten[key] = text
-        done = partial(self._written, key, text)
-        if not (self._behind and on_event_loop()):
-            try:
-                self._database.execute(_PUT, key, text)
-            except ConfigurationError as error:
-                if not self._database.remote:
-                    done(error)
-                    return
-            else:
-                done(None)
-                return
-        self._database.later(_PUT, key, text, done=done, again=True)
+        if self._database.remote or on_event_loop():
+            self._database.later(_PUT, key, text, done=self._warn, again=True)
+            return
+        try:
+            self._database.execute(_PUT, key, text)
+        except ConfigurationError as error:
+            self._warn(error)
 
     def close(self) -> None:
         """Write what is unwritten, and close the file; a database that was given stays open."""
         if self._own is not None:
             self._own.close()
 
-    def _opened(self, path: Path) -> SQLiteTables:
-        def unusable(error: Exception) -> ConfigurationError:
-            return ConfigurationError(
-                f"cache {path} cannot be used ({error}); make room there, set"
-                " CONFLICTSCORE_CACHE_DIR to another folder, or pass --no-cache"
-            )
-
-        def opened(file: Path | None) -> SQLiteTables:
-            tables = SQLiteTables(
-                file, unusable=unusable, timeout=_BUSY_SECONDS, rest=_REST_SECONDS
-            )
-            tables.make(_TABLE)
-            return tables
-
-        try:
-            private_folder(path.parent)
-            return opened(path)
-        except OSError as error:
-            failure = unusable(error)
-            failure.__cause__ = error
-        except ConfigurationError as error:
-            failure = error
-        if not _disk_fails(failure.__cause__):
-            raise failure
-        self._warn(failure)
-        return opened(None)
-
-    def _written(self, key: str, text: str, error: ConfigurationError | None) -> None:
-        with self._lock:
-            if self._unwritten.get(key) is text:
-                del self._unwritten[key]
-        if error is not None:
-            self._warn(error)
-
-    def _warn(self, error: ConfigurationError) -> None:
-        if not self._warned:
+    def _warn(self, error: ConfigurationError | None) -> None:
+        if error is not None and not self._warned:
             self._warned = True
             _log.warning("%s; until then, calls may have to be paid for again", error)
 
 
-def _disk_fails(error: BaseException | None) -> bool:
-    """Whether the disk is full or broken, as opposed to a wrong setting."""
-    if isinstance(error, OSError):
-        return error.errno in _NO_ROOM
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DISK_FAILS
+def _opened(path: Path) -> SQLiteTables:
+    def unusable(error: Exception) -> ConfigurationError:
+        return ConfigurationError(
+            f"cache {path} cannot be used ({error}); make room there, set CONFLICTSCORE_CACHE_DIR"
+            " to another folder, or pass --no-cache"
+        )
+
+    try:
+        private_folder(path.parent)
+    except OSError as error:
+        raise unusable(error) from error
+    tables = SQLiteTables(path, unusable=unusable, timeout=_BUSY_SECONDS, rest=_REST_SECONDS)
+    tables.make(_TABLE)
+    return tables
 
 
 def _value(text: str) -> dict[str, Any] | None:

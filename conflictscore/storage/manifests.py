@@ -1,32 +1,14 @@
-"""Writes and compares manifests: the input and settings that a run was started with."""
+"""Compares manifests: the input and settings that a run was started with."""
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
-from conflictscore.storage.private_files import owner_only
-
-__all__ = ["differences", "shown", "write_whole"]
+__all__ = ["differences", "shown"]
 
 _WIDTH, _LEAD = 40, 10
 """Characters shown of a value that differs, and how many of them precede the difference."""
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Replace a file atomically; ASCII, readable by its owner alone.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-    part = path.with_name(f"{path.name}.part")
-    with open(part, "w", encoding="ascii", newline="\n", opener=owner_only) as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,16 @@ import stat
 import threading
 from pathlib import Path
 
-__all__ = ["DATABASE_FAILURES", "close_to_others", "connect", "owner_only", "private_folder"]
+from conflictscore.errors import InputError
+
+__all__ = [
+    "DATABASE_FAILURES",
+    "close_to_others",
+    "connect",
+    "owner_only",
+    "private_folder",
+    "write_whole",
+]
 
 DATABASE_FAILURES = (OSError, sqlite3.Error, UnicodeDecodeError)
 """Exceptions of SQLite; for a damaged file, its message may not even be valid text."""
@@ -79,3 +88,24 @@ def connect(path: Path, *, timeout: float = 5.0) -> sqlite3.Connection:
                 raise
         connection.execute("PRAGMA synchronous=NORMAL")
     return connection
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that a reader, or a kill, finds the old content or the new one.
+
+    Reports and exports quote questions and answers, so only the owner may read them (0600).
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(part, "wb", opener=owner_only) as file:
+            file.write(content)
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror}); give a path in a folder that exists"
+        ) from error

@@ -1,10 +1,7 @@
 import hashlib
 import random
-import threading
 import zipfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,50 +10,6 @@ from conflictscore.storage.fetching import Weights, Wheel
 
 CONTENT = random.Random(0).randbytes(300_000)
 PIECE = 120_000
-
-
-@dataclass
-class FileServer:
-    """Serves one file, and can be told to misbehave; remembers the Range of every request."""
-
-    content: bytes = CONTENT
-    status: int = 206
-    ranges: bool = True
-    cut_after: list[int] = field(default_factory=list)
-    """For each request to come, the bytes after which its connection is cut."""
-    asked: list[str | None] = field(default_factory=list)
-    url: str = ""
-
-
-@pytest.fixture
-def file_server() -> Iterator[FileServer]:
-    told = FileServer()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            wanted = self.headers.get("range")
-            told.asked.append(wanted)
-            start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and told.ranges else 0
-            body = told.content[start:]
-            self.send_response(told.status)
-            if told.ranges:
-                end = len(told.content)
-                self.send_header("content-range", f"bytes {start}-{end - 1}/{end}")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body[: told.cut_after.pop(0)] if told.cut_after else body)
-
-        def log_message(self, *_args: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    told.url = f"http://127.0.0.1:{server.server_address[1]}/model.gguf"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield told
-    server.shutdown()
-    thread.join()
-    server.server_close()
 
 
 @pytest.fixture
@@ -107,7 +60,7 @@ def build_wheel(package_folder: Path) -> Callable[[int, bytes], None]:
 
 @pytest.fixture
 def weights() -> Weights:
-    """A toy model file without a url; its three pieces are the wheels of `build_wheel`."""
+    """A toy model file; its three pieces are the wheels of `build_wheel`."""
     pieces = [CONTENT[start : start + PIECE] for start in range(0, len(CONTENT), PIECE)]
     return Weights(
         name="toy",

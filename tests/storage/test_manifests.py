@@ -1,4 +1,4 @@
-"""What is told of two manifests that differ, and of a file that is written whole."""
+"""Differences between two manifests, and tables in a file."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.storage.database import SQLiteTables, storable
-from conflictscore.storage.manifests import differences, shown, write_whole
+from conflictscore.storage.manifests import differences, shown
 
 LONG = "a" * 60
 
@@ -40,19 +40,6 @@ def test_a_value_is_shown_as_json_and_cut_where_it_is_long() -> None:
     assert shown("é") == '"é"'
     assert shown("a" * 38) == f'"{"a" * 38}"', "forty characters with its marks"
     assert shown("a" * 39) == f'"{"a" * 39}...'
-
-
-def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "manifest.json"
-    path.write_text("old")
-
-    with pytest.raises(UnicodeEncodeError):
-        write_whole(path, "é")
-    assert path.read_text() == "old"
-    write_whole(path, "new\n")
-
-    assert path.read_bytes() == b"new\n"
-    assert [file.name for file in tmp_path.iterdir()] == ["manifest.json"]
 
 
 # Tables in a file of their own

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from conflictscore.errors import InputError
 from conflictscore.reporting.run_log import append_log, check_log
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.locking import lock_folder
-from conflictscore.storage.manifests import write_whole
-from conflictscore.storage.private_files import connect
+from conflictscore.storage.private_files import connect, write_whole
 from conflictscore.storage.record_file import RecordFile
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
@@ -41,7 +41,7 @@ def _log(path: Path) -> None:
 WRITERS: dict[str, Callable[[Path], None]] = {
     "records": _record,
     "log": _log,
-    "manifest": lambda path: write_whole(path, "{}"),
+    "manifest": lambda path: write_whole(path, b"{}"),
     "cache": lambda path: ContentCache(path).close(),
     "database": lambda path: connect(path).close(),
 }
@@ -105,3 +105,11 @@ def test_a_pipe_keeps_its_mode(tmp_path: Path) -> None:
     assert os.read(reader, 9) == b"{}\n"
     os.close(reader)
     assert mode(pipe) == before
+
+
+@pytest.mark.parametrize("place", ["no/such/folder/page.html", "file/page.html", f"{'x' * 255}"])
+def test_what_cannot_be_written_is_one_line_with_a_way_out(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"cannot be written .*give a path"):
+        write_whole(tmp_path / place, b"page")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -15,7 +15,7 @@ from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.harness.summarise import COMPARED, figures
 from conflictscore.errors import BudgetError, InputError
 from conflictscore.models.prices import PriceTable
-from conflictscore.reporting.files import write_whole
+from conflictscore.storage.private_files import write_whole
 
 __all__ = ["BenchmarkRun", "read_run", "summarised", "write_figures"]
 

@@ -32,7 +32,7 @@ from conflictscore.benchmarks.harness.records import STOPPED, Question, StepKey,
 from conflictscore.benchmarks.json_lines import decoded, fault_in_words, read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.storage.locking import LOCK_FILE, lock_folder
-from conflictscore.storage.manifests import write_whole
+from conflictscore.storage.private_files import write_whole
 from conflictscore.storage.record_file import RecordFile, RecordLines, json_line, no_json
 
 _MANIFEST = "manifest.json"
@@ -181,8 +181,9 @@ def _begin(folder: Path, manifest: Manifest, questions: Sequence[Question]) -> N
         raise InputError(
             f"{counts[equal[0]]} questions have the id {equal[0]!r}; each needs its own"
         )
-    write_whole(folder / _QUESTIONS, "".join(f"{json.dumps(q.to_json())}\n" for q in questions))
-    write_whole(folder / _MANIFEST, json.dumps(manifest.to_json(), indent=2) + "\n")
+    lines = "".join(f"{json.dumps(q.to_json())}\n" for q in questions)
+    write_whole(folder / _QUESTIONS, lines.encode())
+    write_whole(folder / _MANIFEST, (json.dumps(manifest.to_json(), indent=2) + "\n").encode())
 
 
 def _read_begun(folder: Path) -> Manifest:

@@ -14,8 +14,8 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answer_replies import read_text
 from conflictscore.prompts import PromptSet, material_line
-from conflictscore.reporting.files import write_whole
 from conflictscore.retrieval.cleaning import clean_text
+from conflictscore.storage.private_files import write_whole
 
 _REPLY_TOKENS = 60
 

