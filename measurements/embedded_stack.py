@@ -231,6 +231,7 @@ def main(data: tuple[Path, ...], claims: int, seed: int, file: Path) -> None:
     """See the module."""
     try:
         with closing(ContentCache(file)) as cache:
+            cache.write_at_once()
             folders = [resolve(None), *filter(None, [NLI_MPNET.fetched()])]
             models = [KeptNliModel(folder, cache) for folder in folders]
             pairs = Pairs.of(_by_lot(_validation_claims(data), seed)[:claims])

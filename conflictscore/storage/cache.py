@@ -55,7 +55,7 @@ class ContentCache:
             ConfigurationError: The file may not be written, or is not an SQLite database.
         """
         self._own: SQLiteTables | None = None
-        self._warned = False
+        self._warned, self._behind = False, True
         if isinstance(where, str | Path):
             where = self._own = off_loop(_opened)(Path(where))
         else:
@@ -95,6 +95,14 @@ class ContentCache:
         values = ((key, _value(text)) for key, text in rows)
         return {key: value for key, value in values if value is not None}
 
+    def write_at_once(self) -> None:
+        """Write each value before :meth:`keep` returns, on an event loop too.
+
+        For a process whose event loop is its own, such as a run over a file: then not even a kill
+        loses a value that was paid for.
+        """
+        self._behind = False
+
     async def find_async(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """:meth:`find` in a thread, since a file or a server is read."""
         return await in_thread(lambda: self.find(keys)) if keys else {}
@@ -108,10 +116,10 @@ class ContentCache:
         """Like :meth:`put`, by the content's :func:`content_key`.
 
         On an event loop, and in PostgreSQL, it is written a moment later; the end of the process
-        waits for what is unwritten.
+        waits for what is unwritten. See :meth:`write_at_once`.
         """
         text = json.dumps(value)
-        if self._database.remote or on_event_loop():
+        if self._database.remote or (self._behind and on_event_loop()):
             self._database.later(_PUT, key, text, done=self._warn, again=True)
             return
         try:
