@@ -17,8 +17,8 @@ from conflictscore.benchmarks.harness.report.study import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import sections
 from conflictscore.errors import InputError
 from conflictscore.records import Usage
-from conflictscore.storage.private_files import write_whole
 from conflictscore.reporting.plain_table import Card, column_name
+from conflictscore.storage.private_files import write_whole
 
 _BEFORE_MEASURES = (
     *("run", "id", "category", "question", "options", "gold"),

@@ -16,8 +16,8 @@ from conflictscore.benchmarks.harness.report.tables import sections
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.markup import rendered_markdown, shown, web_address
 from conflictscore.reporting.figure_text import counted, percent
-from conflictscore.storage.private_files import write_whole
 from conflictscore.reporting.plain_table import column_name
+from conflictscore.storage.private_files import write_whole
 
 if TYPE_CHECKING:
     from jinja2 import Environment
