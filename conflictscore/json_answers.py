@@ -30,13 +30,7 @@ _PATTERNS = ('"pattern"', '"patternProperties"')
 
 
 class JsonValue(NamedTuple):
-    """A text, a number or a truth value in a JSON answer.
-
-    Attributes:
-        pointer: Where it stands, as a JSON pointer (RFC 6901).
-        start: The offset of its first character in the answer.
-        end: The offset after its last character.
-    """
+    """A text, a number or a truth value in a JSON answer, at a JSON pointer (RFC 6901)."""
 
     pointer: str
     start: int
@@ -48,8 +42,7 @@ def json_values(answer: str) -> tuple[JsonValue, ...] | None:
     """The values of a JSON object or array, in their order; None where the answer is neither.
 
     The answer may stand in a block of code. An array of numbers alone is no answer in JSON, and
-    ``null`` no value. Nothing is found in what is
-    nested more than 32 levels deep, or has a key of more than 200 characters.
+    ``null`` no value. Nothing is found more than 32 levels deep or with a key of 200 characters.
     """
     text = inside_of(answer)
     if text.lstrip()[:1] not in ("{", "["):
@@ -117,11 +110,9 @@ def new_literal(literal: str, text: str) -> str | None:
 
 
 def check_of(schema: Mapping[str, Any] | None) -> Callable[[str], str | None]:
-    """A check that says why an answer is not valid by a schema; None where it is.
+    """A check that says why an answer is not valid by a JSON schema, or (None) JSON at all.
 
-    Args:
-        schema: A JSON schema; None where any object or array will do. Nothing is fetched for it.
-            Where it has patterns, which may take any time, no answer is found valid.
+    Nothing is fetched for a schema. By one with patterns, which may take any time, none is valid.
     """
 
     def check(answer: str) -> str | None:

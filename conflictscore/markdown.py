@@ -5,7 +5,7 @@ byte: line ends, code, tables, links and citations.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -78,20 +78,14 @@ _parser.block.ruler.at(
 
 
 class Passage(NamedTuple):
-    """A sentence, a row of a table, a block of code or a value of a JSON answer.
-
-    Attributes:
-        start: The offset of its first character, which is not white space.
-        end: The offset after its last character.
-        kind: ``text``, ``row`` or ``code``; HTML is like code. Or ``value``, of an answer that is
-            JSON; or ``whole``, all of the answer.
-        cut: What is removed along with it: white space, or the lines that only it has.
-    """
+    """A sentence, a row of a table, a block of code or a value of a JSON answer."""
 
     start: int
     end: int
     kind: str
+    """``text``, ``row``, ``code`` (HTML too), ``value`` (of JSON); ``whole``, all of the answer."""
     cut: tuple[int, int]
+    """What is removed along with it: white space, or the lines that only it has."""
 
 
 @lru_cache(maxsize=8)
@@ -121,20 +115,15 @@ def passages(answer: str) -> tuple[Passage, ...]:
 def place_of(claim: str, opening: str, answer: str) -> Passage | None:
     """The passage of an answer that makes a claim.
 
-    Args:
-        claim: The claim.
-        opening: How the passage is said to begin, or empty. It counts if it is in the answer letter
-            by letter.
-        answer: The answer.
-
-    Returns:
-        The passage that holds the opening, or else the one that shares most with the claim, words
-        that few passages have counting more; None if none shares a word.
+    That is the passage that holds the ``opening``, how it is said to begin, letter by letter; or
+    else the one that shares most with the claim, words that few passages have counting more. None
+    if none shares a word.
     """
     known = passages(answer)
     if opening:
-        places = list(_places_of(opening, answer))
-        known = tuple(p for p in known if _any_within(places, p.start, p.end - 1)) or known
+        places = [found.start() for found in re.finditer(re.escape(opening), answer)]
+        held = (p for p in known if bisect_left(places, p.start) < bisect_left(places, p.end))
+        known = tuple(held) or known
     if len(known) == 1 and opening:
         return known[0]
     words, spread = _words_of(answer, known)
@@ -246,18 +235,6 @@ def _texts(text: str) -> list[str]:
     return [text[p.start : p.end] for p in passages(text)]
 
 
-def _places_of(said: str, text: str) -> Iterator[int]:
-    place = text.find(said)
-    while place >= 0:
-        yield place
-        place = text.find(said, place + len(said))
-
-
-def _any_within(places: Sequence[int], first: int, last: int) -> bool:
-    """Whether one of these ascending offsets lies between two, both included."""
-    return bisect_right(places, last) > bisect_right(places, first - 1)
-
-
 def _inside(answer: str, content: Sequence[str], row: int, lines: Sequence[int]) -> tuple[int, int]:
     """Where the lines of a block's text begin and end, without the marks around them."""
     last = row + len(content) - 1
@@ -272,7 +249,8 @@ def _sentences(answer: str, start: int, end: int, block: tuple[int, int]) -> Ite
     text = answer[start:end]
     uncut = [match.span() for match in _UNCUT.finditer(text)]
     opened = [first for first, _ in uncut]
-    ends = [e for e in sentence_ends(text) if not _is_in(uncut, opened, e)]
+    before = {end: bisect_left(opened, end) - 1 for end in sentence_ends(text)}
+    ends = [end for end, last in before.items() if last < 0 or end >= uncut[last][1]]
     spans = [
         _stripped(text, a, b)
         for a, b in zip([0, *ends], [*ends, len(text)], strict=True)
@@ -286,11 +264,6 @@ def _sentences(answer: str, start: int, end: int, block: tuple[int, int]) -> Ite
         else:
             cut = start + spans[number - 1][1], start + b
         yield Passage(start + a, start + b, "text", cut)
-
-
-def _is_in(spans: Sequence[tuple[int, int]], starts: Sequence[int], place: int) -> bool:
-    number = bisect_right(starts, place - 1) - 1
-    return number >= 0 and place < spans[number][1]
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:

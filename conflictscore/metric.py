@@ -11,7 +11,7 @@ document of weight 0 is left out. Equal weights change nothing.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import fsum
 from typing import Any
 
@@ -37,6 +37,7 @@ __all__ = [
     "coverage",
     "disputed_claims",
     "uncovered_claims",
+    "worth",
 ]
 
 _SIDES = (Label.SUPPORTS, Label.CONTRADICTS)
@@ -49,8 +50,8 @@ def contradiction_share(
     claim: ClaimEvidence, duplicate_of: Mapping[int, int] = {}, weights: Mapping[int, float] = {}
 ) -> float | None:
     """|D-| / (|D+| + |D-|) of one claim, in [0, 1]; None if both sides are empty."""
-    against = _worth(claim, Label.CONTRADICTS, duplicate_of, weights)
-    sides = _worth(claim, Label.SUPPORTS, duplicate_of, weights) + against
+    against = worth(claim.contradicts, duplicate_of, weights)
+    sides = worth(claim.supports, duplicate_of, weights) + against
     return against / sides if sides else None
 
 
@@ -127,8 +128,8 @@ def disputed_claims(
     copies = duplicate_of if duplicates is None else duplicates
 
     def stake(claim: ClaimEvidence) -> tuple[float, float, int]:
-        against = _worth(claim, Label.CONTRADICTS, duplicate_of, weights)
-        support = _worth(claim, Label.SUPPORTS, duplicate_of, weights)
+        against = worth(claim.contradicts, duplicate_of, weights)
+        support = worth(claim.supports, duplicate_of, weights)
         return (-against - support, -against, claim.claim.number)
 
     disputed = [c for c in claims if c.excluding_zero_weight(weights).disputed_by(copies) in policy]
@@ -232,17 +233,12 @@ def _scored(
     return [c for c, pairs in known if any(p.label is not Label.UNLABELLED for p in pairs)]
 
 
-def _worth(
-    claim: ClaimEvidence,
-    label: Label,
-    duplicate_of: Mapping[int, int],
-    weights: Mapping[int, float],
+def worth(
+    documents: Iterable[int], duplicate_of: Mapping[int, int], weights: Mapping[int, float]
 ) -> float:
-    """Worth of one side of a claim: the number of its documents, or the sum of their weights."""
-    if not weights:
-        return claim.independent(label, duplicate_of)
+    """The sum of documents' weights, by default 1; a group of copies counts as its heaviest."""
     largest: dict[int, float] = {}
-    for number in claim.documents(label):
+    for number in documents:
         first = duplicate_of.get(number, number)
         largest[first] = max(largest.get(first, 0.0), weights.get(number, 1.0))
     return fsum(largest.values())

@@ -53,16 +53,11 @@ _LONGEST_KEPT = 4
 
 
 class Folded(NamedTuple):
-    """A text without what makes no difference, and where its characters come from.
-
-    Attributes:
-        text: The folded text.
-        starts: For each of its characters the offset where its origin begins.
-        ends: And the offset after its origin.
-    """
+    """A text without what makes no difference, and where its characters come from."""
 
     text: str
     starts: range | list[int]
+    """For each of its characters the offset where its origin begins."""
     ends: range | list[int]
 
 

@@ -41,7 +41,6 @@ class GeneratedAnswer(NamedTuple):
 
     answer: Answer
     notes: tuple[str, ...] = ()
-    """Notes on how it was obtained, for the reader of the run."""
     seconds: float = 0.0
     """Time that it had taken before the loop asked for it."""
 
@@ -52,9 +51,8 @@ class RevisionRequest:
 
     before: Answer
     claim: ClaimEvidence
-    """A disputed claim of the answer, with its labels."""
     weights: Mapping[int, float] = field(default_factory=dict)
-    """Weights of documents by number; empty where all count alike."""
+    """By document; empty where all count alike."""
 
 
 class Written(NamedTuple):
@@ -100,10 +98,8 @@ class Answerer(Protocol):
     ) -> T:
         """Reply to a request about an answer; the prompt holds all that is needed for it.
 
-        Raises:
-            ProviderError: There is no reply, or none that can be read. The passage in question
-                stays as it is, and so it does after a ContextWindowError. Any other error ends the
-                run.
+        After a ProviderError (no reply that can be read) or a ContextWindowError the passage in
+        question stays as it is. Any other error ends the run.
         """
         ...
 
@@ -142,45 +138,30 @@ class ScorerInput(TypedDict, total=False):
 class RagState(RagInput, total=False):
     """The state of one question; JSON forms of the records."""
 
-    asked: str
-    """The question as the user asked it; ``question`` stands alone, without the conversation."""
+    asked: str  # as the user asked it; `question` stands alone, without the conversation
     run_id: str
     method: str
-    draft: dict[str, Any]
-    """The answer of this round, an Answer."""
-    changes: list[dict[str, Any]]
-    """Every passage that was looked at again, as Change."""
-    claims: list[dict[str, Any]]
-    """The draft's claims, as Claim."""
+    draft: dict[str, Any]  # the answer of this round, an Answer
+    changes: list[dict[str, Any]]  # every passage that was looked at again, as Change
+    claims: list[dict[str, Any]]  # of the draft, as Claim
     decomposition_error: str | None
-    unclaimed: str | None
-    """The part of the draft that gave no claims, in words."""
-    evidence: list[dict[str, Any]]
-    """The draft's claims with their labels, as ClaimEvidence."""
-    attempts: list[dict[str, Any]]
-    """Every scored answer so far, as Attempt."""
-    searches: list[dict[str, Any]]
-    """Searches after the first one, as FurtherSearch."""
+    unclaimed: str | None  # the part of the draft that gave no claims, in words
+    evidence: list[dict[str, Any]]  # the draft's claims with their labels, as ClaimEvidence
+    attempts: list[dict[str, Any]]  # every scored answer so far, as Attempt
+    searches: list[dict[str, Any]]  # after the first one, as FurtherSearch
     decision: Decision
-    reason: str
-    """Reason for the decision."""
-    regeneration_error: str
-    """Why an answer could not be corrected; absent where there was no failure."""
-    notes: list[str]
-    """Notes for the reader of the answer, such as documents that were cut."""
+    reason: str  # for the decision
+    regeneration_error: str  # why an answer could not be corrected; absent without a failure
+    notes: list[str]  # for the reader of the answer, such as documents that were cut
     usage: dict[str, int]
-    timings: dict[str, float]
-    """Seconds by node, over all rounds."""
+    timings: dict[str, float]  # seconds by node, over all rounds
     answer: str
     first_answer: str
     flipped: bool
     justification: str | None
-    checked: str
-    """Whether the final answer was checked, as Checked."""
-    report: dict[str, Any]
-    """The first answer's scores, as ConflictReport.summary(); None where it has no text."""
-    final_report: dict[str, Any] | None
-    """The last answer's scores; None where nothing was corrected."""
+    checked: str  # whether the final answer was checked, as Checked
+    report: dict[str, Any]  # ConflictReport.summary() of the first answer; None without a text
+    final_report: dict[str, Any] | None  # of the last answer; None where none was corrected
 
 
 Reconsider = Literal["worst", "first", "most-evidence", "asked"]
@@ -263,16 +244,12 @@ class RunContext:
         }
 
 
-def _discard(event: Any) -> None:
-    """Discard an event."""
-
-
 @dataclass(frozen=True)
 class RunRuntime:
     """A node's context and event stream."""
 
     context: RunContext
-    stream_writer: Callable[[Any], None] = _discard
+    stream_writer: Callable[[Any], None] = field(default=lambda event: None)
 
 
 def _reader(kind: type[R], field: str) -> Callable[[Mapping[str, Any]], tuple[R, ...]]:

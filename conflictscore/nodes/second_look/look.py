@@ -71,8 +71,7 @@ class Looking:
 
 class _Rivals(NamedTuple):
     question: str
-    evidence: tuple[ClaimEvidence, ...]
-    """Of the claim, then of its rivals."""
+    evidence: tuple[ClaimEvidence, ...]  # of the claim, then of its rivals
     given_by: tuple[tuple[int, ...], ...]
     dropped: tuple[DroppedReply, ...]
 
@@ -80,9 +79,7 @@ class _Rivals(NamedTuple):
 async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) -> SecondLook:
     """Find the rivals of a disputed claim, let the documents vote, and weigh what that leaves open.
 
-    Raises:
-        ProviderError: No document could be asked, or no rival be labelled.
-        BudgetError: The budget is used up.
+    A ProviderError says that no document could be asked, or no rival be labelled.
     """
     voter: Labeler = getattr(looking.labeler, "voter", looking.labeler)
     if voter is not looking.labeler and supports_script(voter, claim.claim):
@@ -99,29 +96,21 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
     counted = outcome(candidates)
     if counted.kind == "replace" and _is_led_to_yes(passage, looking):
         counted = counted._replace(kind="open")
-    look = SecondLook(
-        question=rivals.question,
-        candidates=candidates,
-        dropped=rivals.dropped,
-        rival=counted.rival,
-    )
-    weighing: Weighing | None = None
+    question, documents, weighing = rivals.question, looking.documents, None
     if counted.kind == "open" and counted.rival is not None:
+        sides = (0, counted.rival)
         weighing = await weigh(
-            rivals.question,
-            candidates,
-            (0, counted.rival),
-            looking.documents,
-            looking.judge,
-            looking.weights,
+            question, candidates, sides, documents, looking.judge, looking.weights
         )
+    look = SecondLook(
+        question=question, candidates=candidates, dropped=rivals.dropped, rival=counted.rival
+    )
     return _decided(look, counted, weighing, looking)
 
 
 def _decided(
     look: SecondLook, counted: VoteOutcome, weighing: Weighing | None, looking: Looking
 ) -> SecondLook:
-    """The look with its decision and the sentence that says why."""
     if counted.rival is None:
         why = "No document gives another answer that it supports."
         return look.model_copy(update={"why": why})
@@ -139,8 +128,8 @@ def _decided(
         update |= {"decided_by": "date" if weighing.by_date else "weighing"}
         how = "By the documents' dates" if weighing.by_date else "By the evidence, not by number"
         reason = next((ruling.reason for ruling in weighing.rulings if ruling.reason), "")
-        outcome_ = "" if by_rival else " the second stands."
-        update["why"] = f"{how}: {sides}{';' if outcome_ else '.'}{outcome_} {reason}".strip()
+        told = f"{sides}." if by_rival else f"{sides}; the second stands."
+        update["why"] = f"{how}: {told} {reason}".strip()
     elif looking.unsettled == "hedge" and claim.evidence.supports:
         update |= {"decision": "hedge", "why": f"Nothing settles it: {sides}."}
     else:
@@ -278,7 +267,6 @@ def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
 
 
 async def _labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvidence, ...]:
-    """Claims with their labels against every document."""
     if not claims:
         return ()
     evidence = await label_table(
@@ -338,21 +326,21 @@ async def propose(
     looks = await at_once(partial(look_again_at, claim, passage, looking) for claim in claims)
     said = [claim.claim.text for claim in disputed]
     text, pending = passage, list[Correction]()
+
+    def beside(look: SecondLook) -> list[str]:
+        own = look.candidates[0].statement
+        return [*others, *(claim for claim in said if claim != own)]
+
     for look in looks:
-        if look.decision != "replace" or look.rival is None:
-            continue
-        own, winner = look.candidates[0].statement, look.candidates[look.rival].statement
-        rest = [*others, *(claim for claim in said if claim != own)]
-        changed = replaced(text, look, rest, alone=alone)
-        if changed is None:
-            pending.append(Correction(own, winner))
-        else:
-            text = changed
+        if look.decision == "replace" and look.rival is not None:
+            changed = replaced(text, look, beside(look), alone=alone)
+            if changed is None:
+                own, winner = (look.candidates[place].statement for place in (0, look.rival))
+                pending.append(Correction(own, winner))
+            text = text if changed is None else changed
     if pending:
         text = await write(text, pending)
     for look in looks:
         if look.decision == "hedge":
-            own = look.candidates[0].statement
-            rest = [*others, *(claim for claim in said if claim != own)]
-            text = hedged(text, look, looking.documents, rest)
+            text = hedged(text, look, looking.documents, beside(look))
     return NewPassage(text, looks)

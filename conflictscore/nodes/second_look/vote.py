@@ -8,11 +8,11 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from functools import partial
-from math import fsum
 from typing import Literal, NamedTuple
 
 from conflictscore.active_content import without_active_content
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
+from conflictscore.metric import worth
 from conflictscore.models.replies import labelled_lines
 from conflictscore.nodes.conflict_details import witnesses
 from conflictscore.nodes.second_look.statements import asks_for_current
@@ -105,22 +105,11 @@ def tallied(
                 given_by=givers,
                 votes=audible,
                 witnesses=len({duplicates.get(n, n) for n in audible}),
-                worth=_worth(audible, duplicates, weights),
-                against=_worth(against, duplicates, weights),
+                worth=worth(audible, duplicates, weights),
+                against=worth(against, duplicates, weights),
             )
         )
     return tuple(made)
-
-
-def _worth(
-    documents: Collection[int], duplicates: Mapping[int, int], weights: Mapping[int, float]
-) -> float:
-    """Weight of documents together: a group of copies counts as its most trusted one."""
-    largest: dict[int, float] = {}
-    for number in documents:
-        first = duplicates.get(number, number)
-        largest[first] = max(largest.get(first, 0.0), weights.get(number, 1.0))
-    return fsum(largest.values())
 
 
 def outcome(candidates: Sequence[Candidate]) -> VoteOutcome:
