@@ -215,46 +215,6 @@ def test_copies_that_differ_in_what_they_say_count_once_on_each_side() -> None:
     assert claim.conflicting
 
 
-def test_a_group_counts_once_on_a_side_where_its_first_document_does_not_stand() -> None:
-    [claim] = claims("0-+--")
-    assert contradiction_share(claim, {4: 1, 5: 1}) == 2 / 3
-
-
-def test_copies_that_count_once_can_change_which_claim_is_reconsidered() -> None:
-    evidence = claims("---0+", "0+-0-")
-    assert claim_to_reconsider(evidence) == 1
-    assert claim_to_reconsider(evidence, {2: 1, 3: 1}) == 2
-    for vote, number in ((True, 1), (False, 2)):
-        report = conflict_report(evidence, duplicates={2: 1, 3: 1}, duplicates_vote=vote)
-        assert report.reconsider == number
-
-
-@given(copied_tables())
-def test_where_copies_count_once_the_ratio_lies_between_0_and_1(
-    table: tuple[list[str], dict[int, int]],
-) -> None:
-    rows, copies = table
-    report = counted_once(rows, copies)
-    assert (report.cs_r is None) == (report.cs_c is None)
-    assert 0 <= (report.cs_r or 0) <= 1
-    for claim in report.claims:
-        share = contradiction_share(claim, copies)
-        assert claim.conflicting == (share is not None and 0 < share < 1)
-
-
-@given(copied_tables())
-def test_the_setting_changes_nothing_but_the_ratio_and_the_order_of_claims(
-    table: tuple[list[str], dict[int, int]],
-) -> None:
-    rows, copies = table
-    once, vote = counted_once(rows, copies), conflict_report(claims(*rows), duplicates=copies)
-    affected = {"cs_r", "disputed", "reconsider", "duplicates_vote"}
-    assert once.model_dump(exclude=affected) == vote.model_dump(exclude=affected)
-    assert once.conflicting == vote.conflicting
-    assert (once.reconsider is None) == (vote.reconsider is None)
-    assert {*once.disputed} == {*vote.disputed}
-
-
 @given(copied_tables(), st.data())
 def test_one_more_copy_changes_no_score_where_copies_count_once(
     table: tuple[list[str], dict[int, int]], data: st.DataObject
@@ -395,26 +355,6 @@ def test_a_document_of_weight_0_is_left_out(
     other = conflict_report(claims(*without), weights=left, policy=policy)
     assert set(one.disputed) == set(other.disputed)
     assert (one.reconsider is None) == (other.reconsider is None)
-
-
-@given(weighted_tables())
-def test_weights_stay_beside_the_scores_and_in_their_range(
-    table: tuple[list[str], dict[int, int], dict[int, float]],
-) -> None:
-    rows, copies, weights = table
-    plain = conflict_report(claims(*rows), duplicates=copies)
-    report = conflict_report(claims(*rows), duplicates=copies, weights=weights)
-    decided = {"weighted", "disputed", "reconsider"}
-    assert report.model_dump(exclude=decided) == plain.model_dump(exclude=decided)
-    for score in weighed(rows, weights, copies):
-        assert score is None or 0 <= score <= 1
-
-
-def test_a_trusted_document_outweighs_two_that_are_not() -> None:
-    evidence = claims("+--")
-    assert contradiction_share(evidence[0], {}, {1: 1.0, 2: 0.2, 3: 0.2}) == pytest.approx(2 / 7)
-    assert balance(evidence[0], {}, {1: 1.0, 2: 0.2, 3: 0.2}) == pytest.approx(3 / 7)
-    assert weighed(["+--"], {1: 1.0, 2: 0.2, 3: 0.2}) == pytest.approx((0.2, 2 / 7))
 
 
 def test_copies_are_worth_the_most_trusted_of_them() -> None:

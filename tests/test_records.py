@@ -2,7 +2,8 @@
 
 import json
 from math import isfinite
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given
@@ -19,141 +20,53 @@ from conflictscore.records import (
     Document,
     EvidenceLabel,
     Label,
-    Method,
-    RevisionAction,
+    Record,
     Run,
     RunStatus,
     Usage,
     WeightedScores,
 )
 
-_NUMBERS = st.integers(1, 10**6)
-_SHARES = st.none() | st.floats(0, 1)
 _TEXTS = st.text(max_size=20)
-_SOME_NUMBERS = st.lists(_NUMBERS, max_size=3).map(tuple)
-
-_DOCUMENTS = st.builds(
-    Document,
-    number=_NUMBERS,
-    text=_TEXTS,
-    title=_TEXTS,
-    url=_TEXTS,
-    metadata=st.dictionaries(
-        _TEXTS,
-        st.none()
-        | st.booleans()
-        | st.integers()
-        | st.floats(allow_nan=False, allow_infinity=False)
-        | _TEXTS,
-        max_size=3,
-    ),
-    duplicate_of=st.none() | _NUMBERS,
-)
-_CLAIMS = st.builds(Claim, number=_NUMBERS, text=_TEXTS)
 
 
-@st.composite
-def _labels(draw: st.DrawFn) -> EvidenceLabel:
-    label = draw(st.sampled_from(Label))
-    return EvidenceLabel(
-        claim=draw(_NUMBERS),
-        document=draw(_NUMBERS),
-        label=label,
-        snippet=draw(st.none() | _TEXTS),
-        snippet_found=draw(st.none() | st.booleans()),
-        reasoning=draw(st.none() | _TEXTS),
-        score=draw(_SHARES),
-        error=draw(_TEXTS) if label is Label.UNLABELLED else None,
-        cached=draw(st.booleans()),
-    )
+def _values(kind: Any) -> st.SearchStrategy[Any]:
+    """Values of a field's type; numbers lie in every range that a field has."""
+    args = get_args(kind)
+    match get_origin(kind) or kind:
+        case origin if origin is Annotated:
+            return _values(args[0])
+        case origin if origin in (Union, UnionType):
+            return st.one_of(*map(_values, args))
+        case origin if origin is tuple:
+            if args[1:] == (...,):
+                return st.lists(_values(args[0]), max_size=2).map(tuple)
+            return st.tuples(*map(_values, args))
+        case origin if origin is dict:
+            return st.dictionaries(_values(args[0]), _values(args[1]), max_size=2)
+        case origin if origin is Literal:
+            return st.sampled_from(args)
+        case origin if isinstance(origin, type) and issubclass(origin, Record):
+            return _records(origin)
+    known = {int: st.integers(1, 10**6), float: st.floats(0, 1), str: _TEXTS}
+    return known[kind] if kind in known else st.from_type(kind)
 
 
-_EVIDENCE = st.builds(
-    ClaimEvidence, claim=_CLAIMS, labels=st.lists(_labels(), max_size=3).map(tuple)
-)
-_WEIGHTED = st.builds(
-    WeightedScores,
-    by=_TEXTS,
-    cs_c=_SHARES,
-    cs_r=_SHARES,
-    weights=st.dictionaries(_NUMBERS, st.floats(0, 1000), max_size=3),
-)
-_REPORTS = st.builds(
-    ConflictReport,
-    cs_c=_SHARES,
-    cs_r=_SHARES,
-    coverage=_SHARES,
-    claims=st.lists(_EVIDENCE, max_size=2).map(tuple),
-    uncovered=_SOME_NUMBERS,
-    reconsider=st.none() | _NUMBERS,
-    duplicates=st.dictionaries(_NUMBERS, _NUMBERS, max_size=3),
-    duplicates_vote=st.booleans(),
-    error=st.none() | _TEXTS,
-    weighted=st.none() | _WEIGHTED,
-)
-_ANSWERS = st.builds(
-    Answer,
-    text=_TEXTS,
-    option=st.none() | st.integers(0, 5),
-    justification=st.none() | _TEXTS,
-    cited=_SOME_NUMBERS,
-)
-_ATTEMPTS = st.builds(
-    Attempt,
-    round=st.integers(0, 3),
-    answer=_ANSWERS,
-    report=st.none() | _REPORTS,
-)
-_CHANGES = st.builds(
-    Change,
-    round=st.integers(1, 3),
-    start=st.integers(0, 9),
-    end=st.integers(0, 9),
-    before=_TEXTS,
-    after=_TEXTS,
-    action=st.sampled_from(RevisionAction),
-    whole=st.booleans(),
-    claims=st.lists(_EVIDENCE, max_size=2).map(tuple),
-    reason=st.none() | _TEXTS,
-    accepted=st.booleans(),
-    note=st.none() | _TEXTS,
-)
-_COUNTS = st.integers(0, 10**9)
-_USAGES = st.builds(
-    Usage,
-    calls=_COUNTS,
-    cached_calls=_COUNTS,
-    input_tokens=_COUNTS,
-    cache_read_tokens=_COUNTS,
-    output_tokens=_COUNTS,
-)
-_RUNS = st.builds(
-    Run,
-    question=st.none() | _TEXTS,
-    options=st.lists(_TEXTS, max_size=2).map(tuple),
-    method=st.none() | st.sampled_from(Method),
-    answer=st.none() | _TEXTS,
-    first_answer=st.none() | _TEXTS,
-    changes=st.lists(_CHANGES, max_size=2).map(tuple),
-    documents=st.lists(_DOCUMENTS, max_size=2).map(tuple),
-    attempts=st.lists(_ATTEMPTS, max_size=2).map(tuple),
-    notes=st.lists(_TEXTS, max_size=2).map(tuple),
-    usage=_USAGES,
-    timings=st.dictionaries(_TEXTS, st.floats(0, 10), max_size=2),
-    status=st.sampled_from(RunStatus),
-)
-_RECORDS = st.one_of(
-    _DOCUMENTS,
-    _CLAIMS,
-    _labels(),
-    _EVIDENCE,
-    _REPORTS,
-    _ANSWERS,
-    _ATTEMPTS,
-    _CHANGES,
-    _USAGES,
-    _RUNS,
-)
+def _records(record: type[Record]) -> st.SearchStrategy[Any]:
+    """Records of a kind, with some of their fields given."""
+    fields = get_type_hints(record, include_extras=True)
+    values = {name: _values(fields[name]) for name in record.model_fields}
+    if record is EvidenceLabel:
+        missing = values | {"label": st.just(Label.UNLABELLED), "error": _TEXTS}
+        there = st.sampled_from([one for one in Label if one is not Label.UNLABELLED])
+        given_one = values | {"label": there, "error": st.none()}
+        return st.builds(record, **missing) | st.builds(record, **given_one)
+    return st.builds(record, **values)
+
+
+_REPORTS = _records(ConflictReport)
+_USAGES = _records(Usage)
+_RECORDS = _records(Run) | _records(Change) | _records(Document) | _USAGES | _REPORTS
 
 
 def _pair(document: int, label: Label, error: str | None = None) -> EvidenceLabel:
@@ -272,11 +185,6 @@ def test_what_is_left_of_a_usage_is_never_below_zero(one: Usage, other: Usage) -
     assert one + other - other == one
     left = (one - other).to_json()
     assert left == {name: max(0, one.to_json()[name] - other.to_json()[name]) for name in left}
-
-
-def test_a_usage_from_before_the_prompt_cache_was_counted_is_read() -> None:
-    before = {"calls": 2, "cached_calls": 1, "input_tokens": 30, "output_tokens": 4}
-    assert Usage.model_validate(before).cache_read_tokens == 0
 
 
 _REPORT = ConflictReport(cs_c=0.0, cs_r=0.0, coverage=1.0)

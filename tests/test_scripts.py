@@ -3,8 +3,6 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import build_scoring_graph
@@ -12,7 +10,7 @@ from conflictscore.labelers import NliLabeler
 from conflictscore.labelers.quotes import quoted_spans
 from conflictscore.retrieval import open_retrieval
 from conflictscore.retrieval.ranking import BM25Ranker
-from conflictscore.scripts import folded, script_of, spaced_out, terms_in
+from conflictscore.scripts import script_of, terms_in
 from tests.fakes.openai_server import OpenAIServer
 from tests.world import World, scripted_model
 
@@ -55,11 +53,6 @@ def test_words_with_spaces_stay_words_and_others_become_pairs_of_characters() ->
     assert terms_in("点亮灯塔") == ["点亮", "亮灯", "灯塔"]
     assert terms_in("水") == ["水"]
     assert terms_in("등대는 lit") == ["등대", "대는", "lit"]
-
-
-@given(st.text())
-def test_text_that_is_spaced_out_says_the_same(text: str) -> None:
-    assert set("".join(spaced_out(text).split())) == set("".join(text.split()))
 
 
 def test_a_script_goes_by_most_letters() -> None:
@@ -105,11 +98,3 @@ def test_what_makes_no_difference_is_folded_and_offsets_are_kept(
     spans = quoted_spans(quote, said)
     assert [said[start:end] for start, end in spans] == ([found] if found else [])
     assert not found or BM25Ranker([said]).scores(quote)[0] > 0
-
-
-@given(st.text())
-def test_folding_keeps_the_order_of_characters(text: str) -> None:
-    known = folded(text)
-    assert len(known.text) == len(known.starts) == len(known.ends)
-    assert list(known.starts) == sorted(known.starts)
-    assert all(0 <= a < b <= len(text) for a, b in zip(known.starts, known.ends, strict=True))

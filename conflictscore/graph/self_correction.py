@@ -85,9 +85,9 @@ def build_self_correction_graph(
         ("begin", _route_after_begin, ["contextualize", "retrieve"]),
         ("generate", _route_after_generate, ["decompose", "record"]),
         ("score", _route_after_score, ["guard", "decide"]),
-        ("decide", _route_after_decide, ["look_further", "correct", "justify", "record"]),
+        ("decide", _next_step, ["look_further", "correct", "justify", "record"]),
         ("look_further", _route_after_look_further, ["label", "decide"]),
-        ("correct", _route_after_correct, ["decompose", "justify", "record"]),
+        ("correct", _next_step, ["decompose", "justify", "record"]),
     ):
         graph.add_conditional_edges(before, bound.route(path), after)
     graph.add_edge(START, "begin")
@@ -129,7 +129,7 @@ def _route_after_score(state: RagState, context: RunContext) -> str:
     return "guard" if context.settings.guard and corrected and not looked_further else "decide"
 
 
-def _route_after_decide(state: RagState, _: RunContext) -> str:
+def _next_step(state: RagState, _: RunContext) -> str:
     return state["decision"]
 
 
@@ -137,11 +137,6 @@ def _route_after_look_further(state: RagState, _: RunContext) -> str:
     last = attempts_of(state)[-1].round
     found = any(search.found for search in searches_of(state) if search.round == last)
     return "label" if found else "decide"
-
-
-def _route_after_correct(state: RagState, _: RunContext) -> str:
-    """Score a new answer; without one, conclude the run with the earlier answer."""
-    return "decompose" if state["decision"] == "correct" else state["decision"]
 
 
 def build_answering_graph(context: RunContext) -> AnsweringGraph:

@@ -67,7 +67,7 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         unscored = Attempt(round=number, answer=written.answer)
         update |= {"decision": "record", "attempts": [*state["attempts"], unscored.to_json()]}
     else:
-        update["decision"] = "correct"
+        update["decision"] = "decompose"
     return update | {
         "draft": written.answer.to_json(),
         "notes": [*state["notes"], *written.notes],

@@ -49,14 +49,6 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     elif refused:
         guarded = _with_only(applied, before, now, state, runtime.context)
     announce(runtime, guarded.round, guarded.answer, guarded=True)
-    runtime.stream_writer(
-        {
-            "event": "guard",
-            "round": guarded.round,
-            "accepted": [[change.before, change.after] for change in applied],
-            "refused": [[change.before, change.after, change.note] for change in refused],
-        }
-    )
     notes = [f"a change of “{excerpt(c.before)}” was refused: {c.note}" for c in refused]
     return {
         "attempts": [*state["attempts"][:-1], guarded.to_json()],
@@ -76,9 +68,10 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
     other = tuple(sorted(balance(claim, once, weights) for claim in new))
     figures: dict[str, Any] = {"balance_before": one, "balance_after": other}
     if change.looks:
-        why = change.note or now.error
-        if why is None:
-            why = refusal(
+        why = (
+            change.note
+            or now.error
+            or refusal(
                 change.before,
                 change.after,
                 change.looks,
@@ -88,6 +81,7 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
                 duplicates=once,
                 weights=weights,
             )
+        )
         return change.model_copy(update=figures | {"accepted": why is None, "note": why})
     refused = change.note or now.error
     if refused is None and new and (coverage(new) or 0.0) < (coverage(old) or 0.0):

@@ -60,10 +60,8 @@ def _spoken(state: RagState, update: Mapping[str, Any], runtime: RunRuntime) -> 
     if runtime.context.answerer is not None or not state.get("messages"):
         return {}
     run = run_of({**state, **update}).summary("reason", texts=False)
-    metadata = {
-        "conflictscore": run,
-        "model_name": f"conflictscore/{runtime.context.generator.name}",
-    }
+    name = f"conflictscore/{runtime.context.generator.name}"
+    metadata = {"conflictscore": run, "model_name": name}
     return {"messages": [AIMessage(update["answer"], response_metadata=metadata)]}
 
 
@@ -73,9 +71,8 @@ def _held_against_one(state: RagState, last: Attempt, runtime: RunRuntime) -> bo
     The paper's loop, which has no least coverage, does not ask.
     """
     report = last.report
-    if runtime.context.settings.min_coverage is None or not (report and report.claims):
-        return False
-    if report.conflicting:  # copies that were altered disagree
+    asks = runtime.context.settings.min_coverage is not None and report and report.claims
+    if not asks or (report and report.conflicting):  # copies that were altered disagree
         return False
     return sum(document.duplicate_of is None for document in documents_of(state)) == 1
 
@@ -87,12 +84,10 @@ def _empty(state: RagState) -> dict[str, Any]:
         "first_answer": text,
         "flipped": False,
         "checked": "no",
-        "justification": None,
-        "report": None,
-        "final_report": None,
         "attempts": [],
         "reason": note,
         "notes": [*state["notes"], note],
+        **dict.fromkeys(("justification", "report", "final_report")),
     }
 
 

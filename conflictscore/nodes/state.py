@@ -105,7 +105,7 @@ class Answerer(Protocol):
 
 
 R = TypeVar("R", bound=Record)
-Decision = Literal["look_further", "correct", "justify", "record"]
+Decision = Literal["look_further", "correct", "decompose", "justify", "record"]
 """Next step after an answer was scored."""
 
 

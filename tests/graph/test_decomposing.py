@@ -84,18 +84,6 @@ def test_what_the_claims_pass_over_is_asked_for_once_more(
     assert (state["checked"], state["notes"]) == ("fully", [])
 
 
-def test_parts_that_lie_apart_are_asked_for_as_paragraphs(
-    model: ChatOpenAI, world: ForgetfulWorld
-) -> None:
-    world.decomposition = f"Claims:\n- {TOWER} || The tower was built"
-    world.rest = lambda part: claims(LAMP, HORN)
-
-    state = run(model, disputed=("conflict",))
-
-    assert world.passed_over == [f"{LAMP}\n\n{HORN}"]
-    assert claimed(state) == [LAMP, TOWER, HORN]
-
-
 @pytest.mark.parametrize(
     ("rest", "said"),
     [
@@ -120,30 +108,6 @@ def test_an_answer_that_is_known_in_part_counts_as_checked_in_part(
     assert state["checked"] == "partly"
     assert [note for note in state["notes"] if said in note]
     assert f"only in part checked: {said}" in caplog.text
-
-
-def test_a_passage_of_which_the_model_says_that_it_claims_nothing_leaves_nothing_unchecked(
-    model: ChatOpenAI, world: ForgetfulWorld
-) -> None:
-    world.rest = lambda part: "Claims:"
-
-    state = run(model)
-
-    assert (claimed(state), state["checked"], state["notes"]) == ([LAMP], "fully", [])
-
-
-def test_what_is_missing_stays_missing_where_nothing_changes(
-    model: ChatOpenAI, world: ForgetfulWorld
-) -> None:
-    world.answer = f"{LAMP} {TOWER}"
-    world.rest = lambda part: Fault(status=500)
-    world.regenerated = "The lamp was lit in 1860."  # which no document says
-
-    state = run(model, DISPUTED, guard=True)
-
-    assert (state["answer"], state["checked"]) == (world.answer, "partly")
-    places = ["first three to six words" in prompt for prompt in world.prompts["decompose"]]
-    assert places == [True]
 
 
 def test_an_answer_of_which_no_claim_could_be_told_is_not_checked(
@@ -177,31 +141,6 @@ def test_the_papers_loop_asks_once(model: ChatOpenAI, world: ForgetfulWorld) -> 
     run(model, **PAPER, min_coverage=None)
 
     assert (world.asked["decompose"], world.passed_over) == (1, [])
-
-
-def test_an_answer_that_is_only_scored_is_asked_about_once_more_as_well(
-    model: ChatOpenAI, world: ForgetfulWorld
-) -> None:
-    world.decomposition = claims(LAMP)
-    world.rest = lambda part: claims(TOWER)
-
-    state = run(model, regeneration="paper", max_rounds=0)
-
-    assert (world.passed_over, claimed(state)) == ([f"{TOWER}\n\n{HORN}"], [LAMP, TOWER])
-    assert state["checked"] == "partly"
-
-
-def test_a_whole_second_answer_is_asked_about_once_more_as_well(
-    model: ChatOpenAI, world: ForgetfulWorld
-) -> None:
-    world.answer, world.regenerated = LAMP, f"{LAMP.replace('1871', '1874')} {TOWER}"
-    world.decomposition = claims(LAMP)
-    world.rest = lambda part: claims(TOWER)
-
-    state = run(model, DISPUTED, regeneration="paper")
-
-    assert world.passed_over == [TOWER]
-    assert state["checked"] == "fully"
 
 
 def test_what_is_missing_stays_missing_after_a_passage_was_revised(

@@ -1,18 +1,12 @@
 """Near-identical documents in a run: each labelled, and counted once where that is set."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from conflictscore import create_conflict_scorer
-from conflictscore.errors import ConflictScoreError
-from conflictscore.nodes.state import RagInput
-from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.world import World, paper_loop, scripted_model
+from tests.world import paper_loop
 
 RELEASE = (
     "The harbour board is pleased to announce that the lamp of the new tower at the eastern end of"
@@ -22,7 +16,6 @@ RELEASE = (
 REPRINTS = [RELEASE, f"From our reporter. {RELEASE}", RELEASE.upper()]
 LOG = "The keeper's log says that the lamp was lit in 1874."
 TEXTS = [*REPRINTS, LOG]
-QUESTION: RagInput = {"question": "When?", "documents": [{"text": text} for text in TEXTS]}
 
 
 def answered(model: ChatOpenAI, texts: list[str] = TEXTS, **settings: Any) -> dict[str, Any]:
@@ -76,29 +69,3 @@ def test_a_domain_that_says_both_is_heard_on_both_sides(model: ChatOpenAI) -> No
     report = graph.invoke(start)["report"]
 
     assert (report["cs_c"], report["cs_r"], report["independent_documents"]) == (1.0, 1 / 2, 1)
-
-
-def test_the_attempts_say_what_was_counted(model: ChatOpenAI) -> None:
-    report = answered(model, duplicates="once")["attempts"][0]["report"]
-
-    assert report["duplicates"] == {"2": 1, "3": 1}
-    assert report["duplicates_vote"] is False
-
-
-async def test_a_checkpoint_from_before_documents_were_marked_goes_on(tmp_path: Path) -> None:
-    world = World(broken={"generate": Fault(status=503)})
-    thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
-    with OpenAIServer(world) as server:
-        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
-            graph = paper_loop(scripted_model(server), checkpointer=saver, duplicates="once")
-            with pytest.raises(ConflictScoreError):
-                await graph.ainvoke(QUESTION, thread)
-            stored = (await graph.aget_state(thread)).values["documents"]
-            unmarked = [{k: v for k, v in d.items() if k != "duplicate_of"} for d in stored]
-            await graph.aupdate_state(thread, {"documents": unmarked}, as_node="retrieve")
-            world.broken.clear()
-
-            state = await graph.ainvoke(None, thread)
-
-    assert "duplicate_of" not in state["documents"][1]
-    assert state["report"]["cs_r"] == 1 / 4

@@ -1,9 +1,7 @@
 """Looking further: the retriever is asked once more for what is in doubt, and what comes of it."""
 
-import asyncio
 import json
 import re
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,9 +18,7 @@ from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
-from conflictscore.nodes.look_further import look_further
 from conflictscore.nodes.record import run_of
-from conflictscore.nodes.state import RunRuntime
 from conflictscore.reporting.run_log import log_object
 from conflictscore.retrieval import CorpusRetriever
 from conflictscore.retrieval.questions import read_questions
@@ -114,21 +110,6 @@ def test_a_tie_is_settled_by_what_a_further_search_finds_and_only_new_pairs_are_
     assert not any(document["text"] in prompt for document in state["documents"])
 
 
-def test_what_was_searched_found_and_known_stands_in_the_run(
-    model: ChatOpenAI, corpus: Searches
-) -> None:
-    run = run_of(ask(model, corpus))
-
-    first, second = run.searches
-    assert (first.claim, first.round, first.query) == (
-        *("The lamp was lit in 1871.", 0, "lamp diary 1871"),
-    )
-    assert len(first.supports) == len(first.contradicts) == 1
-    assert (first.found, second.found) == ((3,), (4,))
-    assert {*first.known, *second.known} <= {1, 2, 3}
-    assert run.summary()["searches"] == [first.to_json(), second.to_json()]
-
-
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
@@ -163,15 +144,6 @@ def test_a_search_that_fails_is_noted_and_the_loop_goes_on(
     assert any("looking further for “The lamp" in n and "is down" in n for n in state["notes"])
 
 
-def test_without_a_retriever_a_note_says_so(model: ChatOpenAI, world: RevisingWorld) -> None:
-    state = ask(model, None, [FILES["gazette"], FILES["log"]])
-
-    assert "nothing was looked for further: there is no retriever to ask" in state["notes"]
-    assert (state["answer"], len(state["documents"])) == (LONG, 2)
-    assert world.asked["look_further"] == 0
-    assert world.asked["ask_document"] == 1
-
-
 def test_copies_are_marked_the_known_are_not_taken_again_and_the_rest_is_left_out(
     model: ChatOpenAI,
 ) -> None:
@@ -192,43 +164,6 @@ def test_copies_are_marked_the_known_are_not_taken_again_and_the_rest_is_left_ou
     assert (second["known"], second["found"]) == ([1, 2, 3, 4, 5, 6], [7, 8, 9])
     assert first["left_out"] == ["https://e.test/", "https://f.test/", "https://g.test/"]
     assert [d["duplicate_of"] for d in state["documents"][2:5]] == [None, 3, None]
-
-
-def test_at_most_three_claims_a_round_are_looked_for_and_a_note_counts_the_others(
-    model: ChatOpenAI, corpus: Searches, world: RevisingWorld
-) -> None:
-    told = [f"The lamp was lit in 1871, says {who}." for who in ("Ann", "Bob", "Cy", "Di", "Ed")]
-    world.answer = " ".join(told)
-
-    state = ask(model, corpus)
-
-    assert {search["claim"] for search in state["searches"]} == {*told[:3]}
-    assert any("2 more claims are in doubt" in note for note in state["notes"])
-
-
-async def test_a_search_that_does_not_end_costs_its_share_of_the_time_and_a_note(
-    model: ChatOpenAI, corpus: Searches
-) -> None:
-    class Hanging(BaseRetriever):
-        def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
-            raise NotImplementedError
-
-        async def _aget_relevant_documents(self, query: str, **_: Any) -> list[Document]:
-            await asyncio.Event().wait()
-            return []
-
-    context = run_context(model, corpus, cache=False)
-    state = await build_self_correction_graph(context).ainvoke({"question": QUESTION})
-    scored = {**state, "attempts": state["attempts"][:1], "notes": []}
-    spent = sum(state["timings"].values()) + 2 * state["timings"]["generate"]
-    changed = context.settings.replace(look_further="disputed", budget_seconds=spent + 0.1)
-    looking = replace(context, retriever=Hanging(), settings=changed)
-
-    update = await look_further(scored, RunRuntime(looking))  # type: ignore[arg-type]
-
-    assert len(update["documents"]) == 2
-    for search in update["searches"]:
-        assert "the search timed out" in search["note"]
 
 
 @pytest.mark.parametrize(("calls", "said"), [(7, "looking further for"), (8, "left out again")])

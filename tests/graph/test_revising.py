@@ -219,24 +219,6 @@ def test_a_written_passage_that_adds_or_misses_something_is_refused(
         assert why in state["changes"][0]["note"]
 
 
-def test_what_the_guard_decided_is_told_as_it_decides(
-    model: ChatOpenAI, world: RevisingWorld
-) -> None:
-    read, said = world.read, "The lamp was lit in 1874 <b>at 7</b>."
-    world.read = lambda topic, document: said if topic == "lamp" else read(topic, document)
-    graph = create_self_correcting_rag(model, cache=False, **OURS)
-
-    events = list(graph.stream(ASKED, stream_mode="custom"))
-
-    [told] = [event for event in events if event["event"] == "guard"]
-    assert told["accepted"] == [[TOWER, NEW_TOWER]]
-    [[before, after, why]] = told["refused"]
-    assert (before, "at 7" in after) == (LAMP, True)
-    assert "it brings in HTML" in why
-    first = next(event for event in events if event["event"] == "decision")
-    assert first["reason"] == "disputed claims: 1, 2"
-
-
 def test_a_passage_is_written_with_the_callers_parameters_but_those_of_the_answers_text(
     world: RevisingWorld,
 ) -> None:

@@ -249,57 +249,6 @@ def test_the_state_is_plain_json_but_for_its_messages(model: ChatOpenAI) -> None
     assert json.loads(json.dumps(state, allow_nan=False)) == state
 
 
-def test_a_flip_before_a_failed_round_is_still_explained(model: ChatOpenAI, world: World) -> None:
-    world.answer, world.regenerated = LAMP, [TOWER, " "]
-
-    state = paper_loop(model, max_rounds=3).invoke(TWO_TOPICS)
-
-    assert state["answer"] == TOWER
-    assert state["justification"] == world.reason
-    assert any("the earlier answer stands" in note for note in state["notes"])
-
-
-def test_a_flip_that_a_later_round_kept_is_explained_by_what_changed_the_answer(
-    model: ChatOpenAI, world: World
-) -> None:
-    world.answer, world.regenerated = LAMP, [TOWER, TOWER]
-
-    state = paper_loop(model, max_rounds=2).invoke(TWO_TOPICS)
-
-    assert [attempt["answer"]["text"] for attempt in state["attempts"]] == [LAMP, TOWER, TOWER]
-    changed, kept = state["changes"]
-    assert sides(changed) == [(LAMP, [1], [2])]
-    assert (kept["action"], kept["before"], kept["after"]) == ("keep", TOWER, TOWER)
-    [asked] = world.prompts["justify"]
-    assert '- Document 2: "The lamp: 1874."' in asked
-    assert "1850" not in asked
-    assert changed["reason"] == state["justification"] == world.reason
-    reasons = [attempt["answer"]["justification"] for attempt in state["attempts"]]
-    assert reasons == [None, world.reason, None]
-
-
-@pytest.mark.parametrize(
-    ("said", "reason"),
-    [
-        ("\nJustification: The log is older (Doc 2).", "The log is older (Doc 2)."),
-        ("", World.reason),
-    ],
-    ids=["given", "asked for"],
-)
-def test_the_reason_to_keep_a_new_choice_is_not_the_reason_for_it(
-    model: ChatOpenAI, world: World, said: str, reason: str
-) -> None:
-    kept = f"B – {TOWER}\nJustification: Nothing speaks against it (Doc 3)."
-    world.answer, world.regenerated = "(A)", [f"B – {TOWER}{said}", kept]
-
-    state = paper_loop(model, max_rounds=2).invoke({**TWO_TOPICS, "options": [LAMP, TOWER]})
-
-    assert world.asked["regenerate"] == 2
-    [change] = applied(state)
-    assert [claim for claim, *_ in sides(change)] == [LAMP]
-    assert change["reason"] == state["justification"] == reason
-
-
 def test_the_evidence_may_come_from_google(model: ChatOpenAI, world: World) -> None:
     found = [result(d["url"], d["title"], d["text"]) for d in DISAGREEING]
     with GoogleSearchServer(found, api_key="google-key") as search:

@@ -21,7 +21,7 @@ LOG, ALMANAC, GAZETTE, DEEDS = (
 DOCUMENTS = [LOG, ALMANAC, GAZETTE, DEEDS]
 """Two against one about the lamp, and one about the tower."""
 GAZETTE_KNOWS = {"domains": {"gazette.test": 3}}
-LAMP, NEW_LAMP = "The lamp was lit in 1871.", "The lamp was lit in 1874."
+LAMP = "The lamp was lit in 1871."
 QUESTION = "When was the lamp lit?"
 
 
@@ -33,30 +33,6 @@ def world() -> RevisingWorld:
 def run(model: ChatOpenAI, documents: Any = DOCUMENTS, **settings: Any) -> dict[str, Any]:
     graph = create_self_correcting_rag(model, cache=False, **settings)
     return graph.invoke({"question": QUESTION, "documents": documents})
-
-
-def test_votes_count_by_how_far_a_document_is_trusted(
-    model: ChatOpenAI, world: RevisingWorld
-) -> None:
-    assert run(model)["answer"] == NEW_LAMP, "two to one for the change"
-    world.broken["weigh"] = "SIDE: NEITHER"
-
-    state = run(model, trust=GAZETTE_KNOWS)
-
-    own, rival = state["changes"][0]["looks"][0]["candidates"]
-    assert (own["worth"], rival["worth"], rival["witnesses"]) == (3, 2, 2)
-    assert state["answer"].startswith("Sources disagree: The lamp was lit in 1871 (“gazette”);")
-
-
-def test_one_trusted_document_is_reason_enough_to_weigh(
-    model: ChatOpenAI, world: RevisingWorld
-) -> None:
-    world.answer = NEW_LAMP
-
-    assert run(model)["answer"] == NEW_LAMP, "a single dissenter"
-    assert world.asked["weigh"] == 0
-    assert run(model, trust=GAZETTE_KNOWS)["answer"] == LAMP
-    assert world.asked["weigh"] == 2
 
 
 def test_the_scores_with_weights_stand_beside_those_without(model: ChatOpenAI) -> None:

@@ -65,7 +65,7 @@ async def test_another_answer_is_asked_for_with_the_claim_in_doubt() -> None:
     assert (doubt.before.text, doubt.claim) == ("In 1871.", heard)
     assert doubt.weights == {1: 1.0, 2: 0.5, 3: 0.0}
     assert update == {
-        "decision": "correct",
+        "decision": "decompose",
         "draft": Answer(text="In 1874.", justification="So.").to_json(),
         "changes": [
             revision("In 1871.", "In 1874.", whole=True, reason="So.", claims=(heard,)).to_json()

@@ -53,15 +53,6 @@ def test_each_document_is_laid_out_with_its_source_its_date_and_the_judges_reaso
     assert "Document 2" not in told
 
 
-def test_a_reason_and_a_source_that_nobody_knows_are_not_made_up() -> None:
-    bare = ClaimEvidence(
-        claim=CLAIM, labels=(EvidenceLabel(claim=1, document=1, label=Label.SUPPORTS),)
-    )
-    told = sourced_details(bare, [Document(number=1, text=LIT)], PROMPTS)
-    assert 'Document 1 (unknown): "' in told
-    assert "because" not in told
-
-
 def test_the_papers_prompt_names_every_document_and_its_passage_alone() -> None:
     told = conflict_details(EVIDENCE, DOCUMENTS, PROMPTS)
     assert told.count(LIT) == 3
@@ -95,24 +86,3 @@ def test_a_long_quotation_reason_or_source_is_cut_where_room_ends() -> None:
 
     assert f'"{text[:400]}"' in told(text[:400])
     assert f'"{text[:400].rstrip()} …"' in told(text[:420]).replace("  …", " …")
-
-
-def test_one_copy_is_one_copy_and_an_unknown_document_is_left_out() -> None:
-    [first] = witnesses(EVIDENCE, Label.SUPPORTS, DOCUMENTS[:2])
-    assert first.source == "Gazette; gazette.test; 1 near-copy: 2"
-
-    # a copy whose original says otherwise stands for itself
-    [alone] = witnesses(
-        ClaimEvidence(claim=CLAIM, labels=EVIDENCE.labels[1:2]), Label.SUPPORTS, DOCUMENTS
-    )
-    assert (alone.document.number, alone.copies) == (2, ())
-
-
-def test_a_side_that_nobody_is_on_is_said_to_have_none() -> None:
-    one = ClaimEvidence(claim=CLAIM, labels=EVIDENCE.labels[2:3])
-    for details in (conflict_details, sourced_details):
-        supporting, _, contradicting = details(one, DOCUMENTS, PROMPTS).partition(
-            "Documents that contradict this claim:\n"
-        )
-        assert supporting == "Documents that support this claim:\nnone\n\n"
-        assert contradicting.startswith("- Document 3")

@@ -4,10 +4,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from conflictscore.errors import InputError
-from conflictscore.nodes.conversation import Conversation, Turn, conversation_of, read_after
+from conflictscore.nodes.conversation import Conversation, conversation_of
 from conflictscore.tokens import count_tokens
 
 FRAME = 4
@@ -65,25 +64,6 @@ def test_a_conversation_is_shown_as_far_as_it_fits(
     conversation = shown(turns, room)
 
     assert (said(conversation), conversation.left_out) == (kept, len(turns) - len(kept))
-
-
-def test_only_what_user_and_assistant_said_can_be_gone_on_from() -> None:
-    conversation = shown([OFFICE, *TALK], 10_000)
-
-    assert [turn.role for turn in conversation.spoken] == ["user", "assistant"] * 2
-    assert conversation.messages[:3] == (
-        SystemMessage(OFFICE[1]),
-        HumanMessage(TALK[0][1]),
-        AIMessage(TALK[1][1]),
-    )
-
-
-def test_all_that_is_read_before_a_question_stands_in_front_of_it() -> None:
-    turns = (Turn(role="system", content="Be brief."), Turn(role="user", content="Hello."))
-
-    whole = read_after(Conversation(turns).messages, "When was it lit?")
-
-    assert whole == "system: Be brief.\nhuman: Hello.\nWhen was it lit?"
 
 
 @pytest.mark.parametrize(

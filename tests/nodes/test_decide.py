@@ -116,14 +116,6 @@ async def test_an_answer_that_changed_without_a_reason_is_asked_for_one_at_the_e
     assert (await decision(state_of(FIRST, attempt(CONFLICT, round=1))))[0] == "record"
 
 
-async def test_what_is_in_doubt_is_looked_for_before_anything_is_given_again() -> None:
-    state = state_of(attempt(scored(LAMP, TOWER, policy=ALL)))
-
-    decided = await decision(state, look_further="disputed", disputed=ALL)
-
-    assert decided == ("look_further", "in doubt: 2, 1"), "with most against it first"
-
-
 @pytest.mark.parametrize(
     ("settings", "claims"),
     [
@@ -160,10 +152,6 @@ def test_a_tie_is_looked_for_further_if_more_documents_are_at_hand(
     state = state_of(attempt(scored(claim)), documents=[{}, {}], options=())
     settings = setting(retriever=folder, regeneration="revise", look_further="off")
     assert to_look_for(state, settings) == ((claim,) if looks else ())
-
-
-def test_an_answer_without_scores_is_not_looked_further_for() -> None:
-    assert to_look_for(state_of(attempt(None)), setting(look_further="disputed")) == ()
 
 
 def test_a_claim_is_looked_for_once_a_run_and_a_round_once() -> None:

@@ -82,34 +82,6 @@ def further(*claims: ClaimEvidence, **known: Any) -> Any:
     return state_of([], attempt(scored(*claims)), documents=3, **state)
 
 
-async def test_a_claim_that_nobody_could_judge_before_is_not_judged_now() -> None:
-    judge = Judge(a="..+")
-
-    update = await label(
-        further(claim_with("+-", "a"), claim_with("??", "b", 2)), running(setting(labeler=judge))
-    )
-
-    assert sides(update) == ["+-+", "???"]
-    assert judge.asked == [("a", 3)]
-    assert update["evidence"][1]["labels"][2]["error"] == "the judge was silent"
-
-
-async def test_what_was_found_by_other_searches_stays_as_it_was() -> None:
-    other = FurtherSearch(round=0, claim="b", query="a tower", found=(), note="nothing was found")
-    noted = SEARCH.model_copy(
-        update={"known": (1, 3), "found": (), "note": "it was slow", "left_out": ("Title 9",)}
-    )
-    searches = [one.to_json() for one in (SEARCH, other, noted)]
-
-    update = await label(
-        further(claim_with("+-", "a"), searches=searches), running(setting(labeler=Judge(a="..?")))
-    )
-
-    _, untouched, known = update["searches"]
-    assert untouched == other.to_json()
-    assert (known["known"], known["left_out"], known["note"]) == ([1], ["Title 9"], "it was slow")
-
-
 async def test_labels_take_the_time_there_is_and_further_ones_leave_some_for_a_second_answer() -> (
     None
 ):

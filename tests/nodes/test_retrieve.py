@@ -7,8 +7,8 @@ from langchain_core.documents import Document as Retrieved
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 
-from conflictscore.errors import InputError, NoDocumentsError
-from conflictscore.nodes.retrieve import find_documents, given_answer, read_question, retrieve
+from conflictscore.errors import NoDocumentsError
+from conflictscore.nodes.retrieve import find_documents, given_answer, retrieve
 from conflictscore.retrieval.search_notes import note
 from tests.nodes.steps import running, setting
 
@@ -114,10 +114,3 @@ def test_the_answer_that_is_given_along_is_free_or_one_of_the_options() -> None:
         chosen = given_answer({"draft_answer": option.upper()}, options)
         assert chosen is not None
         assert (chosen.text, chosen.option) == (option, number)
-
-
-def test_half_a_character_of_a_question_becomes_its_replacement() -> None:
-    asked = read_question({"question": "When \ud83d?", "options": ["a\ud83d", "b"]})
-    assert asked == ("When \ufffd?", ["a\ufffd", "b"])
-    with pytest.raises(InputError, match=r"^the question is empty$"):
-        read_question({})

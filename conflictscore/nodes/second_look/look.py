@@ -180,10 +180,7 @@ async def _answers(
     question: str, claim: ClaimEvidence, looking: Looking, *, yes_no: bool = False
 ) -> Answered:
     documents = await asyncio.to_thread(_to_ask, claim, looking)
-    answered = await ask_documents(question, documents, looking.reader, yes_no=yes_no)
-    if answered.failed and not answered.replied:
-        raise ProviderError(answered.failed[0], provider=looking.reader.model.name)
-    return answered
+    return await ask_documents(question, documents, looking.reader, yes_no=yes_no)
 
 
 async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> _Rivals:

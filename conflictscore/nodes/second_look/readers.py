@@ -44,13 +44,6 @@ class Answered(NamedTuple):
 
     rivals: tuple[Rival, ...]
     dropped: tuple[DroppedReply, ...]
-    failed: tuple[str, ...] = ()
-    """Why documents could not be asked."""
-
-    @property
-    def replied(self) -> bool:
-        """Whether any document was read."""
-        return bool(self.rivals) or len(self.dropped) > len(self.failed)
 
 
 async def ask_documents(
@@ -58,21 +51,28 @@ async def ask_documents(
 ) -> Answered:
     """Ask each document a question, side by side, one call each, and merge equal answers.
 
-    A document that could not be asked is dropped, with the reason.
+    A document that could not be asked is dropped, with the reason; it is a ProviderError if no
+    document could be asked.
     """
+    model, prompts, _ = reader
+    render = partial(prompts.render, "ask_document", question=material(question))
+    fit = partial(fit_documents, around=render(document=""), reply_tokens=_REPLY_TOKENS)
 
     async def ask(document: Document) -> str | DroppedReply:
         try:
-            return await _asked(question, document, reader)
+            fitted = fit([document], model, prompts).documents
+            prompt = render(document=prompts.documents(fitted))
+            return await reader.ask(prompt, read_text, _REPLY_TOKENS)
         except (ProviderError, ContextWindowError, BudgetError) as error:
             return DroppedReply(document=document.number, why=brief_reason(error))
 
     replies = await at_once(partial(ask, document) for document in documents)
-    rivals, dropped, failed = list[Rival](), list[DroppedReply](), list[str]()
+    rivals, dropped = list[Rival](), list[DroppedReply]()
+    if (failed := [one for one in replies if isinstance(one, DroppedReply)]) == [*replies] != []:
+        raise ProviderError(failed[0].why, provider=model.name)
     for document, reply in zip(documents, replies, strict=True):
         if isinstance(reply, DroppedReply):
             dropped.append(reply)
-            failed.append(reply.why)
             continue
         reply = _answer_in(reply, question)
         if why := _useless(reply, question, document, yes_no):
@@ -84,17 +84,7 @@ async def ask_documents(
             rivals.append(same := Rival(reply))
         same.given_by.append(document.number)
     rivals.sort(key=lambda rival: -len(rival.given_by))
-    told = tuple(sorted(dropped, key=lambda one: one.document))
-    return Answered(tuple(rivals), told, tuple(failed))
-
-
-async def _asked(question: str, document: Document, reader: Reader) -> str:
-    model, prompts, _ = reader
-    render = partial(prompts.render, "ask_document", question=material(question))
-    around = render(document="")
-    fitted = fit_documents([document], model, prompts, around=around, reply_tokens=_REPLY_TOKENS)
-    prompt = render(document=prompts.documents(fitted.documents))
-    return await reader.ask(prompt, read_text, _REPLY_TOKENS)
+    return Answered(tuple(rivals), tuple(dropped))
 
 
 def _answer_in(reply: str, question: str) -> str:
