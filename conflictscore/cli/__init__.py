@@ -5,7 +5,6 @@ import os
 import re
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any
@@ -20,7 +19,6 @@ from conflictscore.cli.correct import correct
 from conflictscore.cli.judge_check import judge_check
 from conflictscore.cli.mcp import mcp
 from conflictscore.cli.model import model
-from conflictscore.cli.options import SETTABLE
 from conflictscore.cli.record import record
 from conflictscore.cli.report import export, report
 from conflictscore.cli.score import score
@@ -32,12 +30,15 @@ from conflictscore.errors import ConflictScoreError
 __all__ = ["OneLineErrors", "main"]
 
 _INTERRUPTED = 130
-_RESUMABLE = {"bench", "record", "score-file"}
-_CACHED = {"ask", "correct", "judge-check", "score"}
-_ARGUMENT = re.compile(
-    r"""(?<![\w./-])(?:(?P<name>[a-z_]+)="(?P<value>[^"]*)"|(?P<alone>[a-z]+(?:_[a-z]+)+)(?![\w./=-]))"""
-)
-"""An argument with its value, or one whose name no sentence has: ``model="local"``, ``top_k``."""
+_KEPT = {
+    **dict.fromkeys(("bench", "record", "score-file"), "; the same command resumes"),
+    **dict.fromkeys(
+        ("ask", "correct", "judge-check", "score"), "; cached replies are not paid for again"
+    ),
+}
+"""What an interrupted command has kept."""
+_ARGUMENT = re.compile(r'\b([a-z_]+)="([^"]*)"')
+"""An argument of the library, as its errors name them: ``model="local"``."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 """Control characters: text that an error quotes from a server must not steer the terminal."""
 
@@ -64,57 +65,24 @@ class OneLineErrors(click.Group):
         except click.ClickException as error:
             _fail(error.format_message(), error.exit_code)
         except ConflictScoreError as error:
-            _fail(self._with_options(str(error)), error.exit_code)
+            _fail(_ARGUMENT.sub(_option, str(error)), error.exit_code)
         except BrokenPipeError:  # head, or less, has seen enough
             _discard_stdout()
             sys.exit(1)
         except (OSError, sqlite3.Error) as error:
             _discard_stdout()
-            _fail(_system_error(error), 1)
+            _fail(f"{type(error).__name__}: {error}", 1)
         except (click.Abort, KeyboardInterrupt):
-            _fail(_interrupted_line(kwargs.get("args") or sys.argv[1:]), _INTERRUPTED)
+            words = kwargs.get("args") or sys.argv[1:]
+            kept = "" if "--no-cache" in words else _KEPT.get(words[0] if words else "", "")
+            _fail(f"stopped{kept}", _INTERRUPTED)
         finally:
             gc.enable()
         sys.exit(code if isinstance(code, int) else 0)
 
-    def _with_options(self, message: str) -> str:
-        """The library's message with options in place of argument names."""
-        names = {option.name for command in _leaves(self) for option in command.params}
-        names -= {*SETTABLE}  # most commands take them by --set, under these names
 
-        def option(found: re.Match[str]) -> str:
-            name, value = found["name"] or found["alone"], found["value"]
-            if name not in names:
-                return found[0]
-            return f"--{name.replace('_', '-')}{f' {value}' if value else ''}"
-
-        return _ARGUMENT.sub(option, message)
-
-
-def _leaves(group: click.Group) -> Iterator[click.Command]:
-    for command in group.commands.values():
-        if isinstance(command, click.Group):
-            yield from _leaves(command)
-        else:
-            yield command
-
-
-def _interrupted_line(args: Sequence[str]) -> str:
-    """One line on what an interrupted command has kept."""
-    command = args[0] if args else ""
-    if command in _RESUMABLE:
-        return "stopped; the same command resumes"
-    if command in _CACHED and "--no-cache" not in args:
-        return "stopped; cached replies are not paid for again"
-    return "stopped"
-
-
-def _system_error(error: Exception) -> str:
-    """The refusal of the system or of SQLite, with the file if it names one."""
-    if not isinstance(error, OSError) or error.strerror is None:
-        return f"{type(error).__name__}: {error}"
-    named = error.filename if isinstance(error.filename, str) else None
-    return f"{named}: {error.strerror}" if named else f"cannot write or read: {error.strerror}"
+def _option(argument: re.Match[str]) -> str:
+    return f"--{argument[1].replace('_', '-')} {argument[2]}"
 
 
 def _discard_stdout() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from conflictscore.errors import InputError
 
-__all__ = ["parse_toml", "read_toml"]
+__all__ = ["read_toml"]
 
 _MOST_BYTES = 1_000_000
 """Far above any file that a person writes; tomllib needs seconds a megabyte."""
@@ -16,13 +16,22 @@ _DEEP = re.compile(rf"(?<![\w.\"'-])(?:{_PART}){{50}}")
 """A key of more parts, for which tomllib's time grows with the square of their number."""
 
 
-def parse_toml(path: Path) -> dict[str, Any]:
-    """Parse a TOML file of at most 1 MB, with a byte order mark in front or without.
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file of at most 1 MB for a user, with a byte order mark in front or without.
 
     Raises:
-        OSError: It cannot be read.
-        ValueError: It is not TOML in UTF-8, is too large or is nested too deeply.
+        InputError: It cannot be read, is not TOML in UTF-8, too large or nested too deeply; the
+            line names the file.
     """
+    try:
+        return _parse(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or 'it cannot be read'}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: it is not a TOML file: {error}") from None
+
+
+def _parse(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         content = file.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
@@ -34,17 +43,3 @@ def parse_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise too_deep from None
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file for a user.
-
-    Raises:
-        InputError: It cannot be read, or :func:`parse_toml` refuses it; the line names the file.
-    """
-    try:
-        return parse_toml(path)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or 'it cannot be read'}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: it is not a TOML file: {error}") from None

@@ -365,4 +365,4 @@ class TestNobodyReads:
         with Path("/dev/full").open("w") as full:
             assert ended(full) == 1
         [line] = capfd.readouterr().err.splitlines()
-        assert line == "conflictscore: cannot write or read: No space left on device"
+        assert line == "conflictscore: OSError: [Errno 28] No space left on device"

@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
-from conflictscore.cli import config_file, main
+from conflictscore.cli import main
 
 
 @pytest.fixture(autouse=True)
@@ -41,24 +40,16 @@ def test_an_option_wins_over_the_environment_and_the_environment_over_the_file(
     assert found("--top-k", "2") == 2
 
 
-def test_a_commands_table_wins_over_what_is_set_for_all_and_stands_in_pyproject_too() -> None:
-    Path("pyproject.toml").write_text(
-        '[tool.conflictscore]\ndocs = ["notes/1.md", "notes/2.md"]\ntop-k = 9\nguard = false\n'
-        "[tool.conflictscore.search]\ntop-k = 1\n[tool.conflictscore.bench.truthfulqa]\nseed = 3\n"
+def test_a_commands_table_wins_over_what_is_set_for_all() -> None:
+    Path("conflictscore.toml").write_text(
+        'docs = ["notes/1.md", "notes/2.md"]\ntop-k = 9\nguard = false\n'
+        "[search]\ntop-k = 1\n[bench.truthfulqa]\nseed = 3\n"
     )
     Path("other.toml").write_text('docs = "notes"\n')
 
     assert found() == 1
-    assert "Settings of pyproject.toml: docs, top-k\n" in search().stderr
+    assert "Settings of conflictscore.toml: docs, top-k\n" in search().stderr
     assert found("--config", "other.toml") == 6
-    Path("conflictscore.toml").write_text('docs = "notes/0.md"\n')
-    assert "conflictscore.toml: docs\n" in search().stderr
-
-
-def test_a_folder_without_settings_is_left_in_peace() -> None:
-    Path("pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
-
-    assert search("--docs", "notes").stderr == ""
 
 
 @pytest.mark.parametrize(
@@ -71,16 +62,16 @@ def test_a_folder_without_settings_is_left_in_peace() -> None:
             "[ask]\nmax_rounds = 2",
             "ask.max_rounds is neither an option nor a command; did you mean",
         ),
-        ('top-k = "3"', "top-k must be a whole number"),
-        ("top-k = true", "top-k must be a whole number"),
-        ("top-k = [3]", "top-k must be a whole number"),
+        ("top-k = true", "top-k: 'true' is not a valid integer"),
+        ("top-k = 2.5", "top-k: '2.5' is not a valid integer"),
+        ("top-k = [3]", "top-k takes one value, not a list"),
         ("top-k = 0", "top-k: 0 is not in the range"),
-        ("docs = [1]", "docs must be a text, or a list of them"),
-        ('read-pages = "yes"', "read-pages must be true or false"),
-        ("top-k = ", "is not valid TOML: Invalid value (at"),
-        ("a = " + "[" * 100_000, "is not valid TOML: it "),
-        ("# " + "x" * 1_000_001, "is not valid TOML: it "),
-        ('openai_api_key = "x"', "openai_api_key is a secret, which belongs in the environment"),
+        ('read-pages = "perhaps"', "read-pages: 'perhaps' is not a valid boolean"),
+        ("top-k = ", "it is not a TOML file: Invalid value (at"),
+        ("a = " + "[" * 100_000, "it is not a TOML file: it "),
+        ("# " + "x" * 1_000_001, "it is not a TOML file: it "),
+        ('openai_api_key = "x"', "openai_api_key is neither an option nor a command"),
+        ('key = "sk-abcdefghijkl"', "key is a secret, which belongs in the environment"),
         ('[ask]\nmodel = "sk-abcdefghijkl"', "ask.model is a secret"),
         ('base-url = "http://me:pass@host/v1"', "base-url is a secret"),
     ],
@@ -97,7 +88,7 @@ def test_what_does_not_fit_is_named_with_its_file(text: str, said: str) -> None:
 
 
 def test_a_named_file_that_is_not_there_is_refused() -> None:
-    assert "--config no.toml: cannot be read" in search("--config", "no.toml").stderr
+    assert "no.toml: No such file" in search("--config", "no.toml").stderr
 
 
 def test_a_file_that_an_editor_on_windows_wrote_is_read() -> None:
@@ -142,15 +133,3 @@ def test_a_file_that_was_found_redirects_nothing_while_a_key_is_set(text: str) -
 def test_harmless_settings_of_a_found_file_count() -> None:
     Path("conflictscore.toml").write_text('docs = "notes"\ntop-k = 2\n')
     assert found() == 2
-
-
-def test_every_option_with_a_path_is_either_read_only_or_named_by_its_user() -> None:
-    paths = {
-        name
-        for _, command in config_file._commands(main)
-        for name, option in config_file._options(command).items()
-        if isinstance(option.type, click.Path)
-    }
-    read = config_file._READ_ONLY
-    assert read <= paths, "an option that is gone"
-    assert not {name for name in paths - read if name in ("docs", "data")}

@@ -111,7 +111,7 @@ def test_an_output_that_is_not_utf8_still_gets_the_answer(tmp_path: Path) -> Non
         (["score", "--answer", "A.", "--docs", "README.md", "--base-url", "x"], "needs --model"),
         (
             ["score", "--answer", "A.", "--docs", "README.md", "--base-url", "x", "--judge", "m"],
-            "--base-url (or OPENAI_BASE_URL) is not an http",
+            "base_url (or OPENAI_BASE_URL) is not an http",
         ),
     ],
 )
