@@ -3,7 +3,7 @@
 Entry points, the command line, the chat model and the log take names, ranges and help from here.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from math import inf
@@ -59,7 +59,7 @@ class CorrectionSettings(ScoringSettings, total=False):
 
     max_rounds: int
     regeneration: Regeneration
-    disputed: Iterable[Disputed]
+    disputed: Collection[Disputed]
     unsettled: Unsettled
     look_further: LookFurther
     guard: bool
@@ -72,81 +72,57 @@ class Rule:
     Attributes:
         allowed: The values in words, for errors and help: ``0 to 20``.
         read: Turns a given value into the stored one; ValueError if it is not allowed.
+        kind: The type of a value that is written as text.
         choices: The values, if they are a few names.
-        many: Whether a setting holds several of the choices.
-        switch: Whether it is True or False.
-        number: The type of a number; None for other settings.
-        least: The smallest number, itself allowed unless ``above``.
-        most: The largest number.
-        above: Whether ``least`` itself is too small.
     """
 
     allowed: str
     read: Callable[[Any], Any]
+    kind: type = str
     choices: tuple[str, ...] = ()
-    many: bool = False
-    switch: bool = False
-    number: type[int] | type[float] | None = None
-    least: float = -inf
-    most: float = inf
-    above: bool = False
 
 
 def _one_of(kind: Any) -> Rule:
     choices = get_args(kind)
-
-    def read(value: Any) -> Any:
-        if value not in choices:
-            raise ValueError
-        return value
-
-    return Rule(f"one of {', '.join(choices)}", read, choices)
+    return Rule(f"one of {', '.join(choices)}", _only(lambda one: one in choices), choices=choices)
 
 
 def _some_of(kind: Any) -> Rule:
     choices = get_args(kind)
 
-    def read(value: Any) -> tuple[str, ...]:
-        # a lone text is iterable too, letter by letter
-        if isinstance(value, str) or not isinstance(value, Iterable):
-            raise ValueError  # noqa: TRY004 - told as a value that is not allowed
-        found = tuple(value)
-        if any(one not in choices for one in found):
-            raise ValueError
-        return found
+    def fits(value: Any) -> bool:
+        # a lone text is a collection too, of its letters
+        listed = isinstance(value, Collection) and not isinstance(value, str)
+        return listed and all(one in choices for one in value)
 
-    return Rule(f"a list of any of {', '.join(choices)}", read, choices, many=True)
+    def read(value: Any) -> tuple[Any, ...]:
+        return tuple(_only(fits)(value))
+
+    return Rule(f"a list of any of {', '.join(choices)}", read, tuple)
 
 
 def _number(
-    number: type[int] | type[float],
-    least: float,
-    most: float = inf,
-    *,
-    above: bool = False,
-    or_none: bool = False,
+    kind: type, least: float, most: float = inf, *, above: bool = False, or_none: bool = False
 ) -> Rule:
-    accepted = (int,) if number is int else (int, float)
+    def fits(value: Any) -> bool:
+        number = type(value) is int or (kind is float and isinstance(value, float))
+        inside = number and least <= value <= most and value not in (inf, least if above else inf)
+        return inside or (or_none and value is None)
+
+    bounds = f"{least:g} to {most:g}" if most < inf else f"at least {least:g}"
+    allowed = (f"a number above {least:g}" if above else bounds) + ", or None" * or_none
+    return Rule(allowed, _only(fits), kind)
+
+
+def _only(fits: Callable[[Any], bool]) -> Callable[[Any], Any]:
+    """A reader that takes the values that fit, as they are."""
 
     def read(value: Any) -> Any:
-        if value is None and or_none:
-            return None
-        fits = isinstance(value, accepted) and not isinstance(value, bool)
-        if not fits or not least <= value <= most or value in (inf, least if above else inf):
+        if not fits(value):
             raise ValueError
         return value
 
-    bounds = f"{least:g} to {most:g}" if most < inf else f"at least {least:g}"
-    allowed = f"a number above {least:g}" if above else bounds
-    if or_none:
-        allowed += ", or None"
-    return Rule(allowed, read, number=number, least=least, most=most, above=above)
-
-
-def _yes_or_no(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError  # noqa: TRY004 - told as a value that is not allowed
-    return value
+    return read
 
 
 def _prompts(value: Any) -> "PromptSet":
@@ -247,7 +223,7 @@ class Settings:
     )
     guard: bool = _setting(
         True,
-        Rule("True or False", _yes_or_no, switch=True),
+        Rule("True or False", _only(lambda value: isinstance(value, bool)), bool),
         "Accept a change only if its claims have better evidence than those before.",
     )
     duplicates: Duplicates = _setting(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from langgraph.graph.state import CompiledStateGraph
 
-    from conflictscore.labelers.protocol import Labeler, LabelerFactory
+    from conflictscore.labelers.protocol import Labeler
     from conflictscore.models.language_model import LanguageModel
     from conflictscore.nodes.state import RunContext
     from conflictscore.records import Run
@@ -37,10 +37,6 @@ __all__ = [
 
 T = TypeVar("T")
 
-_GARBAGE = (20_000, 10, 10)
-"""Objects after which garbage is looked for, and how much more seldom among older ones. Python's
-own 700 are fewer than one judge's call makes and frees again."""
-
 
 def open_context(
     options: Mapping[str, Any],
@@ -56,8 +52,8 @@ def open_context(
     from conflictscore.graph.create import open_run
     from conflictscore.models.ledger import Ledger
 
-    calls, tokens = options.get("max_calls"), options.get("max_tokens")
-    ledger = Ledger(max_calls=calls, max_tokens=tokens) if calls or tokens else None
+    calls = options.get("max_calls")
+    ledger = Ledger(max_calls=calls) if calls else None
     chosen, models = run_settings(options, **settings)
     return open_run(
         chosen_spec(options), retriever, chosen, **models, max_calls=max_calls, ledger=ledger
@@ -69,8 +65,6 @@ def run_settings(options: Mapping[str, Any], **more: Any) -> "tuple[Settings, di
     from conflictscore.graph.keywords import split_options
 
     given = {**more, **settings_in(options)}
-    if given.get("labeler"):
-        given["labeler"] = _labeler(given["labeler"])
     given |= {"judge": options["judge"], "base_url": options["base_url"]}
     return split_options({**given, "cache": not options["no_cache"]})
 
@@ -174,15 +168,10 @@ def run_graph(
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's coroutine, now that all it needs is loaded.
-
-    Garbage collection is on from here, more seldom than usual, and told not to walk what is loaded
-    each time, of which every judge's call would bear a part.
-    """
+    """Run a command's coroutine; from here garbage is collected, but not among what is loaded."""
     import asyncio
 
     gc.freeze()
-    gc.set_threshold(*_GARBAGE)
     gc.enable()
     return asyncio.run(work)
 
@@ -201,26 +190,16 @@ class OpenLabeler(NamedTuple):
         return self.model is None or self.model.is_local
 
 
-def _labeler(spec: str) -> "Labeler | LabelerFactory | str":
-    """The labeler of a spec, opened if it needs no language model.
-
-    So a wrong folder is reported before a language model is opened.
-    """
-    from conflictscore.labelers.registry import LABELERS, open_labeler, parse_labeler
-
-    return spec if LABELERS[parse_labeler(spec)[0]].needs == "model" else open_labeler(spec)
-
-
 def open_labeler_of(options: Mapping[str, Any]) -> OpenLabeler:
     """Open the labeler that the options name; no language model if it needs none."""
     from conflictscore.graph.create import open_run
-    from conflictscore.labelers.registry import LABELERS, parse_labeler
+    from conflictscore.labelers.registry import LABELERS, open_labeler, parse_labeler
     from conflictscore.storage.cache import ContentCache
 
     spec = options["labeler"]
     if spec and LABELERS[parse_labeler(spec)[0]].needs == "nothing":
         cache = None if options["no_cache"] else ContentCache.default()
-        return OpenLabeler(cast("Labeler", _labeler(spec)), cache, None)
+        return OpenLabeler(cast("Labeler", open_labeler(spec)), cache, None)
     # Where labels are measured, the default is the paper's labeler: a call a pair (Table 7).
     settings, models = run_settings(options, effort="paper")
     context = open_run(chosen_spec(options), None, settings, **models)

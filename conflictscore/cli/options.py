@@ -6,19 +6,16 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import CompletionItem
 
 from conflictscore.cli.short_help import in_group
 from conflictscore.errors import InputError
-from conflictscore.labelers.registry import LABELERS, LabelerKind
+from conflictscore.labelers.registry import LABELERS
 from conflictscore.retrieval.providers import PROVIDERS
 from conflictscore.settings import Settings, unknown_name
 
 __all__ = [
     "SETTABLE",
-    "setting_option",
     "settings_in",
-    "with_budget_options",
     "with_call_budget",
     "with_evidence_options",
     "with_judge_options",
@@ -38,52 +35,23 @@ _BUDGET, _OUTPUT = "Budget", "Output"
 _METAVARS = {"labeler": "SPEC", "prompts": "SET|DIR", "trust": "FILE", "budget_seconds": "S"}
 _BY_SET: Mapping[str, type] = {"context_window": int, "reasoning_effort": str}
 """Keywords of models that ``--set`` takes as well, with their types."""
-
-
 _RARE = ("regeneration", "disputed", "unsettled", "look_further", "guard", "min_coverage")
 SETTABLE = (*_RARE, *_BY_SET)
 """Settings without an option of their own, which commands and settings files take by ``--set``."""
 
 
-def _labelers() -> str:
-    def line(name: str, kind: LabelerKind) -> str:
-        options = ", ".join(f"{option}=…" for option in kind.options)
-        extra = f"extra [{kind.extra}]" if kind.extra else ""
-        more = "; ".join(filter(None, (f"options {options}" if options else "", extra)))
-        return f"{name}: {kind.summary}{f' ({more})' if more else ''}."
-
-    told = " ".join(line(name, kind) for name, kind in LABELERS.items())
-    return f" {told} Options follow a colon: cascade:model=nli-mpnet,certain=0.9."
-
-
-def _complete_labeler(
-    ctx: click.Context, option: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in LABELERS if name.startswith(incomplete)]
-
-
-def setting_option(name: str) -> Any:
+def _setting(name: str) -> Any:
     """The command line's option for a field of :class:`Settings`; None if it is not given."""
     rule, default, text = Settings.rule(name), Settings.default(name), Settings.help(name)
-    kind: click.ParamType[Any] = click.STRING
-    metavar = _METAVARS.get(name)
-    if rule.choices:
-        kind = click.Choice(rule.choices)
-    elif rule.number is int:
-        kind = click.IntRange(int(rule.least), int(rule.most) if rule.most < 1e9 else None)
-        metavar = "N"
-    elif rule.number is float:
-        most = rule.most if rule.most < 1e9 else None
-        kind = click.FloatRange(rule.least, most, min_open=rule.above)
-        metavar = metavar or "X"
-    more: dict[str, Any] = {}
+    kind = click.Choice(rule.choices) if rule.choices else rule.kind
     if name == "labeler":
-        text += _labelers()
-        more["shell_complete"] = _complete_labeler
-    if default is not None and not rule.many:
+        told = " ".join(f"{labeler}: {kind.summary}." for labeler, kind in LABELERS.items())
+        text += f" {told} Options follow a colon: cascade:model=nli-mpnet,certain=0.9."
+    if default is not None:
         text += f"  [default: {default}]"
+    metavar = _METAVARS.get(name) or ("N" if rule.kind is int else None)
     flag = f"--{name.replace('_', '-')}"
-    return click.option(flag, name, type=kind, metavar=metavar, help=text, **more)
+    return click.option(flag, name, type=kind, metavar=metavar, help=text)
 
 
 def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,32 +69,22 @@ def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
             raise InputError(f"--set {text}: give NAME=VALUE")
         if name not in SETTABLE:
             raise InputError(f"--set {text}: {unknown_name(name, SETTABLE)}")
-        given[name] = _read(name, value)
+        given[name] = _read(_BY_SET.get(name) or Settings.rule(name).kind, value)
     return given
 
 
-def _read(name: str, text: str) -> Any:
+def _read(kind: type, text: str) -> Any:
     """A value of ``--set`` as the setting takes it."""
-    rule = Settings.rule(name) if name in Settings.names() else None
-    number = rule.number if rule else _BY_SET[name]
     if text.casefold() == "none":
         return None
-    if rule and rule.many:
+    if kind is tuple:
         return tuple(part.strip() for part in text.split(",") if part.strip())
-    if rule and rule.switch:
+    if kind is bool:
         return {"true": True, "false": False}.get(text.casefold(), text)
     try:
-        return number(text) if number else text
+        return kind(text)
     except ValueError:
         return text  # refused by the setting's own rule
-
-
-def _set_help() -> str:
-    others = [f"{name} ({Settings.rule(name).allowed})" for name in _RARE]
-    return (
-        f"Set one of the other settings: {', '.join(others)}, context_window (tokens) or"
-        " reasoning_effort (low, medium or high). Repeatable."
-    )
 
 
 def _with_config(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> Any:
@@ -142,7 +100,9 @@ _set_option = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     callback=_with_config,
-    help=_set_help(),
+    help="Set one of the other settings: "
+    + ", ".join(f"{name} ({Settings.rule(name).allowed})" for name in _RARE)
+    + ", context_window (tokens) or reasoning_effort (low, medium or high). Repeatable.",
 )
 
 _search_options = [
@@ -198,7 +158,7 @@ _endpoint_options = [
     ),
 ]
 _prompt_options = [
-    setting_option("prompts"),
+    _setting("prompts"),
     click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies."),
 ]
 _model_options = [
@@ -208,7 +168,7 @@ _model_options = [
         metavar="SPEC",
         help="Model that splits answers and labels evidence. Default: the answering model.",
     ),
-    setting_option("labeler"),
+    _setting("labeler"),
     *_prompt_options,
 ]
 _context_window = click.option(
@@ -222,12 +182,6 @@ _max_calls = click.option(
     type=click.IntRange(min=1),
     metavar="N",
     help="Stop after N model calls. Cached replies are free. Default: no limit.",
-)
-_max_tokens = click.option(
-    "--max-tokens",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Stop after N tokens, in and out; calls in flight still end. Default: no limit.",
 )
 _output_options = [
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
@@ -252,9 +206,9 @@ def _added(group: str, *options: Any) -> Callable[[Any], Any]:
     return add
 
 
-def _settings(*names: str) -> Callable[[Any], Any]:
+def _with_settings(*names: str) -> Callable[[Any], Any]:
     """A decorator that adds options for these settings, and ``--set`` for the others."""
-    return _added(_SETTINGS, *map(setting_option, names), _set_option)
+    return _added(_SETTINGS, *map(_setting, names), _set_option)
 
 
 with_model_options = _added(_MODELS, *_model_options)
@@ -267,15 +221,16 @@ with_judge_options = _added(
 """The options of a command whose one model judges."""
 with_output_options = _added(_OUTPUT, *_output_options)
 with_search_options = _added(_DOCUMENTS, *_search_options)
-with_scoring_settings = _settings("effort", "max_claims", "duplicates", "trust", "budget_seconds")
-with_run_settings = _settings(
+with_scoring_settings = _with_settings(
+    "effort", "max_claims", "duplicates", "trust", "budget_seconds"
+)
+with_run_settings = _with_settings(
     "effort", "max_rounds", "max_claims", "duplicates", "trust", "budget_seconds"
 )
-with_trust_option = _added(_SETTINGS, setting_option("trust"))
-with_evidence_options = _added(_SETTINGS, *map(setting_option, ("duplicates", "max_claims")))
+with_trust_option = _added(_SETTINGS, _setting("trust"))
+with_evidence_options = _added(_SETTINGS, *map(_setting, ("duplicates", "max_claims")))
 """The options of a command that weighs evidence in many answers."""
 with_call_budget = _added(_BUDGET, _max_calls)
-with_budget_options = _added(_BUDGET, _max_calls, _max_tokens)
 
 
 def with_passage_tokens(command: Any, *, tokens: int = 512) -> Any:

@@ -9,7 +9,7 @@ import click
 
 from conflictscore.cli.common import judging, open_context, run_async
 from conflictscore.cli.options import (
-    with_budget_options,
+    with_call_budget,
     with_evidence_options,
     with_model_choice,
     with_trust_option,
@@ -81,7 +81,7 @@ Examples:
 )
 @with_evidence_options
 @with_trust_option
-@with_budget_options
+@with_call_budget
 @with_model_choice
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")

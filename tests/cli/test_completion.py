@@ -24,7 +24,7 @@ def completed(*words: str) -> list[str]:
         (["sco"], ["plain,score", "plain,score-file"]),
         (["bench", "wiki"], ["plain,wikicontradict"]),
         (["ask", "When", "--conf"], ["plain,--config"]),
-        (["ask", "When", "--labeler", "ca"], ["plain,cascade"]),
+        (["ask", "When", "--effort", "th"], ["plain,thorough"]),
         (["ask", "When", "--docs", "a"], ["file,a"]),
         (["ask", "When", "--docs", "a", "b", "c"], ["file,c"]),
         (["ask", "When", "--docs", "a", "--json", "c"], []),

@@ -164,24 +164,15 @@ def test_a_gate_lets_nothing_pass_that_was_not_checked() -> None:
     assert last_line(first).endswith("1 of 1 rows fail (--fail-over 1): row 1 (coverage 33%)")
 
 
-@pytest.mark.parametrize(
-    ("limit", "line"),
-    [
-        (("--max-calls", "10"), "the budget is used up (10 of 10 calls)"),
-        (("--max-tokens", "300"), "the budget is used up ("),
-    ],
-)
-def test_a_spent_budget_stops_the_command_and_the_same_one_goes_on(
-    limit: tuple[str, str], line: str
-) -> None:
+def test_a_spent_budget_stops_the_command_and_the_same_one_goes_on() -> None:
     with OpenAIServer(World()) as server:
-        stopped = run(*command(server, *limit))
+        stopped = run(*command(server, "--max-calls", "10"))
         calls, rows = len(server.requests), len(lines(Path("out.jsonl.run"))) - 1
         going_on = run(*command(server))
         asked = Counter(request.prompt for request in server.requests)
 
     assert (stopped.exit_code, going_on.exit_code) == (3, 0)
-    assert last_line(stopped).startswith(f"conflictscore: {line}")
+    assert last_line(stopped).startswith("conflictscore: the budget is used up (10 of 10 calls)")
     assert 0 < calls < 32
     assert rows < 8
     assert [row["id"] for row in lines(Path("out.jsonl"))] == list(range(8))
