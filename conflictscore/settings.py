@@ -59,7 +59,7 @@ class CorrectionSettings(ScoringSettings, total=False):
 
     max_rounds: int
     regeneration: Regeneration
-    disputed: Collection[Disputed]
+    disputed: Iterable[Disputed]
     unsettled: Unsettled
     look_further: LookFurther
     guard: bool
