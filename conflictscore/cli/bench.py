@@ -82,7 +82,7 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods, refuse_methods
     from conflictscore.benchmarks.running import Limits, arun_benchmark
     from conflictscore.cli.common import run_async
-    from conflictscore.cli.report import compared_pairs, print_study, read_report_runs
+    from conflictscore.cli.report import print_study, read_report_runs
     from conflictscore.models.prices import PriceTable
     from conflictscore.prompts import PromptSet
 
@@ -90,7 +90,7 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     benchmark, selection = _chosen(entry, settings, first)
     methods = chosen_methods(_names(settings["methods"], tuple(benchmark.offered)))
     refuse_methods(benchmark, methods)
-    compare = compared_of(compared_pairs(settings["compare"]), methods)
+    compare = compared_of(settings["compare"], methods)
     prices = PriceTable.load()
     if settings.get("exclude_benchmarks"):
         told = {q.question: (*q.correct, *q.incorrect, *q.options) for q in benchmark.questions}

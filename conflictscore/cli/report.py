@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 
-__all__ = ["compared_pairs", "export", "print_study", "read_report_runs", "report", "with_compare"]
+__all__ = ["export", "print_study", "read_report_runs", "report", "with_compare"]
 
+_Pair = tuple[str, str]
 _REPORT_EXAMPLES = """\b
 Examples:
   conflictscore report runs/truthfulqa-multiple-choice
@@ -37,9 +38,25 @@ _runs = click.argument(
     metavar="RUN...",
     type=click.Path(path_type=Path),
 )
+
+
+def _pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> list[_Pair]:
+    pairs = []
+    for text in given:
+        one, _, other = (part.strip() for part in text.partition(":"))
+        if not one or not other or one == other:
+            raise InputError(
+                f"--compare {text}: two different methods are needed, such as"
+                " regenerated-rag:control-rag"
+            )
+        pairs.append((one, other))
+    return pairs
+
+
 with_compare = click.option(
     "--compare",
     multiple=True,
+    callback=_pairs,
     metavar="A:B",
     help="Two methods to compare besides each with rag, such as guarded-rag:control-rag. May be"
     " given several times. Default: regenerated-rag:control-rag, the paper's comparison.",
@@ -64,7 +81,7 @@ with_compare = click.option(
 def report(
     runs: tuple[Path, ...],
     out: Path | None,
-    compare: tuple[str, ...],
+    compare: list[_Pair],
     as_json: bool,
 ) -> None:
     """Write one HTML page about RUNs: figures, and every flip with its evidence.
@@ -75,7 +92,7 @@ def report(
     """
     from conflictscore.benchmarks.harness.report.page.render import write_report
 
-    shown = read_report_runs(runs, compared_pairs(compare))
+    shown = read_report_runs(runs, compare)
     print_study(shown, as_json=as_json)
     if as_json:
         return
@@ -103,7 +120,7 @@ def export(
     runs: tuple[Path, ...],
     to: Path | None,
     figures: Path | None,
-    compare: tuple[str, ...],
+    compare: list[_Pair],
 ) -> None:
     """Export the answers of RUNs, or their figures.
 
@@ -114,7 +131,7 @@ def export(
 
     if to is None and figures is None:
         raise InputError("nothing to export: give --to FILE or --figures FILE")
-    shown = read_report_runs(runs, compared_pairs(compare))
+    shown = read_report_runs(runs, compare)
     if to is not None:
         export_answers(shown, to)
         click.echo(f"Wrote {to}")
@@ -144,35 +161,11 @@ def print_study(runs: "Sequence[ReportRun]", *, as_json: bool = False) -> None:
         print_card(card, console)
 
 
-def compared_pairs(given: "Sequence[str]") -> list[tuple[str, str]]:
-    """The pairs of ``--compare``.
-
-    Raises:
-        InputError: One is not ``A:B`` with two different methods.
-    """
-    pairs = []
-    for text in given:
-        one, _, other = (part.strip() for part in text.partition(":"))
-        if not one or not other or one == other:
-            raise InputError(
-                f"--compare {text}: two different methods are needed, such as"
-                " regenerated-rag:control-rag"
-            )
-        pairs.append((one, other))
-    return pairs
-
-
-def read_report_runs(
-    runs: tuple[Path, ...], compare: "Sequence[tuple[str, str]]" = ()
-) -> "list[ReportRun]":
+def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) -> "list[ReportRun]":
     """Every run with a name that no other has; a service's with what reviewers said of them."""
     from conflictscore.benchmarks.harness.outcome import read_run
     from conflictscore.benchmarks.harness.report.page.report_run import ReportRun, live_run
-    from conflictscore.benchmarks.harness.report.reviews import (
-        review_lines,
-        reviews_beside,
-        reviews_in,
-    )
+    from conflictscore.benchmarks.harness.report.reviews import read_reviews
     from conflictscore.models.prices import PriceTable
     from conflictscore.reporting.run_log import read_runs
 
@@ -184,8 +177,7 @@ def read_report_runs(
     shown = []
     for name, path in zip(names, runs, strict=True):
         if path.is_file():
-            reviews = reviews_in(review_lines(reviews_beside(path)))
-            shown.append(live_run(name, read_runs(path), reviews))
+            shown.append(live_run(name, read_runs(path), read_reviews(path)))
         else:
             run = read_run(path, prices, compare)
             shown.append(ReportRun(name, run.manifest.to_json(), run.figures, run.results))

@@ -4,33 +4,22 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from rich.console import Console
-from rich.text import Text
 
 from conflictscore.progress import CountBar, counting_bar
-from conflictscore.records import FurtherSearch
-from conflictscore.reporting.figure_text import counted, one_line
-from conflictscore.reporting.terminal import looked_further
+from conflictscore.reporting.figure_text import one_line
 from conflictscore.retrieval.recording import RecordingReport
 
 __all__ = ["ItemProgress", "RecordingProgress", "RunProgress"]
-
-_VERBS = {
-    "SUPPORTS": "supports",
-    "CONTRADICTS": "contradicts",
-    "UNLABELLED": "could not be labelled against",
-}
 
 _NEXT = {"correct": "looking again", "look_further": "looking further"}
 
 
 class RunProgress:
-    """Prints each event of a graph's ``custom`` stream, and shows labelling as a bar."""
+    """Shows the step that a run is at, from the events of a graph's ``custom`` stream."""
 
     def __init__(self, console: Console, *, enabled: bool) -> None:
-        self._console = console
-        self._enabled = enabled
         self._documents = self._claims = 0
-        self._bar = counting_bar(console, enabled=enabled and console.is_terminal)
+        self._bar = counting_bar(console, enabled=enabled)
         self._task = self._bar.add_task("searching", total=None)
 
     def __enter__(self) -> Self:
@@ -45,51 +34,22 @@ class RunProgress:
         match event["event"]:
             case "documents":
                 self._documents = len(event["documents"])
-                self._say(counted(self._documents, "document"))
                 self._now("answering")
             case "answer":
-                which = "answered again" if event["round"] else "answered"
-                self._say(f"{which}: {one_line(event['answer'], 100)}")
                 self._now("taking the answer apart")
             case "claims":
                 self._claims = len(event["claims"])
-                self._say(counted(self._claims, "claim"))
                 self._now("labelling", total=self._claims * self._documents)
             case "label":
                 self._bar.advance(self._task)
-                if event["label"] != "IRRELEVANT":
-                    claim, document = f"claim {event['claim']}", f"document {event['document']}"
-                    self._say(f"  {document} {_VERBS[event['label']]} {claim}")
-            case "scores":
-                self._say(_scores(event))
-                if weighted := event.get("weighted"):
-                    self._say(f"with documents weighed by {weighted['by']}: {_scores(weighted)}")
             case "decision":
-                self._say(f"{event['decision']}: {event['reason']}")
                 self._now(_NEXT.get(event["decision"], "finishing"))
-            case "look_further":
-                self._show_searches(event)
-            case "flip":
-                self._say("the answer changed")
-
-    def _show_searches(self, event: Mapping[str, Any]) -> None:
-        for search in event["searches"]:
-            self._say(f"  {looked_further(FurtherSearch.model_validate(search))}")
-        if found := len(event["documents"]):
-            self._documents += found
-            self._now("labelling", total=self._claims * found)
+            case "look_further" if found := len(event["documents"]):
+                self._documents += found
+                self._now("labelling", total=self._claims * found)
 
     def _now(self, step: str, total: int | None = None) -> None:
         self._bar.reset(self._task, description=step, total=total)
-
-    def _say(self, line: str) -> None:
-        if self._enabled:
-            self._console.print(Text(f"· {line}", style="dim"))
-
-
-def _scores(known: Mapping[str, Any]) -> str:
-    cs_c, cs_r = ("none" if known[key] is None else f"{known[key]:.2f}" for key in ("cs_c", "cs_r"))
-    return f"CS-C {cs_c}, CS-R {cs_r}"
 
 
 class ItemProgress(CountBar):

@@ -4,24 +4,30 @@ All texts are untrusted: markup is escaped and control characters are removed.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from markdown_it import MarkdownIt
 from rich.console import Console
-from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from conflictscore.nodes.conflict_details import Witness, witnesses
-from conflictscore.records import ConflictReport, Document, FurtherSearch, Label, Run, Usage
+from conflictscore.records import (
+    ClaimEvidence,
+    ConflictReport,
+    Document,
+    FurtherSearch,
+    Label,
+    Run,
+    Usage,
+    WeightedScores,
+)
 
-__all__ = ["looked_further", "print_documents", "print_run", "printable", "tokens_in"]
+__all__ = ["print_documents", "print_run", "printable", "tokens_in"]
 
 _SHOWN_CHARS = 400
 """Characters shown of a document that was found."""
 
-_VOTED = "How the documents voted"
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 _MARKS = (0x061C, 0x200E, 0x200F)  # ALM, LRM, RLM
 _BIDI = dict.fromkeys((*_MARKS, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), " ")
@@ -46,32 +52,29 @@ def print_run(run: Run, console: Console) -> None:
     """
     if run.question is not None:
         _heading(console, "Answer")
-        _answer(console, run.answer or "")
+        _indented(console, run.answer or "")
     applied = run.applied_changes
     if applied and not any(change.whole for change in applied):
         _heading(console, "Changed in place after a second look")
-        table = _columns()
         for change in applied:
-            table.add_row(change.action.value, Text.assemble("“", _text(change.before), "”"))
-            table.add_row("now", _text(change.after or "(nothing)"))
-            table.add_row("why", _text(change.reason or "no reason was given"))
-        console.print(Padding(table, (0, 2), expand=False))
-        _second_looks(run, console)
+            rows = [
+                (change.action.value, f"“{printable(change.before)}”"),
+                ("now", change.after or "(nothing)"),
+                ("why", change.reason or "no reason was given"),
+            ]
+            _grid(console, rows)
     elif run.flipped:
         _heading(console, "Changed after a second look")
-        table = _columns()
-        table.add_row("before", _text(run.first_answer))
-        table.add_row("after", _text(run.answer))
-        table.add_row("why", _text(run.justification or "no reason was given"))
-        console.print(Padding(table, (0, 2), expand=False))
+        why = run.justification or "no reason was given"
+        _grid(console, [("before", run.first_answer), ("after", run.answer), ("why", why)])
     elif run.final_report is not None:
         _heading(console, "Kept after a second look")
         _indented(console, _why_kept(run))
-        _second_looks(run, console)
+    _second_looks(run, console)
     if run.searches:
         _heading(console, "Looked further")
         for search in run.searches:
-            _indented(console, looked_further(search))
+            _indented(console, _looked_further(search))
     first, final = run.report, run.final_report
     if first and final and _judged(final) != _judged(first):
         _print_claims("Claims of the first answer", first, run.documents, console)
@@ -84,10 +87,8 @@ def print_run(run: Run, console: Console) -> None:
 def _second_looks(run: Run, console: Console) -> None:
     """Documents behind each side of each disputed claim, and changes that were refused."""
     changes = [change for change in run.changes if change.looks]
-    if not changes:
-        return
-    weighed = any(look.weighing and look.weighing.rulings for c in changes for look in c.looks)
-    _heading(console, "How the documents voted, and what was weighed" if weighed else _VOTED)
+    if changes:
+        _heading(console, "How the documents voted")
     for change in changes:
         known = {change.reason, *(look.why for look in change.looks)}  # printed above
         for line in change.told():
@@ -102,8 +103,7 @@ def _why_kept(run: Run) -> str:
     return run.justification or told or "No reason was given."
 
 
-def looked_further(search: FurtherSearch) -> str:
-    """One further search on a line: its query and its result."""
+def _looked_further(search: FurtherSearch) -> str:
     told = [
         f"{name} {', '.join(map(str, numbers))}"
         for name, numbers in (("new", search.found), ("known", search.known))
@@ -133,31 +133,22 @@ def print_documents(documents: Sequence[Document], notes: Sequence[str], console
             _indented(console, document.url)
         if facts:
             console.print(Padding(Text(printable(", ".join(facts)), style="dim"), (0, 2)))
-        _indented(console, _beginning(document.text))
+        text = " ".join(printable(document.text).split())
+        _indented(console, text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]} …")
         console.print()
-    for note in notes:
-        console.print(Text(f"Note: {printable(note)}", style="yellow"))
-
-
-def _beginning(text: str) -> str:
-    folded = " ".join(printable(text).split())
-    return folded if len(folded) <= _SHOWN_CHARS else f"{folded[:_SHOWN_CHARS]} …"
+    _print_notes(notes, console)
 
 
 def _print_claims(
     title: str, report: ConflictReport, documents: Sequence[Document], console: Console
 ) -> None:
     _heading(console, title)
-    scores = f"CS-C {_score(report.cs_c)}   CS-R {_score(report.cs_r)}"
     pairs = [pair for evidence in report.claims for pair in evidence.labels]
-    missing = sum(pair.error is not None for pair in pairs)
-    labelled = f"{len(pairs) - missing} of {len(pairs)} pairs labelled"
-    _indented(console, f"{scores}   {labelled}   (0 is best)")
+    labelled = f"{sum(pair.error is None for pair in pairs)} of {len(pairs)} pairs labelled"
+    _indented(console, f"{_scores(report)}   {labelled}   (0 is best)")
     if weighted := report.weighted:
-        scores = f"CS-C {_score(weighted.cs_c)}   CS-R {_score(weighted.cs_r)}"
-        _indented(console, f"{scores}   with documents weighed by {weighted.by}")
-    stages = Counter(pair.stage for pair in pairs if pair.stage)
-    if stages:
+        _indented(console, f"{_scores(weighted)}   with documents weighed by {weighted.by}")
+    if stages := Counter(pair.stage for pair in pairs if pair.stage):
         decided = (f"{stage} {count}" for stage, count in stages.most_common())
         _indented(console, f"pairs decided by: {', '.join(decided)}")
     for evidence in report.claims:
@@ -168,24 +159,29 @@ def _print_claims(
         mark = Text(f" {how} ", style="black on yellow") if how else Text("")
         line = Text.assemble(f"{number}. ", text, "  ", mark)
         console.print(Padding(line, (1, 2, 0, 2), expand=False))
-        table = _columns()
-        for name, label, style in (
-            ("supports", Label.SUPPORTS, "green"),
-            ("contradicts", Label.CONTRADICTS, "red"),
-            ("unlabelled", Label.UNLABELLED, "dim"),
-        ):
-            if numbers := evidence.documents(label):
-                shown = ", ".join(map(str, numbers))
-                independent = evidence.independent(label, report.duplicates)
-                if label is not Label.UNLABELLED and independent != len(numbers):
-                    shown += f" ({independent} independent)"
-                table.add_row(Text(name, style=style), shown)
-                if evidence.contradicts and label is not Label.UNLABELLED:
-                    for witness in witnesses(evidence, label, documents):
-                        table.add_row("", _shown(witness))
-        if number in report.uncovered:
-            table.add_row(Text("uncovered", style="dim"), "no document speaks to it")
-        console.print(Padding(table, (0, 5), expand=False))
+        _grid(console, _sides(evidence, report, documents), 5)
+
+
+def _sides(
+    evidence: ClaimEvidence, report: ConflictReport, documents: Sequence[Document]
+) -> Iterator[tuple[str | Text, str | Text]]:
+    """Documents by their label; of a contradicted claim each with its words and the reason."""
+    for name, label, style in (
+        ("supports", Label.SUPPORTS, "green"),
+        ("contradicts", Label.CONTRADICTS, "red"),
+        ("unlabelled", Label.UNLABELLED, "dim"),
+    ):
+        if not (numbers := evidence.documents(label)):
+            continue
+        shown = ", ".join(map(str, numbers))
+        independent = evidence.independent(label, report.duplicates)
+        if label is not Label.UNLABELLED and independent != len(numbers):
+            shown += f" ({independent} independent)"
+        yield Text(name, style=style), shown
+        if evidence.contradicts and label is not Label.UNLABELLED:
+            yield from (("", _shown(witness)) for witness in witnesses(evidence, label, documents))
+    if evidence.claim.number in report.uncovered:
+        yield Text("uncovered", style="dim"), "no document speaks to it"
 
 
 def _judged(report: ConflictReport) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
@@ -203,8 +199,9 @@ def _shown(witness: Witness) -> Text:
 
 def _print_sources(run: Run, console: Console) -> None:
     _heading(console, "Documents")
-    table, scored = _columns(), run.final_report or run.report
+    scored = run.final_report or run.report
     weights = scored.weights if scored else {}
+    rows = []
     for document in run.documents:
         title, url = printable(document.title), printable(document.url)
         shown = f"{title}  {url}" if title else url or "(no title)"
@@ -212,37 +209,21 @@ def _print_sources(run: Run, console: Console) -> None:
         hint = f"  nearly the same text as document {copied}" if copied else ""
         if document.number in weights:
             hint += f"  weight {weights[document.number]:.2f}"
-        table.add_row(str(document.number), Text.assemble(printable(shown), (hint, "dim")))
-    console.print(Padding(table, (0, 2), expand=False))
-    for note in run.notes:
-        console.print(Text(f"Note: {printable(note)}", style="yellow"))
+        rows.append((str(document.number), Text.assemble(shown, (hint, "dim"))))
+    _grid(console, rows)
+    _print_notes(run.notes, console)
     usage = run.usage
-    console.print(
-        Text(
-            f"\n{usage.calls} model call{'' if usage.calls == 1 else 's'},"
-            f" {usage.cached_calls} from the cache,"
-            f" {tokens_in(usage)}, {usage.output_tokens:,} out"
-            f"   run {run.run_id}",
-            style="dim",
-        )
+    told = (
+        f"\n{usage.calls} model call{'' if usage.calls == 1 else 's'},"
+        f" {usage.cached_calls} from the cache,"
+        f" {tokens_in(usage)}, {usage.output_tokens:,} out   run {run.run_id}"
     )
+    console.print(Text(told, style="dim"))
 
 
-def _answer(console: Console, text: str) -> None:
-    """Print the answer, as rendered Markdown at a terminal and verbatim elsewhere."""
-    if not console.is_terminal:
-        _indented(console, text)
-        return
-    laid_out = Markdown(printable(text), hyperlinks=False)
-    # Rich's own parser reads HTML as markup and hides it
-    plain = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    laid_out.parsed = plain.parse(laid_out.markup)
-    console.print(Padding(laid_out, (0, 2), expand=False))
-
-
-def _text(value: object) -> Text:
-    """A cell of plain text: Rich would read markup in a string."""
-    return Text(printable(value))
+def _print_notes(notes: Sequence[str], console: Console) -> None:
+    for note in notes:
+        console.print(Text(f"Note: {printable(note)}", style="yellow"))
 
 
 def _heading(console: Console, title: str) -> None:
@@ -253,12 +234,18 @@ def _indented(console: Console, text: str) -> None:
     console.print(Padding(Text(printable(text)), (0, 2), expand=False))
 
 
-def _columns() -> Table:
+def _grid(
+    console: Console, rows: Iterable[tuple[str | Text, str | Text | None]], indent: int = 2
+) -> None:
+    """Two columns of plain text: Rich would read markup in a string."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    return table
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row))
+    console.print(Padding(table, (0, indent), expand=False))
 
 
-def _score(value: float | None) -> str:
-    return "none" if value is None else f"{value:.2f}"
+def _scores(of: ConflictReport | WeightedScores) -> str:
+    cs_c, cs_r = ("none" if value is None else f"{value:.2f}" for value in (of.cs_c, of.cs_r))
+    return f"CS-C {cs_c}   CS-R {cs_r}"

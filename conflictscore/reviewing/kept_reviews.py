@@ -3,22 +3,19 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from conflictscore.benchmarks.harness.report.exports import answer_table
 from conflictscore.benchmarks.harness.report.page.report_run import live_run
 from conflictscore.benchmarks.harness.report.reviews import (
-    AnswerVerdict,
-    ChangeVerdict,
     Review,
     review_lines,
     review_row,
     reviews_beside,
     reviews_in,
 )
-from conflictscore.benchmarks.harness.statistics import cohen_kappa, krippendorff_alpha
+from conflictscore.benchmarks.harness.statistics import krippendorff_alpha
 from conflictscore.errors import ConfigurationError
 from conflictscore.middleware.service.kept_runs import ListedRun
 from conflictscore.reporting.run_log import logged_run
@@ -124,8 +121,7 @@ def counts(runs: Sequence[ListedRun], reviews: KeptReviews) -> dict[str, Any]:
 
     Returns:
         ``runs``, ``reviewed``, ``reviewers``, and for flips and for unchanged answers a table: how
-        many there are and were reviewed, verdicts, Krippendorff's alpha over all reviewers, and
-        Cohen's kappa of each pair.
+        many there are and were reviewed, verdicts, and Krippendorff's alpha over all reviewers.
     """
     said = {run.run_id: reviews.of(run.run_id) for run in runs}
     return {
@@ -141,33 +137,12 @@ def counts(runs: Sequence[ListedRun], reviews: KeptReviews) -> dict[str, Any]:
 
 
 def _table(said: Sequence[Mapping[str, Review]]) -> dict[str, Any]:
-    reviewed = [{who: r.verdict for who, r in reviews.items()} for reviews in said if reviews]
-    reviewers = dict.fromkeys(who for verdicts in reviewed for who in verdicts)
-    pairs, note = [], ""
-    try:
-        pairs = [_agreement(pair, reviewed) for pair in combinations(reviewers, 2)]
-    except ConfigurationError as error:  # statsmodels is not installed
-        note = str(error)
+    reviewed = [[review.verdict for review in reviews.values()] for reviews in said if reviews]
     return {
         "total": len(said),
         "reviewed": len(reviewed),
-        "verdicts": Counter(v for verdicts in reviewed for v in verdicts.values()),
-        "alpha": krippendorff_alpha(list(verdicts.values()) for verdicts in reviewed),
-        "pairs": pairs,
-        "note": note,
-    }
-
-
-def _agreement(
-    pair: tuple[str, str], reviewed: Sequence[Mapping[str, ChangeVerdict | AnswerVerdict]]
-) -> dict[str, Any]:
-    both = [[verdicts[who] for who in pair] for verdicts in reviewed if {*pair} <= verdicts.keys()]
-    scale = (*ChangeVerdict, *AnswerVerdict)
-    return {
-        "reviewers": pair,
-        "n": len(both),
-        "same": sum(one is other for one, other in both),
-        "kappa": cohen_kappa([v[0] for v in both], [v[1] for v in both], scale=scale),
+        "verdicts": Counter(verdict for verdicts in reviewed for verdict in verdicts),
+        "alpha": krippendorff_alpha(reviewed),
     }
 
 

@@ -97,7 +97,7 @@ def test_a_report_of_served_runs_names_the_models_that_answered(
     assert result.exit_code == 0, result.output
     names = served.http.get("/v1/about").json()
     shown = page.read_text(encoding="utf-8")
-    assert f"model: {names['model']}; judge of evidence: {names['judge']}" in shown
+    assert all(f'<td dir="auto">{names[role]}</td>' in shown for role in ("model", "judge"))
     assert f"no price for {names['model']}" in shown
 
 
@@ -169,8 +169,6 @@ def test_reviews_are_counted_with_agreement_and_outlive_the_service(
 
     assert (changed["total"], changed["reviewed"]) == (2, 2)
     assert changed["verdicts"] == {"better": 3, "worse": 1}
-    [pair] = changed["pairs"]
-    assert (pair["reviewers"], pair["n"], pair["same"], pair["kappa"]) == (["ann", "bob"], 2, 1, 0)
     assert changed["alpha"] == pytest.approx(0)
     assert (kept["reviewed"], kept["verdicts"]) == (1, {"wrong": 1})
     with runs_file.with_name("runs.sqlite.reviews.jsonl").open("ab") as file:

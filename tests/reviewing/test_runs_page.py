@@ -72,7 +72,7 @@ def test_a_flip_is_found_reviewed_by_two_counted_and_exported(tmp_path: Path) ->
         reader.all("#one > p > a")[0].click()
         shows("#list", "When?")
         reader.all("#totals summary")[0].click()
-        shows("#totals", f"Ann and {HOSTILE}: 1 of 1 verdict alike")
+        shows("#totals", "1 better, 2 worse")
         choose("review", "open")
         shows("#count", "No run is like that.")
         choose("review", "any")

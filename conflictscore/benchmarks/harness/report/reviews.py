@@ -107,6 +107,11 @@ def reviews_beside(runs: Path) -> Path:
     return runs.with_name(f"{runs.name}.reviews.jsonl")
 
 
+def read_reviews(runs: Path) -> Reviews:
+    """The reviews beside a file of runs."""
+    return reviews_in(review_lines(reviews_beside(runs)))
+
+
 def review_lines(path: Path) -> list[tuple[str, bytes]]:
     """The lines of a file of reviews, each with its place; half lines are left out."""
     lines = RecordLines(path) if path.is_file() else ()

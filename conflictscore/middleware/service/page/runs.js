@@ -146,21 +146,11 @@ function showTotals(totals) {
 function tableOf(title, table) {
   const verdicts = Object.entries(table.verdicts);
   if (!verdicts.length) return [];
-  const figure = (value) => (value === null ? "none" : value.toFixed(2));
-  const pairs = table.pairs.map((pair) =>
-    el(
-      "li",
-      { dir: "auto" },
-      `${pair.reviewers.map((name) => plain(name, 100)).join(" and ")}: ${pair.same} of ${count(pair.n, "verdict")} alike, Cohen's kappa ${figure(pair.kappa)}`,
-    ),
-  );
   return [
     el("h3", {}, title),
     el("p", {}, verdicts.map(([verdict, n]) => `${n} ${verdict}`).join(", ")),
     table.alpha !== null &&
-      el("p", {}, `Agreement beyond chance: Krippendorff's alpha ${figure(table.alpha)} (1 is full agreement, 0 is chance)`),
-    pairs.length > 0 && el("ul", {}, ...pairs),
-    table.note && told("p", "faint", table.note, 300),
+      el("p", {}, `Agreement beyond chance: Krippendorff's alpha ${table.alpha.toFixed(2)} (1 is full agreement, 0 is chance)`),
   ].filter(Boolean);
 }
 

@@ -50,21 +50,6 @@ class ReportRun:
         return str(self.manifest.get("created", ""))[:16].replace("T", " ")
 
     @property
-    def made_with(self) -> str:
-        """Model, judge and where the documents are from, as far as the manifest says."""
-        of = self.manifest.get("configuration") or {}
-        names = (self.manifest.get("last run") or {}).get("models") or {}
-        retrieval = of.get("retrieval") or {}
-        told = {
-            "model": (of.get("model") or {}).get("name") or names.get("generator"),
-            "judge of evidence": (of.get("judge") or {}).get("name") or names.get("decomposer"),
-            "labeler": (of.get("labeler") or {}).get("name") or names.get("labeler"),
-            "judge of answers": (of.get("answer_judge") or {}).get("name"),
-            "documents": retrieval.get("search") or retrieval.get("retriever"),
-        }
-        return "; ".join(f"{what}: {name}" for what, name in told.items() if name)
-
-    @property
     def first_measure(self) -> str:
         """The measure that changed answers are judged by; empty in live runs, which have none."""
         return self.figures.measures[0] if self.figures.measures else ""
