@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conflictscore.benchmarks.entry import Entry
-from conflictscore.benchmarks.harness.methods.registry import METHODS
+from conflictscore.benchmarks.harness.methods.registry import USUAL_METHODS
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ BENCHMARKS: Mapping[str, Entry] = {**{entry.name: entry for entry in _installed(
 
 def usual_methods(offered: Sequence[str]) -> list[str]:
     """Those offered that are run where none are named: the papers' and the guard."""
-    return [name for name, method in METHODS.items() if method.usual and name in offered]
+    return [name for name in USUAL_METHODS if name in offered]
 
 
 def open_benchmark(

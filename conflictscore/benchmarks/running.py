@@ -9,19 +9,17 @@ from typing import Any, Literal, Unpack
 from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
-from conflictscore.benchmarks.harness.failing import failures
 from conflictscore.benchmarks.harness.manifest import Manifest, versions
 from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun, summarised, write_figures
 from conflictscore.benchmarks.harness.question_sample import with_documents
-from conflictscore.benchmarks.harness.session import Listener, Session, now
+from conflictscore.benchmarks.harness.session import Listener, Session, failures, now
 from conflictscore.benchmarks.harness.setup import (
     BenchmarkModels,
     RunSettings,
     Setup,
     chosen_methods,
     paper_loop,
-    refuse_methods,
 )
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.benchmarks.harness.store import RunStore
@@ -88,8 +86,7 @@ async def arun_benchmark(
             is missing.
     """
     require_statistics()  # before anything is paid for
-    refuse_methods(benchmark, setup.settings.methods)
-    setup = setup.worded(benchmark)
+    setup = setup.fitted(benchmark)
     recorded, left_out = with_documents(benchmark.questions, setup.context.retriever, missing)
     if not recorded:
         raise InputError(f"{benchmark.name}: no question is left to run")
@@ -124,13 +121,13 @@ async def arun_benchmark(
                 spent=spent,
             )
             session = Session(
-                store=store,
-                ready=setup.ready(ledger, own),
-                benchmark=benchmark,
-                settings=setup.settings,
-                ledger=ledger,
-                listener=listener or Listener(),
-                retried=failures(store.done.values()) if retry_failed else (),
+                store,
+                *setup.counted(ledger, own),
+                benchmark,
+                setup.settings.methods,
+                ledger,
+                listener or Listener(),
+                failures(store.done.values()) if retry_failed else set(),
             )
             stopped = await session.run(limits.concurrency)
         notes = [*benchmark.notes, *store.notes]
@@ -204,7 +201,7 @@ def run_benchmark(
         answer_judge: The model that judges free-form answers; by default ``judge``.
         limit: Only the first so many questions.
         sample: Only so many questions, drawn by seed.
-        seed: Decides the order of options, the sample, the placebos' donors and the second sample.
+        seed: Decides the order of options and the sample.
         concurrency: Questions at a time.
         max_tokens: Stop once so many tokens were used.
         max_cost: Stop once so many US dollars were spent.
@@ -229,11 +226,8 @@ def run_benchmark(
             raise InputError(f"the benchmark {benchmark} needs data, its official file")
         benchmark = open_benchmark(benchmark, data, form=form, seed=seed)
     chosen, selection = benchmark.selected(limit=limit, sample=sample, seed=seed)
-    decided = RunSettings(
-        methods=chosen_methods(usual_methods(chosen.offered) if methods is None else methods),
-        seed=seed,
-    )
-    refuse_methods(chosen, decided.methods)  # before a model is fetched
+    named = usual_methods(chosen.offered) if methods is None else methods
+    decided = RunSettings(chosen_methods(named, chosen), seed)
     asked = PromptSet.open(settings.get("prompts"), base=chosen.prompt_set)
     loop, models = split_options(settings)
     own = {name: getattr(loop, name) for name in settings.keys() & {*Settings.names()}}

@@ -20,12 +20,18 @@ from conflictscore.cli.conflict_detection import conflict_detection
 from conflictscore.cli.short_help import ManyDocs
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from conflictscore.benchmarks.harness.definition import Benchmark
     from conflictscore.benchmarks.harness.outcome import BenchmarkRun
     from conflictscore.benchmarks.harness.setup import Setup
     from conflictscore.benchmarks.registry import Entry
+    from conflictscore.models.prices import PriceTable
 
 __all__ = ["bench"]
+
+_SNIPPET_TOKENS, _PAGE_TOKENS = 45, 1500
+"""Of a result of a search that is not asked for an estimate."""
 
 
 _EPILOG = "\n".join(
@@ -79,7 +85,7 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
 
     from conflictscore.benchmarks.harness.outcome import compared_of
     from conflictscore.benchmarks.harness.report.bench_progress import BenchProgress
-    from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods, refuse_methods
+    from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods
     from conflictscore.benchmarks.running import Limits, arun_benchmark
     from conflictscore.cli.common import run_async
     from conflictscore.cli.report import print_study, read_report_runs
@@ -88,8 +94,7 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
 
     first = settings["seed"]
     benchmark, selection = _chosen(entry, settings, first)
-    methods = chosen_methods(_names(settings["methods"], tuple(benchmark.offered)))
-    refuse_methods(benchmark, methods)
+    methods = chosen_methods(_names(settings["methods"], benchmark.offered), benchmark)
     compare = compared_of(settings["compare"], methods)
     prices = PriceTable.load()
     if settings.get("exclude_benchmarks"):
@@ -102,9 +107,7 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     seeds = range(first, first + settings["seeds"])
     folders = [whole / f"seed-{seed}" for seed in seeds] if len(seeds) > 1 else [whole]
     if settings["dry_run"]:
-        from conflictscore.cli.bench_dry_run import dry_run
-
-        dry_run(benchmark, folders[0], setup, prices, settings)
+        _estimate(benchmark, folders[0], setup, prices, settings)
         return
     if (topics := settings.get("write_topics")) is not None and entry.write_topics:
         context = setup.context
@@ -153,6 +156,58 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     if len(folders) > 1:
         print_study(read_report_runs(tuple(folders), compare=compare), as_json=settings["as_json"])
         click.echo(f"Every run and flip on a page: conflictscore report {whole}", err=True)
+
+
+def _estimate(
+    benchmark: "Benchmark",
+    folder: Path,
+    setup: "Setup",
+    prices: "PriceTable",
+    settings: Mapping[str, Any],
+) -> None:
+    """Print what a run is expected to take, with no part of one that was begun taken off."""
+    from conflictscore.benchmarks.harness.dry_run import estimate, estimate_card, power_card
+    from conflictscore.benchmarks.harness.outcome import read_run
+    from conflictscore.reporting.plain_table import print_card
+
+    assumed = None
+    if setup.context.retriever is not None and not _is_free(settings):
+        page_tokens = settings["passage_tokens"] or _PAGE_TOKENS
+        assumed = settings["top_k"], page_tokens if settings["read_pages"] else _SNIPPET_TOKENS
+        click.echo(
+            f"Note: {assumed[0]} documents of {assumed[1]} tokens are assumed per question;"
+            " searching for them may cost money",
+            err=True,
+        )
+    expected = estimate(benchmark, setup, prices=prices, assumed=assumed)
+    if settings["as_json"]:
+        click.echo(json.dumps(expected.to_json(), indent=2))
+        return
+    begun = (folder / "manifest.json").exists()
+    cards = [
+        estimate_card(expected),
+        power_card(benchmark, read_run(folder, prices).figures.paired if begun else ()),
+    ]
+    for card in filter(None, cards):
+        print_card(card, _console())
+    if (seeds := settings["seeds"]) > 1:
+        click.echo(
+            f"For one run; {seeds} take at most {seeds} times as much, and less if answers are"
+            " the same: labels and documents are shared."
+        )
+
+
+def _is_free(settings: Mapping[str, Any]) -> bool:
+    searches = [part.strip().partition(":")[0] for part in (settings["search"] or "").split(",")]
+    return not settings["read_pages"] and all(
+        search in ("corpus", "recorded") or (not search and settings["docs"]) for search in searches
+    )
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False)
 
 
 def _chosen(
@@ -238,8 +293,6 @@ def _deliver(
     setup: "Setup",
     settings: Mapping[str, Any],
 ) -> None:
-    from rich.console import Console
-
     from conflictscore.benchmarks.harness.report.tables import print_figures
     from conflictscore.benchmarks.paper_figures import paper_figures
 
@@ -252,7 +305,7 @@ def _deliver(
     else:
         print_figures(
             run.figures,
-            Console(highlight=False, markup=False, emoji=False),
+            _console(),
             title=f"{benchmark.name}, {benchmark.form}",
             paper=paper_figures(benchmark.name, benchmark.form, setup.context.generator.name),
             results=run.results,

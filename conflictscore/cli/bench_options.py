@@ -94,8 +94,7 @@ def _questions(entry: "Entry") -> list[_Option]:
             default=0,
             show_default=True,
             metavar="S",
-            help="Decides the order of options, the sample, the placebos' donors and the second"
-            " sample.",
+            help="Decides the order of options and the sample.",
         ),
         click.option(
             "--reconsider",

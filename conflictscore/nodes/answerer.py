@@ -187,9 +187,8 @@ class Reconsideration:
     """A request to reconsider an answer with both sides of a claim in view.
 
     Tables 13 and 16; the second is 17 in arXiv v1. ``history`` goes before the prompt and takes
-    room from the documents. A benchmark method that asks in its own way names the ending of its
-    template (``variant``) with further ``fields``. ``weighed`` chooses the option by the
-    probability of its letter, with no reason.
+    room from the documents. ``weighed`` chooses the option by the probability of its letter,
+    with no reason.
     """
 
     question: str
@@ -198,26 +197,20 @@ class Reconsideration:
     claim: ClaimEvidence
     documents: Sequence[Document]
     history: Sequence[BaseMessage] = ()
-    evidence_from: Sequence[Document] | None = None
-    """Documents that both sides are quoted from; by default ``documents``."""
     weights: Mapping[int, float] = field(default_factory=dict)
-    variant: str = ""
-    fields: Mapping[str, str] = field(default_factory=dict)
     weighed: bool = False
 
     def prompt(self, model: LanguageModel, prompts: PromptSet) -> tuple[str, Fitted]:
         """The whole prompt, and its documents as they were fitted to the context window."""
         form = form_of(self.options, weighed=self.weighed)
-        evidence_from = self.evidence_from or self.documents
         fields = {
             "question": material(self.question),
             "answer": material(_as_given(self.before)),
             "claim": material(self.claim.claim.text),
-            "evidence": conflict_details(self.claim, evidence_from, prompts, self.weights),
+            "evidence": conflict_details(self.claim, self.documents, prompts, self.weights),
             **option_fields(self.options, weighed=self.weighed),
-            **self.fields,
         }
-        render = partial(prompts.render, f"{form}_regenerate{self.variant}", **fields)
+        render = partial(prompts.render, f"{form}_regenerate", **fields)
         reader = Reader(model, prompts, UsageMeter())
         return _with_documents(render, self.documents, reader, self.history)
 

@@ -36,7 +36,7 @@ def test_what_the_paper_does_not_report_is_none() -> None:
     assert paper.transitions is None
     assert paper.value("guarded-rag", "truthful") is None
     assert paper.value("rag", "accuracy") is None
-    assert paper.difference("placebo", "truthful") is None
+    assert paper.difference("madam-rag", "truthful") is None
     assert paper_figures("ramdocs", "free-form") is None
 
 

@@ -167,7 +167,6 @@ _CITED = {
     "free_form_rag": "cited_rag",
     "free_form_control_rag": "conflicts_control_rag",
     "free_form_regenerate": "conflicts_regenerate",
-    "free_form_regenerate_typed": "conflicts_regenerate_typed",
     "decompose": "conflicts_decompose",
 }
 """All methods are asked for citations, and claims are told without them: otherwise grounding could

@@ -1,7 +1,7 @@
 """The taxonomy of "DRAGged into Conflicts": types, expected behaviours, and replies that name one.
 
 The loop knows nothing of types. They are what CONFLICTS' questions carry, and what the methods
-``typed-rag``, ``pipeline``, ``taxonomy-aware`` and ``oracle`` answer by.
+``pipeline``, ``taxonomy-aware`` and ``oracle`` answer by.
 """
 
 import re

@@ -7,21 +7,23 @@ between the two by the paper's share of conflicts.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from math import isnan, nan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from conflictscore.benchmarks.harness.definition import Benchmark
+from conflictscore.benchmarks.harness.figures import Paired
 from conflictscore.benchmarks.harness.manifest import Manifest
 from conflictscore.benchmarks.harness.methods.registry import MEANING, steps
+from conflictscore.benchmarks.harness.power import mcnemar_power, questions_needed
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.benchmarks.harness.session import Listener, Session
-from conflictscore.benchmarks.harness.setup import Ready, Setup
+from conflictscore.benchmarks.harness.session import Session
+from conflictscore.benchmarks.harness.setup import Setup
 from conflictscore.benchmarks.harness.store import RunStore
+from conflictscore.benchmarks.paper_figures import paper_figures
 from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.labelers.cascade import Cascade
@@ -32,13 +34,17 @@ from conflictscore.models.ledger import Ledger
 from conflictscore.models.prices import PriceTable
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, Record, Usage
+from conflictscore.reporting.figure_text import counted, money, one_line, percent, points
+from conflictscore.reporting.plain_table import Card
 from conflictscore.tokens import count_tokens
 
 T = TypeVar("T")
 
 _CONFLICT_RATE = 248 / 779
 """Share of first answers with evidence on both sides (ACL submission, section 6.4, choice)."""
+_GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
 _SAMPLE = 30
+_COUNTED = ("calls", "input_tokens", "output_tokens")
 _THINKING_TOKENS, _VERDICT_TOKENS, _MESSAGE_TOKENS = 800, 130, 8
 """Of a reasoning model on top of each reply; of a judge's JSON; around a chat message."""
 _SENTENCE = "Item {n}.{k} of the record gives this account of what was asked [1][2]."
@@ -59,17 +65,11 @@ class Amounts(Record):
 
     step: str
     model: str
-    calls: float
-    input_tokens: float
-    output_tokens: float
+    calls: int
+    input_tokens: int
+    output_tokens: int
     cost: float | None
-    """US dollars at the full price, as if no cache held a reply; None where it is not known."""
-
-    @classmethod
-    def of(cls, *values: Any) -> "Amounts":
-        """From the values of the fields in order, a cost that is NaN being unknown."""
-        named = dict(zip(cls.model_fields, values, strict=True))
-        return cls(**{**named, "cost": None if isnan(named["cost"]) else named["cost"]})
+    """US dollars as if no cache held a reply; None where a price is not known."""
 
 
 class Estimate(Record):
@@ -80,7 +80,6 @@ class Estimate(Record):
     expected: tuple[Amounts, ...]
     high: tuple[Amounts, ...]
     unknown_prices: tuple[str, ...]
-    conflict_rate: float = _CONFLICT_RATE
 
 
 @dataclass
@@ -132,13 +131,13 @@ class CountingModel(LanguageModel):
         return cls(**known | {"cache": None}, counter=counter)
 
     async def ask(self, prompt: str, read: Callable[[str], T], **_: Any) -> T:
-        """See :class:`LanguageModel`."""
+        """Count the call, and make up its reply."""
         return self.counter.reply(self, prompt, read)
 
     async def ask_json(
         self, prompt: str, schema: Mapping[str, Any], *_: Any, max_tokens: int, **__: Any
     ) -> Any:
-        """See :class:`LanguageModel`; labels are given by :class:`CountingLabeler`."""
+        """Count the call, and fail: labels are given by the labeler around."""
         single = schema["title"] == "evidence_label"
         self.counter.count(self, prompt, _VERDICT_TOKENS if single else max_tokens // 2)
         raise ProviderError("a dry run makes no call", provider=self.name)
@@ -146,40 +145,39 @@ class CountingModel(LanguageModel):
     async def ask_letter(
         self, prompt: str, letters: Sequence[str], read: Callable[[Any], T], **_: Any
     ) -> T:
-        """See :class:`LanguageModel`; all letters are as likely."""
+        """Count the call; all letters are as likely."""
         self.counter.count(self, prompt, 1)
         return read(dict.fromkeys(letters, -1.0))
 
 
 @dataclass
-class CountingLabeler:
+class _CountingLabeler:
     """Makes another labeler's calls, and gives labels with a conflict or without one."""
 
     asks: Labeler | None
     """A labeler of counting models; None for one whose calls are not counted."""
-    counter: Counter
+    conflicts: bool
     name: str = "dry run"
     identity: None = None
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
-        """See :class:`~conflictscore.labelers.protocol.Labeler`."""
-        if self.asks is not None:
-            with suppress(ProviderError):
-                await self.asks.label(claim, document, meter)
-        sides = {1: Label.SUPPORTS, 2: Label.CONTRADICTS} if self.counter.conflicts else {}
-        label = sides.get(document.number, Label.IRRELEVANT)
-        return EvidenceLabel(claim=claim.number, document=document.number, label=label)
+        labels: list[EvidenceLabel] = []
+        await self.label_all([(claim, document)], meter, labels.append)
+        return labels[0]
 
     async def label_all(
         self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
     ) -> None:
-        """See :class:`~conflictscore.labelers.protocol.TableLabeler`."""
-        each = self
         if isinstance(self.asks, TableLabeler):
             await self.asks.label_all(pairs, meter, lambda _: None)
-            each = replace(self, asks=None)
+        elif self.asks is not None:
+            for claim, document in pairs:
+                with suppress(ProviderError):
+                    await self.asks.label(claim, document, meter)
+        sides = {1: Label.SUPPORTS, 2: Label.CONTRADICTS} if self.conflicts else {}
         for claim, document in pairs:
-            on_label(await each.label(claim, document, meter))
+            label = sides.get(document.number, Label.IRRELEVANT)
+            on_label(EvidenceLabel(claim=claim.number, document=document.number, label=label))
 
 
 def _counting_judge(setup: Setup, model: LanguageModel) -> Labeler | None:
@@ -203,8 +201,11 @@ def estimate(
     prices: PriceTable,
     assumed: tuple[int, int] | None = None,
 ) -> Estimate:
-    """Estimate a run from at most 30 of its questions."""
-    setup = setup.worded(benchmark)
+    """Estimate a run from at most 30 of its questions.
+
+    With ``assumed`` each has so many documents of so many tokens, as where searching would cost.
+    """
+    setup = setup.fitted(benchmark)
     if not benchmark.reply_forms:
         benchmark = replace(benchmark, judge=benchmark.judge and _unjudged, judges={})
     questions = benchmark.questions
@@ -212,67 +213,128 @@ def estimate(
         found = tuple({"text": f"{number} {'so ' * assumed[1]}"} for number in range(assumed[0]))
         questions = tuple(q.model_copy(update={"documents": found}) for q in questions)
     sample = questions[:: -(-len(questions) // _SAMPLE)]
-
     models = (setup.context.generator, setup.context.decomposer, setup.answer_judge)
 
-    def bound(*, conflicts: bool) -> dict[tuple[str, str], Usage]:
+    async def bound(*, conflicts: bool) -> Mapping[tuple[str, str], Usage]:
         counter = Counter(conflicts, benchmark.reply_forms, benchmark.usual_claims)
         generator, decomposer, grader = (CountingModel.of(model, counter) for model in models)
+        labeler = _CountingLabeler(_counting_judge(setup, decomposer), conflicts)
         context = replace(
             setup.context,
             generator=generator,
             decomposer=decomposer,
-            labeler=CountingLabeler(_counting_judge(setup, decomposer), counter),
+            labeler=labeler,
             cache=None,
+            check_last=setup.checks_last,
         )
         begun = Manifest(benchmark="", created="", configuration={}, hashes={}, versions={})
-
-        async def play(store: RunStore) -> None:
-            session = Session(
-                store=store,
-                ready=Ready(context, generator, grader),
-                benchmark=benchmark,
-                settings=setup.settings,
-                ledger=counter.ledger,
-                listener=Listener(),
-            )
-            for question in sample:
-                await session.question(question)
-
         spent = defaultdict[tuple[str, str], Usage](Usage)
         with (
             TemporaryDirectory() as folder,
-            RunStore.open(Path(folder) / "run", begun, questions) as store,
+            RunStore.open(Path(folder) / "run", begun, sample) as store,
         ):
-            run_for_sync_caller(play(store))
+            methods = setup.settings.methods
+            session = Session(store, context, grader, benchmark, methods, counter.ledger)
+            await session.run(1)
             for record in store.records():
                 if conflicts or record.step != MEANING:  # answers that stay say the same
                     for model, usage in record.usage.items():
                         spent[record.step, model] += usage
         return spent
 
-    low, high = bound(conflicts=False), bound(conflicts=True)
+    low, high = (run_for_sync_caller(bound(conflicts=side)) for side in (False, True))
     places = sorted({*low, *high}, key=lambda place: steps().index(place[0]))
     endpoints = {model.name: model.endpoint for model in models}
-    share = len(questions) / len(sample)
 
-    def level(rate: float) -> tuple[Amounts, ...]:
-        rows = []
-        for place in places:
-            ends = []
-            for usage in (low[place], high[place]):
-                dollars, _ = prices.cost({place[1]: usage}, endpoints=endpoints)
-                tokens = usage.input_tokens, usage.output_tokens
-                ends.append((usage.calls, *tokens, nan if dollars is None else dollars))
-            rows.append([share * (a + rate * (b - a)) for a, b in zip(*ends, strict=True)])
-        total = [sum(column) for column in zip(*rows, strict=True)]
-        named = zip([*places, ("total", "")], [*rows, total], strict=True)
-        return tuple(Amounts.of(*place, *row) for place, row in named)
+    def amounts(step: str, usage: Mapping[str, Usage]) -> Amounts:
+        cost, _ = prices.cost(usage, endpoints=endpoints)
+        total = sum(usage.values(), Usage()).to_json()
+        tokens = {name: total[name] for name in _COUNTED}
+        return Amounts(step=step, model="" if step == "total" else min(usage), cost=cost, **tokens)
 
+    def level(rate: float) -> Iterator[Amounts]:
+        spent = dict[str, Usage]()
+        for step, model in places:
+            least, most = low.get((step, model), Usage()), high.get((step, model), Usage())
+            ends = {name: (getattr(least, name), getattr(most, name)) for name in _COUNTED}
+            share = len(questions) / len(sample)
+            mixed = {n: round(share * (a + rate * (b - a))) for n, (a, b) in ends.items()}
+            spent[model] = spent.get(model, Usage()) + Usage(**mixed)
+            yield amounts(step, {model: Usage(**mixed)})
+        yield amounts("total", spent)
+
+    most = tuple(level(1.0))
     return Estimate(
         questions=len(questions),
-        low=level(0.0),
-        expected=level(_CONFLICT_RATE),
-        high=(most := level(1.0)),
+        low=tuple(level(0.0)),
+        expected=tuple(level(_CONFLICT_RATE)),
+        high=most,
         unknown_prices=tuple(dict.fromkeys(a.model for a in most[:-1] if a.cost is None)),
+    )
+
+
+def estimate_card(estimate: Estimate) -> Card:
+    """Calls, tokens and cost by step and model, each expected figure above its bounds."""
+    rows = []
+    for levels in zip(estimate.low, estimate.expected, estimate.high, strict=True):
+        low, expected, high = (
+            [*(f"{getattr(one, name):,}" for name in _COUNTED), money(one.cost)] for one in levels
+        )
+        cells = [
+            e if a == b else f"{e}\n{a} to {b}" for a, e, b in zip(low, expected, high, strict=True)
+        ]
+        rows.append((f"{levels[0].step}\n{one_line(levels[0].model)}".strip(), *cells))
+    unknown = estimate.unknown_prices
+    return Card(
+        f"Expected for {counted(estimate.questions, 'question')} (low to high)",
+        ("step", "calls", "tokens in", "tokens out", "dollars"),
+        tuple(rows),
+        free_text=True,
+        after=(
+            *([f"dollars: {money(None, unknown)}"] if unknown else []),
+            f"Expected: {percent(_CONFLICT_RATE)} % of first answers have evidence on both sides.",
+            "A reply that a cache or the run's folder holds is counted as a call, and a pair that a"
+            " cascade would settle without its judge too.",
+        ),
+    )
+
+
+def power_card(benchmark: Benchmark, begun: Sequence[Paired] = ()) -> Card | None:
+    """The questions that show a gain over rag, if answers change as in what is known.
+
+    ``begun`` has the pairs of a run that was begun. None if the first measure is graded, so that
+    there are no changes to count.
+    """
+    paper, questions = paper_figures(benchmark.name, benchmark.form), len(benchmark.questions)
+    rates = [
+        ("this run so far", pair.corrected, pair.harmed, pair.n)
+        for pair in begun
+        if (pair.method, pair.measure) == ("regenerated-rag", benchmark.measures[0])
+    ]
+    if paper and (told := paper.transitions):
+        rates.append(("the paper", told.corrections, told.harms, paper.questions))
+    rates = [rate for rate in rates if rate[1] + rate[2]]
+    if benchmark.measures[0] in benchmark.graded:
+        return None
+    rows = []
+    for gain in _GAINS:
+        shares = [(up + down) / n for _, up, down, n in rates] + [gain]
+        needed = [questions_needed(max(gain, share), gain) for share in shares]
+        rows.append((points(gain), *("none" if n is None else f"{n:,}" for n in needed)))
+    notes = []
+    for name, up, down, n in rates:
+        rate, gain = (up + down) / n, (up - down) / n
+        note = f"{name}: {percent(rate)} % of answers change"
+        if gain > 0:
+            note += (
+                f"; its gain of {points(gain)} takes {questions_needed(rate, gain) or 0:,}"
+                f" questions, and this run's {questions:,} show it with a chance of"
+                f" {percent(mcnemar_power(questions, rate, gain))} %"
+            )
+        notes.append(note)
+    return Card(
+        "Questions that show a gain over rag (exact McNemar test at 5 %, power 80 %)",
+        ("points", *(f"changes as in\n{name}" for name, *_ in rates), "all for\nthe better"),
+        tuple(rows),
+        "\n".join(notes),
     )

@@ -132,16 +132,11 @@ class Claims(Record):
 
 
 class TypeAccuracy(Record):
-    """How well a method tells the type of the conflict, on questions whose type people told.
-
-    Of a method that begins with the loop's first answer only the questions count where that has a
-    claim with evidence on both sides: of the others it is not asked for a type.
-    """
+    """How well a method tells the type of the conflict, on questions whose type people told."""
 
     method: str
     accuracy: Proportion
-    """Over those of these questions that the method was asked about and ended on; one without a
-    type is wrong."""
+    """Over those of these questions that the method ended on; one without a type is wrong."""
     untold: Annotated[int, Field(ge=0)]
     """Questions of which it could tell no type."""
 
@@ -191,8 +186,7 @@ class Figures(Record):
     compared: tuple[Paired, ...] = ()
     """Two methods other than the baseline, by every measure: the paper's second look against asking
     once with a word about conflicts (``regenerated-rag`` against ``control-rag``), or the pairs
-    that were asked for; then, by the first measure, the second looks against ``placebo`` and
-    ``resample``."""
+    that were asked for."""
     transitions: tuple[Transitions, ...]
     categories: tuple[CategoryFigures, ...]
     claims: tuple[Claims, ...] = ()

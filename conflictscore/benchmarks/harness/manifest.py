@@ -157,6 +157,7 @@ def _writer(fields: Mapping[str, Any]) -> str:
 def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The entries that must be the same to resume."""
     decides = {name: fields[name] for name in ("benchmark", "configuration", "hashes")}
-    # earlier versions wrote a margin for guarded-rag, which no longer has a rule of its own
-    kept = {k: v for k, v in fields["configuration"].items() if k != "guard_margin"}
+    # earlier versions wrote settings of a guard and of a method that are gone
+    gone = ("guard_margin", "resample_temperature")
+    kept = {k: v for k, v in fields["configuration"].items() if k not in gone}
     return decides | {"configuration": kept}

@@ -10,7 +10,7 @@ from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.manifest import Manifest
 from conflictscore.benchmarks.harness.methods.registry import method_of
 from conflictscore.benchmarks.harness.records import QuestionResult
-from conflictscore.benchmarks.harness.results import part_usage, results
+from conflictscore.benchmarks.harness.results import results
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.harness.summarise import COMPARED, figures
 from conflictscore.errors import BudgetError, InputError
@@ -84,8 +84,6 @@ def summarised(
             falling=configuration.get("falling", ()),
             money=partial(prices.cost, endpoints=endpoints),
             total_questions=len(store.questions),
-            first_usage=part_usage(records, "first_usage"),
-            check_usage=part_usage(records, "check_usage"),
             compare=compared_of(compare, methods) or COMPARED,
         ),
         stopped=stopped,

@@ -34,6 +34,7 @@ __all__ = [
     "StepRecord",
     "Verdict",
     "meaning_key",
+    "reworded",
 ]
 
 
@@ -93,18 +94,10 @@ class StepRecord(Record):
 
     - documents: ``documents`` (Document), ``notes``
     - loop: ``attempts`` (Attempt), ``changes`` (Change), ``reason``, ``notes``,
-      ``regeneration_error``
-    - control-rag, resample: ``answer`` (Answer), ``notes``
-    - placebo: the same, and ``donor``, the id of the question whose evidence was shown; None where
-      there was no conflict, so that nothing was asked
-    - typed-rag: ``answer``, ``notes``, and ``conflict_type``, None where there was no conflict or
-      no type could be had
-    - pipeline, taxonomy-aware, oracle: ``answer``, ``notes``, ``conflict_type`` (None where none
-      could be had) and ``cited``, numbers of documents
-    - no-documents, first-document, second-document, swapped-order, asked-conflict,
-      agreeing-pair, asked-agreeing, balanced, super-balanced: ``answer``, ``notes``
-    - revised-rag: ``answer``, ``notes``, and ``changes``
-    - madam-rag: ``answer``, ``notes``, and ``rounds``, 1 to 3
+      ``regeneration_error``, ``first_usage``, ``check_usage``
+    - a method: ``answer`` (Answer), ``notes``; of revised-rag ``changes``; of madam-rag ``rounds``,
+      1 to 3; of pipeline, taxonomy-aware and oracle ``conflict_type`` (None where none could be
+      had) and ``cited``, numbers of documents
     - meaning: ``same``, and where it is false the ``claim`` that the other answer does not support,
       with its ``label``
     - grade: ``verdicts``, by measure a Verdict; and ``report``, a ConflictReport, where answers are
@@ -189,18 +182,21 @@ class QuestionResult(Record):
     """The model's reason for the regenerated answer."""
     guard: Guard | None = None
     """None where the answer did not change."""
-    donor: str | None = None
-    """Id of the question whose evidence ``placebo`` showed."""
     predicted: dict[str, ConflictType | None] = Field(default_factory=dict)
     """The type of the conflict that a method told, None where it could tell none; of the methods
-    that were asked for one and ended. Methods that begin with the loop's first answer are asked
-    only where there is a conflict."""
+    that were asked for one and ended."""
     same_claims: dict[str, bool] = Field(default_factory=dict)
     """By :func:`meaning_key` of two answers of other words, whether they make the same claims;
     without those that were not compared, or could not be."""
     notes: tuple[str, ...] = ()
     usage: dict[str, dict[str, Usage]] = Field(default_factory=dict)
     """Calls and tokens of each step, by the model's name."""
+    first_usage: dict[str, Usage] | None = None
+    """Of the first answer alone, which ``rag`` pays for, had no reply come from a cache; None where
+    that is not known."""
+    check_usage: dict[str, Usage] | None = None
+    """The same of the score and the explanation of the last answer, which the paper does
+    without."""
     seconds: dict[str, float] = Field(default_factory=dict)
 
     def claims_about(self, method: str) -> tuple[ClaimEvidence, ...]:
@@ -222,8 +218,8 @@ class QuestionResult(Record):
         Answers of other words that make the same claims do not differ. Where that is not known,
         words decide.
         """
-        differs = self.reworded(method, against)
-        return differs and not self.alike(method, against)
+        changed = self.reworded(method, against)
+        return changed and not self.alike(method, against)
 
     def alike(self, method: str, against: str = BASELINE) -> bool | None:
         """Whether two answers of other words make the same claims; None where it is not known."""
@@ -237,9 +233,12 @@ class QuestionResult(Record):
         one, other = self.methods.get(against), self.methods.get(method)
         if one is None or other is None or one.answer is None or other.answer is None:
             return None
-        if one.answer.option is not None:
-            return one.answer.option != other.answer.option
-        return differs(one.answer.text, other.answer.text)
+        return reworded(one.answer, other.answer)
+
+
+def reworded(one: Answer, other: Answer) -> bool:
+    """Whether two answers have different options, or in free form different words."""
+    return one.option != other.option if one.option is not None else differs(one.text, other.text)
 
 
 def meaning_key(one: str, other: str) -> str:

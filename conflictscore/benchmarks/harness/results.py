@@ -4,13 +4,14 @@ Pure: it depends on the questions and on which records there are, not on the ord
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import fsum
 from typing import Literal, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.methods.method import BenchmarkMethod
 from conflictscore.benchmarks.harness.methods.registry import (
     DOCUMENTS,
@@ -18,7 +19,6 @@ from conflictscore.benchmarks.harness.methods.registry import (
     LOOP,
     MEANING,
     METHODS,
-    begins_with_first,
     method_of,
     steps,
 )
@@ -30,14 +30,7 @@ from conflictscore.benchmarks.harness.records import (
     QuestionResult,
     StepRecord,
     Verdict,
-)
-from conflictscore.benchmarks.harness.step_values import (
-    AnsweredValue,
-    DocumentsValue,
-    GradedValue,
-    LoopValue,
-    MeaningValue,
-    StepValue,
+    reworded,
 )
 from conflictscore.errors import InputError
 from conflictscore.nodes.decide import flipped_by
@@ -47,16 +40,49 @@ from conflictscore.records import (
     Attempt,
     Change,
     ConflictReport,
+    Document,
     RevisionAction,
     Usage,
     first_fault,
 )
 
-FREE_FORM_MEASURES = ("truthful", "informative")
-"""The measures of a free-form answer; pairs are counted by the first."""
+
+class _StepValue(BaseModel):
+    """The value of any step's record, as far as results are made of it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    notes: tuple[str, ...] = ()
 
 
-_V = TypeVar("_V", bound=StepValue)
+class _DocumentsValue(_StepValue):
+    documents: tuple[Document, ...]
+
+
+class _LoopValue(_StepValue):
+    attempts: tuple[Attempt, ...] = Field(min_length=1)
+    changes: tuple[Change, ...] = ()
+    regeneration_error: str | None = None
+    first_usage: dict[str, Usage] | None = None
+    """Cost of the first answer; None where the record does not say, as for ``check_usage``."""
+    check_usage: dict[str, Usage] | None = None
+
+
+class _AnsweredValue(_StepValue):
+    answer: Answer
+    changes: tuple[Change, ...] = ()  # earlier versions recorded only what changed, as "flips"
+    conflict_type: ConflictType | None = None
+
+
+class _MeaningValue(_StepValue):
+    same: bool
+
+
+class _GradedValue(_StepValue):
+    verdicts: dict[str, Verdict]
+    report: ConflictReport | None = None
+
+
+_V = TypeVar("_V", bound=_StepValue)
 
 
 def results(
@@ -64,7 +90,7 @@ def results(
     records: Iterable[StepRecord],
     *,
     methods: Collection[str],
-    measures: Sequence[str] = FREE_FORM_MEASURES,
+    measures: Sequence[str],
 ) -> list[QuestionResult]:
     """Join what was recorded to one result a question.
 
@@ -77,8 +103,8 @@ def results(
       ``guarded-rag`` failed.
     - ``guarded-rag`` ends with the last answer where that differs from the first and is
       accepted by the loop's guard, otherwise with the first.
-    - Methods that begin with the loop's first answer end with it where there was nothing to ask
-      about; where the loop was taken again after them, they are still to come.
+    - Methods that begin with the loop's first answer are still to come where the loop was taken
+      again after them.
     - Where a method that was asked for the type of the conflict failed, it told none.
     """
     by_question: dict[str, list[StepRecord]] = {question.id: [] for question in questions}
@@ -92,74 +118,40 @@ def results(
     ]
 
 
-def part_usage(
-    records: Iterable[StepRecord], part: Literal["first_usage", "check_usage"]
-) -> dict[str, dict[str, Usage]]:
-    """Usage of a part of the loop without a cache, by the question's id and the model's name.
-
-    ``first_usage`` is of the first answer alone, which ``rag`` pays for; of a loop that failed, it
-    is all. ``check_usage`` is of the score and the explanation of the last answer, which the paper
-    does without. A loop that was taken again found its own replies, so its records do not add up:
-    the largest counts. A question is absent where no loop was recorded, or one does not say.
-    """
-    usages: dict[str, dict[str, Usage]] = {}
-    silent = set()
-    for record in records:
-        if record.step != LOOP or record.error == STOPPED:
-            continue
-        if record.error is not None:
-            known: Mapping[str, Usage] | None = record.usage if part == "first_usage" else {}
-        else:
-            known = getattr(_read_value(record, LoopValue), part)
-        if known is None or any(usage.cold is None for usage in known.values()):
-            silent.add(record.question)
-            continue
-        most = usages.setdefault(record.question, {})
-        for model, usage in known.items():
-            both = most.get(model, Usage()), usage.cold or Usage()
-            most[model] = max(both, key=lambda one: one.input_tokens + one.output_tokens)
-    return {question: usage for question, usage in usages.items() if question not in silent}
-
-
 class Recorded:
     """The records of one question, in which methods read their answers."""
 
     def __init__(
-        self,
-        question: Question,
-        records: list[StepRecord],
-        measures: Sequence[str],
+        self, question: Question, records: list[StepRecord], measures: Sequence[str]
     ) -> None:
-        self.measures = measures
-        self.question = question
-        self.records = records
+        self._question, self._records, self._measures = question, records, measures
         settled = {
             (record.step, record.key): record
             for record in sorted(_current(records), key=lambda r: (r.error is None, r.time))
         }
-        self.grades = {key: record for (step, key), record in settled.items() if step == GRADE}
-        self.meanings = {
-            key: _read_value(record, MeaningValue).same
+        self._grades = {key: record for (step, key), record in settled.items() if step == GRADE}
+        self._meanings = {
+            key: _read_value(record, _MeaningValue).same
             for (step, key), record in settled.items()
             if step == MEANING and record.error is None
         }
-        self.steps: dict[str, StepRecord] = {
-            step: record for (step, _), record in settled.items() if step not in (GRADE, MEANING)
-        }
+        self._steps = {s: record for (s, _), record in settled.items() if s not in (GRADE, MEANING)}
 
     def result(self, methods: Mapping[str, BenchmarkMethod]) -> QuestionResult:
         """The question's result by these methods."""
-        found = {name: method.answer(method, self) for name, method in methods.items()}
-        documents = self._value(DOCUMENTS, DocumentsValue)
-        placebo = self._value("placebo", AnsweredValue)
-        attempts = self._loop.attempts if isinstance(self._loop, LoopValue) else ()
+        found = {
+            name: method.answer(self) if method.answer else self.answer_of(method)
+            for name, method in methods.items()
+        }
+        documents = self._value(DOCUMENTS, _DocumentsValue)
+        attempts = self._loop.attempts if isinstance(self._loop, _LoopValue) else ()
         changes = self._changes(methods)
         telling = flipped_by(attempts) if attempts else None
         looked = [c for c in changes.get(LOOP, ()) if telling is None or c.round == telling.round]
         about = [claim for c in looked if c.applied or telling is None for claim in c.claims]
         last = telling or (attempts[-1] if attempts else None)
         return QuestionResult(
-            question=self.question,
+            question=self._question,
             documents=documents.documents if documents else (),
             methods={method: result for method, result in found.items() if result},
             conflict=self._conflict(),
@@ -167,44 +159,41 @@ class Recorded:
             changes=changes,
             justification=last.answer.justification if last and last.round else None,
             guard=self.guard,
-            donor=placebo.donor if placebo else None,
             predicted={
-                name: told.conflict_type if (told := self._value(name, AnsweredValue)) else None
+                name: told.conflict_type if (told := self._value(name, _AnsweredValue)) else None
                 for name, method in methods.items()
                 if method.tells_type and found[name]
-                if self._disputed or not method.begins_with_first
             },
-            same_claims=self.meanings,
+            same_claims=self._meanings,
             notes=self._notes(),
             usage=self._usage(),
+            first_usage=self._part("first_usage"),
+            check_usage=self._part("check_usage"),
             seconds=self._seconds(),
         )
 
     def _changes(self, methods: Mapping[str, BenchmarkMethod]) -> dict[str, tuple[Change, ...]]:
-        """The changes of the loop, and of each method that corrects by the loop's own step."""
-        changes = {LOOP: self._loop.changes} if isinstance(self._loop, LoopValue) else {}
+        """The changes of the loop, and of each method that begins with its first answer."""
+        changes = {LOOP: self._loop.changes} if isinstance(self._loop, _LoopValue) else {}
         for method in methods.values():
-            if method.own_loop and (value := self._value(method.step, AnsweredValue)):
+            if method.begins_with_first and (value := self._value(method.step, _AnsweredValue)):
                 changes[method.step] = value.changes
         return changes
 
     @cached_property
-    def _loop(self) -> LoopValue | MethodResult | None:
-        return self._outcome(LOOP, LoopValue)
+    def _loop(self) -> _LoopValue | MethodResult | None:
+        return self._outcome(LOOP, _LoopValue)
 
     @cached_property
     def first(self) -> MethodResult | None:
         """The first answer."""
-        return (
-            self._attempt(self._loop.attempts[0])
-            if isinstance(self._loop, LoopValue)
-            else self._loop
-        )
+        loop = self._loop
+        return self._attempt(loop.attempts[0]) if isinstance(loop, _LoopValue) else loop
 
     @cached_property
     def last(self) -> MethodResult | None:
         """The loop's last answer."""
-        if not isinstance(self._loop, LoopValue):
+        if not isinstance(self._loop, _LoopValue):
             return self._loop
         if self._loop.regeneration_error is not None:
             return _failed(self._loop.regeneration_error)
@@ -213,97 +202,80 @@ class Recorded:
     @cached_property
     def guard(self) -> Guard | None:
         """The loop's guard on the change from the first answer to the last."""
-        if self.first is None or self.last is None:
+        first, last = self.first, self.last
+        if first is None or last is None or not first.answer or not last.answer:
             return None
-        pair = {"rag": self.first, "regenerated-rag": self.last}
-        both = QuestionResult(question=self.question, methods=pair)
-        if not both.flipped("regenerated-rag"):
+        if not reworded(first.answer, last.answer):
             return None
-        before, after = self.first.report, self.last.report
-        if before is None or after is None or not self.first.answer or not self.last.answer:
+        if first.report is None or last.report is None:
             return Guard(accepted=False, note="one of the answers has no score")
-        old, new = self.first.answer.text, self.last.answer.text
-        change = judge_change(
-            Change(
-                round=1,
-                start=0,
-                end=len(old),
-                before=old,
-                after=new,
-                action=RevisionAction.REPLACE,
-                whole=True,
-                claims=tuple(before.evidence(number) for number in before.disputed),
-            ),
-            before,
-            after,
+        change = Change(
+            round=1,
+            start=0,
+            end=len(first.answer.text),
+            before=first.answer.text,
+            after=last.answer.text,
+            action=RevisionAction.REPLACE,
+            whole=True,
+            claims=tuple(first.report.evidence(number) for number in first.report.disputed),
         )
-        return Guard(accepted=change.accepted, note=change.note)
+        judged = judge_change(change, first.report, last.report)
+        return Guard(accepted=judged.accepted, note=judged.note)
 
-    def answer_of(
-        self, step: str, *, after_first: bool = False, grade_key: Callable[[str], str] = str
-    ) -> MethodResult | None:
-        """The answer of a step, the failure that it ended in, or None where it is still to come."""
-        if after_first and self.first is not None and self.first.answer is None:
+    def answer_of(self, method: BenchmarkMethod) -> MethodResult | None:
+        """The answer of a method's step, its failure, or None where it is still to come."""
+        if method.begins_with_first and self.first is not None and self.first.answer is None:
             return _failed("the first answer failed")
-        outcome = self._outcome(step, AnsweredValue)
-        if not isinstance(outcome, AnsweredValue):
+        outcome = self._outcome(method.step, _AnsweredValue)
+        if not isinstance(outcome, _AnsweredValue):
             return outcome
-        if after_first and not self._disputed:
-            return self.first
-        return self._judged(outcome.answer, grade_key(outcome.answer.text))
-
-    @property
-    def _disputed(self) -> bool:
-        """Whether the first answer has a claim to reconsider."""
-        report = self.first.report if self.first else None
-        return report is not None and report.reconsider is not None
+        return self._judged(outcome.answer, method.grade_key(outcome.answer.text))
 
     def _attempt(self, attempt: Attempt) -> MethodResult:
-        return self._judged(attempt.answer, attempt.answer.text).model_copy(
-            update={"report": attempt.report}
-        )
+        judged = self._judged(attempt.answer, attempt.answer.text)
+        return judged.model_copy(update={"report": attempt.report})
 
     def _judged(self, answer: Answer, grade_key: str) -> MethodResult:
-        grade = self.grades.get(grade_key)
+        grade, report = self._grades.get(grade_key), None
+        if self._question.options:
+            verdicts = {self._measures[0]: self._choice(answer)}
+        elif grade is None:
+            verdicts = {}
+        elif grade.error is not None:
+            verdicts = dict.fromkeys(self._measures, Verdict(value=None, error=grade.error))
+        else:
+            graded = _read_value(grade, _GradedValue)
+            verdicts, report = graded.verdicts, graded.report
         used = list(grade.usage.values()) if grade else []
         return MethodResult(
             answer=answer,
-            verdicts=self._verdicts(answer, grade),
-            report=_score(grade),
+            verdicts=verdicts,
+            report=report,
             judged_by_copy=any(u.cached_calls for u in used) and not any(u.calls for u in used),
         )
 
-    def _verdicts(self, answer: Answer, grade: StepRecord | None) -> dict[str, Verdict]:
-        if self.question.options:
-            return {self.measures[0]: self._choice(answer)}
-        if grade is None:
-            return {}
-        if grade.error is not None:
-            return dict.fromkeys(self.measures, Verdict(value=None, error=grade.error))
-        return _read_value(grade, GradedValue).verdicts
-
     def _choice(self, answer: Answer) -> Verdict:
         """Whether the right option was chosen, or how probable the right ones are together."""
-        options, gold = self.question.options, self.question.gold
+        options, gold = self._question.options, self._question.gold
         if answer.option is None:
             return Verdict(value=None, error="the answer names no option")
         if answer.probabilities:
             each = zip(options, answer.probabilities, strict=True)
-            return Verdict(value=min(1.0, fsum(p for o, p in each if o in self.question.correct)))
+            return Verdict(value=min(1.0, fsum(p for o, p in each if o in self._question.correct)))
         if gold is None:
             return Verdict(value=None, error="the right option is not known")
         return Verdict(value=answer.option == gold)
 
     def _outcome(self, step: str, form: type[_V]) -> _V | MethodResult | None:
         """A step's value, its failure, or None where it is still to come."""
-        record = self.steps.get(step)
+        record = self._steps.get(step)
         if record is None:
-            documents = self.steps.get(DOCUMENTS)
+            documents = self._steps.get(DOCUMENTS)
             return _failed(documents.error) if documents and documents.error is not None else None
         return _read_value(record, form) if record.error is None else _failed(record.error)
 
     def _value(self, step: str, form: type[_V]) -> _V | None:
-        record = self.steps.get(step)
+        record = self._steps.get(step)
         return _read_value(record, form) if record and record.error is None else None
 
     def _conflict(self) -> bool | None:
@@ -313,12 +285,12 @@ class Recorded:
         return bool(report.conflicting)
 
     def _notes(self) -> tuple[str, ...]:
-        told = [self._value(step, StepValue) for step in steps()]
+        told = [self._value(step, _StepValue) for step in steps()]
         return tuple(dict.fromkeys(note for value in told if value for note in value.notes))
 
     def _usage(self) -> dict[str, dict[str, Usage]]:
         places = defaultdict[tuple[str, str], list[StepRecord]](list)
-        for record in self.records:
+        for record in self._records:
             places[record.step, record.key].append(record)
         usage = defaultdict[str, dict[str, Usage]](dict)
         for (step, _), records in places.items():
@@ -327,9 +299,29 @@ class Recorded:
                 usage[step][model] = usage[step].get(model, Usage()) + whole
         return {step: dict(sorted(usage[step].items())) for step in steps() if step in usage}
 
+    def _part(self, part: Literal["first_usage", "check_usage"]) -> dict[str, Usage] | None:
+        """Usage of a part of the loop; None where a record does not say.
+
+        A loop that was taken again found its own replies, so its records do not add up: the
+        largest counts.
+        """
+        most: dict[str, Usage] = {}
+        for record in self._records:
+            if record.step != LOOP or record.error == STOPPED:
+                continue
+            known: Mapping[str, Usage] | None = record.usage if part == "first_usage" else {}
+            if record.error is None:
+                known = getattr(_read_value(record, _LoopValue), part)
+            if known is None or any(usage.cold is None for usage in known.values()):
+                return None
+            for model, usage in known.items():
+                both = most.get(model, Usage()), usage.cold or Usage()
+                most[model] = max(both, key=lambda one: one.input_tokens + one.output_tokens)
+        return most
+
     def _seconds(self) -> dict[str, float]:
         seconds = defaultdict[str, list[float]](list)
-        for record in self.records:
+        for record in self._records:
             seconds[record.step].append(record.seconds)
         return {step: fsum(seconds[step]) for step in steps() if step in seconds}
 
@@ -351,14 +343,9 @@ def _current(records: Sequence[StepRecord]) -> list[StepRecord]:
     return [
         r
         for r in records
-        if r.error != STOPPED and (not begins_with_first(r.step) or r.time >= since)
+        if r.error != STOPPED
+        if r.time >= since or r.step not in METHODS or not method_of(r.step).begins_with_first
     ]
-
-
-def _score(grade: StepRecord | None) -> ConflictReport | None:
-    if grade is None or grade.error is not None:
-        return None
-    return _read_value(grade, GradedValue).report
 
 
 def _failed(error: str) -> MethodResult:

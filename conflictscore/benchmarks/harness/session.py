@@ -1,17 +1,16 @@
 """One process's work on a run: every question through every step, recorded as it goes."""
 
 import asyncio
-import random
+import re
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from conflictscore.benchmarks.harness.definition import SCORES, AnswerJudge, Benchmark
-from conflictscore.benchmarks.harness.failing import reason_of, refuse_odd_values
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.harness.methods.registry import (
@@ -21,7 +20,6 @@ from conflictscore.benchmarks.harness.methods.registry import (
     LOOP,
     MEANING,
     METHODS,
-    begins_with_first,
     method_of,
 )
 from conflictscore.benchmarks.harness.records import (
@@ -34,18 +32,27 @@ from conflictscore.benchmarks.harness.records import (
     meaning_key,
 )
 from conflictscore.benchmarks.harness.results import results
-from conflictscore.benchmarks.harness.setup import Ready, RunSettings
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.harness.summarise import COMPARED
 from conflictscore.errors import (
     BudgetError,
     ConfigurationError,
+    ConflictScoreError,
     InputError,
     ProviderError,
 )
+from conflictscore.labelers.table import LEFT_OUT
+from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.retrieve import find_documents, given_documents
+from conflictscore.nodes.state import RunContext
 from conflictscore.records import Attempt, ConflictReport, Document, Label, Usage
+from conflictscore.retrieval.duplicates import mark_duplicates
+
+_QUERY = re.compile(r"\?[^\s=]{1,200}=\S*")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_REASON_CHARS = 300
 
 
 class Listener:
@@ -61,47 +68,32 @@ class Listener:
         """Usage of all sessions so far, by model; no money where a price is not known."""
 
 
+@dataclass
 class Session:
     """One process's work on a run."""
 
-    def __init__(
-        self,
-        *,
-        store: RunStore,
-        ready: Ready,
-        benchmark: Benchmark,
-        settings: RunSettings,
-        ledger: Ledger,
-        listener: Listener,
-        retried: Iterable[StepKey] = (),
-    ) -> None:
-        """Get ready."""
-        self._store = store
+    store: RunStore
+    context: RunContext
+    answer_judge: LanguageModel
+    benchmark: Benchmark
+    methods: Sequence[str]
+    ledger: Ledger
+    listener: Listener = field(default_factory=Listener)
+    retried: set[StepKey] = field(default_factory=set)
+    """Steps to take again, though they are recorded."""
+
+    def __post_init__(self) -> None:
+        self._asker = Asker(self.context, self.ledger.step, self.benchmark.reply_tokens)
         self._records: dict[str, list[StepRecord]] = defaultdict(list)
-        for record in store.records():
+        for record in self.store.records():
             self._records[record.question].append(record)
-        self._asker = Asker(
-            ready.context,
-            ready.resampler,
-            ledger.step,
-            benchmark.reply_tokens,
-            checked=settings.checks_last,
-        )
-        self._grader = ready.answer_judge
-        self._benchmark = benchmark
-        self._settings = settings
-        self._ledger = ledger
-        self._listener = listener
-        self._retried = set(retried)
-        self._donors = _donors(store.questions, settings.seed)
-        self._finding: dict[str, asyncio.Lock] = {}
 
     async def run(self, concurrency: int) -> BudgetError | None:
         """All questions, so many at a time; the error that stopped it where a budget did.
 
         A question whose next call the budget forbids ends there; calls in flight are waited for.
         """
-        waiting = iter(self._store.questions)
+        waiting = iter(self.store.questions)
         stops: list[BudgetError] = []
 
         async def work() -> None:
@@ -115,7 +107,7 @@ class Session:
 
         try:
             async with asyncio.TaskGroup() as tasks:
-                for _ in range(min(concurrency, len(self._store.questions))):
+                for _ in range(min(concurrency, len(self.store.questions))):
                     tasks.create_task(work())
         except* ConfigurationError as errors:
             raise errors.exceptions[0] from None
@@ -123,67 +115,40 @@ class Session:
 
     async def question(self, question: Question) -> None:
         """Every step of one question that is not recorded yet."""
-        found = await self._documents(question)
+        found = await self._step(question, DOCUMENTS, partial(_documents, self.context, question))
         if found.value is not None:
-            another = partial(self._another, question)
-            asked = Asked(question, _documents_in(found), another)
-            methods = [method_of(name) for name in self._settings.methods]
-            for method in methods:
-                if method.before_loop:
-                    await self._ask(method, asked)
+            documents = tuple(map(Document.model_validate, found.value["documents"]))
+            asked = Asked(question, documents)
             loop = await self._ask(method_of(BASELINE), asked)
             if loop.value is not None:
-                first = Attempt.model_validate(loop.value["attempts"][0])
-                for method in methods:
-                    if method.begins_with_first:
-                        await self._ask(method, replace(asked, first=first))
-            for method in methods:
-                if not (method.before_loop or method.step == LOOP or method.begins_with_first):
+                asked = replace(asked, first=Attempt.model_validate(loop.value["attempts"][0]))
+            for method in map(method_of, self.methods):
+                if method.step != LOOP and (asked.first or not method.looks_again):
                     await self._ask(method, asked)
-            await self._grades(question, asked.documents)
+            await self._grades(question, documents)
             await self._meanings(question)
-        self._listener.question(self.result(question))
-
-    async def _documents(self, question: Question) -> StepRecord:
-        """Found once a question, though a placebo may ask for them at the same time."""
-        async with self._finding.setdefault(question.id, asyncio.Lock()):
-            return await self._step(question, DOCUMENTS, lambda: self._asker.documents(question))
+        self.listener.question(self.result(question))
 
     async def _ask(self, method: BenchmarkMethod, asked: Asked) -> StepRecord:
         return await self._step(asked.question, method.step, lambda: method.ask(self._asker, asked))
-
-    async def _another(self, question: Question) -> tuple[Question, tuple[Document, ...]]:
-        donor = self._donors.get(question.id)
-        if donor is None:
-            raise InputError("a placebo needs a second question, whose evidence it shows")
-        donated = await self._documents(donor)
-        if donated.value is None:
-            raise InputError(f"the placebo's donor has no documents: {donated.error}")
-        return donor, _documents_in(donated)
 
     async def _grades(self, question: Question, documents: Sequence[Document]) -> None:
         """A grade of each distinct answer in free form; in multiple choice nothing is asked.
 
         An answer of a method with a judge of its own has a grade of its own.
         """
-        if self._benchmark.judge is None and not self._benchmark.scored:
+        if self.benchmark.judge is None and not self.benchmark.scored:
             return
-        methods = self.result(question).methods
+        ended = [
+            (n, m, m.answer.text) for n, m in self.result(question).methods.items() if m.answer
+        ]
         answers = {
-            method_of(name).grade_key(m.answer.text): (
-                m.answer.text,
-                self._benchmark.judges.get(name),
-            )
-            for name, m in methods.items()
-            if m.answer is not None
+            method_of(name).grade_key(text): (text, self.benchmark.judges.get(name))
+            for name, _, text in ended
         }
-        scored = {
-            ended.answer.text: ended.report
-            for method in methods
-            if METHODS[method].step == LOOP and (ended := methods[method]).answer
-        }
+        scored = {text: m.report for name, m, text in ended if METHODS[name].step == LOOP}
         for key, (text, own) in answers.items():
-            judge = own or self._benchmark.judge
+            judge = own or self.benchmark.judge
             ask = (
                 partial(self._ask_judge, question, text, judge)
                 if judge is not None
@@ -192,24 +157,25 @@ class Session:
             await self._step(question, GRADE, ask, key=key)
 
     async def _meanings(self, question: Question) -> None:
-        if question.options or self._benchmark.scored:
+        if question.options or self.benchmark.scored:
             return  # options have no other words, and no two reports make the same claims
-        for one, other in _reworded_pairs(self.result(question), COMPARED):
+        for one, other in _reworded_pairs(self.result(question)):
             work = partial(_same_claims, self._asker, one, other)
             await self._step(question, MEANING, work, key=meaning_key(one, other))
 
     async def _ask_judge(self, question: Question, text: str, judge: AnswerJudge) -> dict[str, Any]:
-        meter, prompts = UsageMeter(), self._asker.context.prompts
-        verdicts = await judge(question, text, model=self._grader, prompts=prompts, meter=meter)
-        refuse_odd_values(verdicts, self._benchmark.graded)
-        return {"verdicts": _plain(verdicts)}
+        model, prompts = self.answer_judge, self.context.prompts
+        verdicts = await judge(question, text, model=model, prompts=prompts, meter=UsageMeter())
+        _refuse_odd_values(verdicts, self.benchmark.graded)
+        return {"verdicts": {name: verdict.to_json() for name, verdict in verdicts.items()}}
 
     async def _ask_score(
         self, text: str, documents: Sequence[Document], known: ConflictReport | None
     ) -> dict[str, Any]:
         """Answers that the loop scored are not scored again."""
         report = known or await self._asker.score(text, documents)
-        return {"verdicts": _plain(_score_verdicts(report)), "report": report.to_json()}
+        verdicts = {name: verdict.to_json() for name, verdict in _score_verdicts(report).items()}
+        return {"verdicts": verdicts, "report": report.to_json()}
 
     async def _step(
         self,
@@ -221,15 +187,15 @@ class Session:
     ) -> StepRecord:
         """The record of a step, which is taken now if there is none."""
         place = (question.id, step, key)
-        known = self._store.done.get(place)
-        if known is not None and place not in self._retried and not self._outlived(known):
+        known = self.store.done.get(place)
+        if known is not None and place not in self.retried and not self._outlived(known):
             return known
         started = time.perf_counter()
         value, error = None, None
-        with self._ledger.step() as usage:
+        with self.ledger.step() as usage:
 
             def recorded() -> StepRecord:
-                record = self._store.append(
+                record = self.store.append(
                     StepRecord(
                         question=question.id,
                         step=step,
@@ -254,57 +220,92 @@ class Session:
                     if usage:
                         recorded()
                     raise
-                error = reason_of(failure)  # of a plugged-in part; it would end the worker unsaid
+                error = _reason_of(failure)  # of a plugged-in part; it would end the worker unsaid
             except Exception as failure:  # noqa: BLE001 - a plugged-in part may raise anything
-                error = reason_of(failure)
+                error = _reason_of(failure)
         record = recorded()
-        self._retried.discard(place)
-        self._listener.ended(record)
-        self._listener.spent(self._ledger.spent, self._ledger.money)
+        self.retried.discard(place)
+        self.listener.ended(record)
+        self.listener.spent(self.ledger.spent, self.ledger.money)
         return record
 
     def _outlived(self, record: StepRecord) -> bool:
         """Whether the loop that a step began with was taken again after it."""
-        if not begins_with_first(record.step):
+        if record.step not in METHODS or not method_of(record.step).begins_with_first:
             return False
         steps = [r.step for r in self._records[record.question] if r.error != STOPPED]
         return LOOP in steps[len(steps) - steps[::-1].index(record.step) :]
 
     def result(self, question: Question) -> QuestionResult:
         """The result of a question so far."""
-        (result,) = results(
-            [question],
-            self._records[question.id],
-            methods=self._settings.methods,
-            measures=self._benchmark.measures,
-        )
+        records, measures = self._records[question.id], self.benchmark.measures
+        (result,) = results([question], records, methods=self.methods, measures=measures)
         return result
+
+
+async def _documents(context: RunContext, question: Question) -> dict[str, Any]:
+    """Find the documents, or take the question's own, and mark near-duplicates."""
+    notes: list[str] = []
+    if question.documents:
+        given = given_documents({"documents": list(question.documents)})
+        documents = await asyncio.to_thread(mark_duplicates, given)
+    elif context.retriever is None:
+        raise ValueError("a question without documents needs a retriever")
+    else:
+        documents, notes = await find_documents(context.retriever, question.question)
+    return {"documents": [document.to_json() for document in documents], "notes": notes}
+
+
+def failures(records: Iterable[StepRecord]) -> set[StepKey]:
+    """The steps that failed, in whole or in a part that stands for a method or a verdict."""
+    found = set()
+    for record in records:
+        value = record.value or {}
+        reports = [value.get("report"), *(a["report"] for a in value.get("attempts", ()))]
+        if (
+            record.error is not None
+            or value.get("regeneration_error") is not None
+            or value.get("classification_error") is not None
+            or any(map(_is_lacking, reports))
+            or any(verdict["value"] is None for verdict in value.get("verdicts", {}).values())
+        ):
+            found.add((record.question, record.step, record.key))
+    return found
+
+
+def _is_lacking(report: Mapping[str, Any] | None) -> bool:
+    """Whether claims, or labels that were asked for, are missing in the record of a report."""
+    if report is None:
+        return False
+    pairs = (pair for claim in report["claims"] for pair in claim["labels"])
+    return report["error"] is not None or any(
+        pair["label"] == Label.UNLABELLED and not pair["error"].startswith(LEFT_OUT)
+        for pair in pairs
+    )
+
+
+def _reason_of(failure: BaseException) -> str:
+    """One line; what somebody else's error says is bare of queries, where keys stand."""
+    text = " ".join(str(failure).split())
+    if isinstance(failure, ConflictScoreError):
+        return text
+    bare = _QUERY.sub("?...", _UNPRINTABLE.sub(" ", text))[:_REASON_CHARS]
+    return f"{type(failure).__name__}: {bare}"
+
+
+def _refuse_odd_values(verdicts: Mapping[str, Verdict], graded: Collection[str]) -> None:
+    """Refuse values that would be counted as something else, as a user's own judge may give."""
+    for name, verdict in verdicts.items():
+        value = verdict.value
+        if value is None or (name in graded and 0 <= value <= 1) or value in (0, 1):
+            continue
+        wanted = "a number from 0 to 1" if name in graded else "yes or no; it is not graded"
+        raise InputError(f"the judge gave {value} by the measure {name!r}, which wants {wanted}")
 
 
 def now() -> str:
     """The time, in UTC and ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _plain(verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
-    return {name: verdict.to_json() for name, verdict in verdicts.items()}
-
-
-def _documents_in(record: StepRecord) -> tuple[Document, ...]:
-    if record.value is None:
-        raise ValueError("a step that failed holds no documents")
-    return tuple(Document.model_validate(item) for item in record.value["documents"])
-
-
-def _donors(questions: Sequence[Question], seed: int) -> dict[str, Question]:
-    """For each question another one, each the donor of one; none for a single question."""
-    if len(questions) < 2:
-        return {}
-    circle = list(questions)
-    random.Random(seed).shuffle(circle)  # noqa: S311 - a draw, not a secret
-    return {
-        question.id: donor for question, donor in zip(circle, [*circle[1:], circle[0]], strict=True)
-    }
 
 
 def _score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
@@ -346,10 +347,8 @@ async def _same_claims(asker: Asker, one: str, other: str) -> dict[str, Any]:
     return {"same": True}
 
 
-def _reworded_pairs(
-    result: QuestionResult, compare: Sequence[tuple[str, str]]
-) -> Iterator[tuple[str, str]]:
-    """The answers that differ in words from the baseline's, and those of further pairs of methods.
+def _reworded_pairs(result: QuestionResult) -> Iterator[tuple[str, str]]:
+    """The answers that differ in words from the baseline's, and those of the paper's other pair.
 
     An answer that is judged by another thing than the baseline's is compared with none.
     """
@@ -358,6 +357,6 @@ def _reworded_pairs(
         for name, ended in result.methods.items()
         if ended.answer is not None and not method_of(name).own_judge
     }
-    for one, other in [*((BASELINE, name) for name in known), *compare]:
+    for one, other in [*((BASELINE, name) for name in known), *COMPARED]:
         if {one, other} <= known.keys() and result.reworded(one, other):
             yield known[one], known[other]

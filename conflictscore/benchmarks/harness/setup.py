@@ -1,4 +1,4 @@
-"""From a user's settings to what a benchmark run works with."""
+"""From a user's settings to the collaborators of a benchmark run."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,6 @@ from conflictscore.benchmarks.harness.methods.registry import (
 from conflictscore.errors import InputError
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import Model, ModelOptions
-from conflictscore.labelers import Labeler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.spec import require_effort
@@ -29,42 +28,25 @@ from conflictscore.storage.cache import ContentCache
 
 __all__ = [
     "BenchmarkModels",
-    "Ready",
     "RunSettings",
     "Setup",
     "chosen_methods",
     "paper_loop",
-    "refuse_methods",
     "templates_read",
 ]
 
 _REPLICATE_SEEDS = 1000
-"""Added to the seed of a repetition, so that none is that of a second sample."""
+"""Added to the seed of a repetition."""
 _READ_BY_ALL = ("document", "cut", "evidence", "evidence_line", "justify", "retry")
+_CHOICE = ("multiple_choice_rag", "multiple_choice_control_rag", "multiple_choice_regenerate")
 _OPTIONS = ("options_rag", "options_control_rag", "options_regenerate")
 _READ_BY_FORM: Mapping[Form, tuple[str, ...]] = {
-    "mc1": (
-        *("multiple_choice_rag", "multiple_choice_control_rag", "multiple_choice_regenerate"),
-        *_OPTIONS,
-    ),
+    "mc1": (*_CHOICE, *_OPTIONS),
     "mc2": _OPTIONS,
-    "multiple-choice": (
-        "multiple_choice_rag",
-        "multiple_choice_control_rag",
-        "multiple_choice_regenerate",
-    ),
-    "free-form": (
-        "decompose",
-        "free_form_rag",
-        "free_form_control_rag",
-        "free_form_regenerate",
-    ),
+    "multiple-choice": _CHOICE,
+    "free-form": ("decompose", "free_form_rag", "free_form_control_rag", "free_form_regenerate"),
 }
 """Counted to every run, also to one without ``control-rag`` or a second look."""
-
-
-_RESAMPLE_TEMPERATURE = 0.7
-"""Of ``resample``, where the model has such a setting."""
 
 
 @dataclass(frozen=True)
@@ -75,57 +57,36 @@ class RunSettings:
     """
 
     methods: tuple[str, ...] = COMMON_METHODS
-    """``rag`` is always among them, since the others are paired with it."""
+    """As :func:`chosen_methods` gives them."""
     seed: int = 0
-    """Decides the placebos' donors, and the second sample where the model takes a seed."""
     replicate: int = 0
     """The number of a repetition in a study: from 1 on, answers and their verdicts are sampled
     anew, with a seed of their own where the model takes one."""
-
     reconsider: Reconsider = "worst"
     """The claim that the paper's loop puts back; see ``RunContext``."""
 
-    @property
-    def checks_last(self) -> bool:
-        """Whether the loop's last answer is scored, and explained where it gave no reason.
 
-        As in the paper it is not, unless a method of the run needs the score.
-        """
-        return "guarded-rag" in self.methods
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "methods", chosen_methods(self.methods))
-
-
-def chosen_methods(names: Sequence[str]) -> tuple[str, ...]:
+def chosen_methods(names: Sequence[str], benchmark: Benchmark) -> tuple[str, ...]:
     """The methods with these names, each once, in the order of tables; always with the baseline.
 
     Raises:
-        InputError: A name is unknown, or there is a text in place of a list.
+        InputError: A name is unknown, answers in free form only where the benchmark is a multiple
+            choice, or is not offered by it; or there is a text in place of a list.
     """
     if isinstance(names, str):
         raise InputError(f"methods is the text {names!r}; give a list of names")
-    if not names:
-        raise InputError(f"no method is named; give some of {', '.join(METHODS)}")
-    if unknown := [name for name in names if name not in METHODS]:
-        raise InputError(f"unknown method {unknown[0]!r}; one of {', '.join(METHODS)}")
-    return tuple(m for m in METHODS if m in names or m == BASELINE)
-
-
-def refuse_methods(benchmark: Benchmark, methods: Sequence[str]) -> None:
-    """Check that a benchmark can be run with these methods, before anything is opened or paid for.
-
-    Raises:
-        InputError: One answers in free form only and the benchmark is a multiple choice, or the
-            benchmark does not offer it.
-    """
     fits = {name: benchmark.form in method_of(name).forms for name in METHODS}
     known = ", ".join(name for name in benchmark.offered if fits[name])
-    for name in methods:
+    if not names:
+        raise InputError(f"no method is named; give some of {known}")
+    for name in names:
+        if name not in METHODS:
+            raise InputError(f"unknown method {name!r}; one of {', '.join(METHODS)}")
         if not fits[name]:
             raise InputError(f"{name} answers in free form only; in multiple choice give {known}")
         if name not in benchmark.offered and name != BASELINE:
             raise InputError(f"{benchmark.name} is not run with {name}; give some of {known}")
+    return tuple(m for m in METHODS if m in names or m == BASELINE)
 
 
 def templates_read(benchmark: Benchmark, methods: Collection[str]) -> set[str]:
@@ -134,16 +95,7 @@ def templates_read(benchmark: Benchmark, methods: Collection[str]) -> set[str]:
     The labeler's own are not among them: they are part of its identity.
     """
     read = {*_READ_BY_ALL, *_READ_BY_FORM[benchmark.form], *benchmark.templates}
-    return read.union(*(method_of(name).reads(benchmark.form) for name in methods))
-
-
-@dataclass(frozen=True)
-class Ready:
-    """The collaborators of a run, with every call counted and kept."""
-
-    context: RunContext
-    resampler: LanguageModel
-    answer_judge: LanguageModel
+    return read.union(*(method_of(name).templates for name in methods))
 
 
 class BenchmarkModels(ModelOptions, total=False):
@@ -181,9 +133,8 @@ class Setup:
         """
         if loop.max_rounds < 1:
             raise InputError(f"max_rounds is {loop.max_rounds}; give 1 to 20")
-        looks_again = any(
-            METHODS[name].step == LOOP and method_of(name).looks_again for name in settings.methods
-        )
+        methods = map(method_of, settings.methods)
+        looks_again = any(method.step == LOOP and method.looks_again for method in methods)
         again = loop if looks_again else loop.replace(max_rounds=0)
         context = open_run(model, retriever, again, effort_needed=False, **models)
         grader = context.decomposer
@@ -195,23 +146,34 @@ class Setup:
         require_effort(effort, context.generator, context.decomposer, grader)
         return cls(settings, loop, context, grader)
 
-    def worded(self, benchmark: Benchmark) -> "Setup":
-        """The same, asking in the words of a benchmark.
+    def fitted(self, benchmark: Benchmark) -> "Setup":
+        """The same for a benchmark: with methods that it offers, asking in its words.
 
         Raises:
+            InputError: It cannot be run with one of the methods.
             ConfigurationError: A template that is to stand in for another has other placeholders.
         """
+        methods = chosen_methods(self.settings.methods, benchmark)
         context = replace(self.context, option_probabilities=benchmark.form == "mc2")
-        asked = replace(self, context=context)
+        fitted = replace(self, settings=replace(self.settings, methods=methods), context=context)
         if not benchmark.wording:
-            return asked
+            return fitted
         prompts = context.prompts.worded(benchmark.wording)
-        made = asked._context(context.generator, context.decomposer, prompts, context.cache)
-        return replace(asked, context=made)
+        made = fitted._context(context.generator, context.decomposer, prompts, context.cache)
+        return replace(fitted, context=made)
+
+    @property
+    def checks_last(self) -> bool:
+        """Whether the loop's last answer is scored, and explained where it gave no reason.
+
+        As in the paper it is not, unless a method of the run needs the score.
+        """
+        return "guarded-rag" in self.settings.methods
 
     def configuration(self, benchmark: Benchmark) -> dict[str, Any]:
         """All that decides the figures, as plain JSON for the manifest."""
         context, settings = self.context, self.settings
+        labeler = context.labeler
         return {
             "form": benchmark.form,
             "measures": list(benchmark.measures),
@@ -221,7 +183,10 @@ class Setup:
             "model": _described(context.generator),
             "judge": _described(context.decomposer),
             "answer_judge": _described(self.answer_judge) if benchmark.judge else None,
-            "labeler": {"name": context.labeler.name, "identity": _identity(context.labeler)},
+            "labeler": {
+                "name": labeler.name,
+                "identity": None if labeler.identity is None else dict(labeler.identity),
+            },
             "prompts": {
                 "set": context.prompts.name,
                 "sha256": context.prompts.sha256_of(*templates_read(benchmark, settings.methods)),
@@ -229,57 +194,40 @@ class Setup:
             "max_rounds": self.loop.max_rounds,
             "max_claims": self.loop.max_claims,
             "duplicates": self.loop.duplicates,
-            "resample_temperature": _RESAMPLE_TEMPERATURE,
             "seed": settings.seed,
             **({"replicate": settings.replicate} if settings.replicate else {}),
             **({"reconsider": settings.reconsider} if settings.reconsider != "worst" else {}),
         }
 
-    def ready(self, ledger: Ledger, own: ContentCache) -> Ready:
-        """Have every call counted and its reply kept, so that no call is paid for twice.
+    def counted(self, ledger: Ledger, own: ContentCache) -> tuple[RunContext, LanguageModel]:
+        """Context and answer judge, with every call counted and its reply kept.
 
         Replies of deterministic models go to the cache that was given; where one of the models is
         not deterministic, or nothing tells it apart, all go to the run's own.
         """
-        context = self.context
+        context, settings = self.context, self.settings
         models = (context.generator, context.decomposer, self.answer_judge)
         steady = all(m.deterministic and m.identity is not None for m in models)
         kept = context.cache if context.cache is not None and steady else own
 
         def counted(model: LanguageModel) -> LanguageModel:
-            kept_in = replace(
-                model, cache=kept, deterministic=True, parameters=model.parameters or {}
+            parameters = model.parameters or {}
+            return attach(
+                replace(model, cache=kept, deterministic=True, parameters=parameters), ledger
             )
-            return attach(kept_in, ledger)
 
         # claims and labels of equal answers are the same in all repetitions
         decomposer = counted(context.decomposer)
         generator, grader = (
             decomposer
-            if model is context.decomposer and not self.settings.replicate
-            else counted(self._repeated(model))
+            if model is context.decomposer and not settings.replicate
+            else counted(_repeated(model, settings))
             for model in (context.generator, self.answer_judge)
         )
-        final = replace(
-            self._context(generator, decomposer, context.prompts, kept),
-            reconsider=self.settings.reconsider,
-        )
-        return Ready(final, self._resampler(generator), grader)
-
-    def _repeated(self, model: LanguageModel) -> LanguageModel:
-        """The model as a repetition asks it, whose replies are kept apart."""
-        number = self.settings.replicate
-        seed = _REPLICATE_SEEDS + self.settings.seed
-        return _sampled(model, 1 + 2 * number, seed=seed) if number else model
-
-    def _resampler(self, model: LanguageModel) -> LanguageModel:
-        """The model as it is asked for a second sample, whose replies are kept apart."""
-        settings = self.settings
-        return _sampled(
-            model,
-            2 + 2 * settings.replicate,
-            temperature=_RESAMPLE_TEMPERATURE,
-            seed=settings.seed + 1,
+        made = self._context(generator, decomposer, context.prompts, kept)
+        return (
+            replace(made, reconsider=settings.reconsider, check_last=self.checks_last),
+            grader,
         )
 
     def _context(
@@ -307,11 +255,6 @@ def paper_loop(**settings: Unpack[CorrectionSettings]) -> Settings:
     return Settings(**chosen)
 
 
-def _identity(labeler: Labeler) -> dict[str, Any] | None:
-    identity = labeler.identity
-    return None if identity is None else dict(identity)
-
-
 def _described(model: LanguageModel) -> dict[str, Any]:
     parameters: Mapping[str, Any] | None = model.parameters
     return {
@@ -322,14 +265,12 @@ def _described(model: LanguageModel) -> dict[str, Any]:
     }
 
 
-def _sampled(model: LanguageModel, number: int, **sampling: float) -> LanguageModel:
-    """The model with the sampling parameters that it takes; ``number`` keeps its replies apart."""
+def _repeated(model: LanguageModel, settings: RunSettings) -> LanguageModel:
+    """The model as a repetition asks it, whose replies are kept apart."""
+    if not settings.replicate:
+        return model
     chat: BaseChatModel = model.chat
-    known = {name: value for name, value in sampling.items() if name in type(chat).model_fields}
-    if (model.parameters or {}).get("temperature") is None:
-        known.pop("temperature", None)  # a model that takes none, such as a reasoning model
-    return replace(
-        model,
-        chat=chat.model_copy(update=known),
-        parameters={**(model.parameters or {}), **known, "sample": number},
-    )
+    seed = {"seed": _REPLICATE_SEEDS + settings.seed} if "seed" in type(chat).model_fields else {}
+    # odd numbers, since earlier versions kept second samples under the even ones
+    apart = {**(model.parameters or {}), **seed, "sample": 1 + 2 * settings.replicate}
+    return replace(model, chat=chat.model_copy(update=seed), parameters=apart)

@@ -1,7 +1,7 @@
 """From the results of a run to its figures."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from conflictscore.benchmarks.harness.costs import Money, run_cost
@@ -27,12 +27,10 @@ from conflictscore.benchmarks.harness.statistics import (
     proportion,
     wilcoxon_pratt,
 )
-from conflictscore.records import ConflictReport, Usage
+from conflictscore.records import ConflictReport
 
 COMPARED = (("regenerated-rag", "control-rag"),)
 """The comparison that the paper makes besides those with ``rag`` (Tables 4 and 5)."""
-_LOOKS, _CONTROLS = ("regenerated-rag", "guarded-rag"), ("placebo", "resample")
-"""The loop's second looks, always compared with asking again and sampling again alone."""
 
 _Score = Callable[[ConflictReport], float | None]
 
@@ -52,8 +50,6 @@ def figures(
     measures: Sequence[str],
     money: Money,
     total_questions: int,
-    first_usage: Mapping[str, Mapping[str, Usage]] = {},
-    check_usage: Mapping[str, Mapping[str, Usage]] = {},
     graded: Collection[str] = (),
     falling: Collection[str] = (),
     compare: Sequence[tuple[str, str]] = COMPARED,
@@ -70,10 +66,9 @@ def figures(
     kinds = [_Measure(name, name in graded, name in falling) for name in measures]
     paired = [_paired(results, method, kind) for method in others for kind in kinds]
     wanted = [(one, other, kind) for one, other in compare for kind in kinds]
-    wanted += [(look, control, kinds[0]) for control in _CONTROLS for look in _LOOKS]
     compared = [
         _paired(results, one, kind, other)
-        for one, other, kind in dict.fromkeys(wanted)
+        for one, other, kind in wanted
         if {one, other} <= set(ordered)
     ]
     paired, compared = _adjusted(paired, compared)
@@ -92,7 +87,7 @@ def figures(
         claims=tuple(_claims(results, m) for m in ordered) if set(SCORES) & set(measures) else (),
         types=_told_types(results, ordered),
         coverage=_mean(_reports(results, BASELINE), lambda report: report.coverage),
-        cost=run_cost(results, net, money=money, first_usage=first_usage, check_usage=check_usage),
+        cost=run_cost(results, net, money=money),
     )
 
 

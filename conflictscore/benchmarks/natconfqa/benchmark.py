@@ -140,7 +140,6 @@ def _of_subsets(
             "free_form_rag": "natconfqa_default",
             "free_form_control_rag": "natconfqa_conflict_aware",
             "free_form_regenerate": "natconfqa_regenerate",
-            "free_form_regenerate_typed": "natconfqa_regenerate_typed",
         },
         hashes={"data": sha256_of_file(data)},
         notes=tuple(f"questions left out: {count}, {why}" for count, why in left_out if count),

@@ -14,9 +14,6 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, material_line
 
-_CHOOSING = ("rag", "control-rag", "regenerated-rag", "guarded-rag")
-"""Of several options; the other methods ask in words for two."""
-
 
 def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
     """Binary choice by accuracy, free form by two judges (paper, section 6.1), or MC1 or MC2.
@@ -36,7 +33,7 @@ def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
         templates=("judge_truthful", "judge_informative") if free else (),
         reply_forms=REPLY_FORMS if free else (),
         prompt_set="paper",
-        offered=_CHOOSING if form in ("mc1", "mc2") else COMMON_METHODS,
+        offered=COMMON_METHODS,
         hashes={"data": sha256_of_file(data)},
     )
 

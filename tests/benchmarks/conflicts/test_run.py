@@ -22,7 +22,7 @@ from tests.world import World
 OLD = "The lamp was lit in 1871 [1]. It is red."
 NEW = "The lamp was lit in 1874 [2]."
 OPINIONS = ConflictType.CONFLICTING_OPINIONS
-METHODS = ("rag", "regenerated-rag", "typed-rag", "pipeline", "taxonomy-aware", "oracle")
+METHODS = ("rag", "regenerated-rag", "pipeline", "taxonomy-aware", "oracle")
 
 
 @dataclass
@@ -113,7 +113,6 @@ def test_told_types_are_held_against_peoples(ran: Ran) -> None:
     types = {of.method: of for of in ran.figures.types}
 
     assert {method: of.accuracy.count for method, of in types.items()} == {
-        "typed-rag": 1,
         "pipeline": 1,
         "taxonomy-aware": 0,
     }

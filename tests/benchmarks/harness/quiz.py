@@ -68,8 +68,6 @@ class Quiz(TypedWorld):
     """By lamp, the year of the first answer."""
     second: dict[int, int] = field(default_factory=dict)
     """By lamp, the year of the regenerated answer."""
-    typed: dict[int, int] = field(default_factory=dict)
-    """By lamp, the year of the answer that is regenerated as a type asks."""
     kinds: dict[int, str] = field(default_factory=dict)
     """By lamp, the type of the conflict that it tells; otherwise ``outdated``."""
     failing: dict[tuple[str, int], Fault | str] = field(default_factory=dict)
@@ -105,10 +103,8 @@ class Quiz(TypedWorld):
                 return f"{told(lamp, WRONG)} [1]"
             case "typed cite":
                 return f"{told(lamp, RIGHT)} [2]"
-            case "regenerate" | "typed regenerate":
+            case "regenerate":
                 year = self.second.get(lamp, RIGHT)
-                if step == "typed regenerate":
-                    year = self.typed.get(lamp, year)
                 if not choice:
                     return told(lamp, year)
                 chosen = f"{_letter(prompt, year)} – {told(lamp, year)}"

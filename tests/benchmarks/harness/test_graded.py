@@ -9,7 +9,7 @@ import pytest
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.figures import Figures, Interval
-from conflictscore.benchmarks.harness.methods.registry import LOOP, METHODS
+from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
 from conflictscore.benchmarks.harness.statistics import proportion
 from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
@@ -23,11 +23,10 @@ from tests.benchmarks.harness.recorded import (
     record,
     report,
     text,
-    tokens,
 )
 
 RAG, CONTROL, REGENERATED = tuple(METHODS)[:3]
-TYPED, PIPELINE = "typed-rag", "pipeline"
+PIPELINE = "pipeline"
 SPLIT, SUPPORTED = report("+-"), report("++")
 OUTDATED, OPINIONS = ConflictType.OUTDATED, ConflictType.CONFLICTING_OPINIONS
 
@@ -186,31 +185,3 @@ def test_a_type_is_right_where_it_is_peoples_and_wrong_where_there_is_none() -> 
     (pipeline,) = summed([*questions, failed, waiting], records, RAG, PIPELINE).types
     assert (pipeline.method, pipeline.untold) == (PIPELINE, 2)
     assert (pipeline.accuracy.count, pipeline.accuracy.n) == (2, 5)
-
-
-def test_typed_rag_is_held_only_against_questions_that_it_was_asked_the_type_of() -> None:
-    agreeing, split, untold, failed = (
-        free(name, kind=OUTDATED) for name in ("agreeing", "split", "untold", "failed")
-    )
-    reports = {agreeing.id: report("++"), split.id: SPLIT, untold.id: SPLIT}
-    records = [
-        record(failed, LOOP, None, error="no reply"),
-        *(loop(q, attempt(text("Old."), reports[q.id])) for q in (agreeing, split, untold)),
-        answered(agreeing, "typed-rag", text("Old."), conflict_type=None),
-        answered(split, "typed-rag", text("New."), conflict_type=OUTDATED),
-        record(untold, "typed-rag", None, error="no reply"),
-    ]
-    (typed,) = summed([agreeing, split, untold, failed], records, RAG, TYPED).types
-    assert (typed.accuracy.count, typed.accuracy.n, typed.untold) == (1, 2, 1)
-
-
-def test_typed_rag_costs_the_look_at_the_first_answer_and_its_own_step() -> None:
-    q = free("one")
-    records = [
-        loop(q, attempt(text("Old."), SPLIT), usage=tokens(1000, calls=4)),
-        answered(q, "typed-rag", text("New."), conflict_type=OUTDATED, usage=tokens(50, calls=2)),
-        graded(q, "Old.", recall=0.5),
-        graded(q, "New.", recall=1.0),
-    ]
-    cost = summed([q], records, RAG, TYPED, first_usage={"one": tokens(100)}).cost
-    assert cost.tokens_per_net_correction == {TYPED: 900 + 50}

@@ -1,4 +1,4 @@
-"""Runs with the methods beside the paper's: typed, by strategy, and from fewer documents."""
+"""Runs with the methods beside the paper's: by strategy, from fewer documents, in place."""
 
 import json
 from collections.abc import Callable
@@ -44,88 +44,22 @@ def test_every_method_is_the_object_that_its_line_in_the_registry_names() -> Non
         assert method.step == (entry.step or name)
 
 
-class TestTyped:
-    async def test_a_conflict_is_named_and_the_answer_asked_again_as_its_type_asks(
-        self, tmp_path: Path
-    ) -> None:
-        quiz = Quiz(kinds={1: "misinformation"}, typed={1: WRONG})
-        run = await run_quiz(tmp_path / "run", quiz, free(2), methods=("rag", "typed-rag"))
-        one, two = run.results
-        assert one.predicted == {"typed-rag": OUTDATED}
-        assert two.predicted == {"typed-rag": MISINFORMATION}
-        assert text_of(run, "typed-rag") == told(0, RIGHT)
-        assert one.methods["typed-rag"].value("truthful") is True
-        asked = [p for p in quiz.prompts["regenerate"] if "When was lamp 1 lit" in p]
-        assert "How the documents relate: misinformation" in asked[0]
-        assert "Documents that support this claim:" in asked[0]
-        assert quiz.asked["regenerate"] == 2, "the loop itself ends with the first answer"
-        [accuracy] = run.figures.types
-        assert (accuracy.accuracy.count, accuracy.accuracy.n, accuracy.untold) == (1, 2, 0)
-
-    async def test_without_a_conflict_nothing_is_asked_and_the_first_answer_stands(
-        self, tmp_path: Path
-    ) -> None:
-        quiz = Quiz(first={0: RIGHT})
-        run = await run_quiz(
-            tmp_path / "run", quiz, free(1, disagreeing=False), methods=("rag", "typed-rag")
-        )
-        assert quiz.asked["classify"] == quiz.asked["regenerate"] == 0
-        [result] = run.results
-        assert result.methods["typed-rag"] == result.methods["rag"]
-        assert result.predicted == {}, "nobody asked it for a type"
-        [types] = run.figures.types
-        assert (types.accuracy.n, types.untold) == (0, 0)
-
-    async def test_a_choice_is_asked_again_by_its_type_too(self, tmp_path: Path) -> None:
-        quiz = Quiz()
-        run = await run_quiz(tmp_path / "run", quiz, lamps(1), methods=("rag", "typed-rag"))
-        again = run.results[0].methods["typed-rag"]
-        assert again.value("accuracy") is True
-        assert again.answer is not None
-        assert again.answer.justification == "Most say so (Docs 2, 3)."
-        assert run.figures.types == (), "people told no type"
-
-    async def test_without_a_type_it_is_asked_as_the_paper_asks_until_it_is_tried_again(
+class TestStrategies:
+    async def test_without_a_type_it_answers_plainly_until_it_is_tried_again(
         self, tmp_path: Path
     ) -> None:
         quiz = Quiz(failing={("classify", 0): "Hard to say."})
-        methods = ("rag", "typed-rag", "pipeline")
         with OpenAIServer(quiz) as server:
             again = partial(run_quiz, tmp_path / "run", server, free(1))
-            run = await again(methods=methods)
-            assert run.results[0].predicted == dict.fromkeys(("typed-rag", "pipeline"))
-            assert text_of(run, "typed-rag") == told(0, RIGHT)
+            run = await again(methods=("rag", "pipeline"))
+            assert run.results[0].predicted == {"pipeline": None}
             assert text_of(run, "pipeline") == f"{told(0, WRONG)} [1]"
-            assert "no type" not in quiz.prompts["regenerate"][0]
-            assert "How the documents relate" not in quiz.prompts["regenerate"][0]
             assert any("without a conflict type" in note for note in run.results[0].notes)
-
             quiz.failing.clear()
-            tried = await again(methods=methods, retry_failed=True)
-        assert set(tried.results[0].predicted.values()) == {OUTDATED}
+            tried = await again(methods=("rag", "pipeline"), retry_failed=True)
+        assert tried.results[0].predicted == {"pipeline": OUTDATED}
         assert quiz.by_lamp["generate", 0] == 1
-        assert quiz.by_lamp["typed regenerate", 0] == 1
 
-    async def test_what_began_with_a_loop_that_was_taken_again_is_taken_again(
-        self, tmp_path: Path
-    ) -> None:
-        fault = Fault(status=500, message="out of order")
-        quiz = Quiz(failing={("decompose", 0): fault})
-        methods = ("rag", "placebo", "typed-rag")
-        with OpenAIServer(quiz) as server:
-            again = partial(run_quiz, tmp_path / "run", server, free(2))
-            run = await again(methods=methods)
-            assert run.results[0].conflict is None
-            assert text_of(run, "typed-rag") == told(0, WRONG)
-            quiz.failing.clear()
-            tried = await again(methods=methods, retry_failed=True)
-        assert tried.results[0].conflict is True
-        assert tried.results[0].donor == "lamp-1"
-        assert text_of(tried, "typed-rag") == told(0, RIGHT)
-        assert quiz.by_lamp["classify", 1] == 1, "the other question is not asked again"
-
-
-class TestStrategies:
     async def test_each_tells_or_is_told_the_type_and_cites(self, tmp_path: Path) -> None:
         quiz = Quiz(kinds={0: "misinformation"})
         run = await run_quiz(tmp_path / "run", quiz, free(1), methods=STRATEGIES)
@@ -172,6 +106,20 @@ class TestRevised:
         assert moved == {"revised-rag": (1, 0)}
         [flip] = value_of(tmp_path / "run", "revised-rag")["changes"]
         assert flip["before"] == told(0, WRONG)
+
+    async def test_what_began_with_a_loop_that_was_taken_again_is_taken_again(
+        self, tmp_path: Path
+    ) -> None:
+        quiz = Quiz(failing={("decompose", 0): Fault(status=500, message="out of order")})
+        with OpenAIServer(quiz) as server:
+            again = partial(run_quiz, tmp_path / "run", server, free(2))
+            run = await again(methods=("rag", "revised-rag"))
+            assert run.results[0].conflict is None
+            assert text_of(run, "revised-rag") == told(0, WRONG)
+            quiz.failing.clear()
+            tried = await again(methods=("rag", "revised-rag"), retry_failed=True)
+        assert tried.results[0].conflict is True
+        assert text_of(tried, "revised-rag") == told(0, RIGHT)
 
 
 class TestDebate:

@@ -14,7 +14,7 @@ from conflictscore.benchmarks.harness.records import (
     QuestionResult,
     StepRecord,
 )
-from conflictscore.benchmarks.harness.results import part_usage, results
+from conflictscore.benchmarks.harness.results import results
 from conflictscore.errors import InputError
 from conflictscore.records import Answer, Change, ConflictReport, Document, RevisionAction, Usage
 from tests.benchmarks.harness.recorded import (
@@ -32,15 +32,16 @@ from tests.benchmarks.harness.recorded import (
     tokens,
 )
 
-RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO, TYPED, *_ = METHODS
+RAG, CONTROL, REGENERATED, GUARDED, *_ = METHODS
+REVISED, OTHER = "revised-rag", "madam-rag"
 SPLIT, SUPPORTED, DISPUTED = report("+-"), report("++"), report("+--")
 MOON, FREE_MOON = choice("moon"), free("moon")
 
 
 def joined(question: Question, *records: StepRecord, **options: Any) -> QuestionResult:
-    if question.options:
-        options = {"measures": ("accuracy",), **options}
-    (result,) = results([question], records, **{"methods": list(METHODS), **options})
+    measures = ("accuracy",) if question.options else ("truthful", "informative")
+    known = {"methods": list(METHODS), "measures": measures, **options}
+    (result,) = results([question], records, **known)
     return result
 
 
@@ -140,8 +141,7 @@ class TestLoop:
             CONTROL: None,
             REGENERATED: "no reply",
             GUARDED: "no reply",
-            PLACEBO: "the first answer failed",
-            TYPED: "the first answer failed",
+            REVISED: "the first answer failed",
         }
         assert result.conflict is None
 
@@ -166,23 +166,11 @@ class TestOtherSteps:
 
     def test_a_method_is_there_once_its_step_ended_and_where_it_was_asked_for(self) -> None:
         control = answered(MOON, "control-rag", option(MOON, 0))
-        resample = answered(MOON, "resample", option(MOON, 1))
+        other = answered(MOON, OTHER, option(MOON, 1))
         assert options_of(joined(MOON)) == {}
         assert options_of(joined(MOON, control)) == {CONTROL: 0}
-        assert options_of(joined(MOON, control, resample)) == {CONTROL: 0, RESAMPLE: 1}
-        assert options_of(joined(MOON, control, resample, methods=[RESAMPLE])) == {RESAMPLE: 1}
-
-    def test_a_placebo_is_asked_only_where_there_was_a_conflict(self) -> None:
-        first, other = option(MOON, 0), option(MOON, 1)
-        split = loop(MOON, attempt(first, SPLIT), attempt(first, SPLIT, after=SPLIT))
-        asked = answered(MOON, "placebo", other, donor="sun")
-        result = joined(MOON, split, asked)
-        assert (options_of(result)[PLACEBO], result.donor) == (1, "sun")
-        assert result.methods[PLACEBO].report is None
-
-        calm = loop(MOON, attempt(first, SUPPORTED))
-        result = joined(MOON, calm, answered(MOON, "placebo", first, donor=None))
-        assert (result.methods[PLACEBO], result.donor) == (result.methods[RAG], None)
+        assert options_of(joined(MOON, control, other)) == {CONTROL: 0, OTHER: 1}
+        assert options_of(joined(MOON, control, other, methods=[OTHER])) == {OTHER: 1}
 
     def test_documents_and_notes_come_along_each_note_once(self) -> None:
         question, page = choice("moon"), Document(number=1, text="The moon.")
@@ -199,7 +187,7 @@ class TestOtherSteps:
     def test_results_stand_in_the_order_of_the_questions_those_not_begun_included(self) -> None:
         one, two = choice("one"), choice("two")
         stray = answered(choice("three"), "control-rag", text("?"))
-        found = results([one, two], [stray], methods=[CONTROL])
+        found = results([one, two], [stray], methods=[CONTROL], measures=["accuracy"])
         assert [(r.question.id, r.methods) for r in found] == [("one", {}), ("two", {})]
 
 
@@ -215,11 +203,11 @@ class TestVerdicts:
 
     def test_a_free_answer_has_the_verdicts_of_its_own_text(self) -> None:
         control = answered(FREE_MOON, "control-rag", text("White."))
-        resample = answered(FREE_MOON, "resample", text("Cheese."))
+        other = answered(FREE_MOON, OTHER, text("Cheese."))
         result = joined(
             FREE_MOON,
             control,
-            resample,
+            other,
             grade(FREE_MOON, "White.", True, informative=False),
             grade(FREE_MOON, "Cheese.", False),
         )
@@ -227,7 +215,7 @@ class TestVerdicts:
             method: (r.value("truthful"), r.value("informative"))
             for method, r in result.methods.items()
         }
-        assert by_measure == {CONTROL: (True, False), RESAMPLE: (False, True)}
+        assert by_measure == {CONTROL: (True, False), OTHER: (False, True)}
 
     def test_an_answer_that_is_not_graded_yet_has_no_verdict(self) -> None:
         control = answered(FREE_MOON, "control-rag", text("White."))
@@ -269,8 +257,8 @@ class TestRecords:
             loop(FREE_MOON, attempt(text(said), SPLIT), time=time)
             for said, time in (("Old.", "2026-11-21T01:00Z"), ("New.", "2026-11-21T03:00Z"))
         )
-        placebo, later = (
-            answered(FREE_MOON, "placebo", text(said), donor="sun", time=time)
+        revised, later = (
+            answered(FREE_MOON, REVISED, text(said), time=time)
             for said, time in (("On old.", "2026-11-21T02:00Z"), ("On new.", "2026-11-21T04:00Z"))
         )
         lost = record(FREE_MOON, LOOP, None, error="no reply", time="2026-11-21T03:00Z")
@@ -279,9 +267,9 @@ class TestRecords:
             methods = joined(FREE_MOON, *records[::order]).methods
             return {m: r.answer.text for m, r in methods.items() if r.answer is not None}
 
-        assert ended(old, placebo, new) == {RAG: "New.", REGENERATED: "New.", GUARDED: "New."}
-        assert ended(old, placebo, new, later)[PLACEBO] == "On new."
-        assert ended(old, placebo, lost)[PLACEBO] == "On old.", "the first answer stands"
+        assert ended(old, revised, new) == {RAG: "New.", REGENERATED: "New.", GUARDED: "New."}
+        assert ended(old, revised, new, later)[REVISED] == "On new."
+        assert ended(old, revised, lost)[REVISED] == "On old.", "the first answer stands"
 
     def test_all_grades_of_a_question_add_up(self) -> None:
         grades = [
@@ -298,7 +286,7 @@ class TestRecords:
             (LOOP, {"attempts": []}, "attempts"),
             (LOOP, {}, "attempts"),
             ("control-rag", {"answer": {"text": 3}}, "answer.text"),
-            ("placebo", {"answer": {"text": "so"}, "donor": 3}, "donor"),
+            ("pipeline", {"answer": {"text": "so"}, "conflict_type": "odd"}, "conflict_type"),
         ],
     )
     def test_a_value_of_another_form_is_refused_by_name(
@@ -308,16 +296,13 @@ class TestRecords:
             joined(MOON, record(MOON, step, value))
 
     def test_what_the_first_answer_cost_is_known_where_the_loop_says_so(self) -> None:
-        said, silent, failed = choice("said"), choice("silent"), choice("failed")
-        first = {q.id: attempt(option(q, 0), SUPPORTED) for q in (said, silent)}
-        records = [
-            loop(said, first["said"], first_usage=tokens(5), usage=tokens(50, calls=9)),
-            loop(silent, first["silent"], usage=tokens(50, calls=9)),
-            record(failed, LOOP, None, error="no reply", usage=tokens(4)),
-            answered(said, "resample", option(said, 0), usage=tokens(100)),
-        ]
-        assert part_usage(records, "first_usage") == {"said": tokens(5), "failed": tokens(4)}
-        assert part_usage(records, "check_usage") == {"failed": {}}
+        first, whole = attempt(option(MOON, 0), SUPPORTED), tokens(50, calls=9)
+        said = joined(MOON, loop(MOON, first, first_usage=tokens(5), usage=whole))
+        assert (said.first_usage, said.check_usage) == (tokens(5), None)
+        silent = joined(MOON, loop(MOON, first, usage=whole))
+        assert (silent.first_usage, silent.check_usage) == (None, None)
+        failed = joined(MOON, record(MOON, LOOP, None, error="no reply", usage=tokens(4)))
+        assert (failed.first_usage, failed.check_usage) == (tokens(4), {})
 
 
 @settings(max_examples=50)
@@ -330,8 +315,8 @@ def test_results_do_not_depend_on_the_order_of_the_records_and_survive_json(
         record(FREE_MOON, DOCUMENTS, {"documents": [], "notes": ["old"]}, seconds=0.1),
         loop(FREE_MOON, attempt(text("White."), SPLIT), again, usage=tokens(9), seconds=0.2),
         answered(FREE_MOON, "control-rag", text("White."), usage={"b": Usage(calls=1)}),
-        record(FREE_MOON, "resample", None, error="no reply", seconds=0.7),
-        answered(FREE_MOON, "placebo", text("Cheese."), donor="sun", seconds=0.3),
+        record(FREE_MOON, OTHER, None, error="no reply", seconds=0.7),
+        answered(FREE_MOON, REVISED, text("Cheese."), seconds=0.3),
         grade(FREE_MOON, "White.", True).model_copy(update={"seconds": 0.1}),
         grade(FREE_MOON, "Cheese.", False).model_copy(update={"seconds": 1e9}),
         record(FREE_MOON, GRADE, None, key="Else.", error="no reply", seconds=0.3),

@@ -20,7 +20,7 @@ from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply
 
 LAMPS = 4
 KILLS = 3
-METHODS = ("rag", "control-rag", "regenerated-rag", "guarded-rag", "placebo", "typed-rag")
+METHODS = ("rag", "control-rag", "regenerated-rag", "guarded-rag", "revised-rag")
 
 
 def _run(folder: Path, address: str) -> None:
@@ -84,7 +84,7 @@ def test_kills_lose_nothing_but_the_calls_in_flight(tmp_path: Path, spawning: An
 
 
 async def test_what_each_method_cost_does_not_depend_on_where_a_run_stopped(tmp_path: Path) -> None:
-    benchmark, methods = lamps(2, free_form=True), ("rag", "regenerated-rag", "typed-rag")
+    benchmark, methods = lamps(2, free_form=True), ("rag", "regenerated-rag", "pipeline")
 
     with OpenAIServer(Quiz()) as server:
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Proportion
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, GRADE, LOOP, METHODS
 from conflictscore.benchmarks.harness.records import Question, StepRecord
-from conflictscore.benchmarks.harness.results import part_usage, results
+from conflictscore.benchmarks.harness.results import results
 from conflictscore.records import Usage
 from tests.benchmarks.harness.recorded import (
     MODEL,
@@ -29,8 +29,9 @@ from tests.benchmarks.harness.recorded import (
     unpriced,
 )
 
-RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO, TYPED, *_ = METHODS
-SIX = (RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO)
+RAG, CONTROL, REGENERATED, GUARDED, *_ = METHODS
+OTHER, REVISED = "madam-rag", "revised-rag"
+SIX = (RAG, CONTROL, REGENERATED, GUARDED, OTHER, REVISED)
 SPLIT, SUPPORTED = report("+-"), report("++")
 
 
@@ -47,7 +48,7 @@ def summed(
     measures: Sequence[str] = ("accuracy",),
     **options: Any,
 ) -> Figures:
-    known = {"first_usage": part_usage(records, "first_usage"), "money": dollar_a_token, **options}
+    known = {"money": dollar_a_token, **options}
     return figures_of(questions, records, methods, measures, **known)
 
 
@@ -183,13 +184,13 @@ def test_an_unjudged_flip_is_counted_and_neither_a_correction_nor_a_harm() -> No
     assert (changes.neutral.count, changes.neutral.n, changes.harms_of_conflict.n) == (1, 1, 1)
 
 
-def test_the_noise_floor_stands_beside_the_changes_of_the_loop() -> None:
+def test_every_method_has_changes_beside_the_changes_of_the_loop() -> None:
     one, two, calm = questions = [choice(name) for name in ("one", "two", "calm")]
     records = [chosen(one, 0, 0), chosen(two, 0, 1), chosen(calm, 0)]
-    records += [answered(q, "resample", option(q, 1)) for q in (one, calm)]
-    made = summed(questions, records, methods=[RAG, REGENERATED, RESAMPLE])
+    records += [answered(q, OTHER, option(q, 1)) for q in (one, calm)]
+    made = summed(questions, records, methods=[RAG, REGENERATED, OTHER])
     revised = {t.method: (t.revised.count, t.revised.n) for t in made.transitions}
-    assert revised == {REGENERATED: (1, 2), RESAMPLE: (1, 1)}
+    assert revised == {REGENERATED: (1, 2), OTHER: (1, 1)}
     assert made.ended == 2
 
 
@@ -222,15 +223,15 @@ def test_categories_stand_by_name_and_only_where_there_are_any() -> None:
 
 class TestCost:
     def run(self, *, said: bool = True) -> tuple[list[Question], list[StepRecord]]:
-        """Two wrong answers with conflict, of which the loop corrects both and a resample one."""
+        """Two wrong answers with conflict, of which the loop corrects both and a debate one."""
         questions = [choice("one"), choice("two")]
         records = []
         for number, q in enumerate(questions):
             known = {"first_usage": tokens(100)} if said else {}
             records += [
                 corrected(q, usage=tokens(1000, calls=9), seconds=2.0, **known),
-                answered(q, "resample", option(q, number), usage=tokens(110), seconds=0.5),
-                answered(q, "placebo", option(q, 0), donor="sun", usage=tokens(200)),
+                answered(q, OTHER, option(q, number), usage=tokens(110), seconds=0.5),
+                answered(q, REVISED, option(q, 0), usage=tokens(200)),
                 answered(q, "control-rag", option(q, 1), usage=tokens(120)),
             ]
         return questions, records
@@ -241,15 +242,15 @@ class TestCost:
             CONTROL: 0,
             REGENERATED: 2,
             GUARDED: 2,
-            RESAMPLE: 1,
-            PLACEBO: 2,
+            OTHER: 1,
+            REVISED: 2,
         }
         assert cost.tokens_per_net_correction == {
             CONTROL: None,
             REGENERATED: 900,
             GUARDED: 900,
-            RESAMPLE: 220,
-            PLACEBO: 1100,
+            OTHER: 220,
+            REVISED: 200,
         }
         assert cost.cold_money_per_net_correction == cost.tokens_per_net_correction
         assert cost.usage == {MODEL: Usage(calls=24, input_tokens=2860)}
@@ -301,8 +302,8 @@ class TestCost:
         unknown = {
             m for m, tokens_each in cost.tokens_per_net_correction.items() if not tokens_each
         }
-        assert unknown == {CONTROL, REGENERATED, GUARDED, PLACEBO}
-        assert cost.tokens_per_net_correction[RESAMPLE] == 220
+        assert unknown == {CONTROL, REGENERATED, GUARDED}
+        assert cost.tokens_per_net_correction[OTHER] == 220
 
     def test_an_unknown_price_is_an_unknown_cost_and_never_0(self) -> None:
         questions, records = self.run()
@@ -367,10 +368,11 @@ def runs(draw: st.DrawFn) -> tuple[list[Question], list[StepRecord]]:
                 records.append(loop(q, *attempts, regeneration_error=error, usage=tokens(9)))
             case "failed":
                 records.append(record(q, LOOP, None, error="no reply", usage=tokens(2)))
-        for step in ("resample", "placebo"):
-            rest = {"donor": "sun" if before is SPLIT else None} if step == "placebo" else {}
-            if draw(st.booleans()):
-                records.append(answered(q, step, text(draw(answers)), seconds=0.1, **rest))
+        records += [
+            answered(q, step, text(draw(answers)), seconds=0.1)
+            for step in (OTHER, REVISED)
+            if draw(st.booleans())
+        ]
         for key in ("Yes.", "No.", "no."):
             verdict = draw(st.sampled_from([True, False, None]))
             if verdict is None:
@@ -401,7 +403,7 @@ def test_figures_do_not_depend_on_the_order_of_the_records_and_survive_json(
 @given(runs())
 def test_all_counts_add_up(run: tuple[list[Question], list[StepRecord]]) -> None:
     questions, records = run
-    found = results(questions, records, methods=SIX)
+    found = results(questions, records, methods=SIX, **FREE)
     made = summed(questions, records, **FREE)
     by_method = {m.method: m for m in made.methods}
     for method, of in by_method.items():

@@ -125,8 +125,7 @@ async def test_a_run_reads_no_template_but_those_that_it_is_told_apart_by(
 @pytest.mark.parametrize(
     ("method", "read", "unread"),
     [
-        ("typed-rag", "free_form_regenerate_typed", "cited_typed"),
-        ("pipeline", "classify_conflict", "free_form_regenerate_typed"),
+        ("pipeline", "classify_conflict", "cited_taxonomy_aware"),
         ("taxonomy-aware", "cited_taxonomy_aware", "classify_conflict"),
         ("oracle", "behaviour_outdated", "conflict_types"),
         ("no-documents", "wikicontradict_no_passage", "cited_rag"),
@@ -136,4 +135,3 @@ def test_a_method_adds_the_templates_that_it_reads(method: str, read: str, unrea
     names = templates_read(lamps(1, free_form=True), (method,))
     assert read in names
     assert unread not in names
-    assert "multiple_choice_regenerate_typed" in templates_read(lamps(1), COMMON_METHODS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.registry import LOOP, METHODS
 from conflictscore.benchmarks.harness.records import MethodResult, Question
-from conflictscore.records import Attempt, ClaimEvidence, Document
+from conflictscore.records import Attempt, Document
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.results import Recorded
@@ -25,31 +25,15 @@ class Asked:
 
     question: Question
     documents: tuple[Document, ...]
-    another: Callable[[], Awaitable[tuple[Question, tuple[Document, ...]]]]
-    """Another question of the run with its documents, the same in every run with the same seed."""
     first: Attempt | None = None
-    """The loop's first answer with its score; None before the loop has ended."""
+    """The loop's first answer with its score, for the methods that begin with it."""
 
     @property
     def answered(self) -> Attempt:
-        """The loop's first answer, for the methods that begin with it."""
+        """The loop's first answer."""
         if self.first is None:
             raise ValueError("a method was asked before the loop that it begins with")
         return self.first
-
-    @property
-    def disputed(self) -> ClaimEvidence | None:
-        """The claim of the first answer to reconsider; None where nothing speaks on both sides."""
-        report = self.answered.report
-        if report is None or report.reconsider is None:
-            return None
-        return report.evidence(report.reconsider)
-
-
-def _own_answer(method: "BenchmarkMethod", recorded: "Recorded") -> MethodResult | None:
-    return recorded.answer_of(
-        method.step, after_first=method.begins_with_first, grade_key=method.grade_key
-    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,25 +46,20 @@ class BenchmarkMethod:
 
     It raises :class:`~conflictscore.errors.ConfigurationError` for what ends a run, and other
     errors of :mod:`conflictscore.errors` for what fails this question only."""
-    answer: "Callable[[BenchmarkMethod, Recorded], MethodResult | None]" = _own_answer
-    """The answer, from what was recorded; None where it is still to come."""
+    answer: "Callable[[Recorded], MethodResult | None] | None" = None
+    """The answer, from what was recorded, or None where it is still to come; by default that of
+    the method's own step."""
     forms: tuple[Form, ...] = ("multiple-choice", "mc1", "mc2", "free-form")
     """The forms of question that it fits."""
     templates: tuple[str, ...] = ()
-    """The templates that it reads besides those of every run; ``{form}`` stands for the form."""
+    """The templates that it reads besides those of every run."""
     looks_again: bool = False
-    """Whether it answers again because of a conflict in the loop's first answer."""
-    own_loop: bool = False
-    """Whether it scores the loop's first answer once more, by rules of its own."""
-    before_loop: bool = False
-    """Whether it is asked before the loop, whose prompt it shares."""
+    """Whether it looks at the loop's first answer again."""
     own_judge: bool = False
     """Whether what counts as right of its answers is another thing than of the other methods', so
     that a benchmark judges them by one of its ``judges``."""
     tells_type: bool = False
     """Whether it tells the type of the conflict."""
-    control: bool = False
-    """Whether it only shows what other methods have to exceed."""
     caveat: str = ""
     """A remark for the reader of its figures."""
 
@@ -97,7 +76,3 @@ class BenchmarkMethod:
     def grade_key(self, text: str) -> str:
         """The key of the grade of an answer of this method."""
         return f"{self.name}\n{text}" if self.own_judge else text
-
-    def reads(self, form: Form) -> set[str]:
-        """The templates that it reads in this form, besides those of every run."""
-        return {name.format(form=form.replace("-", "_")) for name in self.templates}

@@ -22,8 +22,8 @@ __all__ = [
     "MEANING",
     "METHODS",
     "OPEN_METHODS",
+    "USUAL_METHODS",
     "MethodEntry",
-    "begins_with_first",
     "method_of",
     "steps",
 ]
@@ -43,54 +43,31 @@ class MethodEntry(NamedTuple):
     """Its line of help."""
     place: str
     """Its module, which begins with a dot where it is one of this package, and its name there."""
-    common: bool = False
-    """Whether every benchmark offers it."""
-    usual: bool = False
-    """Whether it is run where no method is named and the benchmark offers it."""
     step: str = ""
     """The step that it shares with others; empty where it has one of its own, called like it."""
 
 
 _WIKI = "conflictscore.benchmarks.wikicontradict.methods"
+_REPORTS = "conflictscore.benchmarks.reports.benchmark"
 
-METHODS: dict[str, MethodEntry] = {
+_LOOP_METHODS = {
     "rag": MethodEntry(
-        "answers from the documents, with no word about conflicts",
-        ".loop:RAG",
-        common=True,
-        usual=True,
-        step=LOOP,
+        "answers from the documents, with no word about conflicts", ".loop:RAG", LOOP
     ),
-    "control-rag": MethodEntry(
-        "answers once, told to watch for conflicts", ".loop:CONTROL_RAG", common=True, usual=True
-    ),
+    "control-rag": MethodEntry("answers once, told to watch for conflicts", ".loop:CONTROL_RAG"),
     "regenerated-rag": MethodEntry(
         "rag, asked again where a claim has evidence on both sides (the paper's)",
         ".loop:REGENERATED_RAG",
-        common=True,
-        usual=True,
-        step=LOOP,
+        LOOP,
     ),
     "guarded-rag": MethodEntry(
         "regenerated-rag, where a flip stands only if the loop's guard accepts it (ours)",
         ".loop:GUARDED_RAG",
-        common=True,
-        usual=True,
-        step=LOOP,
+        LOOP,
     ),
-    "resample": MethodEntry(
-        "a second sample of rag: the noise floor", ".loop:RESAMPLE", common=True
-    ),
-    "placebo": MethodEntry(
-        "regenerated-rag with another question's evidence: what asking again does alone",
-        ".loop:PLACEBO",
-        common=True,
-    ),
-    "typed-rag": MethodEntry(
-        "rag, asked again as the type of the conflict asks (ours)",
-        ".loop:TYPED_RAG",
-        common=True,
-    ),
+}
+_OURS = {
+    **_LOOP_METHODS,
     "pipeline": MethodEntry(
         "names the type of the conflict, then answers accordingly", ".conflict_aware:PIPELINE"
     ),
@@ -129,24 +106,26 @@ METHODS: dict[str, MethodEntry] = {
         ".debate:MADAM_RAG",
     ),
     "balanced": MethodEntry(
-        "writes a report with care and all sides (the paper's)",
-        "conflictscore.benchmarks.reports.benchmark:BALANCED",
-        usual=True,
+        "writes a report with care and all sides (the paper's)", f"{_REPORTS}:BALANCED"
     ),
     "super-balanced": MethodEntry(
         "writes a report by rules: hedge, attribute, name every view (the paper's)",
-        "conflictscore.benchmarks.reports.benchmark:SUPER_BALANCED",
-        usual=True,
+        f"{_REPORTS}:SUPER_BALANCED",
     ),
 }
+USUAL_METHODS = (*_LOOP_METHODS, "balanced", "super-balanced")
+"""The methods that are run where none is named and the benchmark offers them."""
 
-for _point in entry_points(group="conflictscore.methods"):
-    _package = _point.dist.name if _point.dist else _point.module
-    METHODS.setdefault(
-        _point.name, MethodEntry(f"a method of {_package}", _point.value, common=True)
+_installed = {
+    point.name: MethodEntry(
+        f"a method of {point.dist.name if point.dist else point.module}", point.value
     )
+    for point in entry_points(group="conflictscore.methods")
+    if point.name not in _OURS
+}
+METHODS: dict[str, MethodEntry] = {**_OURS, **_installed}
 
-COMMON_METHODS = tuple(name for name, entry in METHODS.items() if entry.common)
+COMMON_METHODS = (*_LOOP_METHODS, *_installed)
 """The methods that every benchmark can be run with."""
 
 OPEN_METHODS = ("revised-rag", "madam-rag")
@@ -169,8 +148,3 @@ def method_of(name: str) -> "BenchmarkMethod":
     place = METHODS[name].place
     method: BenchmarkMethod = resolve_name(f"{__package__}{place}" if place[0] == "." else place)
     return method
-
-
-def begins_with_first(step: str) -> bool:
-    """Whether a step begins with the loop's first answer, so that it is outdated with the loop."""
-    return step in METHODS and method_of(step).begins_with_first

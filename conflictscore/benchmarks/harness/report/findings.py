@@ -30,7 +30,7 @@ def findings(figures: Figures, paper: PaperFigures | None) -> tuple[str, ...]:
     compared = [
         " ".join(_comparison(pair, paper, graded=graded))
         for pair in figures.tests
-        if pair.measure == figures.measures[0] and not method_of(pair.method).control
+        if pair.measure == figures.measures[0]
     ]
     caveats = (method_of(method.method).caveat for method in figures.methods)
     return (*_judges(figures), *compared, *filter(None, caveats))

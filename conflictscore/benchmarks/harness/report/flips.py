@@ -5,9 +5,7 @@ from enum import StrEnum
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, LOOP, METHODS, method_of
 from conflictscore.benchmarks.harness.records import QuestionResult
 
-SECOND_LOOKS = tuple(
-    name for name in METHODS if method_of(name).looks_again and not method_of(name).control
-)
+SECOND_LOOKS = tuple(name for name in METHODS if method_of(name).looks_again)
 """The methods that regenerate, the one that tells most first."""
 
 

@@ -28,8 +28,7 @@ from tests.benchmarks.harness.recorded import unpriced
 
 RAG, CONTROL = "rag", "control-rag"
 REGENERATED, GUARDED = "regenerated-rag", "guarded-rag"
-RESAMPLE, PLACEBO = "resample", "placebo"
-TYPED, PIPELINE = "typed-rag", "pipeline"
+TYPED, PIPELINE = "taxonomy-aware", "pipeline"
 
 SNIPPET = "the lamp  was lit\nin 1874"
 """As a judge quotes it: white space and case are not the document's."""
@@ -132,8 +131,6 @@ def choice(
             CONTROL: answered(before),
             REGENERATED: second,
             GUARDED: first if refused else second,
-            RESAMPLE: answered(before),
-            PLACEBO: answered(before),
         },
         "conflict": True,
         "reconsidered": evidence(sides, options[before]),
@@ -141,7 +138,6 @@ def choice(
         "guard": Guard(accepted=not refused, note="no better evidence" if refused else None)
         if flipped
         else None,
-        "donor": "another lamp",
         "usage": {LOOP: {"model-a": Usage(calls=5, input_tokens=900, output_tokens=60)}},
         "seconds": {LOOP: 2.5},
     }
@@ -212,9 +208,7 @@ def graded(
         "methods": {
             RAG: first,
             REGENERATED: answered("It was 1871 or 1874.", after),
-            TYPED: answered(
-                "It was 1871 or 1874.", after, justification="The newer log says 1874."
-            ),
+            TYPED: answered("It was 1871 or 1874.", after),
             PIPELINE: first,
         },
         "predicted": {TYPED: told, PIPELINE: ConflictType.MISINFORMATION},

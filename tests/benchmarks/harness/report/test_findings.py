@@ -59,13 +59,6 @@ def test_a_papers_gain_is_placed_against_the_interval_and_called_its_own() -> No
     assert "The published +12.5 points are outside the interval." in text
 
 
-def test_controls_are_a_floor_and_no_find() -> None:
-    noise = paired(7, 0, p=0.016, bounds=(0.02, 0.12), name="resample")
-    text = said(figures(methods=(method("rag", 5, 10), method("resample", 6, 10)), paired=(noise,)))
-    assert "a method that does no better shows nothing of its own" in text
-    assert "Chance alone" not in text
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [

@@ -69,8 +69,8 @@ def test_the_second_look_is_that_of_regenerated_rag_where_it_was_run() -> None:
     guarded = {"rag", GUARDED}
     methods = {method: ended for method, ended in result.methods.items() if method in guarded}
     assert second_look(result.model_copy(update={"methods": methods})) == GUARDED
-    typed = {"typed-rag": result.methods[GUARDED]}
-    assert second_look(result.model_copy(update={"methods": typed})) == "typed-rag"
+    revised = {"revised-rag": result.methods[GUARDED]}
+    assert second_look(result.model_copy(update={"methods": revised})) == "revised-rag"
     assert second_look(result.model_copy(update={"methods": {}})) is None
 
 

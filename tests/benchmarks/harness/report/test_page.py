@@ -143,6 +143,7 @@ def test_a_graded_run_is_shown_by_means_and_by_higher_and_lower() -> None:
     for part in ("Better: higher recall", "Before recall: 50.0 %", "After recall: 100.0 %"):
         assert part in better, part
     assert "Judge on recall: 1 of 2" in better
+    assert "pipeline (told misinformation) It was 1871. same as before" in better
     assert "Worse: lower recall" in card_of(found, "lamp of b lit")
 
 
@@ -262,11 +263,10 @@ def hostile_run(name: str = HOSTILE) -> Any:
         documents=found,
         reconsidered=evidence("SCSCSC", HOSTILE),
         justification=HOSTILE,
-        donor=HOSTILE,
     )
     failed = choice("b", 0, None).methods["regenerated-rag"]
     failed = failed.model_copy(update={"error": HOSTILE})
-    flip = flip.model_copy(update={"methods": flip.methods | {"resample": failed}})
+    flip = flip.model_copy(update={"methods": flip.methods | {"control-rag": failed}})
     return run(
         name,
         [flip, free("f", (HOSTILE, True), (f"{HOSTILE} 1874", None), category=HOSTILE)],

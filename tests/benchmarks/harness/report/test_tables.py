@@ -152,9 +152,9 @@ def test_what_has_no_answers_to_count_is_none_and_not_0_percent() -> None:
 
 
 def test_methods_that_look_at_no_conflict_have_their_transitions_in_verbose_only() -> None:
-    given = figures(transitions=(transitions(1, 1, 10, name="resample"),))
+    given = figures(transitions=(transitions(1, 1, 10, name="madam-rag"),))
     assert "Answers with conflict" not in shown(given)
-    assert "resample: 10 first answers with conflict" in shown(given, verbose=True)
+    assert "madam-rag: 10 first answers with conflict" in shown(given, verbose=True)
 
 
 def test_categories_and_steps_show_in_verbose_only() -> None:

@@ -6,8 +6,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from conflictscore.benchmarks.harness.dry_run import Amounts, Estimate
-from conflictscore.cli.bench_dry_run import estimate_card
+from conflictscore.benchmarks.harness.dry_run import Amounts, Estimate, estimate_card
 from conflictscore.reporting.plain_table import print_card
 
 
@@ -19,9 +18,9 @@ def estimate(cost: float | None, *models: str) -> Estimate:
             Amounts(
                 step="loop" if name else "total",
                 model=name,
-                calls=400 * factor,
-                input_tokens=120_331 * factor,
-                output_tokens=8_812 * factor,
+                calls=round(400 * factor),
+                input_tokens=round(120_331 * factor),
+                output_tokens=round(8_812 * factor),
                 cost=None if cost is None else cost * factor,
             )
             for name in names
@@ -43,17 +42,17 @@ def cells(line: str) -> list[str]:
 
 def test_a_step_has_what_to_expect_above_its_bounds() -> None:
     lines = [cells(line) for line in shown(estimate(0.5)).splitlines()]
-    first = lines.index(["loop", "400", "120.3k", "8,812", "$0.50"])
-    bounds = ["200 to 800", "60.2k to 240.7k", "4,406 to 17.6k", "$0.25 to $1.00"]
+    first = lines.index(["loop", "400", "120,331", "8,812", "$0.50"])
+    bounds = ["200 to 800", "60,166 to 240,662", "4,406 to 17,624", "$0.25 to $1.00"]
     assert lines[first + 1] == ["gpt-4.1-mini", *bounds]
-    assert ["total", "400", "120.3k", "8,812", "$0.50"] in lines
+    assert ["total", "400", "120,331", "8,812", "$0.50"] in lines
 
 
 def test_a_local_model_costs_nothing_for_certain() -> None:
     lines = [cells(line) for line in shown(estimate(0.0)).splitlines()]
     first = next(number for number, line in enumerate(lines) if line[0] == "loop")
     assert lines[first][-1] == "$0.00"
-    assert lines[first + 1][-1] == "4,406 to 17.6k", "no bounds of the money"
+    assert lines[first + 1][-1] == "4,406 to 17,624", "no bounds of the money"
 
 
 @pytest.mark.parametrize("hostile", ["\x1b[2J", "\u202e", "\r"])
