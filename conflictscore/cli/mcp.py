@@ -15,7 +15,6 @@ from conflictscore.cli.options import (
     with_search_options,
 )
 from conflictscore.cli.serving import (
-    log_to_stderr,
     prepare,
     run_server,
     with_address_options,
@@ -87,7 +86,6 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     context = run_once(partial(open_context, options, retriever=retriever))
     if not any(one and one.partition(":")[0] == "local" for one in (spec, options["judge"])):
         context()
-    log_to_stderr()
     server = mcp_server(context, retriever)
     if transport == "stdio":
         click.echo(f"MCP on stdin and stdout, with the model {spec}", err=True)

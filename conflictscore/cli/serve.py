@@ -13,7 +13,6 @@ from conflictscore.cli.options import (
     with_search_options,
 )
 from conflictscore.cli.serving import (
-    log_to_stderr,
     prepare,
     run_server,
     with_address_options,
@@ -131,7 +130,6 @@ def serve(host: str, port: int, **options: Any) -> None:
     app = _app(host, options)
     service: Service = app.state.service
     model = service.context.generator
-    log_to_stderr(model.endpoint)
     about = f" in front of {model.name} at {model.endpoint}, mode {service.settings.mode}"
     run_server(app, service.access, (host, port), about)
 

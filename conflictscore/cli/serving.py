@@ -2,12 +2,9 @@
 
 import logging
 import os
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 import click
 
@@ -18,10 +15,9 @@ from conflictscore.storage import STORE
 if TYPE_CHECKING:
     from conflictscore.middleware.service.admission import Access
 
-__all__ = ["log_to_stderr", "prepare", "run_server", "with_address_options"]
+__all__ = ["prepare", "run_server", "with_address_options"]
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
-_CONNECT_S = 3.0
 
 
 def with_address_options(command: Any, *, port: int = 8400) -> Any:
@@ -32,8 +28,8 @@ def with_address_options(command: Any, *, port: int = 8400) -> Any:
             "--key-file",
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
-            help="Bearer keys of callers, one a line: KEY, NAME KEY or NAME sha256:HEX. Reloaded"
-            f" when it changes. Or set {_KEYS}, separated by commas.",
+            help="Bearer keys of callers, one a line: KEY, NAME KEY or NAME sha256:HEX. Or"
+            f" set {_KEYS}, separated by commas.",
         ),
         click.option(
             "--port",
@@ -56,13 +52,16 @@ def with_address_options(command: Any, *, port: int = 8400) -> Any:
 
 
 def prepare(host: str, options: Mapping[str, Any], *, network: bool = True) -> tuple[str, ...]:
-    """Have caches use the store, and give the keys in the environment; none beside a key file.
+    """Log to stderr, have caches use the store, and give the environment's keys.
+
+    Beside a key file those count for nothing.
 
     Raises:
         InputError: Anybody could call over the network, without ``--no-auth``.
     """
     from conflictscore.middleware.service.admission import is_this_machine
 
+    logging.basicConfig(format="%(levelname)s: %(message)s")
     if options.get("store"):  # every cache that is opened later reads this
         os.environ[STORE] = options["store"]
     keys = tuple(key.strip() for key in os.environ.get(_KEYS, "").split(",") if key.strip())
@@ -73,22 +72,6 @@ def prepare(host: str, options: Mapping[str, Any], *, network: bool = True) -> t
             " --no-auth to let everybody in"
         )
     return () if options["key_file"] else keys
-
-
-def log_to_stderr(endpoint: str | None = None) -> None:
-    """Write log records to stderr, first that nothing listens at the model's address, if so."""
-    logging.basicConfig(format="%(levelname)s: %(message)s")
-    parts = urlsplit(endpoint or "")
-    if not parts.hostname or getproxies():
-        return
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    try:
-        socket.create_connection((parts.hostname, port), _CONNECT_S).close()
-    except OSError as error:
-        click.echo(
-            f"nothing listens at {endpoint} ({error}); until something does, requests fail",
-            err=True,
-        )
 
 
 def run_server(app: Any, access: "Access", address: tuple[str, int], about: str) -> None:

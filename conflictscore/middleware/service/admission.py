@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 from fastapi import Request
 
-from conflictscore.middleware.service.keys import KeyFile, KeyHolder, key_digest, key_holder
+from conflictscore.middleware.service.keys import KeyHolder, key_digest, key_holder, read_keys
 from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.service_settings import ServiceSettings
 
@@ -33,19 +33,13 @@ class Access:
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
-        self._keys = tuple(key_holder(key, "key") for key in settings.keys)
-        self._file = None if settings.key_file is None else KeyFile(settings.key_file)
+        in_file = () if settings.key_file is None else read_keys(settings.key_file)
+        self.holders = (*(key_holder(key, "key") for key in settings.keys), *in_file)
         self._local_only = not settings.no_auth
-
-    @property
-    def holders(self) -> tuple[KeyHolder, ...]:
-        """All valid keys."""
-        return self._keys + (self._file.holders() if self._file else ())
 
     def caller(self, request: Request) -> KeyHolder:
         """Authenticate a request, or refuse it: no valid key (401), another machine (403)."""
-        holders = self.holders
-        if not holders:
+        if not self.holders:
             if self._local_only and (why := _not_from_here(request)):
                 raise RefusedError(
                     403,
@@ -57,7 +51,7 @@ class Access:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         given = key_digest(key.strip())
         # compare with every key, so that the time reveals nothing about a match
-        known = [holder for holder in holders if hmac.compare_digest(given, holder.digest)]
+        known = [holder for holder in self.holders if hmac.compare_digest(given, holder.digest)]
         if scheme.casefold() != "bearer" or not known:
             raise RefusedError(401, "no valid key is given as bearer token", code="invalid_api_key")
         return known[0]

@@ -144,6 +144,5 @@ class _Metered:
         finally:
             metrics.in_flight.dec()
             route = getattr(scope.get("route"), "path", "other")
-            seconds = time.perf_counter() - started
-            metrics.request(route, status or CLIENT_GONE, self._service.settings.mode, seconds)
+            metrics.request(route, status or CLIENT_GONE, time.perf_counter() - started)
         return None

@@ -203,7 +203,7 @@ class CheckedAnswer:
     ) -> Completion:
         """Close the record."""
         if ending := None if self._draft is None else ending_of(self._draft):
-            notes = (*notes, self._record.ended_by(ending))
+            notes = (*notes, f"the answer may not be whole: it ended by “{ending}”")
         run = self._record.ended(self._known(), status, *notes)
         if answer is not None:
             run = run.model_copy(update={"answer": answer, "first_answer": answer})

@@ -1,4 +1,4 @@
-"""The keys of a service, and a file of them that may change while it runs.
+"""The keys of a service, and a file of them.
 
 A line of a key file is a key, or a name and a key:
 
@@ -11,21 +11,17 @@ desk     pw4…                       runs=all
 
 ``runs=all`` lets a caller read and review the runs of every key; all others see their own.
 
-Two lines with one name are two keys of one caller: to rotate a key, add the new one, and remove the
-old one once nobody uses it.
+Two lines with one name are two keys of one caller, as while a key is replaced.
 """
 
 import hashlib
-import logging
 import re
 from pathlib import Path
 from typing import NamedTuple
 
 from conflictscore.errors import InputError
 
-__all__ = ["KeyFile", "KeyHolder", "key_digest", "key_holder"]
-
-_log = logging.getLogger(__name__)
+__all__ = ["KeyHolder", "key_digest", "key_holder", "read_keys"]
 
 _LEAST_KEY_CHARS = 16
 _HASHED = re.compile(r"sha256:([0-9a-fA-F]{64})")
@@ -81,45 +77,19 @@ def key_holder(line: str, where: str) -> KeyHolder:
     return KeyHolder(given[0], digest, reads_all)
 
 
-class KeyFile:
-    """Keys in a file, reloaded when it changes."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._seen = self._state()
-        self._holders = self._read()
-
-    def holders(self) -> tuple[KeyHolder, ...]:
-        """The current keys; an error in a changed file is logged, and the previous keys stay."""
-        state = self._state()
-        if state != self._seen:
-            self._seen = state
-            try:
-                self._holders = self._read()
-                _log.info("--key-file: %d keys", len(self._holders))
-            except InputError as error:
-                _log.error("%s; keeping the previous keys", error)
-        return self._holders
-
-    def _state(self) -> tuple[int, ...] | None:
-        try:
-            found = self._path.stat()
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
-
-    def _read(self) -> tuple[KeyHolder, ...]:
-        where = f"--key-file {self._path}"
-        try:
-            lines = [line.strip() for line in self._path.read_text("utf-8").splitlines()]
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not text"
-            raise InputError(f"{where}: cannot be read ({reason})") from error
-        holders = tuple(
-            key_holder(line, f"{where}, line {number}")
-            for number, line in enumerate(lines, 1)
-            if line and not line.startswith("#")
-        )
-        if not holders:
-            raise InputError(f"{where}: there is no key in it")
-        return holders
+def read_keys(path: Path) -> tuple[KeyHolder, ...]:
+    """The keys in a file, of which there has to be one at least."""
+    where = f"--key-file {path}"
+    try:
+        lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise InputError(f"{where}: cannot be read ({reason})") from error
+    holders = tuple(
+        key_holder(line, f"{where}, line {number}")
+        for number, line in enumerate(lines, 1)
+        if line and not line.startswith("#")
+    )
+    if not holders:
+        raise InputError(f"{where}: there is no key in it")
+    return holders

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,10 +30,10 @@ _log = logging.getLogger(__name__)
 STOPPED = "the client disconnected, or the service was stopped"
 """The note of an unfinished run."""
 
+_GRACE_S = 30.0
 _BODIES = 64
 """The most bodies of the largest size that are received at once, in bytes."""
 _UNCHECKED = {RunStatus.PASSED_THROUGH, RunStatus.FAILED}
-_ENDING_CHARS = 40
 
 
 @dataclass
@@ -51,8 +50,6 @@ class RequestRecord:
     deadline: float
     created: int = field(default_factory=lambda: int(time.time()))
     started: float = field(default_factory=time.perf_counter)
-    ending: str = ""
-    """How the upstream's answer ended, where it did not end normally."""
 
     @property
     def seconds_left(self) -> float:
@@ -66,14 +63,7 @@ class RequestRecord:
             "x-conflictscore-status": status,
             "x-conflictscore-checked": checked or "pending",
             "x-request-id": self.run_id,
-            **({"x-conflictscore-ended-by": self.ending} if self.ending else {}),
         }
-
-    def ended_by(self, ending: str) -> str:
-        """Log that the upstream's answer did not end normally; the note that says so."""
-        self.ending = re.sub(r"[^\w.-]", "", ending, flags=re.ASCII)[:_ENDING_CHARS]
-        _log.warning("run %s: the upstream's answer ended by %s", self.run_id, self.ending)
-        return f"the answer may not be whole: it ended by “{ending}”"
 
     def ended(self, run: Run, status: RunStatus, *notes: str) -> Run:
         """The run of this request with its id, its status, and those notes that it lacks."""
@@ -111,7 +101,7 @@ class Service:
             most_bytes=settings.runs_bytes,
             path=settings.runs_file,
             store=self.store,
-            lasts=settings.timeout + settings.grace,
+            lasts=settings.timeout + _GRACE_S,
         )
 
     def gate_of(self, caller: str) -> AdmissionGate:

@@ -41,7 +41,7 @@ class ServiceSettings:
     key. Without any key, here or in a file, the service answers only to this machine's own names.
     """
     key_file: Path | None = None
-    """A file of keys (:mod:`~conflictscore.middleware.service.keys`), reloaded when it changes."""
+    """A file of keys (:mod:`~conflictscore.middleware.service.keys`)."""
     no_auth: bool = False
     """Whether it answers to any name even without keys."""
     store: str | None = field(default=None, repr=False)
@@ -54,8 +54,6 @@ class ServiceSettings:
     several keys, each may have half of them, so that none keeps out the others."""
     timeout: float = 300.0
     """The most seconds that a request may take, waiting included."""
-    grace: float = 30.0
-    """Seconds for running requests to finish once the service is told to stop."""
     heartbeat: float = 10.0
     """Seconds between two comments in a stream that has no text yet."""
     runs_kept: int = 1000
@@ -78,7 +76,7 @@ class ServiceSettings:
         for name in ("max_body", "max_concurrent", "runs_kept", "runs_bytes"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; give at least 1")
-        for name in ("timeout", "heartbeat", "grace"):
+        for name in ("timeout", "heartbeat"):
             if not 0 < getattr(self, name) < inf:
                 raise InputError(f"{name} is {getattr(self, name)}; give seconds above 0")
         if self.heartbeat > _MOST_HEARTBEAT_S:

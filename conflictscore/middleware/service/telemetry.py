@@ -8,7 +8,6 @@ from prometheus_client import (
     Gauge,
     Histogram,
     ProcessCollector,
-    Summary,
     generate_latest,
 )
 
@@ -32,9 +31,7 @@ class Metrics:
         counter = partial(Counter, registry=registry)
         gauge = partial(Gauge, registry=registry)
         self._requests = counter(
-            "conflictscore_requests",
-            "Requests, by route, HTTP status and mode.",
-            ("route", "status", "mode"),
+            "conflictscore_requests", "Requests, by route and HTTP status.", ("route", "status")
         )
         self._seconds = Histogram(
             "conflictscore_request_seconds",
@@ -45,17 +42,6 @@ class Metrics:
         )
         self.in_flight = gauge("conflictscore_requests_in_flight", "Requests being served.")
         self._runs = counter("conflictscore_runs", "Runs, by their status.", ("status",))
-        self._nodes = Summary(
-            "conflictscore_node_seconds",
-            "Seconds that a run spends in a node of the graph.",
-            ("node",),
-            registry=registry,
-        )
-        self._labels = counter("conflictscore_labels", "Labels of first answers.", ("label",))
-        self._conflicts = counter(
-            "conflictscore_conflicts",
-            "Runs whose first answer has a claim with evidence on both sides.",
-        )
         self._flips = counter("conflictscore_flips", "Runs whose answer was changed.")
         self._failures = counter(
             "conflictscore_failures",
@@ -67,9 +53,9 @@ class Metrics:
             "conflictscore_tokens", "Tokens of the runs, as the models report them.", ("direction",)
         )
 
-    def request(self, route: str, status: int, mode: str, seconds: float) -> None:
+    def request(self, route: str, status: int, seconds: float) -> None:
         """Count a request whose response has ended."""
-        self._requests.labels(route, str(status), mode).inc()
+        self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
     def failure(self, kind: str) -> None:
@@ -79,15 +65,8 @@ class Metrics:
     def run(self, run: Run) -> None:
         """Count a finished run."""
         self._runs.labels(run.status.value).inc()
-        for node, seconds in run.timings.items():
-            self._nodes.labels(node).observe(seconds)
         self._tokens.labels("input").inc(run.usage.input_tokens)
         self._tokens.labels("output").inc(run.usage.output_tokens)
-        claims = run.report.claims if run.report else ()
-        for claim in claims:
-            for label in claim.labels:
-                self._labels.labels(label.label.value).inc()
-        self._conflicts.inc(any(claim.conflicting for claim in claims))
         self._flips.inc(run.flipped)
 
     def exposition(self) -> bytes:

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from conflictscore.errors import InputError
-from conflictscore.middleware.service.keys import KeyFile, KeyHolder, key_holder
+from conflictscore.middleware.service.keys import KeyHolder, key_holder, read_keys
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.service.serving import Served, asking, serving
 
@@ -51,28 +51,19 @@ class TestLines:
         assert "short" not in str(raised.value)
 
 
-class TestFile:
-    def test_keys_change_without_a_restart(self, upstream: OpenAIServer, tmp_path: Path) -> None:
-        path = tmp_path / "keys"
-        path.write_text(f"# keys\ndoor {ONE}\n")
-        with serving(upstream, settings={"key_file": path}) as served:
-            run = asked(served, ONE).headers["x-conflictscore-run-id"]
-            path.write_text(f"door {OTHER}\n")
-            bearer = {"authorization": f"Bearer {OTHER}"}
-            found = served.http.get(f"/v1/runs/{run}", headers=bearer)
+def test_a_file_names_callers_and_a_wrong_one_is_refused(
+    upstream: OpenAIServer, tmp_path: Path
+) -> None:
+    path = tmp_path / "keys"
+    path.write_text(f"# keys\ndoor {ONE}\ndoor {OTHER}\n")
+    with serving(upstream, settings={"key_file": path}) as served:
+        run = asked(served, ONE).headers["x-conflictscore-run-id"]
+        bearer = {"authorization": f"Bearer {OTHER}"}
+        found = served.http.get(f"/v1/runs/{run}", headers=bearer)
+    assert found.status_code == 200, "the same caller, by name"
 
-            assert asked(served, ONE).status_code == 401
-            assert found.status_code == 200, "the same caller, by name"
-
-    def test_a_file_that_becomes_wrong_keeps_the_previous_keys(
-        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        path = tmp_path / "keys"
-        path.write_text(f"door {ONE}\n")
-        file = KeyFile(path)
-        before = file.holders()
-        for wrong in ("", f"door {ONE} x=y", None):
-            path.unlink() if wrong is None else path.write_text(wrong)
-            assert file.holders() == before
-        assert caplog.text.count("keeping the previous keys") == 3
-        assert ONE not in caplog.text
+    for wrong in ("", f"door {ONE} x=y", None):
+        path.unlink() if wrong is None else path.write_text(wrong)
+        with pytest.raises(InputError, match="--key-file") as raised:
+            read_keys(path)
+        assert ONE not in str(raised.value)

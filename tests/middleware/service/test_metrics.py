@@ -12,17 +12,13 @@ def test_a_run_is_counted_with_its_results(world: ChatWorld, served: Served) -> 
         line: served.metric(line)
         for line in (
             'conflictscore_runs_total{status="corrected"}',
-            'conflictscore_labels_total{label="SUPPORTS"}',
-            'conflictscore_labels_total{label="IRRELEVANT"}',
-            "conflictscore_conflicts_total",
             "conflictscore_flips_total",
-            'conflictscore_node_seconds_count{node="correct"}',
             'conflictscore_request_seconds_count{route="/v1/chat/completions"}',
             "conflictscore_requests_in_flight",
         )
     }
     read = served.metric('conflictscore_tokens_total{direction="input"}')
-    routes = 'conflictscore_requests_total{{mode="correct",route="{}",status="{}"}}'
+    routes = 'conflictscore_requests_total{{route="{}",status="{}"}}'
     chat = served.metric(routes.format("/v1/chat/completions", 200))
     lost = served.metric(routes.format("/v1/runs/{run_id}", 404))
     other = served.metric(routes.format("other", 404))
