@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import click
 
 from conflictscore import create_self_correcting_rag
-from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
+from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import ConflictScoreError
 from conflictscore.markdown import passages
 from conflictscore.models.usage import UsageMeter
@@ -105,12 +105,12 @@ def long_answers(files: Iterable[Path], count: int, seed: int) -> list[LongAnswe
 
 
 def _sentences(file: Path) -> Iterator[_Sentence]:
-    for where, record in read_json_lines(file):
-        text = " ".join(text_of(record, "claim", where).split())
+    for _, record in read_json_lines(file):
+        text = " ".join(record["claim"].split())
         text = text if text.endswith(".") else f"{text}."
         told = [
             (document.get("label"), document.get("text"))
-            for _, document in documents_of(record, "docs", where)
+            for document in record["docs"]
             if document.get("label") in set(Label)
         ]
         sides = sorted(told, key=lambda one: one[0] == Label.IRRELEVANT)[:_MOST_DOCUMENTS]

@@ -1,30 +1,37 @@
-"""Reads published files of JSON and the fields of their records: every fault names file and row."""
+"""Reads published files of JSON, a :class:`Row` a record: every fault names file, row and field."""
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, Protocol, TypeVar
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from conflictscore.errors import InputError
 from conflictscore.records import Record, first_fault
 from conflictscore.retrieval.cleaning import clean_text
 
-__all__ = [
-    "Items",
-    "documents_of",
-    "list_of",
-    "one_of",
-    "read_items",
-    "read_json",
-    "read_json_lines",
-    "text_of",
-    "texts_of",
-]
 
-_V = TypeVar("_V")
+def _filled(text: str) -> str:
+    if not (cleaned := clean_text(text)):
+        raise ValueError("a text is needed that is not empty")
+    return cleaned
+
+
+Text = Annotated[str, AfterValidator(_filled)]
+"""A text that is not empty, cleaned."""
+Cleaned = Annotated[str, AfterValidator(clean_text)]
+"""A text, cleaned, which may be empty."""
+
+
+class Row(BaseModel):
+    """A record of a published file; fields that it does not name are not read."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+
+_K = TypeVar("_K", bound=Row)
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
@@ -59,7 +66,8 @@ class Items(NamedTuple, Generic[_I]):
 
 def read_items(
     path: str | Path,
-    make: Callable[[Any, str], _I | str],
+    kind: type[_K],
+    make: Callable[[_K, str], _I | str],
     *,
     id_field: str = "question",
     rows: Iterable[tuple[str, Any]] | None = None,
@@ -68,18 +76,19 @@ def read_items(
 
     Args:
         path: The file.
-        make: From a row's value and its place, for errors, to an item or why there is none.
+        kind: What a row is.
+        make: From a row and its place, for errors, to an item or why there is none.
         id_field: The field that ids come from: a file has each once.
         rows: The places and values; by default those of JSON lines.
 
     Raises:
-        InputError: There is no item, an id is repeated, or ``make`` refuses a row.
+        InputError: There is no item, an id is repeated, or a row is no ``kind``.
     """
     items: dict[str, _I] = {}
     first: dict[str, str] = {}
     left_out: Counter[str] = Counter()
     for where, record in read_json_lines(Path(path)) if rows is None else rows:
-        made = make(record, where)
+        made = make(row_of(kind, record, where), where)
         if isinstance(made, str):
             left_out[made] += 1
         elif made.id in items:
@@ -93,82 +102,28 @@ def read_items(
     return Items(tuple(items.values()), left_out)
 
 
-def read_json(path: Path) -> Any:
-    """The value of a JSON file.
+def row_of(kind: type[_K], record: Any, where: str) -> _K:
+    """A record that was read as a row of this kind."""
+    try:
+        return kind.model_validate(record)
+    except ValidationError as error:
+        field, why = first_fault(error)
+        raise InputError(f"{where}{field and f', field {field}'}: {why}") from None
+
+
+def read_json(path: Path) -> Iterator[tuple[str, Any]]:
+    """Each value of a file that is a JSON list, with its place for errors.
 
     Raises:
-        InputError: The file cannot be read, or is not JSON.
+        InputError: The file cannot be read, or is no JSON list.
     """
     try:
-        return _value(path.read_text("utf-8"), str(path))
+        values = _value(path.read_text("utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error
-
-
-def text_of(record: Any, field: str, where: str) -> str:
-    """A text of a record that was read, cleaned.
-
-    Args:
-        record: What was read; anything.
-        field: The name of the text in it.
-        where: File and row, for the error.
-
-    Raises:
-        InputError: There is no such text, or it is empty.
-    """
-    value = record.get(field) if isinstance(record, Mapping) else None
-    if not isinstance(value, str) or not (text := clean_text(value)):
-        raise InputError(f"{where}, field {field}: a text is needed that is not empty")
-    return text
-
-
-def texts_of(record: Mapping[str, Any], field: str, where: str) -> list[str]:
-    """The texts of a list of a record that was read, cleaned, without empty ones.
-
-    Raises:
-        InputError: There is no such list, or it holds something other than text.
-    """
-    values = record.get(field)
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise InputError(f"{where}, field {field}: a list of texts is needed")
-    return [text for value in values if (text := clean_text(value))]
-
-
-def list_of(record: Any, field: str, where: str) -> list[tuple[str, Any]]:
-    """The items of a list of a record that was read, each after its place for errors; maybe none.
-
-    Raises:
-        InputError: There is no such list.
-    """
-    values = record.get(field) if isinstance(record, Mapping) else None
     if not isinstance(values, list):
-        raise InputError(f"{where}, field {field}: a list is needed")
-    return [(f"{where}, field {field}, item {n}", one) for n, one in enumerate(values, start=1)]
-
-
-def one_of(record: Any, field: str, known: Mapping[str, _V], where: str) -> _V:
-    """The meaning of a field whose values are known.
-
-    Raises:
-        InputError: It holds something else; names what it may be.
-    """
-    value = record.get(field) if isinstance(record, Mapping) else None
-    if not isinstance(value, str) or value not in known:
-        shown = value[:80] if isinstance(value, str) else value
-        raise InputError(f"{where}, field {field}: {shown!r} is none of {', '.join(known)}")
-    return known[value]
-
-
-def documents_of(record: Mapping[str, Any], field: str, where: str) -> list[tuple[str, Any]]:
-    """The documents of a record that was read, each after its place for errors.
-
-    Raises:
-        InputError: There is no such list, or it is empty.
-    """
-    values = record.get(field)
-    if not isinstance(values, list) or not values:
-        raise InputError(f"{where}, field {field}: a list of documents is needed that is not empty")
-    return [(f"{where}, document {number}", one) for number, one in enumerate(values, start=1)]
+        raise InputError(f"{path}: a JSON list is needed")
+    yield from ((f"{path}, item {number}", one) for number, one in enumerate(values, start=1))
 
 
 def _value(line: str, where: str) -> Any:

@@ -1,23 +1,21 @@
 """conflictscore bench conflict-detection."""
 
 import json
-from collections.abc import Sequence
+import time
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from conflictscore.cli.common import OpenLabeler, open_labeler_of, open_single_model, run_async
+from conflictscore.cli.common import open_labeler_of, open_single_model, run_async
 from conflictscore.cli.options import with_model_choice
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
-    from conflictscore.benchmarks.conflict_detection.detect import Judged, PairRow
+    from conflictscore.benchmarks.conflict_detection.detect import Judged
     from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
-    from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures
     from conflictscore.models.language_model import LanguageModel
-    from conflictscore.prompts import PromptSet
 
 __all__ = ["conflict_detection"]
 
@@ -25,7 +23,7 @@ _LOCAL_GROUPS, _REMOTE_GROUPS = 1, 4
 
 _EXAMPLES = """\b
 Examples:
-  conflictscore bench conflict-detection --data healthver_groups.jsonl --split dev
+  conflictscore bench conflict-detection --data healthver_groups.jsonl
   conflictscore bench conflict-detection --data a_groups.jsonl --data b_groups.jsonl --sample 60
   conflictscore bench conflict-detection --data ambigdocs:test.json --data contraqa:contraqa/ \\
       --data macnoise-nq:NQ_eval_dev.json --data macnoise-tqa:TQA_eval_dev.json \\
@@ -44,7 +42,6 @@ Examples:
     " ConflictBench's sources after its name: ambigdocs:FILE, conflictingqa:FILE, contraqa:FOLDER,"
     " macnoise-nq:FILE, macnoise-tqa:FILE. May be given several times.",
 )
-@click.option("--split", metavar="NAME", help="Only the claims of this split, such as dev.")
 @click.option(
     "--sample",
     type=click.IntRange(min=2),
@@ -61,8 +58,8 @@ Examples:
 @click.option(
     "--write-claims",
     metavar="SPEC",
-    help="Have this model write each claim from its question and answer, as the paper has GPT-4 do,"
-    " into FILE.claims.jsonl beside --out. Default: fixed words. For ConflictBench's sources.",
+    help="Have this model write each claim from its question and answer, as the paper has GPT-4"
+    " do. Default: fixed words. For ConflictBench's sources.",
 )
 @click.option(
     "--seed",
@@ -75,31 +72,19 @@ Examples:
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
-    default=Path("runs/conflict-detection.jsonl"),
-    show_default=True,
     metavar="FILE",
-    help="Verdicts, added one by one; the same command resumes a file that exists.",
+    help="Write the verdicts as JSON lines, a pair each, beside people's labels.",
 )
-@click.option(
-    "--concurrency",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help=f"Claims at a time. Default: {_REMOTE_GROUPS}, or {_LOCAL_GROUPS} with the local model.",
-)
-@click.option("--retry-failed", is_flag=True, help="Judge again what failed in an earlier run.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 @with_model_choice
 def conflict_detection(
     data: tuple[str, ...],
-    split: str | None,
     sample: int | None,
     paper_counts: bool,
     write_claims: str | None,
     seed: int,
-    out: Path,
-    concurrency: int | None,
-    retry_failed: bool,
+    out: Path | None,
     as_json: bool,
     quiet: bool,
     **settings: Any,
@@ -108,19 +93,22 @@ def conflict_detection(
 
     Claims are given and are not decomposed. A claim conflicts where a document supports it and
     another contradicts it. The figures stand beside those of always and never saying so, and on
-    ConflictBench's sources beside the paper's.
+    ConflictBench's sources beside the paper's. Verdicts are cached as they come: the same command
+    goes on where it was stopped, and asks again for what failed.
     """
-    from conflictscore.benchmarks.conflict_detection.data import (
-        as_published,
-        balanced,
-        read_data,
-    )
+    from rich.console import Console
+
+    from conflictscore.benchmarks.conflict_detection.data import as_published, balanced, read_data
+    from conflictscore.benchmarks.conflict_detection.detect import detect
+    from conflictscore.benchmarks.conflict_detection.display import print_detection
     from conflictscore.benchmarks.conflict_detection.measures import detection_figures
     from conflictscore.benchmarks.harness.statistics import require_statistics
+    from conflictscore.models.usage import UsageMeter
     from conflictscore.prompts import PromptSet
+    from conflictscore.reporting.displays import ItemProgress
 
     require_statistics()
-    groups = read_data(data, split=split, seed=seed)
+    groups = read_data(data, seed=seed)
     if sample is not None and paper_counts:
         raise InputError("give --sample or --paper-counts, not both")
     if paper_counts:
@@ -135,42 +123,52 @@ def conflict_detection(
     settings["prompts"] = PromptSet.open(settings["prompts"], base="paper")
     opened = open_labeler_of(settings)
     if write_claims:
-        writer = open_single_model(write_claims, settings)
-        groups = _written(writer, groups, out, settings["prompts"], concurrency, quiet=quiet)
-    judged, rows = _judged(
-        opened, groups, out, concurrency=concurrency, retry_failed=retry_failed, quiet=quiet
-    )
-    figures = detection_figures(opened.labeler.name, judged, rows)
-    _deliver(figures, as_json=as_json)
+        groups = _written(open_single_model(write_claims, settings), groups, settings, quiet=quiet)
+    meter, started = UsageMeter(), time.perf_counter()
+    console = Console(stderr=True, highlight=False)
+    with ItemProgress(console, "judging", "pairs", enabled=not quiet, reasons=1) as progress:
+        progress.begin(sum(len(group.documents) for group in groups))
+        judged = run_async(
+            detect(
+                opened.labeler,
+                groups,
+                meter=meter,
+                cache=opened.cache,
+                concurrency=_LOCAL_GROUPS if opened.local else _REMOTE_GROUPS,
+                on_pair=lambda label: progress.count(label.error, "a pair"),
+            )
+        )
+    seconds = time.perf_counter() - started
+    figures = detection_figures(opened.labeler.name, judged, meter.usage, seconds)
+    if out:
+        _write(out, judged)
+    if as_json:
+        click.echo(json.dumps(figures.to_json(), ensure_ascii=False, indent=2))
+    else:
+        print_detection(figures, Console(highlight=False, markup=False, emoji=False))
 
 
 def _written(
     writer: "LanguageModel",
     groups: list["ClaimGroup"],
-    out: Path,
-    prompts: "PromptSet",
-    concurrency: int | None,
+    settings: dict[str, Any],
     *,
     quiet: bool,
 ) -> list["ClaimGroup"]:
-    """The claims as a model writes them; those that it wrote before are not asked for again."""
     from rich.console import Console
 
-    from conflictscore.benchmarks.conflict_detection.data import written_claims
+    from conflictscore.benchmarks.conflict_detection.detect import written_claims
+    from conflictscore.benchmarks.judging import Judge
+    from conflictscore.models.usage import UsageMeter
     from conflictscore.progress import CountBar
 
-    asked = count(1)
+    asked, total = count(1), sum(bool(group.question) for group in groups)
+    judge = Judge(writer, settings["prompts"], UsageMeter())
     with CountBar(Console(stderr=True, quiet=quiet), "writing", "claims") as bar:
-        worded, used = run_async(
-            written_claims(
-                groups,
-                out.with_suffix(".claims.jsonl"),
-                writer,
-                prompts,
-                concurrency=concurrency or (_LOCAL_GROUPS if writer.is_local else _REMOTE_GROUPS),
-                on_claim=lambda missing: bar.show(next(asked), missing),
-            )
+        worded = run_async(
+            written_claims(groups, judge, on_claim=lambda: bar.show(next(asked), total))
         )
+    used = judge.meter.usage
     click.echo(
         f"Claims written by {writer.name}: {used.calls:,} calls, {used.cached_calls:,} from the"
         f" cache, {used.input_tokens:,} tokens in, {used.output_tokens:,} out",
@@ -179,55 +177,13 @@ def _written(
     return worded
 
 
-def _judged(
-    opened: OpenLabeler,
-    groups: Sequence["ClaimGroup"],
-    out: Path,
-    *,
-    concurrency: int | None,
-    retry_failed: bool,
-    quiet: bool,
-) -> tuple[list["Judged"], tuple["PairRow", ...]]:
-    """The claims with their labels, and all rows of the file of verdicts, which is resumed."""
-    from rich.console import Console
+def _write(out: Path, judged: list["Judged"]) -> None:
+    from conflictscore.storage.private_files import write_whole
 
-    from conflictscore.benchmarks.conflict_detection.detect import (
-        VerdictFile,
-        detect,
-        judged_groups,
-    )
-    from conflictscore.reporting.displays import ItemProgress
-
-    console = Console(stderr=True, highlight=False)
-    with VerdictFile.open(out, opened.labeler) as verdicts:
-        if verdicts.cut:
-            click.echo(
-                f"Note: {out}: half a line at the end, as a kill leaves it, was cut off", err=True
-            )
-        done = sum(len(verdicts.labels(group)) for group in groups)
-        pairs = sum(len(group.documents) for group in groups)
-        with ItemProgress(console, "judging", "pairs", enabled=not quiet, reasons=1) as progress:
-            progress.begin(pairs, done)
-            run_async(
-                detect(
-                    opened.labeler,
-                    groups,
-                    verdicts,
-                    cache=opened.cache,
-                    concurrency=concurrency or (_LOCAL_GROUPS if opened.local else _REMOTE_GROUPS),
-                    retry_failed=retry_failed,
-                    on_pair=lambda label: progress.count(label.error, "a pair"),
-                )
-            )
-        return list(judged_groups(groups, verdicts)), verdicts.rows
-
-
-def _deliver(figures: "DetectionFigures", *, as_json: bool) -> None:
-    from rich.console import Console
-
-    from conflictscore.benchmarks.conflict_detection.display import print_detection
-
-    if as_json:
-        click.echo(json.dumps(figures.to_json(), ensure_ascii=False, indent=2))
-    else:
-        print_detection(figures, Console(highlight=False, markup=False, emoji=False))
+    rows = [
+        {"set": group.set, "id": group.id, "claim": group.claim, "people": people}
+        | {"label": label.to_json()}
+        for group, labels in judged
+        for people, label in zip(group.labels, labels, strict=True)
+    ]
+    write_whole(out, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode())

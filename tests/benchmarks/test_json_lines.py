@@ -1,11 +1,11 @@
 """Files of items as JSON lines: each once, and what makes none is counted by its reason."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from conflictscore.benchmarks.json_lines import read_items
+from conflictscore.benchmarks.json_lines import Cleaned, Row, Text, read_items, read_json
 from conflictscore.errors import InputError
 from tests.benchmarks.truthfulqa.files import write_jsonl
 
@@ -14,25 +14,52 @@ class Item(NamedTuple):
     id: str
 
 
-def made(record: Any, where: str) -> Item | str:
-    return Item(record) if record != "none" else "it is none"
+class Kept(Row):
+    question: Text
+    note: Cleaned | None = None
+
+
+def made(row: Kept, where: str) -> Item | str:
+    return Item(row.question) if row.question != "none" else "it is none"
 
 
 def test_items_come_in_order_and_the_others_are_counted(tmp_path: Path) -> None:
-    file = write_jsonl(tmp_path / "i.jsonl", ["b", "none", "a", "none"])
-    assert read_items(file, made) == ((Item("b"), Item("a")), {"it is none": 2})
+    rows = [{"question": question} for question in (" b\x00", "none", "a", "none")]
+    file = write_jsonl(tmp_path / "i.jsonl", [*rows, {"question": "c", "more": 1, "note": " "}])
+    found = read_items(file, Kept, made)
+    assert found == ((Item("b"), Item("a"), Item("c")), {"it is none": 2})
 
 
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        (["a", "none", "a"], "row 3, field question: the same as in row 1"),
-        (["none"], r"there is nothing in it to use \(it is none\)"),
+        ([{"question": "a"}] * 2, "row 2, field question: the same as in row 1"),
+        ([{"question": "none"}], r"there is nothing in it to use \(it is none\)"),
         ([], "there is nothing in it to use"),
+        ([{"question": "a"}, {"question": " "}], "row 2, field question: a text is needed"),
+        ([{"question": 7}], "row 1, field question: Input should be a valid string"),
+        ([{"question": "a", "note": 7}], "row 1, field note: Input should be a valid string"),
+        ([{}], "row 1, field question: Field required"),
+        ([["a"]], "row 1: Input should be a valid dictionary"),
     ],
 )
-def test_an_id_stands_once_and_some_item_stands_there(
-    tmp_path: Path, rows: list[str], told: str
+def test_a_row_that_cannot_be_used_is_named_with_its_field(
+    tmp_path: Path, rows: list[object], told: str
 ) -> None:
     with pytest.raises(InputError, match=rf"i\.jsonl.*{told}"):
-        read_items(write_jsonl(tmp_path / "i.jsonl", rows), made)
+        read_items(write_jsonl(tmp_path / "i.jsonl", rows), Kept, made)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [("{half\n", "not JSON"), ("{}", "a JSON list is needed"), (None, "cannot be read")],
+)
+def test_a_file_that_is_no_list_is_refused(tmp_path: Path, content: str | None, told: str) -> None:
+    path = tmp_path / "i.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(InputError, match=rf"i\.json: {told}"):
+        list(read_json(path))
+    if told != "a JSON list is needed":
+        with pytest.raises(InputError, match=rf"i\.json.*: {told}"):
+            read_items(path, Kept, made)

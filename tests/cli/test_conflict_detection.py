@@ -23,7 +23,6 @@ def claim(name: str, *years: str) -> dict[str, Any]:
     labels = {"1871": "SUPPORTS", "1874": "CONTRADICTS", "": "IRRELEVANT"}
     return {
         "id": name,
-        "split": "dev",
         "claim": f"The lamp of {name} was lit in 1871.",
         "docs": [{"text": f"The lamp of {name}. {y}", "label": labels[y]} for y in years],
     }
@@ -93,8 +92,13 @@ def test_the_same_command_asks_nothing_twice(run: Run, lamps: Path, world: World
     first, again = (run("--data", lamps, "--json", "--out", "v.jsonl") for _ in range(2))
 
     assert world.asked.total() == 7
-    assert json.loads(first.stdout) == json.loads(again.stdout)
-    assert "7 of 7 pairs, resumed" in again.stderr
+    told = json.loads(again.stdout)
+    assert json.loads(first.stdout)["sets"] == told["sets"]
+    assert (told["usage"]["calls"], told["usage"]["cached_calls"]) == (0, 7)
+    rows = [json.loads(line) for line in Path("v.jsonl").read_text().splitlines()]
+    assert [row["people"] for row in rows[:2]] == ["SUPPORTS", "CONTRADICTS"]
+    assert [row["label"]["label"] for row in rows[:2]] == ["SUPPORTS", "CONTRADICTS"]
+    assert len(rows) == 7
 
 
 def test_json_holds_sets_and_all_together(run: Run, lamps: Path, tmp_path: Path) -> None:
@@ -107,7 +111,7 @@ def test_json_holds_sets_and_all_together(run: Run, lamps: Path, tmp_path: Path)
     assert [one["name"] for one in found["sets"]] == ["lamps", "piers"]
     assert found["overall"]["groups"] == 5
     assert found["overall"]["detection"]["recall"]["count"] == 3
-    assert found["overall"]["labels"]["confusion"]["CONTRADICTS"] == {"CONTRADICTS": 3}
+    assert found["overall"]["labels"]["accuracy"]["value"] == 1
     assert found["labeler"] == "choice(scripted)"
 
 
@@ -154,28 +158,20 @@ def piers(tmp_path: Path) -> str:
 
 
 def test_a_model_writes_the_claims_and_none_is_asked_for_twice(
-    run: Run, piers: str, world: Writer, tmp_path: Path
+    run: Run, piers: str, world: Writer
 ) -> None:
-    command = ("--data", piers, "--write-claims", "writer", "--no-cache")
+    command = ("--data", piers, "--write-claims", "writer")
     world.unable = ("Pier 2",)
     stopped = run(*command)
     assert stopped.exit_code == 1
-    assert "claims that could not be written: 1 of 6; run the same command" in stopped.stderr
-    assert world.asked == {"claim": 6}
 
     world.unable = ()
     shown = run(*command)
     assert shown.exit_code == 0, shown.stderr
     assert world.asked["claim"] == 7
-    assert "Claims written by writer: 6 calls" in shown.stderr
-    kept = (tmp_path / "runs/conflict-detection.claims.jsonl").read_text().splitlines()[1:]
-    claims = {json.loads(line)["claim"] for line in kept}
-    assert claims == {f"The lamp of Pier {n} was lit in 1871." for n in range(6)}
+    assert "Claims written by writer: 1 call" in shown.stderr
+    claims = [f"The lamp of Pier {n} was lit in 1871." for n in range(6)]
     assert all(any(claim in prompt for claim in claims) for prompt in world.prompts["label"])
-
-    again = run(*command)
-    assert again.stdout == shown.stdout
-    assert world.asked["claim"] == 7
 
 
 def test_the_papers_figures_stand_below_those_of_its_sets(run: Run, piers: str) -> None:
@@ -190,7 +186,6 @@ def test_the_papers_figures_stand_below_those_of_its_sets(run: Run, piers: str) 
     ("args", "complaint"),
     [
         (["--data", "none.jsonl"], "none.jsonl: cannot be read"),
-        (["--data", "lamps_groups.jsonl", "--split", "x"], "no claim of the split 'x' in it"),
         (["--data", "lamps_groups.jsonl", "--sample", "1"], "1 is not in the range x>=2"),
         (["--data", "lamps_groups.jsonl", "--write-claims", "x"], "have no question to be written"),
         (["--data", "lamps_groups.jsonl", "--paper-counts"], "'lamps' is none of ConflictBench's"),

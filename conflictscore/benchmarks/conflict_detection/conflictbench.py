@@ -25,7 +25,9 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
 
 from conflictscore.benchmarks.conflict_detection.groups import (
     ClaimGroup,
@@ -35,14 +37,16 @@ from conflictscore.benchmarks.conflict_detection.groups import (
 )
 from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.json_lines import (
+    Cleaned,
+    Row,
+    Text,
     read_items,
     read_json,
     read_json_lines,
-    text_of,
+    row_of,
 )
 from conflictscore.errors import InputError
 from conflictscore.records import Label
-from conflictscore.retrieval.cleaning import clean_text
 
 
 class PublishedSet(NamedTuple):
@@ -67,7 +71,6 @@ PUBLISHED: Mapping[str, PublishedSet] = {
 }
 """By set; ``overall`` is over the five others together."""
 
-_STANCES = {"yes": Label.SUPPORTS, "no": Label.CONTRADICTS}
 _FAKE = "-FAKE"
 _PASSAGE = re.compile(r"title:(.*?)context:(.*)", re.DOTALL | re.IGNORECASE)
 _OTHER_DOCUMENTS = 2
@@ -85,6 +88,21 @@ class _Question(NamedTuple):
     contradicting: tuple[GroupDocument, ...]
 
 
+class _AnsweringDocument(Row):
+    title: Text
+    text: Text
+    answer: Text
+
+    def as_shown(self, label: Label) -> GroupDocument:
+        return GroupDocument(text=self.text, title=self.title, label=label)
+
+
+class _AmbigDocs(Row):
+    qid: Text
+    question: Text
+    documents: Annotated[list[_AnsweringDocument], Field(min_length=1)]
+
+
 def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
     """Read AmbigDocs: one name, several entities, an answer for each.
 
@@ -96,25 +114,36 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
         seed: Of the construction.
     """
 
-    def question(record: Any, where: str) -> _Question:
-        documents = [
-            (folded(text_of(document, "answer", place)), _titled(document, place))
-            for place, document in _listed(record, "documents", where)
-        ]
-        right, answer = documents[0][0], clean_text(record["documents"][0]["answer"])
+    def question(row: _AmbigDocs, where: str) -> _Question:
+        answer = row.documents[0].answer
+        right = [folded(one.answer) == folded(answer) for one in row.documents]
+        sides = list(zip(row.documents, right, strict=True))
         return _Question(
-            text_of(record, "qid", where),
-            text_of(record, "question", where),
+            row.qid,
+            row.question,
             answer,
-            tuple(_labelled(d, Label.SUPPORTS) for said, d in documents if said == right),
-            tuple(_labelled(d, Label.CONTRADICTS) for said, d in documents if said != right),
+            tuple(one.as_shown(Label.SUPPORTS) for one, same in sides if same),
+            tuple(one.as_shown(Label.CONTRADICTS) for one, same in sides if not same),
         )
 
-    read = read_items(path, question, id_field="qid", rows=_items(path))
+    read = read_items(path, _AmbigDocs, question, id_field="qid", rows=_items(path))
     return _constructed("ambigdocs", read.items, path, seed)
 
 
-def read_macnoise(path: Path, seed: int, name: str = "") -> list[ClaimGroup]:
+class _Perturbed(Row):
+    text: Text
+    text_pert: Text
+
+
+class _MacNoise(Row):
+    id: str | None = None
+    question: Text
+    answers: Annotated[list[Text], Field(min_length=1)]
+    ctxs: list[_Perturbed]
+    pert_lbls: list[int]
+
+
+def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
     """Read MacNoise: retrieved passages, and the same passages rewritten around the answer.
 
     Its NQ and TQA variants are files of one format.
@@ -124,32 +153,41 @@ def read_macnoise(path: Path, seed: int, name: str = "") -> list[ClaimGroup]:
             ``text_pert``) and ``pert_lbls``, 1 for each passage that could be perturbed. A
             question without such a passage is left out.
         seed: Of the construction.
-        name: Of the set; without one it is called as the file.
+        name: Of the set.
     """
 
-    def question(record: Any, where: str) -> _Question | str:
-        passages = _listed(record, "ctxs", where)
-        marks = record.get("pert_lbls")
-        if not isinstance(marks, list) or len(marks) != len(passages):
+    def question(row: _MacNoise, where: str) -> _Question | str:
+        if len(row.pert_lbls) != len(row.ctxs):
             raise InputError(f"{where}, field pert_lbls: a number for each of ctxs is needed")
-        pairs = [
-            (_passage(passage, "text", place), _passage(passage, "text_pert", place))
-            for (place, passage), mark in zip(passages, marks, strict=True)
-            if mark == 1
-        ]
+        pairs = [one for one, mark in zip(row.ctxs, row.pert_lbls, strict=True) if mark == 1]
         if not pairs:
             return "no passage could be perturbed"
-        turned = pairs[1::2] or pairs
         return _Question(
-            str(record.get("id", where.rpartition(" ")[2])),
-            text_of(record, "question", where),
-            _first(record, "answers", where),
-            tuple(_document(*true, Label.SUPPORTS) for true, _ in pairs[::2]),
-            tuple(_document(*false, Label.CONTRADICTS) for _, false in turned),
+            row.id or where.rpartition(" ")[2],
+            row.question,
+            row.answers[0],
+            tuple(_passage(one.text, Label.SUPPORTS) for one in pairs[::2]),
+            tuple(_passage(one.text_pert, Label.CONTRADICTS) for one in pairs[1::2] or pairs),
         )
 
-    read = read_items(path, question, id_field="id", rows=_items(path))
-    return _constructed(name or path.stem, read.items, path, seed)
+    read = read_items(path, _MacNoise, question, id_field="id", rows=_items(path))
+    return _constructed(name, read.items, path, seed)
+
+
+class _Paragraph(Row):
+    id: Text
+    contents: Text
+
+
+class _SquadAnswers(Row):
+    text: Annotated[list[Text], Field(min_length=1)]
+
+
+class _ContraQuery(Row):
+    id: Text
+    question: Text
+    context: Text
+    answers: _SquadAnswers
 
 
 def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
@@ -162,33 +200,41 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
             ``context``. A question whose answer every false version keeps is left out.
         seed: Of the construction.
     """
+    corpus = [row_of(_Paragraph, one, at) for at, one in read_json_lines(path / "corpus.json")]
     false: dict[str, list[str]] = {}
-    for where, record in read_json_lines(path / "corpus.json"):
-        name, mark, _ = text_of(record, "id", where).partition(_FAKE)
+    for one in corpus:
+        name, mark, _ = one.id.partition(_FAKE)
         if mark:
-            false.setdefault(name, []).append(text_of(record, "contents", where))
-    versions: dict[str, list[str]] = {}
-    for where, record in read_json_lines(path / "corpus.json"):
-        if record["id"] in false:
-            versions[folded(text_of(record, "contents", where))] = false[record["id"]]
+            false.setdefault(name, []).append(one.contents)
+    versions = {folded(one.contents): false[one.id] for one in corpus if one.id in false}
 
-    def question(record: Any, where: str) -> _Question | str:
-        true = text_of(record, "context", where)
-        answer = _first(record.get("answers"), "text", f"{where}, field answers")
-        fakes = [text for text in versions.get(folded(true), ()) if not _says(text, answer)]
+    def question(row: _ContraQuery, where: str) -> _Question | str:
+        answer = row.answers.text[0]
+        said = f" {folded(answer)} "
+        fakes = versions.get(folded(row.context), ())
+        fakes = [text for text in fakes if said not in f" {folded(text)} "]
         if not fakes:
             return "no false version of their context in corpus.json leaves the answer out"
         return _Question(
-            text_of(record, "id", where),
-            text_of(record, "question", where),
+            row.id,
+            row.question,
             answer,
-            (_document("", true, Label.SUPPORTS),),
-            tuple(_document("", fake, Label.CONTRADICTS) for fake in fakes),
+            (GroupDocument(text=row.context, label=Label.SUPPORTS),),
+            tuple(GroupDocument(text=fake, label=Label.CONTRADICTS) for fake in fakes),
         )
 
     queries = path / "queries.json"
-    read = read_items(queries, question, id_field="id", rows=_items(queries))
+    read = read_items(queries, _ContraQuery, question, id_field="id", rows=read_json(queries))
     return _constructed("contraqa", read.items, path, seed)
+
+
+class _Page(Row):
+    search_query: Text
+    search_type: str = ""
+    search_engine_input: Cleaned = ""
+    title: Cleaned | None = None
+    text_window: Text
+    stance: Literal["yes", "no"]
 
 
 def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
@@ -198,30 +244,22 @@ def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
     them, as in the paper; nothing is drawn.
 
     Args:
-        path: JSON lines with a row of the published table each: ``search_query``, ``search_type``,
-            ``search_engine_input``, ``title``, ``text_window`` and ``stance``.
+        path: JSON lines with a row of the published table each (it is a pickle, which can run code:
+            ``pandas.read_pickle(...).to_json(path, orient="records", lines=True)`` writes them):
+            ``search_query``, ``search_type``, ``search_engine_input``, ``title``, ``text_window``
+            and ``stance``.
         seed: Not used.
     """
-    if path.suffix == ".pkl":
-        raise InputError(
-            f"{path}: a pickled table is not read, since it can run code; write it as JSON lines"
-            " first: pandas.read_pickle(...).to_json('conflictingqa.jsonl', orient='records',"
-            " lines=True)"
-        )
     pages: dict[str, list[GroupDocument]] = {}
     claims: dict[str, str] = {}
     for where, record in read_json_lines(path):
-        query = text_of(record, "search_query", where)
-        stance = text_of(record, "stance", where).lower()
-        if stance not in _STANCES:
-            raise InputError(f"{where}, field stance: {stance!r} is neither yes nor no")
-        text, title = text_of(record, "text_window", where), record.get("title") or ""
-        pages.setdefault(query, []).append(
-            _document(clean_text(str(title)), text, _STANCES[stance])
+        page = row_of(_Page, record, where)
+        label = Label.SUPPORTS if page.stance == "yes" else Label.CONTRADICTS
+        pages.setdefault(page.search_query, []).append(
+            GroupDocument(text=page.text_window, title=page.title or "", label=label)
         )
-        if record.get("search_type") == "yes_statement":
-            said = text_of(record, "search_engine_input", where)
-            claims.setdefault(query, said.replace('"', ""))
+        if page.search_type == "yes_statement":
+            claims.setdefault(page.search_query, page.search_engine_input.replace('"', ""))
     return [
         ClaimGroup(
             set="conflictingqa",
@@ -230,7 +268,7 @@ def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
             question=query,
             answer="yes",
             documents=tuple(documents),
-            has_conflict=len({document.label for document in documents}) == len(_STANCES),
+            has_conflict=len({document.label for document in documents}) > 1,
         )
         for query, documents in pages.items()
     ]
@@ -276,60 +314,19 @@ def _of_others(
     for _ in range(_MOST_DRAWS):
         shown = rng.choice(rng.choice(questions).supporting)
         if shown.text not in own:
-            found.setdefault(shown.text, _labelled(shown, Label.IRRELEVANT))
+            found.setdefault(shown.text, shown.model_copy(update={"label": Label.IRRELEVANT}))
         if len(found) == _OTHER_DOCUMENTS:
             break
     return tuple(found.values())
 
 
-def _items(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The objects of a JSON list, or of JSON lines, with file and place for errors."""
-    if path.suffix == ".jsonl":
-        found = list(read_json_lines(path))
-    else:
-        values = read_json(path)
-        if not isinstance(values, list):
-            raise InputError(f"{path}: a JSON list is needed")
-        found = [(f"{path}, item {n}", value) for n, value in enumerate(values, start=1)]
-    for where, value in found:
-        if not isinstance(value, Mapping):
-            raise InputError(f"{where}: a JSON object is needed")
-        yield where, value
+def _items(path: Path) -> Iterator[tuple[str, Any]]:
+    """The values of a JSON list, or of JSON lines, with file and place for errors."""
+    return read_json_lines(path) if path.suffix == ".jsonl" else read_json(path)
 
 
-def _listed(record: Mapping[str, Any], field: str, where: str) -> list[tuple[str, Any]]:
-    values = record.get(field)
-    if not isinstance(values, list) or not values:
-        raise InputError(f"{where}, field {field}: a list is needed that is not empty")
-    return [(f"{where}, {field} {n}", value) for n, value in enumerate(values, start=1)]
-
-
-def _first(record: Any, field: str, where: str) -> str:
-    values = record.get(field) if isinstance(record, Mapping) else None
-    first = values[0] if isinstance(values, list) and values else None
-    return text_of({field: first}, field, where)
-
-
-def _titled(record: Any, where: str) -> GroupDocument:
-    return GroupDocument(text=text_of(record, "text", where), title=text_of(record, "title", where))
-
-
-def _passage(record: Any, field: str, where: str) -> tuple[str, str]:
-    """Title and text of a passage that is written ``title: ... context: ...``."""
-    whole = text_of(record, field, where)
+def _passage(whole: str, label: Label) -> GroupDocument:
+    """A passage that may be written ``title: ... context: ...``."""
     found = _PASSAGE.fullmatch(whole)
-    if not found:
-        return "", whole
-    return found[1].strip(), text_of({field: found[2]}, field, where)
-
-
-def _document(title: str, text: str, label: Label) -> GroupDocument:
+    title, text = (found[1].strip(), found[2].strip()) if found else ("", whole)
     return GroupDocument(text=text, title=title, label=label)
-
-
-def _labelled(document: GroupDocument, label: Label) -> GroupDocument:
-    return document.model_copy(update={"label": label})
-
-
-def _says(text: str, answer: str) -> bool:
-    return f" {folded(answer)} " in f" {folded(text)} "

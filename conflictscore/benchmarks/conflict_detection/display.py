@@ -15,11 +15,8 @@ from conflictscore.benchmarks.conflict_detection.measures import (
     SetFigures,
 )
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
-from conflictscore.records import Label
 from conflictscore.reporting.figure_text import counted, one_line, percent, seconds, span
 from conflictscore.reporting.plain_table import Card, print_card
-
-_GOLD = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
 
 def print_detection(figures: DetectionFigures, console: Console) -> None:
@@ -48,32 +45,22 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
     yield _detection(figures, sets)
     yield by_set(
         "Single labels beside people's",
-        "pairs|no gold|failed|acc %|95 %|macro-F1 %|95 %",
+        "pairs|no gold|failed|acc %|95 %",
         [
             (
                 *_counts(s.labels.pairs, s.labels.without_gold, s.labels.unlabelled),
-                *_interval(s.labels.accuracy),
-                *_interval(s.labels.macro_f1),
+                percent(s.labels.accuracy.value),
+                _bounds(s.labels.accuracy),
             )
             for s in sets
         ],
     )
-    given = (*_GOLD, Label.UNLABELLED)
-    confusion = overall.labels.confusion
-    yield Card(
-        "Labels given, by the label of people",
-        ("people say", *(label.value.lower() for label in given)),
-        tuple(
-            (gold.value.lower(), *_counts(*(confusion.get(gold, {}).get(k, 0) for k in given)))
-            for gold in _GOLD
-        ),
-    )
-    used, pairs = overall.usage, overall.labels.pairs
-    each = f", {overall.seconds / pairs:.2f} s a pair" if pairs else ""
+    used, pairs = figures.usage, overall.labels.pairs
+    each = f", {figures.seconds / pairs:.2f} s a pair" if pairs else ""
     spent = (
         f"{counted(used.calls, 'call')}, {used.cached_calls:,} from the cache,"
         f" {used.input_tokens:,} tokens in, {used.output_tokens:,} out,"
-        f" {seconds(overall.seconds)}{each}"
+        f" {seconds(figures.seconds)}{each}"
     )
     yield Card("Cost", after=(spent,))
 
@@ -85,8 +72,7 @@ def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
     for one in sets:
         found = _columns(one.detection)
         rows.append((one_line(one.name), *(percent(figure.value) for figure in found)))
-        bounds = (span(percent(figure.low), percent(figure.high)) for figure in found)
-        below = [("", *("" if bound == "none" else bound for bound in bounds))]
+        below = [("", *map(_bounds, found))]
         for name, constant in one.constants.items():
             cells = (percent(figure.value) for figure in _columns(constant))
             below.append((f"  {name}", *cells))
@@ -130,6 +116,5 @@ def _counts(*numbers: int) -> tuple[str, ...]:
     return tuple(f"{number:,}" for number in numbers)
 
 
-def _interval(value: Interval) -> tuple[str, str]:
-    bounds = "" if value.low is None else span(percent(value.low), percent(value.high))
-    return percent(value.value), bounds
+def _bounds(figure: Proportion | Interval) -> str:
+    return "" if figure.low is None else span(percent(figure.low), percent(figure.high))

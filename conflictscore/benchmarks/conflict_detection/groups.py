@@ -1,23 +1,14 @@
-"""A claim with its documents: the one record that every set becomes."""
+"""Claims with their documents: the one record that every set becomes, and its own files."""
 
 import re
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from conflictscore.benchmarks.json_lines import text_of
+from conflictscore.benchmarks.json_lines import Cleaned, Row, Text, read_items
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Label, Record
-from conflictscore.retrieval.cleaning import clean_text
-
-_LABELS = {
-    "SUPPORTS": Label.SUPPORTS,
-    "PARTIAL": Label.SUPPORTS,  # part of a claim supported is support (paper, section 3)
-    "CONTRADICTS": Label.CONTRADICTS,
-    "IRRELEVANT": Label.IRRELEVANT,
-    "MIXED": None,  # one document that says both is on neither side alone
-    "UNLABELLED": None,
-}
 
 
 class GroupDocument(Record):
@@ -36,7 +27,6 @@ class ClaimGroup(Record):
     """Names the set that it is of."""
     id: str
     """Names it within its set."""
-    split: str | None = None
     claim: str
     question: str = ""
     """The question that the claim answers; empty where the claim itself was given."""
@@ -60,24 +50,70 @@ class ClaimGroup(Record):
         return tuple(document.label for document in self.documents)
 
 
-def document_of(record: Any, where: str) -> GroupDocument:
-    """A labelled document that was read, cleaned.
+class _Labelled(Row):
+    text: Text
+    title: Cleaned | None = None
+    label: (
+        Literal["SUPPORTS", "PARTIAL", "CONTRADICTS", "IRRELEVANT", "MIXED", "UNLABELLED"] | None
+    ) = None
+
+    def document(self) -> GroupDocument:
+        known = {
+            "SUPPORTS": Label.SUPPORTS,
+            "PARTIAL": Label.SUPPORTS,  # part of a claim supported is support (paper, section 3)
+            "CONTRADICTS": Label.CONTRADICTS,
+            "IRRELEVANT": Label.IRRELEVANT,
+        }  # one document that is MIXED, and says both, is on neither side alone
+        label = known.get(self.label or "")
+        return GroupDocument(text=self.text, title=self.title or "", label=label)
+
+
+class GroupRow(Row):
+    """A line of a file of claims with labelled documents."""
+
+    id: Text
+    claim: Text
+    docs: Annotated[list[_Labelled], Field(min_length=1)]
+    has_conflict: bool | None = None
+
+
+def read_groups(path: str | Path) -> list[ClaimGroup]:
+    """Read claims with their documents, in file order.
+
+    The set is called as the file, without ``_groups``.
 
     Args:
-        record: What was read; anything.
-        where: File, row and place, for the error.
+        path: JSON lines with ``id``, ``claim`` and ``docs`` (``text``, and where known ``title``
+            and ``label``), and where known ``has_conflict``. PARTIAL counts as SUPPORTS; of a
+            document that is MIXED or UNLABELLED no label is known.
     """
-    text = text_of(record, "text", where)
-    title, label = record.get("title"), record.get("label")
-    if title is not None and not isinstance(title, str):
-        raise InputError(f"{where}, field title: a text is needed, or none")
-    if label is not None and (not isinstance(label, str) or label not in _LABELS):
-        raise InputError(f"{where}, field label: {label!r} is none of {', '.join(_LABELS)}")
-    return GroupDocument(
-        text=text,
-        title=clean_text(title or ""),
-        label=None if label is None else _LABELS[label],
-    )
+    name = Path(path).stem.removesuffix("_groups")
+
+    def group(row: GroupRow, where: str) -> ClaimGroup:
+        documents = tuple(one.document() for one in row.docs)
+        return ClaimGroup(
+            set=name,
+            id=row.id,
+            claim=row.claim,
+            documents=documents,
+            has_conflict=_conflict(row.has_conflict, {one.label for one in documents}, where),
+        )
+
+    return list(read_items(path, GroupRow, group, id_field="id").items)
+
+
+def _conflict(stated: bool | None, labels: set[Label | None], where: str) -> bool:
+    both = {Label.SUPPORTS, Label.CONTRADICTS} <= labels
+    if stated is None and None in labels:
+        raise InputError(
+            f"{where}, field has_conflict: it is needed where not all documents have a label"
+        )
+    if stated is not None and stated is not both and (both or None not in labels):
+        raise InputError(
+            f"{where}, field has_conflict: it is {str(stated).lower()}, and the labels of the"
+            " documents say otherwise"
+        )
+    return both if stated is None else stated
 
 
 def statement(question: str, answer: str) -> str:

@@ -14,21 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from conflictscore.benchmarks.conflict_detection.detect import Judged, PairRow, content_of
+from conflictscore.benchmarks.conflict_detection.detect import Judged
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.records import Label, Record, Usage
 
-_LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 _GROUP_CELLS = ((True, True), (True, False), (False, True), (False, False))
 """(people's answer, the answer given): true positive, false negative, false positive, true
 negative."""
-_PAIR_CELLS = tuple((gold, given) for gold in _LABELS for given in _LABELS)
-"""(people's label, the label given), of which pairs without a label are none."""
-
 _RESAMPLES = 2_000
-_AT_ONCE = 100
-"""Keeps the resamples of thousands of groups within a few megabytes."""
 
 _Numbers = NDArray[Any]
 _SIDES = (Label.SUPPORTS, Label.CONTRADICTS)
@@ -61,12 +55,8 @@ class LabelFigures(Record):
     """Of these, pairs that people gave none of the three labels."""
     unlabelled: _Count
     """Of these, pairs that the labeler failed on; in no mean."""
-    confusion: dict[Label, dict[Label, int]]
-    """How often each label was given, by the label that people gave; UNLABELLED counts too."""
     accuracy: Interval
-    """Its bounds, and those of macro-F1, resample groups: the pairs of a claim hang together."""
-    macro_f1: Interval
-    """Mean F1 over the labels that people gave."""
+    """Its bounds resample groups: the pairs of a claim hang together."""
 
 
 class SetFigures(Record):
@@ -89,9 +79,6 @@ class SetFigures(Record):
     two_documents: Detection
     """The figures of saying so of every claim with two documents or more, which is hard to beat."""
     labels: LabelFigures
-    usage: Usage
-    seconds: float
-    """Time spent on all groups; with several at a time, more than what passed."""
 
     @property
     def constants(self) -> dict[str, Detection]:
@@ -114,6 +101,10 @@ class DetectionFigures(Record):
     """By name."""
     overall: SetFigures
     """All groups as one set."""
+    usage: Usage
+    """Of this run; verdicts of the cache are counted as such."""
+    seconds: float
+    """What this run took."""
 
 
 def verdict_of(labels: Iterable[Label]) -> bool | None:
@@ -130,42 +121,27 @@ def verdict_of(labels: Iterable[Label]) -> bool | None:
 
 
 def detection_figures(
-    labeler: str, judged: Sequence[Judged], rows: Iterable[PairRow]
+    labeler: str, judged: Sequence[Judged], usage: Usage, seconds: float
 ) -> DetectionFigures:
-    """All figures of the groups that were judged.
-
-    Args:
-        labeler: The labeler's name.
-        judged: The groups with their verdicts.
-        rows: All rows that were written for them, for what was spent; those of other groups, or
-            of other documents of theirs, are left aside.
-    """
+    """All figures of the groups that were judged, by a labeler of this name."""
     # Sums of floats and resamples depend on the order, so there is one.
     ordered = sorted(judged, key=lambda one: (one.group.set, one.group.id))
-    kept = list(rows)
     names = sorted({one.group.set for one in ordered})
-    sets = [
-        _figures(
-            name,
-            [one for one in ordered if one.group.set == name],
-            [row for row in kept if row.set == name],
-        )
-        for name in names
-    ]
-    overall = _figures("overall", ordered, kept)
-    return DetectionFigures(labeler=labeler, sets=tuple(sets), overall=overall)
+    return DetectionFigures(
+        labeler=labeler,
+        sets=tuple(
+            _figures(name, [one for one in ordered if one.group.set == name]) for name in names
+        ),
+        overall=_figures("overall", ordered),
+        usage=usage,
+        seconds=round(seconds, 3),
+    )
 
 
-def _figures(name: str, judged: Sequence[Judged], rows: Sequence[PairRow]) -> SetFigures:
+def _figures(name: str, judged: Sequence[Judged]) -> SetFigures:
     said = [(one, verdict_of(label.label for label in one.labels)) for one in judged]
     decided = [(one, answer) for one, answer in said if answer is not None]
     truth = [one.group.has_conflict for one, _ in decided]
-    of_judged = {
-        (one.group.set, one.group.id, content_of(one.group, number))
-        for one in judged
-        for number in range(1, len(one.group.documents) + 1)
-    }
-    spent = [row for row in rows if (row.set, row.group, row.content) in of_judged]
     return SetFigures(
         name=name,
         groups=len(judged),
@@ -176,8 +152,6 @@ def _figures(name: str, judged: Sequence[Judged], rows: Sequence[PairRow]) -> Se
         never=_detection(truth, [False] * len(truth)),
         two_documents=_detection(truth, [len(one.group.documents) > 1 for one, _ in decided]),
         labels=_labels(judged),
-        usage=sum((row.usage for row in spent), Usage()),
-        seconds=round(sum(sorted(row.seconds for row in spent)), 3),
     )
 
 
@@ -198,28 +172,19 @@ def _detection(truth: Sequence[bool], answers: Sequence[bool]) -> Detection:
 
 
 def _labels(judged: Sequence[Judged]) -> LabelFigures:
-    by_group: list[Counter[tuple[Label, Label]]] = []
+    cells: list[tuple[int, int]] = []
     without_gold = unlabelled = 0
     for one in judged:
-        counts: Counter[tuple[Label, Label]] = Counter()
-        for gold, given in zip(one.group.labels, one.labels, strict=True):
-            without_gold += gold is None
-            unlabelled += given.label is Label.UNLABELLED
-            if gold is not None:
-                counts[gold, given.label] += 1
-        by_group.append(counts)
-    total = sum(by_group, Counter[tuple[Label, Label]]())
-    confusion: dict[Label, dict[Label, int]] = {}
-    for people, labeler in sorted(total):
-        confusion.setdefault(people, {})[labeler] = total[people, labeler]
-    cells = [[counts[cell] for cell in _PAIR_CELLS] for counts in by_group]
+        pairs = list(zip(one.group.labels, (given.label for given in one.labels), strict=True))
+        without_gold += sum(gold is None for gold, _ in pairs)
+        unlabelled += sum(given is Label.UNLABELLED for _, given in pairs)
+        both = [gold is given for gold, given in pairs if gold and given is not Label.UNLABELLED]
+        cells.append((sum(both), len(both) - sum(both)))
     return LabelFigures(
         pairs=sum(len(one.labels) for one in judged),
         without_gold=without_gold,
         unlabelled=unlabelled,
-        confusion=confusion,
-        accuracy=_interval(cells, _accuracy),
-        macro_f1=_interval(cells, _macro_f1),
+        accuracy=_interval(cells, lambda counts: _ratio(counts[:, 0], counts.sum(axis=1))),
     )
 
 
@@ -237,13 +202,7 @@ def _interval(groups: Sequence[Sequence[int]], figure: Callable[[_Numbers], _Num
     n, value = len(filled), float(figure((counts @ kinds)[None, :])[0])
     if np.isnan(value):
         return Interval(value=None, n=n)
-    rng = np.random.default_rng(0)
-    drawn = np.concatenate(
-        [
-            figure(rng.multinomial(n, counts / n, size=_AT_ONCE) @ kinds)
-            for _ in range(_RESAMPLES // _AT_ONCE)
-        ]
-    )
+    drawn = figure(np.random.default_rng(0).multinomial(n, counts / n, size=_RESAMPLES) @ kinds)
     low, high = map(float, np.nanpercentile(drawn, [2.5, 97.5]))
     if low == high:  # equal resamples tell nothing of how far off the figure is
         return Interval(value=value, n=n)
@@ -253,21 +212,6 @@ def _interval(groups: Sequence[Sequence[int]], figure: Callable[[_Numbers], _Num
 def _f1(cells: _Numbers) -> _Numbers:
     tp, fn, fp, _ = cells.T
     return _ratio(2 * tp, 2 * tp + fn + fp)
-
-
-def _accuracy(cells: _Numbers) -> _Numbers:
-    right = cells.reshape(-1, 3, 3).trace(axis1=1, axis2=2)
-    return _ratio(right, cells.sum(axis=1))
-
-
-def _macro_f1(cells: _Numbers) -> _Numbers:
-    """The mean F1 over the labels that people gave."""
-    tables = cells.reshape(-1, 3, 3)
-    right = tables.diagonal(axis1=1, axis2=2)
-    gold, given = tables.sum(axis=2), tables.sum(axis=1)
-    f1 = _ratio(2 * right, gold + given)
-    occurs = gold > 0
-    return _ratio(np.where(occurs, f1, 0.0).sum(axis=1), occurs.sum(axis=1))
 
 
 def _ratio(part: _Numbers, whole: _Numbers) -> _Numbers:

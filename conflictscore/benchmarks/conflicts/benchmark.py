@@ -8,9 +8,10 @@ The official file (``conflicts.jsonl``) has a line a question: ``question``, ``c
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from pydantic import AliasChoices, Field
 
 from conflictscore.benchmarks.conflicts import ENTRY
 from conflictscore.benchmarks.conflicts.judges import (
@@ -26,9 +27,8 @@ from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.question_sample import question_id
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.benchmarks.json_lines import Cleaned, Row, Text, read_json_lines, row_of
 from conflictscore.errors import InputError
-from conflictscore.retrieval.cleaning import clean_text
 
 _TYPES = {
     "no conflict": ConflictType.NO_CONFLICT,
@@ -56,111 +56,69 @@ class Conflicts(NamedTuple):
     """Search results without text, which were left out."""
 
 
-class _Format(NamedTuple):
-    """How one of the two files calls things."""
+class _Result(Row):
+    title: Cleaned | None = None
+    url: Cleaned | None = None
+    date: Cleaned | None = None
+    snippet: Cleaned | None = None
+    short_text: Cleaned | None = None
+    text: Cleaned | None = None
 
-    question: str
-    gold: str
-    documents: str
-    title: str | None
-    texts: tuple[str, ...]
-    """The fields that make up what is shown of a document, in this order."""
+    def as_document(self) -> dict[str, Any]:
+        parts = (self.snippet, self.short_text, self.text)
+        date = self.date or ""
+        return {
+            "text": "\n".join(part for part in parts if part),
+            "title": self.title or "",
+            "url": self.url or "",
+            "metadata": {} if date.casefold() in _NO_DATE else {"date": date},
+        }
 
 
-_OFFICIAL = _Format(
-    "question", "correct_answer", "search_results", "title", ("snippet", "short_text")
-)
-_SHORTENED = _Format("query", "gold_answer", "docs", None, ("text",))
+class _Published(Row):
+    question: Text = Field(validation_alias=AliasChoices("question", "query"))
+    conflict_type: Text
+    gold: Cleaned | None = Field(validation_alias=AliasChoices("correct_answer", "gold_answer"))
+    results: list[_Result] = Field(validation_alias=AliasChoices("search_results", "docs"))
 
 
 def read_conflicts(path: str | Path) -> Conflicts:
     """Read CONFLICTS, in file order.
 
     Args:
-        path: The official file, or the shortened one; told apart by the name of the documents.
+        path: The official file, or the shortened one.
     """
     questions: list[Question] = []
     empty = 0
     seen: Counter[str] = Counter()
     for where, record in read_json_lines(Path(path)):
-        form = _format(record, where)
-        documents, without_text = _documents(record, form, where)
-        empty += without_text
-        text = _required(record, form.question, where)
-        identity = question_id("conflicts", text)
+        row = row_of(_Published, record, where)
+        kind = _TYPES.get(" ".join(row.conflict_type.casefold().split()))
+        if kind is None:
+            known = ", ".join(map(repr, _TYPES))
+            raise InputError(
+                f"{where}, field conflict_type: {row.conflict_type!r} is none of {known}"
+            )
+        documents = [one for one in (result.as_document() for result in row.results) if one["text"]]
+        if not documents:
+            raise InputError(f"{where}, field search_results: no document in it has text")
+        empty += len(row.results) - len(documents)
+        identity = question_id("conflicts", row.question)
         seen[identity] += 1
-        kind = _type(_required(record, "conflict_type", where), where)
-        gold = _optional(record, form.gold, where)
         questions.append(
             Question(
                 # the same question may have been asked on another day, with other results
                 id=identity if seen[identity] == 1 else f"{identity}-{seen[identity]}",
-                question=text,
-                correct=(gold,) if gold and kind in _ONE_ANSWER else (),
+                question=row.question,
+                correct=(row.gold,) if row.gold and kind in _ONE_ANSWER else (),
                 category=kind.value,
-                documents=documents,
+                documents=tuple(documents),
                 conflict_type=kind,
             )
         )
     if not questions:
         raise InputError(f"{path}: it has no questions")
     return Conflicts(tuple(questions), empty)
-
-
-def _format(record: Any, where: str) -> _Format:
-    if isinstance(record, Mapping):
-        for form in (_OFFICIAL, _SHORTENED):
-            if form.documents in record:
-                return form
-    raise InputError(
-        f"{where}, field search_results: it is missing (in the shortened file it is called docs)"
-    )
-
-
-def _type(name: str, where: str) -> ConflictType:
-    kind = _TYPES.get(" ".join(name.casefold().split()))
-    if kind is None:
-        known = ", ".join(map(repr, _TYPES))
-        raise InputError(f"{where}, field conflict_type: {name!r} is none of {known}")
-    return kind
-
-
-def _documents(
-    record: Mapping[str, Any], form: _Format, where: str
-) -> tuple[tuple[dict[str, Any], ...], int]:
-    """The documents with text, and how many have none."""
-    given = record[form.documents]
-    if not isinstance(given, list):
-        raise InputError(f"{where}, field {form.documents}: a list of documents is needed")
-    documents: list[dict[str, Any]] = []
-    for number, item in enumerate(given, start=1):
-        place = f"{where}, {form.documents} {number}"
-        text = "\n".join(part for name in form.texts if (part := _optional(item, name, place)))
-        title = _optional(item, form.title, place) if form.title else ""
-        url, date = _optional(item, "url", place), _optional(item, "date", place)
-        if text:
-            known = {} if date.casefold() in _NO_DATE else {"date": date}
-            documents.append({"text": text, "title": title, "url": url, "metadata": known})
-    if not documents:
-        raise InputError(f"{where}, field {form.documents}: no document in it has text")
-    return tuple(documents), len(given) - len(documents)
-
-
-def _required(record: Mapping[str, Any], field: str, where: str) -> str:
-    text = _optional(record, field, where)
-    if not text:
-        raise InputError(f"{where}, field {field}: it is empty")
-    return text
-
-
-def _optional(record: Any, field: str, where: str) -> str:
-    """The text of a field that must be there and may be empty or null."""
-    if not isinstance(record, Mapping) or field not in record:
-        raise InputError(f"{where}, field {field}: it is missing")
-    value = record[field]
-    if value is not None and not isinstance(value, str):
-        raise InputError(f"{where}, field {field}: a text is needed, got {type(value).__name__}")
-    return clean_text(value or "")
 
 
 _CITED = {

@@ -4,26 +4,23 @@ The published ``evidence_ids`` do not lead to a passage: several lie beyond the 
 and many of the rest name evidence of the opposite stance. They are not read.
 """
 
-from collections.abc import Mapping
 from enum import StrEnum
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.json_lines import Items, list_of, one_of, read_items, text_of
+from conflictscore.benchmarks.json_lines import Items, Row, Text, read_items
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
-from conflictscore.retrieval.cleaning import clean_text
 
 AnswerPair = tuple[int, int]
 """Two answers by their indices from 0, the smaller first."""
 
 QuestionType = Literal["boolean", "wh-function", "wh-list"]
 
-_TYPES: Mapping[str, QuestionType] = {kind: kind for kind in get_args(QuestionType)}
-_CONFLICT, _NEUTRAL = "Conflict", "Neutral"
-_STANCES = {stance: stance for stance in (_CONFLICT, "Support", _NEUTRAL)}
 _SAID = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
 _EDGES = " \"'\u2018\u2019\u201c\u201d*_`()[]"
 """A sign before a number is part of the answer, so nothing else goes."""
@@ -77,6 +74,22 @@ class NatConfQuestion(Record):
 _NO_PAIR = "said to have a conflict, and no two answers are named"
 
 
+class _Answer(Row):
+    answer: bool | Text
+
+
+class _Published(Row):
+    question_id: Text
+    question: Text
+    question_type: QuestionType
+    answer_type: Literal["Conflict", "Support", "Neutral"]
+    answers: list[_Answer]
+    conflicting_answer_pairs: list[
+        Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
+    ]
+    paragraphs: Annotated[list[Text], Field(min_length=1)]
+
+
 def read_natconfqa(path: str | Path) -> Items[NatConfQuestion]:
     """Read the published questions, in the order of the file.
 
@@ -85,7 +98,7 @@ def read_natconfqa(path: str | Path) -> Items[NatConfQuestion]:
             ``answers`` (``answer``), ``conflicting_answer_pairs`` and ``paragraphs``; other fields
             are not read. A conflict that names no pair of answers is left out.
     """
-    return read_items(path, _question, id_field="question_id")
+    return read_items(path, _Published, _question, id_field="question_id")
 
 
 def answer_key(text: str) -> str:
@@ -114,69 +127,39 @@ def passages_of(question: NatConfQuestion) -> list[Document]:
     return [Document(number=n, text=text) for n, text in enumerate(question.passages, start=1)]
 
 
-def _question(record: Any, where: str) -> NatConfQuestion | str:
-    kind = one_of(record, "question_type", _TYPES, where)
-    stance = one_of(record, "answer_type", _STANCES, where)
-    answers = tuple(_answer(item, kind, at) for at, item in list_of(record, "answers", where))
+def _question(row: _Published, where: str) -> NatConfQuestion | str:
+    boolean = row.question_type == "boolean"
+    if any(isinstance(one.answer, bool) is not boolean for one in row.answers):
+        raise InputError(f"{where}, field answers: true or false is needed in a yes/no question")
+    named = {True: "Yes", False: "No"}
+    answers = tuple(
+        named[one.answer] if isinstance(one.answer, bool) else one.answer for one in row.answers
+    )
     for (i, one), (j, other) in combinations(enumerate(answers, start=1), 2):
         if answer_key(one) == answer_key(other):
             raise InputError(f"{where}, field answers: items {i} and {j} are the same answer")
-    passages = [_text(item, at) for at, item in list_of(record, "paragraphs", where)]
-    if not passages:
-        raise InputError(f"{where}, field paragraphs: there is no passage")
-    question = NatConfQuestion(
-        id=text_of(record, "question_id", where),
-        question=text_of(record, "question", where),
-        question_type=kind,
-        answers=answers,
-        conflicts=_conflicts(record, len(answers), where),
-        passages=tuple(passages),
-    )
-    _check_stance(question, stance, where)
-    return _NO_PAIR if stance == _CONFLICT and not question.conflicts else question
-
-
-def _check_stance(question: NatConfQuestion, stance: str, where: str) -> None:
-    if stance != _CONFLICT and question.conflicts:
-        raise InputError(
-            f"{where}, field conflicting_answer_pairs: there are pairs, and answer_type is {stance}"
-        )
-    if (stance == _NEUTRAL) != (not question.answers):
-        there = "there are answers" if question.answers else "there is no answer"
-        raise InputError(f"{where}, field answers: {there}, and answer_type is {stance}")
-
-
-def _answer(item: Any, kind: str, where: str) -> str:
-    if not isinstance(item, Mapping):
-        raise InputError(f"{where}: an object with answer is needed")
-    if kind != "boolean":
-        return text_of(item, "answer", where)
-    if not isinstance(said := item.get("answer"), bool):
-        raise InputError(f"{where}, field answer: true or false is needed in a yes/no question")
-    return "Yes" if said else "No"
-
-
-def _conflicts(record: Mapping[str, Any], answers: int, where: str) -> tuple[AnswerPair, ...]:
-    pairs = set[AnswerPair]()
-    for place, item in list_of(record, "conflicting_answer_pairs", where):
-        if not (
-            isinstance(item, list)
-            and len(item) == 2
-            and item[0] != item[1]
-            and all(_is_index(index) and index < answers for index in item)
-        ):
+    pairs = {(min(pair), max(pair)) for pair in row.conflicting_answer_pairs}
+    for i, j in pairs:
+        if i == j or j >= len(answers):
             raise InputError(
-                f"{place}: {item!r} are not two different indices of the {answers} answers"
+                f"{where}, field conflicting_answer_pairs: {i}, {j} are not two different indices"
+                f" of the {len(answers)} answers"
             )
-        pairs.add((min(item), max(item)))
-    return tuple(sorted(pairs))
-
-
-def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not (text := clean_text(value)):
-        raise InputError(f"{where}: a text is needed that is not empty")
-    return text
-
-
-def _is_index(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if row.answer_type != "Conflict" and pairs:
+        raise InputError(
+            f"{where}, field conflicting_answer_pairs: there are pairs, and answer_type is"
+            f" {row.answer_type}"
+        )
+    if (row.answer_type == "Neutral") != (not answers):
+        there = "there are answers" if answers else "there is no answer"
+        raise InputError(f"{where}, field answers: {there}, and answer_type is {row.answer_type}")
+    if row.answer_type == "Conflict" and not pairs:
+        return _NO_PAIR
+    return NatConfQuestion(
+        id=row.question_id,
+        question=row.question,
+        question_type=row.question_type,
+        answers=answers,
+        conflicts=tuple(sorted(pairs)),
+        passages=tuple(row.paragraphs),
+    )

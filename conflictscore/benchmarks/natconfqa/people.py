@@ -4,28 +4,44 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
 
 from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.benchmarks.json_lines import read_items, text_of
+from conflictscore.benchmarks.json_lines import Row, Text, read_items
 from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
 from conflictscore.benchmarks.natconfqa.metrics import with_f1
 from conflictscore.errors import InputError
 
-_SHORT_ANSWERS = "Model Answers Decomposed"
-_RECALL = "Found Reference Answers in Model Answer (Recall Answer)"
-_PRECISION = "Found Model Sub-Answers in Reference Answers/Passages (Precision Answer)"
-_CONFLICT_RECALL = "Conflicting Reference Answer Pairs Found (Recall Conflict)"
-_CONFLICT_PRECISION = "Found Conflicting Model's Sub-Answers (Conflict Precision)"
-_REFERENCE_PAIRS = "conflicting_answer_pairs"
-_ANSWER = "model_answer.1"
+_PAIR = r"\(\s*\d+\s*,\s*\d+\s*\)"
+_JUDGED_PAIR = re.compile(r"\(\s*(\d+)\s*,\s*(\d+)\s*\)\s*:\s*([01])")
+_Indices = Annotated[str, Field(pattern=r"^\s*\[\s*(\d+(\s*,\s*\d+)*\s*,?)?\s*\]\s*$")]
+_Pairs = Annotated[str, Field(pattern=rf"^\s*{_PAIR}(\s*,\s*{_PAIR})*\s*$")]
+_Judged = Annotated[
+    str, Field(pattern=rf"^\s*\[\s*({_PAIR}\s*:\s*[01](\s*,\s*{_PAIR}\s*:\s*[01])*)?\s*\]\s*$")
+]
 
-_NUMBERED = re.compile(r"(\d+):\s*(\S.*)")
-_INDICES = re.compile(r"\[\s*+(\d+(?:\s*+,\s*+\d+)*+\s*+,?)?\s*+\]")
-_PAIRS = re.compile(r"\(\s*\d+\s*,\s*\d+\s*\)(?:\s*,\s*\(\s*\d+\s*,\s*\d+\s*\))*")
-_JUDGED_PAIR = r"\(\s*(\d+)\s*,\s*(\d+)\s*\)\s*:\s*([01])"
-_JUDGED_PAIRS = re.compile(rf"\[\s*+(?:{_JUDGED_PAIR}(?:\s*+,\s*+{_JUDGED_PAIR})*+)?\s*+\]")
+
+class _Published(Row):
+    question_id: Text
+    model: Text
+    prompt_template: Text
+    answer: Text = Field(alias="model_answer.1")
+    reference_answers: Text
+    reference_pairs: _Pairs | None = Field(alias="conflicting_answer_pairs")
+    short_answers: Text = Field(alias="Model Answers Decomposed")
+    found: _Indices = Field(alias="Found Reference Answers in Model Answer (Recall Answer)")
+    supported: _Indices = Field(
+        alias="Found Model Sub-Answers in Reference Answers/Passages (Precision Answer)"
+    )
+    found_pairs: _Pairs | None = Field(
+        alias="Conflicting Reference Answer Pairs Found (Recall Conflict)"
+    )
+    judged_pairs: _Judged = Field(
+        alias="Found Conflicting Model's Sub-Answers (Conflict Precision)"
+    )
 
 
 class JudgedByPeople(NamedTuple):
@@ -60,7 +76,7 @@ def read_people(
         does, counts in no figure and is an error: what was meant cannot be known.
     """
     asked = {question.id: question for question in questions}
-    return read_items(path, partial(_row, asked=asked), id_field="question_id").items
+    return read_items(path, _Published, partial(_judged, asked=asked), id_field="question_id").items
 
 
 def drawn(
@@ -75,16 +91,25 @@ def drawn(
     return tuple(row for row in rows if row.id in ids)
 
 
-def _row(record: Any, where: str, asked: Mapping[str, NatConfQuestion]) -> JudgedByPeople:
-    name = text_of(record, "question_id", where)
-    if (question := asked.get(name)) is None:
-        raise InputError(f"{where}, field question_id: there is no question {name!r}")
-    _check_references(record, question, where)
-    short_answers = _short_answers(record, where)
-    found = _indices(record, _RECALL, where)
-    supported = _indices(record, _PRECISION, where)
-    conflicts = _found_conflicts(record, question, where)
-    judged = _judged_pairs(record, where)
+def _judged(row: _Published, where: str, asked: Mapping[str, NatConfQuestion]) -> JudgedByPeople:
+    if (question := asked.get(row.question_id)) is None:
+        raise InputError(f"{where}, field question_id: there is no question {row.question_id!r}")
+    # people judged by the references of that day; they must be those of the questions
+    there = len(row.reference_answers.splitlines())
+    if there != len(question.answers) or _pairs(row.reference_pairs) != set(question.conflicts):
+        raise InputError(
+            f"{where}, field reference_answers: they, or their conflicting pairs, are not those of"
+            " the question"
+        )
+    conflicts = _pairs(row.found_pairs)
+    if not conflicts <= set(question.conflicts):
+        raise InputError(f"{where}, field Recall Conflict: a pair is no conflict of the question")
+    short_answers = len(row.short_answers.splitlines())
+    found, supported = _indices(row.found), _indices(row.supported)
+    judged = {
+        _ascending(int(one), int(other)): right == "1"
+        for one, other, right in _JUDGED_PAIR.findall(row.judged_pairs)
+    }
     named = [index for pair in judged for index in pair]
     shares = {
         "answers recall": _share(len(found), found, len(question.answers), "reference answers"),
@@ -96,9 +121,9 @@ def _row(record: Any, where: str, asked: Mapping[str, NatConfQuestion]) -> Judge
     }
     return JudgedByPeople(
         question=question,
-        model=text_of(record, "model", where),
-        prompt=text_of(record, "prompt_template", where),
-        answer=text_of(record, _ANSWER, where),
+        model=row.model,
+        prompt=row.prompt_template,
+        answer=row.answer,
         verdicts=with_f1(shares),
     )
 
@@ -115,66 +140,14 @@ def _share(
     return Verdict(value=hits / n) if n else None
 
 
-def _check_references(record: Any, question: NatConfQuestion, where: str) -> None:
-    """People judged by the references of that day; they must be those of the questions."""
-    field = "reference_answers"
-    there = len(text_of(record, field, where).splitlines())
-    if there != len(question.answers):
-        raise InputError(
-            f"{where}, field {field}: there are {there}, and the question has"
-            f" {len(question.answers)}"
-        )
-    if _pairs(record, _REFERENCE_PAIRS, where) != set(question.conflicts):
-        raise InputError(f"{where}, field {_REFERENCE_PAIRS}: not the pairs of the question")
-
-
-def _short_answers(record: Any, where: str) -> int:
-    lines = text_of(record, _SHORT_ANSWERS, where).splitlines()
-    for number, line in enumerate(lines):
-        found = _NUMBERED.fullmatch(line.strip())
-        if found is None or int(found[1]) != number:
-            raise InputError(
-                f'{where}, field {_SHORT_ANSWERS}: "{number}: " and a short answer were expected'
-                f" in its line {number + 1}"
-            )
-    return len(lines)
-
-
-def _matched(record: Any, field: str, pattern: re.Pattern[str], like: str, where: str) -> str:
-    """A field's text, if all of it is of a form."""
-    text = text_of(record, field, where)
-    if pattern.fullmatch(text) is None:
-        raise InputError(f"{where}, field {field}: {text[:80]!r} is not like {like}")
-    return text
-
-
-def _indices(record: Any, field: str, where: str) -> frozenset[int]:
-    text = _matched(record, field, _INDICES, "[0, 1]", where)
+def _indices(text: str) -> frozenset[int]:
     return frozenset(map(int, re.findall(r"\d+", text)))
 
 
-def _found_conflicts(record: Any, question: NatConfQuestion, where: str) -> frozenset[AnswerPair]:
-    found = _pairs(record, _CONFLICT_RECALL, where)
-    for pair in sorted(found.difference(question.conflicts)):
-        raise InputError(
-            f"{where}, field {_CONFLICT_RECALL}: {pair} is no conflict of the question"
-        )
-    return found
-
-
-def _pairs(record: Any, field: str, where: str) -> frozenset[AnswerPair]:
+def _pairs(text: str | None) -> frozenset[AnswerPair]:
     """Pairs of indices; null stands for none."""
-    if field in record and record[field] is None:
-        return frozenset()
-    text = _matched(record, field, _PAIRS, "(0, 1),(0, 2)", where)
-    numbers = [int(number) for number in re.findall(r"\d+", text)]
+    numbers = [int(number) for number in re.findall(r"\d+", text or "")]
     return frozenset(map(_ascending, numbers[::2], numbers[1::2]))
-
-
-def _judged_pairs(record: Any, where: str) -> dict[AnswerPair, bool]:
-    text = _matched(record, _CONFLICT_PRECISION, _JUDGED_PAIRS, "[(0, 1): 1]", where)
-    found = re.findall(_JUDGED_PAIR, text)
-    return {_ascending(int(one), int(other)): right == "1" for one, other, right in found}
 
 
 def _ascending(one: int, other: int) -> AnswerPair:

@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
@@ -22,13 +22,12 @@ from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.question_sample import question_id
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.json_lines import documents_of, read_items, text_of, texts_of
+from conflictscore.benchmarks.json_lines import Cleaned, Row, Text, read_items
 from conflictscore.benchmarks.ramdocs import ENTRY
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Record
 
 MEASURES = ("exact match", "all right answers", "no wrong answer")
 """The measures of :func:`judge_exact_match`; the first is the benchmark's own."""
@@ -37,14 +36,14 @@ _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
-class ExactMatch(Record):
+class ExactMatch(NamedTuple):
     """The right and wrong answers that an answer gives."""
 
     given: tuple[str, ...]
     """Right answers that stand in it."""
     missing: tuple[str, ...]
     """Right answers that do not."""
-    wrong: tuple[str, ...] = Field(default=())
+    wrong: tuple[str, ...]
     """Wrong answers that stand in it."""
 
     @property
@@ -107,6 +106,19 @@ async def judge_exact_match(
     }
 
 
+class _Document(Row):
+    text: Text
+    type: Text
+
+
+class _Published(Row):
+    question: Text
+    documents: Annotated[list[_Document], Field(min_length=1)]
+    disambig_entity: list[Text]
+    gold_answers: Annotated[list[Cleaned], Field(min_length=1)]
+    wrong_answers: list[Cleaned]
+
+
 def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Question, ...]:
     """Read the published JSON lines as free-form questions, in file order.
 
@@ -123,35 +135,32 @@ def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Que
         name_entities: Whether the question names the entities of ``disambig_entity`` that it is
             to be answered for. Without, it stays ambiguous, as published.
     """
-    return read_items(path, partial(_free_form, name_entities=name_entities)).items
+    return read_items(path, _Published, partial(_question, name_entities=name_entities)).items
 
 
-def _free_form(record: Any, where: str, *, name_entities: bool) -> Question:
-    text = text_of(record, "question", where)
-    right = texts_of(record, "gold_answers", where)
-    entities = texts_of(record, "disambig_entity", where)
-    if not right or not all(map(normalised, right)):
+def _question(row: _Published, where: str, *, name_entities: bool) -> Question:
+    right, entities = row.gold_answers, row.disambig_entity
+    if not all(map(normalised, right)):
         raise InputError(f"{where}, field gold_answers: texts with a letter or digit are needed")
     if name_entities and not entities:
         raise InputError(f"{where}, field disambig_entity: a text is needed")
-    documents = documents_of(record, "documents", where)
-    misinforms = any(text_of(one, "type", place) == "misinfo" for place, one in documents)
+    misinforms = any(one.type == "misinfo" for one in row.documents)
     forms = set(map(normalised, right))
     wrong = {
         form: one
-        for one in reversed(texts_of(record, "wrong_answers", where))
+        for one in reversed(row.wrong_answers)
         if (form := normalised(one)) and form not in forms
     }
     number = "one entity" if len(entities) == 1 else f"{len(entities)} entities"
-    asked = f"{text} Answer for {_listed(entities)}." if name_entities else text
+    asked = f"{row.question} Answer for {_listed(entities)}." if name_entities else row.question
     told = ", an answer in the question" if exact_match(asked, right, ()).given else ""
     return Question(
-        id=question_id("ramdocs", text),
+        id=question_id("ramdocs", row.question),
         question=asked,
         correct=tuple(right),
         incorrect=tuple(reversed(wrong.values())),
         category=f"{number}, {'misinformation' if misinforms else 'no misinformation'}{told}",
-        documents=tuple({"text": text_of(one, "text", place)} for place, one in documents),
+        documents=tuple({"text": one.text} for one in row.documents),
     )
 
 

@@ -10,22 +10,23 @@ studies disagree. WikiContradict fits less, as two passages on one fact make no 
 SciFact has no claim with conflict, and Factcheck-GPT next to none.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from conflictscore.benchmarks.conflict_detection.data import FORMATS
+from pydantic import Field
+
+from conflictscore.benchmarks.conflict_detection.data import FORMATS, named_format
 from conflictscore.benchmarks.conflict_detection.groups import GroupDocument
 from conflictscore.benchmarks.harness.definition import SCORES, Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.json_lines import documents_of, read_items, text_of
+from conflictscore.benchmarks.json_lines import Cleaned, Row, Text, read_items
 from conflictscore.benchmarks.reports import ENTRY
 from conflictscore.errors import InputError
-from conflictscore.retrieval.cleaning import clean_text
 
 _CONFLICT_TYPES = (
     "Conflicting opinions or research outcomes",
@@ -62,18 +63,15 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
             ``conflictingqa:FILE``.
         seed: Decides what ConflictBench's construction leaves open.
     """
-    kind, path = _named(source)
-    if kind is not None:
-        groups = FORMATS[kind](path, seed)
+    kind, path = named_format(source)
+    if kind != "groups":
         topics = [
             # a claim is one side's answer
-            _made(g.set, g.id, g.question or g.claim, map(_shown, g.documents), g.has_conflict)
-            for g in groups
+            _made(one.set, one.id, one.question or one.claim, one.documents, one.has_conflict)
+            for one in FORMATS[kind](path, seed)
         ]
     else:
-        topics = [*read_items(path, partial(_topic, name=path.stem), id_field="id").items]
-    if not topics:
-        raise InputError(f"{source}: there is no topic in it")
+        topics = [*read_items(path, _Row, partial(_topic, name=path.stem), id_field="id").items]
     by_documents: dict[tuple[str, ...], Topic] = {}
     for topic in topics:
         texts = sorted(document["text"] for document in topic.question.documents)
@@ -81,65 +79,52 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
     return tuple(by_documents.values())
 
 
+class _Document(Row):
+    text: Text
+    title: Cleaned | None = None
+    url: Cleaned | None = None
+    date: Cleaned | None = None
+
+
+class _Row(Row):
+    id: int | Text
+    topic: Text | None = None
+    query: Text | None = None
+    question: Text | None = None
+    claim: Text | None = None
+    docs: Annotated[list[_Document], Field(min_length=1)]
+    conflict_type: Text | None = None
+    has_conflict: bool | None = None
+
+
+def _topic(row: _Row, where: str, *, name: str) -> Topic:
+    text = row.topic or row.query or row.question or row.claim
+    if text is None:
+        raise InputError(f"{where}, field claim: a text is needed that is not empty")
+    if row.conflict_type is None and row.has_conflict is None:
+        raise InputError(f"{where}, field has_conflict: true or false is needed")
+    conflict = bool(row.has_conflict)
+    if row.conflict_type is not None:
+        conflict = row.conflict_type in _CONFLICT_TYPES
+    return _made(name, str(row.id), text, row.docs, conflict)
+
+
 def _made(
-    name: str, identity: str, text: str, documents: Iterable[dict[str, Any]], conflict: bool
+    name: str,
+    identity: str,
+    text: str,
+    documents: Sequence[_Document | GroupDocument],
+    conflict: bool,
 ) -> Topic:
+    shown = [
+        {"text": one.text, "title": one.title or "", "url": getattr(one, "url", None) or ""}
+        | ({"metadata": {"date": one.date}} if isinstance(one, _Document) and one.date else {})
+        for one in documents
+    ]
     question = Question(
-        id=f"{name} {identity}", question=text, category=name, documents=tuple(documents)
+        id=f"{name} {identity}", question=text, category=name, documents=tuple(shown)
     )
     return Topic(question, conflict)
-
-
-def _shown(document: GroupDocument) -> dict[str, Any]:
-    return {"text": document.text, "title": document.title, "url": ""}
-
-
-def file_of(source: str) -> Path:
-    """The file that a source of topics names."""
-    return _named(source)[1]
-
-
-def _named(source: str) -> tuple[str | None, Path]:
-    """The name of a published format, where the source begins with one, and the file."""
-    kind, separator, rest = source.partition(":")
-    published = separator and kind in FORMATS and kind != "groups"
-    return (kind, Path(rest)) if published else (None, Path(source))
-
-
-def _topic(row: Any, where: str, *, name: str) -> Topic:
-    if not isinstance(row, Mapping):
-        raise InputError(f"{where}: a JSON object is needed")
-    documents = [_document(one, place) for place, one in documents_of(row, "docs", where)]
-    field = next((field for field in ("topic", "query", "question") if field in row), "claim")
-    return _made(
-        name, _id(row, where), text_of(row, field, where), documents, _conflict(row, where)
-    )
-
-
-def _document(document: Any, where: str) -> dict[str, Any]:
-    text = text_of(document, "text", where)
-    title, url, date = (
-        clean_text(value) if isinstance(value := document.get(field), str) else ""
-        for field in ("title", "url", "date")
-    )
-    known = {"text": text, "title": title, "url": url}
-    return {**known, "metadata": {"date": date}} if date else known
-
-
-def _id(row: Mapping[str, Any], where: str) -> str:
-    value = row.get("id")
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return text_of(row, "id", where)
-
-
-def _conflict(row: Mapping[str, Any], where: str) -> bool:
-    if "conflict_type" in row:
-        return text_of(row, "conflict_type", where) in _CONFLICT_TYPES
-    conflict = row.get("has_conflict")
-    if not isinstance(conflict, bool):
-        raise InputError(f"{where}, field has_conflict: true or false is needed")
-    return conflict
 
 
 REPLY_TOKENS = 1024
@@ -164,7 +149,7 @@ def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
         if name in sources:
             raise InputError(f"{source}: it has the name of {sources[name]}; rename one of them")
         sources[name] = source
-        hashes[f"data {name}"] = sha256_of_file(file_of(source))
+        hashes[f"data {name}"] = sha256_of_file(named_format(source)[1])
         taken = [topic for topic in read if topic.conflict]
         agreeing += len(read) - len(taken)
         topics += taken

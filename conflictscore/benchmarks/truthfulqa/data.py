@@ -2,10 +2,11 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+
+from pydantic import Field
 
 from conflictscore.benchmarks.harness.definition import Form
 from conflictscore.benchmarks.harness.question_sample import (
@@ -14,20 +15,13 @@ from conflictscore.benchmarks.harness.question_sample import (
     shuffled_options,
 )
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.json_lines import read_items, read_json, text_of
+from conflictscore.benchmarks.json_lines import Row, Text, read_items, read_json
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
 
 _WRONG = "Best Incorrect Answer"
-_FILLED = ("Type", "Category", "Question", "Best Answer", "Correct Answers", "Incorrect Answers")
-_COLUMNS = (*_FILLED, "Source")
-"""The columns of both versions; the source of two questions of the official files is empty."""
-_SHOWN_CHARS = 300
 _MOST_OPTIONS = 26
 """A letter each; the official targets have up to 24."""
-
-_Row = tuple[str, Mapping[str, str]]
-"""Where it stands, for errors, and its cells by column."""
 
 
 def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Question, ...]:
@@ -48,40 +42,40 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
         Questions whose ``correct`` begins with Best Answer. The lists of answers hold each answer
         once; an answer stands in both where the file has it so ("Unknown", twice).
     """
-    if form not in get_args(Form):
-        raise InputError(f"unknown form {form!r}; one of {', '.join(get_args(Form))}")
-    make = partial(_with_targets if form in ("mc1", "mc2") else _question, form=form, seed=seed)
-    file, shown = Path(path), Path(path).as_posix()
+    file = Path(path)
     if form in ("mc1", "mc2"):
-        return read_items(file, make, rows=_targets(file, form)).items
-    return read_items(shown, make, id_field="Question", rows=_rows(file, shown, form)).items
+        if file.suffix == ".csv":
+            raise InputError(f"{path}: {form} needs the official mc_task.json")
+        make = partial(_with_targets, form=form, seed=seed)
+        return read_items(file, _Targets, make, rows=read_json(file)).items
+    rows = _rows(file, form)
+    if form == "free-form":
+        return read_items(file, _Cells, _free_form, id_field="Question", rows=rows).items
+    choice = partial(_choice, seed=seed)
+    return read_items(file, _ChoiceCells, choice, id_field="Question", rows=rows).items
 
 
-def _targets(path: Path, form: Form) -> Iterator[tuple[str, Any]]:
-    try:
-        rows = read_json(path)
-    except InputError as error:
-        raise InputError(f"{error}; {form} needs the official mc_task.json") from None
-    if not isinstance(rows, list):
-        raise InputError(f"{path}: a JSON list of questions is needed")
-    yield from ((f"{path}, row {number}", row) for number, row in enumerate(rows, start=1))
+class _Targets(Row):
+    question: Text
+    mc1_targets: dict[str, int]
+    mc2_targets: dict[str, int]
 
 
-def _with_targets(row: Any, where: str, *, form: Form, seed: int) -> Question:
-    text, field = text_of(row, "question", where), f"{form}_targets"
-    targets = row.get(field)
-    if not isinstance(targets, Mapping) or not {0, 1} == set(targets.values()):
+def _with_targets(row: _Targets, where: str, *, form: Form, seed: int) -> Question:
+    field = f"{form}_targets"
+    targets = row.mc1_targets if form == "mc1" else row.mc2_targets
+    if {0, 1} != set(targets.values()):
         raise InputError(f"{where}, field {field}: answers with 1 for true and 0 are needed")
     told = {clean_text(answer): bool(true) for answer, true in targets.items() if answer.strip()}
-    options = drawn_order([*told], question=text, seed=seed)
+    options = drawn_order([*told], question=row.question, seed=seed)
     right = tuple(option for option in options if told[option])
     if form == "mc1" and len(right) != 1:
         raise InputError(f"{where}, field {field}: one true answer is needed, not {len(right)}")
     if not 2 <= len(options) <= _MOST_OPTIONS:
         raise InputError(f"{where}, field {field}: 2 to {_MOST_OPTIONS} answers are needed")
     return Question(
-        id=question_id("tqa", text),
-        question=text,
+        id=question_id("tqa", row.question),
+        question=row.question,
         options=options,
         gold=options.index(right[0]) if form == "mc1" else None,
         correct=right,
@@ -89,88 +83,68 @@ def _with_targets(row: Any, where: str, *, form: Form, seed: int) -> Question:
     )
 
 
-def _question(cells: Mapping[str, str], where: str, *, form: Form, seed: int) -> Question:
-    choice = form == "multiple-choice"
-    for column in (*_FILLED, *([_WRONG] if choice else [])):
-        if not cells[column]:
-            raise InputError(f"{where}, field {column}: it is empty")
-    text, best = cells["Question"], cells["Best Answer"]
-    options: tuple[str, ...] = ()
-    gold: int | None = None
-    if choice:
-        if cells[_WRONG].casefold() == best.casefold():
-            raise InputError(f"{where}, field {_WRONG}: it is the same as Best Answer")
-        options, gold = shuffled_options(best, cells[_WRONG], question=text, seed=seed)
+class _Cells(Row):
+    question: Text = Field(alias="Question")
+    best: Text = Field(alias="Best Answer")
+    correct: Text = Field(alias="Correct Answers")
+    incorrect: Text = Field(alias="Incorrect Answers")
+    category: Text = Field(alias="Category")
+
+
+class _ChoiceCells(_Cells):
+    wrong: Text = Field(alias="Best Incorrect Answer")
+
+
+def _free_form(row: _Cells, where: str) -> Question:
     return Question(
-        id=question_id("tqa", text),
-        question=text,
-        options=options,
-        gold=gold,
-        correct=tuple(dict.fromkeys([best, *_answers(cells, "Correct Answers", where)])),
-        incorrect=tuple(dict.fromkeys(_answers(cells, "Incorrect Answers", where))),
-        category=cells["Category"],
+        id=question_id("tqa", row.question),
+        question=row.question,
+        correct=tuple(dict.fromkeys([row.best, *_answers(row.correct, "Correct Answers", where)])),
+        incorrect=tuple(dict.fromkeys(_answers(row.incorrect, "Incorrect Answers", where))),
+        category=row.category,
     )
 
 
-def _answers(cells: Mapping[str, str], column: str, where: str) -> list[str]:
+def _choice(row: _ChoiceCells, where: str, *, seed: int) -> Question:
+    if row.wrong.casefold() == row.best.casefold():
+        raise InputError(f"{where}, field {_WRONG}: it is the same as Best Answer")
+    options, gold = shuffled_options(row.best, row.wrong, question=row.question, seed=seed)
+    return _free_form(row, where).model_copy(update={"options": options, "gold": gold})
+
+
+def _answers(cell: str, column: str, where: str) -> list[str]:
     """The answers of a list, which may end in a semicolon."""
-    answers = [answer.strip() for answer in cells[column].split(";") if answer.strip()]
+    answers = [answer.strip() for answer in cell.split(";") if answer.strip()]
     if not answers:
         raise InputError(f"{where}, field {column}: there is no answer between its semicolons")
     return answers
 
 
-def _rows(path: Path, shown: str, form: Form) -> Iterator[_Row]:
-    content = b""
+def _rows(path: Path, form: Form) -> Iterator[tuple[str, dict[str, str]]]:
     try:
-        content = path.read_bytes()
-        text = content.decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{shown}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise InputError(
-            f"{shown}, line {line}: not UTF-8; save the file as CSV in UTF-8"
-        ) from None
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
     table = csv.reader(io.StringIO(text, newline=""), strict=True)
-    header: list[str] = []
-    number = 0
+    number, header = 0, list[str]()
     try:
-        for cells in table:
-            number += 1
+        for number, cells in enumerate(table, start=1):
+            where = f"{path}, row {number}"
             if not cells:
                 continue
-            where = f"{shown}, row {number}"
-            if header:
-                _check_row(cells, header, where)
-                yield where, dict(zip(header, map(clean_text, cells), strict=True))
+            if not header:
+                header = [cell.strip() for cell in cells]
+                if form == "multiple-choice" and _WRONG not in header and "Question" in header:
+                    raise InputError(
+                        f"{where}: multiple choice needs the column {_WRONG}, which the version of"
+                        " January 2025 has; this file goes with the free form only"
+                    )
+            elif len(cells) != len(header):
+                raise InputError(
+                    f"{where}: the row has {len(cells)} cells, and the header {len(header)}; is a"
+                    " cell with a comma not in quotes?"
+                )
             else:
-                header = _header(cells, where, form)
+                yield where, dict(zip(header, cells, strict=True))
     except csv.Error as error:
-        raise InputError(f"{shown}, row {number + 1}: not CSV ({error})") from None
-
-
-def _header(cells: list[str], where: str, form: Form) -> list[str]:
-    header = [cell.strip() for cell in cells]
-    for column in _COLUMNS:
-        if column not in header:
-            found = clean_text(", ".join(map(repr, header)))[:_SHOWN_CHARS]
-            raise InputError(f"{where}: the column {column} is missing; the columns are {found}")
-    if form == "multiple-choice" and _WRONG not in header:
-        raise InputError(
-            f"{where}: multiple choice needs the column {_WRONG}, which the version of January 2025"
-            " has; this file goes with the free form only"
-        )
-    for column in header:
-        if header.count(column) > 1:
-            raise InputError(f"{where}: the column {column} appears more than once")
-    return header
-
-
-def _check_row(cells: list[str], header: list[str], where: str) -> None:
-    if len(cells) != len(header):
-        field = header[min(len(cells), len(header) - 1)]
-        raise InputError(
-            f"{where}, field {field}: the row has {len(cells)} cells, and the header {len(header)};"
-            " is a cell with a comma not in quotes?"
-        )
+        raise InputError(f"{path}, row {number + 1}: not CSV ({error})") from None

@@ -1,18 +1,14 @@
 """WikiContradict's published questions."""
 
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from conflictscore.benchmarks.harness.question_sample import question_id
-from conflictscore.benchmarks.json_lines import one_of, read_items, text_of
+from conflictscore.benchmarks.json_lines import Row, Text, read_items
 from conflictscore.records import Record
 
 AGREEING = "agreeing"
 """In the metadata of a question's first document, a text that says the same in other words."""
-
-
-_TYPES = {kind: kind for kind in ("Explicit", "Implicit (reasoning required)")}
-"""Whether it takes reasoning to see the contradiction (its type IV)."""
 
 
 class ContradictingQuestion(Record):
@@ -26,7 +22,7 @@ class ContradictingQuestion(Record):
     answers: tuple[str, str]
     """By passage."""
     contradiction_type: str
-    """``Explicit``, or ``Implicit (reasoning required)``."""
+    """``Explicit``, or ``Implicit (reasoning required)`` (its type IV)."""
     contexts_self_contained: tuple[str, str]
     """Longer, with names in place of what refers to them."""
 
@@ -38,20 +34,26 @@ def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
         path: JSON lines with ``question``, ``context1``, ``context2``, the two also with
             ``_self_contained``, ``answer1``, ``answer2`` and ``contradiction_type``.
     """
-    return read_items(path, _question).items
+    return read_items(path, _Published, _question).items
 
 
-def _question(record: Any, where: str) -> ContradictingQuestion:
-    text = text_of(record, "question", where)
+class _Published(Row):
+    question: Text
+    context1: Text
+    context2: Text
+    answer1: Text
+    answer2: Text
+    contradiction_type: Literal["Explicit", "Implicit (reasoning required)"]
+    context1_self_contained: Text
+    context2_self_contained: Text
+
+
+def _question(row: _Published, where: str) -> ContradictingQuestion:
     return ContradictingQuestion(
-        id=question_id("wc", text),
-        question=text,
-        contexts=_pair(record, "context{}", where),
-        answers=_pair(record, "answer{}", where),
-        contradiction_type=one_of(record, "contradiction_type", _TYPES, where),
-        contexts_self_contained=_pair(record, "context{}_self_contained", where),
+        id=question_id("wc", row.question),
+        question=row.question,
+        contexts=(row.context1, row.context2),
+        answers=(row.answer1, row.answer2),
+        contradiction_type=row.contradiction_type,
+        contexts_self_contained=(row.context1_self_contained, row.context2_self_contained),
     )
-
-
-def _pair(record: Any, field: str, where: str) -> tuple[str, str]:
-    return text_of(record, field.format(1), where), text_of(record, field.format(2), where)

@@ -47,6 +47,5 @@ def record(**changes: Any) -> dict[str, Any]:
             {"text": "It was lit in 1874.", "label": "CONTRADICTS"},
         ],
         "has_conflict": True,
-        "split": "dev",
     }
     return {key: value for key, value in (whole | changes).items() if value is not ...}

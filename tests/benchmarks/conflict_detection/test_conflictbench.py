@@ -142,21 +142,13 @@ def test_a_question_whose_documents_agree_makes_no_conflict(tmp_path: Path) -> N
 
 def test_macnoise_shows_marked_passages_true_and_perturbed_in_turn(tmp_path: Path) -> None:
     path = saved(tmp_path / "NQ_eval_dev.json", macnoise())
-    conflicts, others = split_up(read_data([f"macnoise:{path}"]))
+    conflicts, others = split_up(read_data([f"macnoise-nq:{path}"]))
 
     shown = [(d.title, d.text.split(".")[-1], d.text[0], d.label) for d in conflicts[0].documents]
     assert shown == [("Pier", "0", "T", S), ("Pier", "3", "T", S), ("The Pier", "2", "F", C)]
     assert conflicts[0].claim.endswith('" is Ada.')
     assert others[0].labels == (S, N, N)
-    assert conflicts[0].set == "NQ_eval_dev"
-
-
-def test_a_macnoise_passage_without_its_text_is_named(tmp_path: Path) -> None:
-    questions = macnoise()
-    questions[0]["ctxs"][0]["text"] = "title: Pier context: "
-    path = saved(tmp_path / "NQ_eval_dev.json", questions)
-    with pytest.raises(InputError, match=r"field text: a text is needed that is not empty"):
-        read_data([f"macnoise:{path}"])
+    assert conflicts[0].set == "macnoise-nq"
 
 
 def test_macnoise_with_one_marked_passage_shows_it_both_ways(tmp_path: Path) -> None:
@@ -166,7 +158,7 @@ def test_macnoise_with_one_marked_passage_shows_it_both_ways(tmp_path: Path) -> 
     questions[-1]["pert_lbls"] = [0, 0, 0, 0]
     path = write_jsonl(tmp_path / "dev.jsonl", questions)
 
-    groups = read_data([f"macnoise:{path}"])
+    groups = read_data([f"macnoise-nq:{path}"])
 
     conflicts, _ = split_up(groups)
     assert [d.text[0] for d in conflicts[0].documents] == ["T", "F"]
@@ -210,19 +202,16 @@ def test_conflictingqa_makes_a_claim_of_each_question_with_all_its_pages(tmp_pat
     ("kind", "questions", "complaint"),
     [
         ("ambigdocs", {"a": 1}, "a JSON list is needed"),
-        ("ambigdocs", [1], "item 1: a JSON object is needed"),
-        ("ambigdocs", [{"qid": "q"}], "item 1, field documents: a list is needed"),
-        ("ambigdocs", [{**ambigdocs(1)[0], "qid": 3}], "item 1, field qid: a text is needed"),
-        (
-            "ambigdocs",
-            [{**ambigdocs(1)[0], "documents": [{"text": "x", "answer": "y"}]}],
-            "item 1, documents 1, field title: a text is needed",
-        ),
+        ("ambigdocs", [{**ambigdocs(1)[0], "documents": []}], "item 1, field documents: List"),
+        ("ambigdocs", [{**ambigdocs(1)[0], "qid": 3}], "item 1, field qid: Input should be"),
         ("ambigdocs", ambigdocs(2) + ambigdocs(1), "field qid: the same as in item 1"),
         ("ambigdocs", ambigdocs(1)[:1], "too few documents of other questions"),
-        ("macnoise", [{**macnoise(1)[0], "pert_lbls": [1]}], "item 1, field pert_lbls: a number"),
-        ("macnoise", [{**macnoise(1)[0], "answers": []}], "item 1, field answers: a text"),
-        ("macnoise", [{**macnoise(1)[0], "pert_lbls": [0] * 4}], "nothing in it to use"),
+        (
+            "macnoise-nq",
+            [{**macnoise(1)[0], "pert_lbls": [1]}],
+            "item 1, field pert_lbls: a number",
+        ),
+        ("macnoise-tqa", [{**macnoise(1)[0], "pert_lbls": [0] * 4}], "nothing in it to use"),
     ],
 )
 def test_a_source_that_cannot_be_used_is_refused_with_its_place(
@@ -236,21 +225,7 @@ def test_a_source_that_cannot_be_used_is_refused_with_its_place(
     assert complaint in str(refused.value)
 
 
-def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "bad.json"
-    path.write_text('[{"qid":\n')
-    with pytest.raises(InputError, match=r"bad\.json: not JSON .*line 2"):
-        read_data([f"ambigdocs:{path}"])
-    with pytest.raises(InputError, match=r"none\.json: cannot be read"):
-        read_data([f"ambigdocs:{tmp_path / 'none.json'}"])
-
-
-def test_a_pickled_table_is_never_opened(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a pickled table is not read, since it can run code"):
-        read_data([f"conflictingqa:{tmp_path / 'data.pkl'}"])
-
-
 def test_a_stance_that_is_none_is_refused(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "pages.jsonl", [{**pages()[0], "stance": "maybe"}])
-    with pytest.raises(InputError, match="row 1, field stance: 'maybe' is neither yes nor no"):
+    with pytest.raises(InputError, match="row 1, field stance: Input should be 'yes' or 'no'"):
         read_data([f"conflictingqa:{path}"])

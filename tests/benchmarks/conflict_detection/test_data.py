@@ -6,11 +6,8 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.conflict_detection.data import (
-    balanced,
-    read_data,
-    read_groups,
-)
+from conflictscore.benchmarks.conflict_detection.data import balanced, read_data
+from conflictscore.benchmarks.conflict_detection.groups import read_groups
 from conflictscore.errors import InputError
 from tests.benchmarks.conflict_detection.claims import C, N, S, claim_group, record
 from tests.benchmarks.truthfulqa.files import write_jsonl
@@ -30,7 +27,7 @@ REAL = {  # claims, with conflict, pairs, pairs without one of the three labels
 def test_a_group_is_read_with_its_documents_and_labels(tmp_path: Path) -> None:
     [group] = read_groups(write_jsonl(tmp_path / "lamps_groups.jsonl", [record()]))
 
-    assert (group.set, group.id, group.split, group.has_conflict) == ("lamps", "a", "dev", True)
+    assert (group.set, group.id, group.has_conflict) == ("lamps", "a", True)
     assert group.claim == "The lamp was lit in 1871."
     assert [document.title for document in group.documents] == ["Gazette", ""]
     assert group.labels == (S, C)
@@ -59,18 +56,11 @@ def test_whether_there_is_a_conflict_follows_from_labels_where_it_is_not_said(
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"docs": []}, "field docs: a list of documents is needed that is not empty"),
-        ({"docs": ...}, "field docs: a list of documents is needed"),
-        ({"docs": [{"label": "SUPPORTS"}]}, "document 1, field text: a text is needed"),
-        ({"docs": [{"text": " "}]}, "document 1, field text: a text is needed"),
-        ({"docs": [{"text": "x", "label": "TRUE"}]}, "document 1, field label: 'TRUE' is none of"),
-        ({"docs": [{"text": "x", "label": ["SUPPORTS"]}]}, "field label: ['SUPPORTS'] is none of"),
-        ({"docs": [{"text": "x", "title": 3}]}, "document 1, field title: a text is needed"),
-        ({"docs": ["a text"]}, "document 1, field text: a text is needed"),
-        ({"claim": ...}, "field claim: a text is needed that is not empty"),
-        ({"id": 7}, "field id: a text is needed"),
-        ({"split": 7}, "field split: a text is needed, or none"),
-        ({"has_conflict": "yes"}, "field has_conflict: true or false is needed"),
+        ({"docs": []}, "field docs: List should have at least 1 item"),
+        ({"docs": [{"text": " "}]}, "field docs.0.text: a text is needed"),
+        ({"docs": [{"text": "x", "label": "TRUE"}]}, "field docs.0.label: Input should be"),
+        ({"claim": ...}, "field claim: Field required"),
+        ({"has_conflict": "yes"}, "field has_conflict: Input should be a valid boolean"),
         ({"has_conflict": False}, "field has_conflict: it is false, and the labels"),
         (
             {"has_conflict": ..., "docs": [{"text": "x"}]},
@@ -90,34 +80,18 @@ def test_a_row_that_cannot_be_used_is_named_with_its_field(
     assert complaint in str(refused.value)
 
 
-def test_a_file_that_is_no_json_lines_is_named_with_its_row(tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "bad.jsonl", [record()])
-    path.write_text(path.read_text() + "{half\n")
-    with pytest.raises(InputError, match=r"bad\.jsonl, row 2: not JSON"):
-        read_groups(path)
-    path.write_text("[1]\n")
-    with pytest.raises(InputError, match=r"bad\.jsonl, row 1: a JSON object is needed"):
-        read_groups(path)
-    with pytest.raises(InputError, match=r"none\.jsonl: cannot be read"):
-        read_groups(tmp_path / "none.jsonl")
-
-
-def test_several_sets_are_read_and_a_split_is_chosen(tmp_path: Path) -> None:
-    one = write_jsonl(tmp_path / "one_groups.jsonl", [record(), record(id="b", split="train")])
+def test_several_sets_are_read(tmp_path: Path) -> None:
+    one = write_jsonl(tmp_path / "one_groups.jsonl", [record(), record(id="b")])
     two = write_jsonl(tmp_path / "two_groups.jsonl", [record()])
-
-    read = read_data([str(one), f"groups:{two}"], split="dev")
-
-    assert [(group.set, group.id) for group in read] == [("one", "a"), ("two", "a")]
-    with pytest.raises(InputError, match=r"no claim of the split 'test' in it"):
-        read_data([str(one)], split="test")
+    read = read_data([str(one), f"groups:{two}"])
+    assert [(group.set, group.id) for group in read] == [("one", "a"), ("one", "b"), ("two", "a")]
 
 
 def test_two_files_of_one_name_are_not_taken_for_one_set(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         write_jsonl(tmp_path / folder / "x.jsonl", [record()])
-    with pytest.raises(InputError, match="the set 'x' was read from"):
+    with pytest.raises(InputError, match="a set 'x' was read already"):
         read_data([str(tmp_path / "a" / "x.jsonl"), str(tmp_path / "b" / "x.jsonl")])
     with pytest.raises(InputError, match="each of them once"):
         read_data([str(tmp_path / "a" / "x.jsonl")] * 2)

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from conflictscore.benchmarks.conflict_detection.display import print_detection
 from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures, detection_figures
+from conflictscore.records import Usage
 from tests.benchmarks.conflict_detection.claims import C, N, S, U, claim_group, judged
 
 
@@ -20,7 +21,8 @@ def figures(set_name: str = "lamps") -> DetectionFigures:
             judged(claim_group("4", (S, N), set_name="piers"), (S, C)),
             judged(claim_group("5", (S, None), set_name="piers", conflict=False), (U, C)),
         ],
-        [],
+        Usage(calls=9),
+        2.0,
     )
 
 
@@ -42,12 +44,14 @@ def test_every_set_and_all_together_have_their_rows() -> None:
     assert cells(text, "undecidable", "piers") == ["piers", "2", "0", "2", "1"]
     found = cells(text, "Is there a conflict?", "overall")
     assert found == ["overall", "50.0", "50.0", "50.0", "50.0", "50.0"]
-    assert cells(text, "Labels given", "contradicts") == ["contradicts", "0", "1", "1", "0"]
+    labels = cells(text, "Single labels", "piers")
+    assert labels[:5] == ["piers", "4", "1", "1", "50.0"]
+    assert "9 calls, 0 from the cache" in text
     assert all(len(line) <= 90 for line in text.splitlines())
 
 
 def test_one_set_is_not_shown_twice() -> None:
-    alone = detection_figures("judge", [judged(claim_group("1"), (S, C))], [])
+    alone = detection_figures("judge", [judged(claim_group("1"), (S, C))], Usage(), 0)
     assert "overall" not in tables(alone)
 
 
