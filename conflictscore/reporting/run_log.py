@@ -18,7 +18,15 @@ from conflictscore.records import Run, RunStatus, first_fault
 from conflictscore.storage.private_files import DATABASE_FAILURES, owner_only
 from conflictscore.storage.record_file import RecordLines, append_line, json_line
 
-__all__ = ["LoggedRun", "append_log", "check_log", "log_object", "logged_run", "read_runs"]
+__all__ = [
+    "LoggedRun",
+    "append_log",
+    "check_log",
+    "log_object",
+    "logged_run",
+    "read_runs",
+    "stored_lines",
+]
 
 _SQLITE = b"SQLite format 3\x00"
 _PACKAGES = ("conflictscore", "langgraph", "langchain-core", "langchain-openai", "openai")
@@ -82,12 +90,12 @@ def read_runs(path: Path) -> list[LoggedRun]:
     try:
         with path.open("rb") as file:
             kept = file.read(len(_SQLITE)) == _SQLITE
-        entries = list(_kept_entries(path) if kept else _logged_entries(path))
+        entries = list(_kept_entries(path) if kept else stored_lines(path))
     except DATABASE_FAILURES as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     if not entries:
         raise InputError(f"{path}: it holds no run; give a file written by --log or --runs-file")
-    return [logged_run(entry, where) for where, entry in entries]
+    return [logged_run(_entry(text, where), where) for where, text in entries]
 
 
 def logged_run(entry: Mapping[str, Any], where: str) -> LoggedRun:
@@ -96,22 +104,30 @@ def logged_run(entry: Mapping[str, Any], where: str) -> LoggedRun:
     Raises:
         InputError: A field is invalid; names it.
     """
-    return LoggedRun(_run_in(entry, where), entry)
+    try:
+        run = run_of(entry)
+    except ValidationError as error:
+        field, why = first_fault(error)
+        versions = entry.get("versions")
+        writer = versions.get("conflictscore") if isinstance(versions, Mapping) else None
+        told = f" (conflictscore {writer} wrote it)" if writer else ""
+        raise InputError(f"{where}, field {field}: {why}{told}") from None
+    if known := entry.get("status"):  # stored by the service; otherwise it follows from the run
+        run = run.model_copy(update={"status": RunStatus(known)})
+    return LoggedRun(run, entry)
 
 
-def _kept_entries(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as file:
-        kept = file.execute("SELECT run FROM runs ORDER BY used").fetchall()
-    for number, (text,) in enumerate(kept, start=1):
-        yield f"{path}, row {number}", _entry(text, f"{path}, row {number}")
-
-
-def _logged_entries(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def stored_lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    """The lines of a file of JSON objects, each with its place; partial and blank ones apart."""
     for line in RecordLines(path):
-        where = f"{path}, line {line.number}"
-        if not line.text.rstrip().endswith(b"}"):
-            continue  # partial or blank
-        yield where, _entry(line.text, where)
+        if line.text.rstrip().endswith(b"}"):
+            yield f"{path}, line {line.number}", line.text
+
+
+def _kept_entries(path: Path) -> Iterator[tuple[str, str]]:
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as file:
+        for number, (text,) in enumerate(file.execute("SELECT run FROM runs ORDER BY used"), 1):
+            yield f"{path}, row {number}", text
 
 
 def _entry(text: str | bytes, where: str) -> Mapping[str, Any]:
@@ -122,16 +138,3 @@ def _entry(text: str | bytes, where: str) -> Mapping[str, Any]:
     if not isinstance(entry, Mapping) or "attempts" not in entry or "run_id" not in entry:
         raise InputError(f"{where}: not a run of conflictscore")
     return entry
-
-
-def _run_in(entry: Mapping[str, Any], where: str) -> Run:
-    try:
-        run = run_of(entry)
-    except ValidationError as error:
-        field, why = first_fault(error)
-        versions = entry.get("versions")
-        writer = versions.get("conflictscore") if isinstance(versions, Mapping) else None
-        told = f" (conflictscore {writer} wrote it)" if writer else ""
-        raise InputError(f"{where}, field {field}: {why}{told}") from None
-    known = entry.get("status")  # stored by the service; otherwise it follows from the run
-    return run.model_copy(update={"status": RunStatus(known)}) if known else run

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from conflictscore.errors import InputError
 from conflictscore.records import Record, first_fault
-from conflictscore.storage.record_file import RecordLines
+from conflictscore.reporting.run_log import stored_lines
 
 
 class ChangeVerdict(StrEnum):
@@ -32,11 +32,17 @@ class AnswerVerdict(StrEnum):
     UNDECIDED = "undecided"
 
 
+_DOCUMENT = "Document "
+_Numbered = Annotated[
+    int, Field(ge=1), BeforeValidator(lambda number: str(number).removeprefix(_DOCUMENT))
+]
+
+
 class Review(Record):
     """One reviewer's verdict on one flip, or on an answer that was not changed."""
 
     verdict: ChangeVerdict | AnswerVerdict
-    decided_by: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    decided_by: tuple[_Numbered, ...] = ()
     """Numbers of the documents that decided it for the reviewer, ascending."""
     comment: str = ""
 
@@ -44,21 +50,13 @@ class Review(Record):
 Reviews = Mapping[str, Mapping[str, Review]]
 """By the run's id, then by the reviewer's name."""
 
-_DOCUMENT = "Document "
-_Numbered = Annotated[
-    int, Field(ge=1), BeforeValidator(lambda text: str(text).removeprefix(_DOCUMENT))
-]
-
 
 class _Row(BaseModel):
-    """A stored review; rows have had further fields."""
+    """A stored review beside its own fields; rows have had further ones."""
 
     question_id: Annotated[str, Field(min_length=1)]
     annotator: Annotated[str, Field(min_length=1)]
     updated_at: str
-    verdict: ChangeVerdict | AnswerVerdict
-    decided_by: list[_Numbered]
-    comment: str
 
 
 def review_row(run_id: str, reviewer: str, said: Review) -> dict[str, Any]:
@@ -82,23 +80,21 @@ def reviews_in(rows: Iterable[tuple[str, str | bytes]]) -> dict[str, dict[str, R
     Raises:
         InputError: A row cannot be read; names the place and the field.
     """
-    newest: dict[tuple[str, str], _Row] = {}
+    read: list[tuple[_Row, Review]] = []
     for where, text in rows:
         try:
-            row = _Row.model_validate(json.loads(text))
+            fields = json.loads(text)
+            row = _Row.model_validate(fields)
+            said = Review(**{name: fields[name] for name in Review.model_fields if name in fields})
         except ValidationError as error:
             field, why = first_fault(error)
             raise InputError(f"{where}, field {field}: {why}") from None
         except (ValueError, RecursionError):
             raise InputError(f"{where}: not JSON") from None
-        place = row.question_id, row.annotator
-        if place not in newest or row.updated_at >= newest[place].updated_at:
-            newest[place] = row
+        read.append((row, said))
     found: dict[str, dict[str, Review]] = {}
-    for (run_id, reviewer), row in newest.items():
-        found.setdefault(run_id, {})[reviewer] = Review(
-            verdict=row.verdict, decided_by=tuple(row.decided_by), comment=row.comment
-        )
+    for row, said in sorted(read, key=lambda pair: pair[0].updated_at):
+        found.setdefault(row.question_id, {})[row.annotator] = said
     return found
 
 
@@ -113,10 +109,5 @@ def read_reviews(runs: Path) -> Reviews:
 
 
 def review_lines(path: Path) -> list[tuple[str, bytes]]:
-    """The lines of a file of reviews, each with its place; half lines are left out."""
-    lines = RecordLines(path) if path.is_file() else ()
-    return [
-        (f"{path}, line {line.number}", line.text)
-        for line in lines
-        if line.text.strip().endswith(b"}")
-    ]
+    """The lines of a file of reviews, each with its place; none where there is no file."""
+    return list(stored_lines(path)) if path.is_file() else []

@@ -10,11 +10,11 @@ from itertools import combinations
 from math import fsum, lcm, sqrt
 from statistics import fmean, stdev
 
-from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired, Proportion
+from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
 from conflictscore.benchmarks.harness.power import ALPHA, questions_needed_graded
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
-from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, FlipKind, flip_kind
+from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.tables import difference_cells
 from conflictscore.benchmarks.harness.statistics import (
@@ -22,7 +22,6 @@ from conflictscore.benchmarks.harness.statistics import (
     holm,
     krippendorff_alpha,
     mean_interval,
-    proportion,
     sign_flip,
     wilcoxon_pratt,
 )
@@ -73,8 +72,6 @@ class FlipAgreement(Record):
     """Changed in all runs."""
     alpha: float | None
     """Krippendorff's, over changed or not; None where nothing, or everything, changed."""
-    same_kind: Proportion
-    """Of the questions changed and judged in several runs, those with one outcome each time."""
 
 
 class JudgeNoise(Record):
@@ -204,30 +201,20 @@ def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float |
 
 def _agreements(runs: Sequence[ReportRun]) -> Iterator[FlipAgreement]:
     for method in SECOND_LOOKS:
+        changed = defaultdict[str, list[bool]](list)
         having = [run for run in runs if any(m.method == method for m in run.figures.methods)]
+        for result in (result for run in having for result in run.results):
+            if (flipped := result.flipped(method)) is not None:
+                changed[result.question.id].append(flipped)
+        whole = [flips for flips in changed.values() if len(flips) == len(having)]
         if len(having) > 1:
-            yield _agreement(having, method)
-
-
-def _agreement(runs: Sequence[ReportRun], method: str) -> FlipAgreement:
-    changed = defaultdict[str, list[FlipKind | None]](list)
-    for run in runs:
-        for result in run.results:
-            if result.flipped(method) is not None:
-                kind = flip_kind(result, method, run.first_measure, falls=run.falls)
-                changed[result.question.id].append(kind)
-    whole = [kinds for kinds in changed.values() if len(kinds) == len(runs)]
-    flipped = [[kind is not None for kind in kinds] for kinds in whole]
-    judged = [[kind for kind in kinds if kind not in (None, FlipKind.UNJUDGED)] for kinds in whole]
-    several = [kinds for kinds in judged if len(kinds) > 1]
-    return FlipAgreement(
-        method=method,
-        questions=len(whole),
-        ever=sum(map(any, flipped)),
-        always=sum(map(all, flipped)),
-        alpha=krippendorff_alpha(flipped),
-        same_kind=proportion(sum(len(set(kinds)) == 1 for kinds in several), len(several)),
-    )
+            yield FlipAgreement(
+                method=method,
+                questions=len(whole),
+                ever=sum(map(any, whole)),
+                always=sum(map(all, whole)),
+                alpha=krippendorff_alpha(whole),
+            )
 
 
 def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
@@ -320,18 +307,16 @@ def _cards(study: Study, figures: Figures) -> Iterator[Card]:
         ),
         card_of(
             "Flips in several runs",
-            ("method", "n", "ever", "always", "alpha", "same\noutcome %", "of"),
+            ("method", "n", "ever", "always", "alpha"),
             [
                 (
                     *(one.method, one.questions, one.ever, one.always),
                     "none" if one.alpha is None else f"{one.alpha:.2f}",
-                    *(percent(one.same_kind.value), one.same_kind.n),
                 )
                 for one in study.flips
             ],
             "n: questions answered in all runs; ever and always: changed in any run and in all;"
-            " alpha: Krippendorff's, of these changes\nsame outcome: of those changed and judged in"
-            " several runs",
+            " alpha: Krippendorff's, of these changes",
         ),
         card_of(
             "Two judgements of one answer that differ",

@@ -121,11 +121,10 @@ def _result(number: int, run: Run) -> QuestionResult:
     report, reconsidered = run.report, None
     if report is not None and report.reconsider is not None:
         reconsidered = report.evidence(report.reconsider)
-    first = run.attempts[0].answer if run.attempts else _answer(run, run.first_answer or run.answer)
+    first = _answer(run, run.first_answer or run.answer)
     methods = {BASELINE: MethodResult(answer=first, error=_why_not(run, first), report=report)}
     if run.question is not None:
-        last = run.attempts[-1].answer if run.attempts else None
-        standing = last if last and last.text == run.answer else _answer(run, run.answer)
+        standing = _answer(run, run.answer)
         if standing is not None:
             standing = standing.model_copy(update={"justification": run.justification})
         methods["regenerated-rag"] = MethodResult(
