@@ -1,6 +1,7 @@
 """conflictscore score-file."""
 
 import json
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,11 @@ __all__ = ["score_file"]
 _NAMED_ROWS = 10
 """How many failing rows the error line names."""
 _SHOWN_ROWS = 50
-"""How many are shown with their evidence."""
+"""How many are shown with their claims."""
+_MIN_COVERAGE = 0.5
+"""The least share of labelled pairs with which a row counts as checked."""
+_SAME = 1e-9
+"""Rounding tolerance: a mean that equals the limit must pass."""
 
 _EXAMPLES = """\b
 Examples:
@@ -77,7 +82,7 @@ Examples:
     type=click.FloatRange(min=0, max=1),
     metavar="X",
     help="Fail, with exit code 1, if the CS-R of a row is above X, 0 to 1, or a row could not be"
-    " checked. Each failing claim is printed with its evidence.",
+    " checked. Each failing claim is printed with its documents.",
 )
 @with_evidence_options
 @with_trust_option
@@ -118,7 +123,7 @@ def score_file(
     if not as_json:
         _print(out, summary)
     if fail_over is not None:
-        failing = _failing(out, opened.columns, fail_over, quiet=as_json)
+        failing = _failing(out, fail_over, quiet=as_json)
     if as_json:
         counts = {**vars(summary), "usage": summary.usage.to_json(), "failing": failing}
         click.echo(json.dumps(counts))
@@ -183,28 +188,46 @@ def _print(out: Path, summary: "Summary") -> None:
     )
 
 
-def _failing(out: Path, columns: "Columns", limit: float, *, quiet: bool) -> dict[int, str]:
-    """Why each row fails that does, in a few words; the first ones are printed with evidence."""
-    from conflictscore.nodes.retrieve import given_documents
-    from conflictscore.reporting.failing_claims import failing_row
-    from conflictscore.reporting.figure_text import one_line
-    from conflictscore.retrieval.duplicates import mark_duplicates
-    from conflictscore.scoring_files.rows import ADDED, Row, task_of
+def _failing(out: Path, limit: float, *, quiet: bool) -> dict[int, str]:
+    """Why each row fails that does, in a few words; the claims of the first ones are printed."""
+    from conflictscore.scoring_files.rows import ADDED
 
     failing: dict[int, str] = {}
     with out.open("rb") as rows:
         for number, line in enumerate(rows, start=1):
-            fields = json.loads(line)
-            outcome = fields.pop(ADDED)
-            if not (answer := failing_row(outcome, (), limit)):
-                continue
-            failing[number], name = answer.brief, f"row {number}"
-            if quiet or len(failing) > _SHOWN_ROWS:
-                continue
-            if outcome["report"]:  # with its texts from the row
-                task = task_of(Row(number, fields), columns)
-                name += f", “{one_line(task['answer'])}”"
-                documents = mark_duplicates(given_documents(task))
-                answer = failing_row(outcome, documents, limit) or answer
-            click.echo("\n  ".join([f"{name}: {answer.why}", *answer.claims]))
+            why, claims = _why_failing(json.loads(line)[ADDED], limit)
+            if why:
+                failing[number] = why
+                if not quiet and len(failing) <= _SHOWN_ROWS:
+                    click.echo("\n  ".join([f"row {number}: {why}", *claims]))
     return failing
+
+
+def _why_failing(outcome: Mapping[str, Any], limit: float) -> tuple[str, list[str]]:
+    """Why a row fails, and a line for each failing claim; nothing if the row passes.
+
+    A claim fails if its own share of contradiction, |D-| / (|D+| + |D-|), is above the limit. CS-R
+    is the mean of these shares, so a row above it has a failing claim.
+    """
+    from conflictscore.reporting.figure_text import one_line
+
+    report = outcome["report"]
+    if report is None or report["cs_r"] is None:
+        return f"no score: {one_line(outcome['error'] or 'it makes no claim', 80)}", []
+    if report["cs_r"] > limit + _SAME:
+        failing = {}
+        for number, claim in enumerate(report["claims"], start=1):
+            sides = [claim[name] for name in ("contradicts", "supports")]
+            if report["duplicates_vote"]:
+                against, for_it = map(len, sides)
+            else:
+                against, for_it = claim["independent_contradicts"], claim["independent_supports"]
+            if against and against / (against + for_it) > limit + _SAME:
+                told = [f"document{'s' * (len(n) > 1)} {', '.join(map(str, n))}" for n in sides]
+                also = f"; supported by {told[1]}" if sides[1] else ""
+                line = f"claim {number} “{one_line(claim['text'])}” contradicted by {told[0]}{also}"
+                failing[str(number)] = line
+        which = f"claim{'s' * (len(failing) > 1)} {', '.join(failing)}"
+        return f"CS-R {report['cs_r']:.2f}, {which}", list(failing.values())
+    too_few = report["coverage"] < _MIN_COVERAGE
+    return f"coverage {report['coverage']:.0%}" if too_few else "", []

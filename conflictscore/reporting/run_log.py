@@ -90,7 +90,9 @@ def read_runs(path: Path) -> list[LoggedRun]:
     try:
         with path.open("rb") as file:
             kept = file.read(len(_SQLITE)) == _SQLITE
-        entries = list(_kept_entries(path) if kept else stored_lines(path))
+        entries: list[tuple[str, str | bytes]] = [
+            *(_kept_entries(path) if kept else stored_lines(path))
+        ]
     except DATABASE_FAILURES as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     if not entries:

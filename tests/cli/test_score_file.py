@@ -120,7 +120,7 @@ def test_what_cannot_be_done_is_said_in_one_line(args: list[str], line: str) -> 
     assert last_line(result).startswith(f"conflictscore: {line}")
 
 
-def test_a_gate_names_the_rows_that_exceed_it_with_their_claims_and_evidence() -> None:
+def test_a_gate_names_the_rows_that_exceed_it_with_their_claims_and_documents() -> None:
     rude = "The lamp was lit in 1874. <img src=x> [a](https://b.test) `c` | d ##[add-mask]e"
     rows = [
         {"answer": "The lamp was lit in 1871.", "documents": [*DISAGREEING, rude]},
@@ -137,14 +137,13 @@ def test_a_gate_names_the_rows_that_exceed_it_with_their_claims_and_evidence() -
     assert (failed.exit_code, equal.exit_code) == (1, 0)
     assert last_line(failed) == (
         "conflictscore: out.jsonl: 2 of 3 rows fail (--fail-over 0.5): row 1 (CS-R 0.67, claim 1),"
-        " row 3 (no score)"
+        " row 3 (no score: has no field documents)"
     )
     _, row, claim, other = failed.stdout.splitlines()
-    assert row.startswith("row 1, “The lamp was lit in 1871.”: the answer is above the threshold")
-    assert claim.startswith(
-        "  claim 1 “The lamp was lit in 1871.” contradicted by: document 2 (Log"
-    )
-    assert other == "row 3: the answer has no score: has no field documents"
+    assert row == "row 1: CS-R 0.67, claim 1"
+    assert claim.startswith("  claim 1 “The lamp was lit in 1871.” contradicted by documents 2, 4")
+    assert claim.endswith("; supported by document 1")
+    assert other == "row 3: no score: has no field documents"
     assert json.loads(equal.stdout)["failing"] == {}
 
 
