@@ -151,9 +151,8 @@ def conflict_report(
         duplicates: For each near-duplicate document the number of the first of its group.
         duplicates_vote: Whether each of them counts; otherwise a group counts once on each side.
         policy: What makes a claim disputed. The claim to reconsider is chosen among those in
-            conflict, as :func:`claim_to_reconsider` does, and among the others if there is none.
-        weights: Weight of each document, at least 0; None if all count alike. With weights,
-            claims are disputed and chosen by them, and ``weighted`` has the scores with weights.
+            conflict, and among the others if there is none.
+        weights: By document, at least 0; claims are then disputed and chosen by them.
     """
     known: dict[str, Any] = {"claims": tuple(claims), "coverage": coverage(claims)}
     known |= {"duplicates": dict(duplicates), "duplicates_vote": duplicates_vote}

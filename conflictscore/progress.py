@@ -32,15 +32,7 @@ class CountBar:
     def __init__(
         self, console: Console, verb: str, nouns: str, *, enabled: bool = True, reasons: int = 5
     ) -> None:
-        """Prepare the bar; it shows from ``with`` on.
-
-        Args:
-            console: Usually stderr.
-            verb: What is done, such as ``recording``.
-            nouns: The items, such as ``questions``.
-            enabled: Whether anything is shown.
-            reasons: How many different failures are printed.
-        """
+        """Prepare the bar; it shows from ``with`` on, and prints at most ``reasons`` failures."""
         self._console, self._verb, self._nouns = console, verb, nouns
         self._enabled, self._reasons = enabled, reasons
         self._bar = counting_bar(console, _Rate(), enabled=enabled and console.is_terminal)
@@ -82,31 +74,24 @@ class CountBar:
 
 def counting_bar(console: Console, *columns: ProgressColumn, enabled: bool) -> Progress:
     """A transient bar with a description, the count, and the time left."""
-    return Progress(
-        TextColumn("  {task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        *columns,
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not enabled,
-    )
+    known = (BarColumn(), MofNCompleteColumn(), *columns, TimeRemainingColumn())
+    return _bar(console, *known, enabled=enabled)
+
+
+def _bar(console: Console, *columns: ProgressColumn, enabled: bool) -> Progress:
+    told = TextColumn("  {task.description}")
+    return Progress(told, *columns, console=console, transient=True, disable=not enabled)
 
 
 @contextmanager
 def transfer(console: Console, title: str, size: int) -> Iterator[Callable[[str, int, int], None]]:
-    """Show a transfer in bytes: a bar at a terminal, in a log a line at each tenth of a stage.
+    """Show a transfer in bytes, by a function of its stage, the bytes done and the bytes in all.
 
-    Yields:
-        A function of the stage, the bytes done and the bytes in all.
+    At a terminal it is a bar, in a log a line at each tenth of a stage.
     """
-    last = ("", -1)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    shows = console.is_terminal
-    with Progress(
-        *columns, TransferSpeedColumn(), console=console, transient=True, disable=not shows
-    ) as bar:
+    last, shows = ("", -1), console.is_terminal
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with _bar(console, *columns, enabled=shows) as bar:
         task = bar.add_task(title, total=size)
 
         def show(stage: str, done: int, total: int) -> None:

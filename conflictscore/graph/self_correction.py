@@ -62,18 +62,10 @@ def build_self_correction_graph(
                                       └──────────────── correct ◄───────────────┘
     ```
 
-    A follow-up question passes through ``contextualize`` first, unless the caller answers and
-    brings documents. An answer without text goes straight to ``record``. A correction that
-    fails continues with ``justify`` or ``record``. With a guard, a corrected answer passes
-    through ``guard`` once it is scored. Where the run looks further, ``look_further`` asks the
-    retriever for evidence on doubtful claims before the answer is corrected; new documents are
-    labelled and scored, and without any ``decide`` goes on.
-
-    Args:
-        context: The collaborators, which the graph closes over; None for a graph whose runs each
-            bring their own, by :func:`~conflictscore.graph.binding.running_with`.
-        checkpointer: Any LangGraph checkpointer. False keeps the graph out
-            of the checkpoints of a graph around it.
+    A follow-up question passes through ``contextualize`` first. An answer without text, and a
+    correction that fails, go to ``record``. Without a ``context`` each run brings its own, by
+    :func:`~conflictscore.graph.binding.running_with`. ``checkpointer`` is any of LangGraph's; False
+    keeps the graph out of the checkpoints of a graph around it.
     """
     graph = StateGraph[RagState, None, RagInput, RagState](RagState, input_schema=RagInput)
     bound = Binding(graph, context)

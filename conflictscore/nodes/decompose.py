@@ -21,7 +21,6 @@ from conflictscore.nodes.answer_replies import copied
 from conflictscore.nodes.claim_replies import read_claims, read_placed_claims
 from conflictscore.nodes.decide import may_look_again
 from conflictscore.nodes.json_claims import claims_of_values
-from conflictscore.nodes.second_look.head_to_head import hedge_evidence, passed_over
 from conflictscore.nodes.second_look.statements import (
     affirms,
     denies,
@@ -29,7 +28,7 @@ from conflictscore.nodes.second_look.statements import (
     restates,
     telling_terms,
 )
-from conflictscore.nodes.second_look.wording import with_other_number
+from conflictscore.nodes.second_look.wording import hedge_evidence, passed_over, with_other_number
 from conflictscore.nodes.state import (
     RagState,
     Reader,

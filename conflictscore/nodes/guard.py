@@ -1,14 +1,24 @@
-"""guard: a change is accepted only where the evidence is on its side."""
+"""guard: a change is accepted only where the evidence is on its side.
 
-from collections.abc import Sequence
+A change is judged by what it says. What the model, or a document, calls it decides nothing.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from conflictscore.active_content import added_active_content
 from conflictscore.markdown import spliced
 from conflictscore.metric import balance, better_evidence, coverage
 from conflictscore.nodes.answerer import announce
 from conflictscore.nodes.decompose import claims_in_place
 from conflictscore.nodes.label import renumbered, report_of
-from conflictscore.nodes.second_look.head_to_head import refusal
+from conflictscore.nodes.second_look.statements import (
+    opposite,
+    restates,
+    same_answer,
+    telling_terms,
+)
+from conflictscore.nodes.second_look.wording import hedge_evidence
 from conflictscore.nodes.state import (
     RagState,
     RunContext,
@@ -19,7 +29,14 @@ from conflictscore.nodes.state import (
     with_changes,
 )
 from conflictscore.nodes.write_in_place import excerpt, explained
-from conflictscore.records import Attempt, Change, ConflictReport, RevisionAction
+from conflictscore.records import (
+    Attempt,
+    Change,
+    ClaimEvidence,
+    ConflictReport,
+    RevisionAction,
+    SecondLook,
+)
 
 _OUTNUMBERED = "more documents contradict than support"
 
@@ -27,11 +44,10 @@ _OUTNUMBERED = "more documents contradict than support"
 async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Refuse each change of the last answer that its evidence does not carry.
 
-    What a second look proposed stands by the vote or the weighing
-    (:func:`~conflictscore.nodes.second_look.head_to_head.refusal`). A whole answer that was written
-    anew has no rival: it stands where its evidence is better than that of the answer before, unless
-    it claims nothing, or a new claim is supported by none or contradicted by more documents than
-    support it. No model is asked. The attempt is then the answer that stands, with its own scores.
+    What a second look proposed stands by the vote or the weighing (:func:`refusal`). A whole answer
+    that was written anew has no rival: it stands where its evidence is better than that of the
+    answer before, unless it claims nothing, or a new claim is supported by none or contradicted by
+    more documents than support it. The attempt is then the answer that stands.
     """
     *_, before, now = attempts_of(state)
     if before.report is None or now.report is None:
@@ -125,3 +141,93 @@ def _with_only(
 
 def _shown(balances: Sequence[float]) -> str:
     return ", ".join(f"{one:+.2f}" for one in balances) or "no claim"
+
+
+def refusal(
+    before: str,
+    after: str,
+    looks: Sequence[SecondLook],
+    old: Sequence[ClaimEvidence],
+    new: Sequence[ClaimEvidence],
+    *,
+    elsewhere: Sequence[ClaimEvidence] = (),
+    duplicates: Mapping[int, int] = {},
+    weights: Mapping[int, float] = {},
+) -> str | None:
+    """Why a change does not stand; None where it does.
+
+    It stands where a second look decided it, it states what won and no longer what lost (or, in a
+    hedge, both sides, each supported by a document), and more documents support than contradict
+    every further claim that it makes.
+    """
+    if kind := added_active_content(before, after):
+        return f"it brings in {kind}, which the passage had not"
+    decided = [look for look in looks if look.decision != "keep" and look.rival is not None]
+    if not decided:
+        return "neither the vote nor the weighing decided it"
+    if not after:
+        return next(filter(None, (_unsaid(look, elsewhere) for look in decided)), None)
+    if not new:
+        return "it claims nothing in place of what it replaces"
+    for look in decided:
+        if why := _misstated(look, before, after, new):
+            return why
+    if (coverage(new) or 0.0) < (coverage(old) or 0.0):
+        return "fewer of its pairs have a label than before"
+    said = {claim.claim.text for claim in old}
+    for claim in (one.excluding_zero_weight(weights) for one in new):
+        text = claim.claim.text
+        if text in said or any(_is_stated_by(text, look) for look in decided):
+            continue
+        if not claim.supports:
+            return f"no document supports “{text}”, which it adds"
+        part = any(_is_part_of(claim, look) for look in decided)
+        if balance(claim, duplicates, weights) < 0 and not part:
+            return f"more speaks against “{text}”, which it adds, than for it"
+    return None
+
+
+def _unsaid(look: SecondLook, elsewhere: Sequence[ClaimEvidence]) -> str | None:
+    """Why a passage may not go: the rest of the answer does not say what won."""
+    winner = look.candidates[look.rival or 0].statement
+    says = (c for c in elsewhere if restates(c.claim.text, winner, look.question))
+    return None if any(c.supports for c in says) else f"nothing else says “{winner}”"
+
+
+def _misstated(
+    look: SecondLook, before: str, after: str, new: Sequence[ClaimEvidence]
+) -> str | None:
+    """Why a change does not say what a look came to."""
+    own, rival = look.candidates[0], look.candidates[look.rival or 0]
+    if look.decision == "hedge":
+        denied = opposite(before, look.question)  # "Yes.": the sides are the two words
+        words = (before, denied) if denied else (own.statement, rival.statement)
+        for side, told in zip((own, rival), words, strict=True):
+            if not side.evidence.supports:
+                return f"no document supports “{side.statement}”, which it tells as one side"
+            if not telling_terms(told) <= telling_terms(after) | telling_terms(look.question):
+                return f"it does not name both sides: “{side.statement}” is missing"
+        return None
+    texts = [claim.claim.text for claim in new]
+    said = telling_terms(after) | telling_terms(look.question)
+    if not telling_terms(rival.statement) <= said and not any(
+        restates(text, rival.statement, look.question) for text in texts
+    ):
+        return f"it does not say what the evidence settled: “{rival.statement}”"
+    if any(text == own.statement for text in texts):
+        return f"it still says “{own.statement}”"
+    return None
+
+
+def _is_stated_by(text: str, look: SecondLook) -> bool:
+    """Whether a claim says what a look decided, or tells the dispute that it left."""
+    if look.decision == "hedge":
+        return text == hedge_evidence(look).claim.text
+    return restates(text, look.candidates[look.rival or 0].statement, look.question)
+
+
+def _is_part_of(claim: ClaimEvidence, look: SecondLook) -> bool:
+    """Whether a claim is a part of what won that a document behind the winner supports too."""
+    winner = look.candidates[look.rival or 0]
+    part = same_answer(claim.claim.text, winner.statement, look.question)
+    return part and not set(winner.votes).isdisjoint(claim.supports)

@@ -10,7 +10,7 @@ from conflictscore.metric import conflict_report
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.decide import spare_time
 from conflictscore.nodes.look_further import rollback
-from conflictscore.nodes.second_look.head_to_head import hedge_evidence
+from conflictscore.nodes.second_look.wording import hedge_evidence
 from conflictscore.nodes.state import (
     RagState,
     RunContext,

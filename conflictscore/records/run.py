@@ -240,11 +240,9 @@ class Run(Record):
         return self.model_copy(update=update)
 
     def summary(self, *more: str, texts: bool = True) -> dict[str, Any]:
-        """The run as plain JSON for readers, with its scores spelled out.
+        """The run as plain JSON for readers, with further fields of ``RUN_DETAILS``.
 
-        Args:
-            *more: Further fields to show, of ``RUN_DETAILS``.
-            texts: Whether documents have their text and metadata.
+        Without ``texts``, documents have neither text nor metadata.
         """
         report, final = self.report, self.final_report
         known = self.to_json() | {

@@ -101,12 +101,8 @@ def _outside(statement: str, question: str) -> frozenset[str]:
 def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[int, int] | None:
     """Where the one name or number stands that a statement gives as the answer to a question.
 
-    None where it gives none, or several: "by Ida Reeve in 1871".
-
-    Args:
-        statement: The statement.
-        question: What it answers.
-        alone: Whether the statement has to be this alone: "By Ada Lowe."
+    None where it gives none, or several: "by Ida Reeve in 1871". With ``alone``, the statement has
+    to be this alone: "By Ada Lowe."
     """
     asked = telling_terms(question)
     words = [*_WORD.finditer(statement[:_MOST_COMPARED])]
@@ -206,10 +202,6 @@ def opposite(answer: str, question: str = "") -> str | None:
     Of one that goes on in the question's words ("Yes, the lamp burns.", "The statement that the
     lamp burns is true.") it is the word alone. None for every other answer: of "Yes, since 1871."
     it takes a reader to tell the opposite.
-
-    Args:
-        answer: The answer.
-        question: What it answers.
     """
     bare = _BARE.fullmatch(answer)
     if bare is None:

@@ -39,10 +39,9 @@ _WITNESSES = 2
 
 
 class VoteOutcome(NamedTuple):
-    """The strongest rival, None where none counts, and what becomes of the passage.
+    """What becomes of the passage, and the strongest rival; None where none counts.
 
-    ``replace``: the rival takes its place. ``open``: counting does not settle it. ``keep``: no
-    rival counts, or only a single dissenter against two witnesses.
+    ``open``: counting does not settle it. ``keep``: no rival counts, or a single dissenter.
     """
 
     kind: Literal["replace", "open", "keep"]

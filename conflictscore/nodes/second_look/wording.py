@@ -6,9 +6,23 @@ from difflib import SequenceMatcher
 from itertools import groupby
 
 from conflictscore.active_content import added_active_content
-from conflictscore.nodes.second_look.statements import answer_span, is_about, numbers_in, opposite
+from conflictscore.nodes.second_look.statements import (
+    answer_span,
+    is_about,
+    numbers_in,
+    opposite,
+    telling_terms,
+)
 from conflictscore.prompts import material_line
-from conflictscore.records import Candidate, Document, SecondLook
+from conflictscore.records import (
+    Candidate,
+    Claim,
+    ClaimEvidence,
+    Document,
+    EvidenceLabel,
+    Label,
+    SecondLook,
+)
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _MOST_TOKENS = 80
@@ -21,6 +35,8 @@ _LAST_CITATIONS = re.compile(r"(?<!\])(?<!\][ \t])(?:[ \t]?\[\d{1,3}\])++(?=[.!?
 _CITATIONS = re.compile(r"(?:[ \t]?\[\d{1,3}\])+")
 _NAME_CHARS = 70
 _MOST_NAMES = 3
+_MOST_PASSED_OVER = 2
+"""Telling words of a change that its claims may leave out; a number is one too many."""
 
 
 def spliced_span(passage: str, claim: str, rival: str, others: Sequence[str] = ()) -> str | None:
@@ -190,3 +206,34 @@ def _sides(look: SecondLook) -> tuple[Candidate, Candidate]:
     if look.rival is None:
         raise ValueError("a look without a rival changes nothing")
     return look.candidates[0], look.candidates[look.rival]
+
+
+def hedge_evidence(look: SecondLook) -> ClaimEvidence:
+    """A dispute that is told, as one claim with its labels.
+
+    By the paper's rule for hedged claims (section 3): a document supports it that supports either
+    side, and contradicts it where it contradicts both.
+    """
+    own, rival = (look.candidates[place].evidence for place in (0, look.rival or 0))
+    text = f"Sources disagree: {own.claim.text.rstrip('.')}; {rival.claim.text.rstrip('.')}."
+    other = {pair.document: pair for pair in rival.labels}
+    labels = tuple(_either(pair, other.get(pair.document, pair)) for pair in own.labels)
+    return ClaimEvidence(claim=Claim(number=own.claim.number, text=text), labels=labels)
+
+
+def _either(one: EvidenceLabel, other: EvidenceLabel) -> EvidenceLabel:
+    for pair in (one, other):
+        if pair.label is Label.SUPPORTS:
+            return pair
+    if one.label is other.label:
+        return one
+    return next((pair for pair in (one, other) if pair.label is Label.IRRELEVANT), one)
+
+
+def passed_over(after: str, before: str, claims: Sequence[str], question: str) -> str | None:
+    """The words of a change that none of its claims has; None for at most two and no number."""
+    known = telling_terms(before) | telling_terms(question)
+    known = known.union(*map(telling_terms, claims))
+    left = sorted(telling_terms(after) - known)
+    number = any(any(map(str.isdigit, word)) for word in left)
+    return ", ".join(left) if number or len(left) > _MOST_PASSED_OVER else None

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from conflictscore.nodes.second_look.head_to_head import hedge_evidence, passed_over, refusal
+from conflictscore.nodes.guard import refusal
 from conflictscore.nodes.second_look.vote import tallied
+from conflictscore.nodes.second_look.wording import hedge_evidence, passed_over
 from conflictscore.records import Label, SecondLook
 from tests.nodes.steps import claim_with
 
