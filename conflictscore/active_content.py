@@ -45,12 +45,8 @@ def without_active_content(text: str) -> str:
     """A text as plain words: addresses and tags are left out, links and images are broken up."""
     plain = _PATTERNS["an address"].sub("(address left out)", _TAG.sub("", text))
     plain = neutral(_ENTITY.sub("", plain.replace("![", "[")))
-    return _PATTERNS["HTML"].sub(_look_alike, _PATTERNS["a link"].sub("]", plain))
-
-
-def _look_alike(found: re.Match[str]) -> str:
-    """The opening of a tag that is no tag any more."""
-    return f"\u2039{found[0][1:]}"
+    linkless = _PATTERNS["a link"].sub("]", plain)
+    return _PATTERNS["HTML"].sub(lambda tag: f"\u2039{tag[0][1:]}", linkless)
 
 
 def _found(kind: str, text: str) -> Counter[str]:

@@ -30,17 +30,14 @@ __all__ = [
     "unclaimed",
 ]
 
-_UNCUT = re.compile(r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)")
-"""Code and links, in which no sentence ends."""
+_UNCUT = re.compile(r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)")  # code and links, in which no sentence ends
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINES = re.compile(r"(?:[ \t]*+(?:\r\n?|\n))*+")
 _PIPE = re.compile(r"(?<!\\)\|")
 _LINK = re.compile(r"\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200}){0,9}\)")
 
-_NEARBY = 200
-"""Characters before a block in which a blank line is looked for."""
-_LEAST_TELLING = 15
-"""Characters of a passage that nobody writes twice by chance."""
+_NEARBY = 200  # characters before a block in which a blank line is looked for
+_LEAST_TELLING = 15  # characters of a passage that nobody writes twice by chance
 _LEAST_OVERLAP, _LONGEST_OVERLAP = 2, 60
 """Words of a replacement's end that are held against what follows it."""
 _GROWTH, _ROOM = 3, 400
@@ -214,7 +211,10 @@ def _repeats(answer: str, passage: Passage, text: str) -> bool:
 
     The second is how half a sentence is left standing behind its correction.
     """
-    old, new = (set(_texts(part)) for part in (answer[passage.start : passage.end], text))
+    old, new = (
+        {said[p.start : p.end] for p in passages(said)}
+        for said in (answer[passage.start : passage.end], text)
+    )
     known = passages(answer)
     parts = (answer[p.start : p.end] for p in known if p != passage)
     if any(len(part) >= _LEAST_TELLING and part in new - old for part in parts):
@@ -229,10 +229,6 @@ def _repeats(answer: str, passage: Passage, text: str) -> bool:
         for count in range(1, len(tail) + 1)
         if count >= _LEAST_OVERLAP or count == len(words)
     )
-
-
-def _texts(text: str) -> list[str]:
-    return [text[p.start : p.end] for p in passages(text)]
 
 
 def _inside(answer: str, content: Sequence[str], row: int, lines: Sequence[int]) -> tuple[int, int]:

@@ -22,8 +22,7 @@ from rich.text import Text
 __all__ = ["CountBar", "counting_bar", "transfer"]
 
 _TENTHS = 10
-_LINE_SECONDS = 60.0
-"""The longest that a log goes without a line."""
+_LINE_SECONDS = 60.0  # the longest that a log goes without a line
 
 
 class CountBar:

@@ -30,8 +30,7 @@ _HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 _RUN = re.compile(rf"[{UNSPACED}{_HANGUL}]+")
 _WORD = re.compile(r"\w+")
 _CHARACTER_OR_WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
-_SCRIPT_LETTERS = 200
-"""Letters that are looked at to tell a text's script."""
+_SCRIPT_LETTERS = 200  # letters that are looked at to tell a text's script
 _ACCENTS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
 _ACCENT = re.compile(f"[{_ACCENTS}]+")
 _CLUSTER = re.compile(

@@ -26,8 +26,7 @@ _END = re.compile(
 )
 _OPENING = re.compile("[\\s\"'“‘„«»(*_¿¡]*+")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“„«]+$")
-_NEARBY = 60
-"""Characters on both sides of a full stop that decide whether it ends a sentence."""
+_NEARBY = 60  # characters on both sides of a full stop that decide whether it ends a sentence
 
 _NEVER_ENDS = re.compile(
     r"(?:^|[\s(\"'“„«.])(?:"
@@ -56,8 +55,7 @@ _UNITS = frozenset(("km", "cm", "mm", "kg", "mg", "ml", "hz", "kb", "mb", "gb", 
 _VOWELS = re.compile("[aeiouy]", re.IGNORECASE)
 _SHORT, _LONGEST_ABBREVIATION = 4, 5
 """Letters. Before a number, most words of up to four are abbreviations ("obr. 3")."""
-_LONGEST_ORDINAL = 3
-"""Digits; a number of four is a year, and years end sentences."""
+_LONGEST_ORDINAL = 3  # digits; a number of four is a year, and years end sentences
 _ROMAN = re.compile("[IVXLC]{2,}")
 _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.){1,5}[^\W\d_]")
 _COUNTED = re.compile(r"[^\W\d_]{1,9}\.[ \u00a0]{1,2}[\dIVXLC]+$")

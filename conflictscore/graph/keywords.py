@@ -73,12 +73,6 @@ def help_of(name: str) -> str:
     return _MODELS[name] if name in _MODELS else Settings.help(name)
 
 
-def _default(name: str) -> Any:
-    if name in _MODELS:
-        return True if name == "cache" else None
-    return Settings.default(name)
-
-
 def split_options(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
     """The validated settings among an entry point's keywords, and the keywords for its models."""
     models = {name: value for name, value in options.items() if name in _MODELS}
@@ -116,7 +110,7 @@ def explicit_kwargs(options: type) -> Callable[[F], F]:
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=_default(name),
+                default=(name == "cache" or None) if name in _MODELS else Settings.default(name),
                 annotation=kind.__forward_arg__ if isinstance(kind, ForwardRef) else kind,
             )
             for name, kind in kinds.items()

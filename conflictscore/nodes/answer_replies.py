@@ -85,8 +85,7 @@ _DASH = re.compile(r"^\s*[–—-]\s*")
 _JUSTIFICATION = re.compile(
     r"^[*_]{0,3}justification[*_]{0,3}:[*_]{0,3}\s*(?P<reason>\S.*)$", re.IGNORECASE
 )
-_QUERY_CHARS = 300
-"""The most of a query that is searched for."""
+_QUERY_CHARS = 300  # the most of a query that is searched for
 _TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)
 _MARK = re.compile(r"<(?P<closing>/?)(?P<name>answer|claim|document)\b[^<>]*>")
 _FRAMES = 3

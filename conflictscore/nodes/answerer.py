@@ -203,9 +203,11 @@ class Reconsideration:
     def prompt(self, model: LanguageModel, prompts: PromptSet) -> tuple[str, Fitted]:
         """The whole prompt, and its documents as they were fitted to the context window."""
         form = form_of(self.options, weighed=self.weighed)
+        option = self.before.option
+        letter = "" if option is None else f"{LETTERS[option]} – "  # as the model wrote it
         fields = {
             "question": material(self.question),
-            "answer": material(_as_given(self.before)),
+            "answer": material(f"{letter}{self.before.text}"),
             "claim": material(self.claim.claim.text),
             "evidence": conflict_details(self.claim, self.documents, prompts, self.weights),
             **option_fields(self.options, weighed=self.weighed),
@@ -236,11 +238,6 @@ class Reconsideration:
         reader = Reader(model, prompts, meter)
         answer = await _answered(reader, prompt, weighed, read, self.history, parameters)
         return answer, cut_notes(fitted, "answer again")
-
-
-def _as_given(answer: Answer) -> str:
-    """The answer as the model wrote it: in multiple choice with its letter."""
-    return answer.text if answer.option is None else f"{LETTERS[answer.option]} – {answer.text}"
 
 
 def cut_notes(fitted: Fitted, step: str) -> list[str]:

@@ -46,10 +46,8 @@ _ADDRESSES_READER = re.compile(
     re.IGNORECASE,
 )
 _UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u2060"))
-_BULLETS = 4
-"""The most in a row: models number bullets, and put bullets before numbers."""
-_LEAD_LINES = 3
-"""The most lines of introduction before a list."""
+_BULLETS = 4  # the most in a row: models number bullets, and put bullets before numbers
+_LEAD_LINES = 3  # the most lines of introduction before a list
 _HEADING_CHARS = 120
 _STEM = 5
 _OWN, _FOREIGN = 0.5, 0.34
@@ -60,13 +58,10 @@ _NO_LIST = 'the line "Claims:" was missing'
 
 
 class _Line(NamedTuple):
-    text: str
-    """Without a bullet or number."""
+    text: str  # without a bullet or number
     indent: int
-    marked: bool
-    """Whether it had one."""
-    apart: bool
-    """Whether a blank line stands before it."""
+    marked: bool  # whether it had one
+    apart: bool  # whether a blank line stands before it
 
     @property
     def is_heading(self) -> bool:
@@ -99,8 +94,9 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
         lines, words = _lines(listed), _stems(answer)
         if not headed:
             lines = _without_lead(lines, words)
-        marked = next((line.marked for line in lines if not line.is_heading), False)
-        texts = _marked(lines, words) if marked else _unmarked(lines, words)
+        told = [line for line in lines if not line.is_heading]
+        unmarked = [line.text for line in _without_remark(told, words)]
+        texts = _marked(lines, words) if told and told[0].marked else unmarked
         if lines and not texts:
             raise ValueError("it had headings and no claim")
     texts = [_STYLED.sub(r"\g<inside>", t) if _STYLED.fullmatch(t) else t for t in texts]
@@ -269,12 +265,6 @@ def _own_blocks(lines: Sequence[_Line], words: frozenset[str]) -> list[list[bool
             blocks.append([])
         blocks[-1].append(_share(line, words) >= _OWN)
     return blocks
-
-
-def _unmarked(lines: Sequence[_Line], words: frozenset[str]) -> list[str]:
-    """The claims of a list of lines."""
-    kept = [line for line in lines if not line.is_heading]
-    return [line.text for line in _without_remark(kept, words)]
 
 
 def _without_remark(lines: Sequence[_Line], words: frozenset[str]) -> list[_Line]:

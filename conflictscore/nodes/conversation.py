@@ -20,10 +20,8 @@ from conflictscore.nodes.state import RagState, RunContext, RunRuntime, spent
 from conflictscore.prompts import material, material_line, neutral
 from conflictscore.tokens import count_tokens
 
-_SHARE = 4
-"""A conversation gets 1 / _SHARE of the context window; the documents need the rest."""
-_FRAME_TOKENS = 4
-"""Tokens of a chat message beside its text."""
+_SHARE = 4  # a conversation gets 1 / _SHARE of the context window; the documents need the rest
+_FRAME_TOKENS = 4  # tokens of a chat message beside its text
 _MESSAGES: Mapping[str, type[BaseMessage]] = {
     "system": SystemMessage,
     "user": HumanMessage,

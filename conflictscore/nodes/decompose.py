@@ -49,8 +49,7 @@ from conflictscore.tokens import count_tokens
 
 T = TypeVar("T")
 C = TypeVar("C", bound=str | tuple[str, str])
-_Read = Callable[[str, str], tuple[C, ...]]
-"""Reads a reply, given the answer."""
+_Read = Callable[[str, str], tuple[C, ...]]  # reads a reply, given the answer
 Placed = tuple[str, tuple[int, int] | None]
 """A claim, with start and end of the passage that makes it where that is known."""
 
@@ -58,11 +57,9 @@ _LEAST_TOKENS = 160
 _MOST_TOKENS = 2048
 _TOKENS_PER_TOKEN = 4
 """Claims repeat names and so are longer than their answer; a reply beyond this rambles."""
-_SHORT = 6
-"""Words of an answer that is too short to be checked without its question."""
+_SHORT = 6  # words of an answer that is too short to be checked without its question
 _AFFIRMS, _DENIES = ("yes", "true", "correct"), ("no", "false", "incorrect")
-_LEAST_WORDS = 3
-"""Of a claim of a short answer: "False" alone is none."""
+_LEAST_WORDS = 3  # of a claim of a short answer: "False" alone is none
 _TRUE_OR_FALSE = re.compile(
     r"\s*(?:is (?:it|this|the following)(?: statement)? )?(?:true or (?:is it )?false|true that)"
     r"[:?,]?\s+(?P<statement>\S.*)",
@@ -70,8 +67,7 @@ _TRUE_OR_FALSE = re.compile(
 )
 """A question that states what it asks about: "True or false: the lamp burns"."""
 _ENDS = " .*_"
-_BEFORE_CHARS = 600
-"""How much of the answer is shown before a passage that is taken apart."""
+_BEFORE_CHARS = 600  # how much of the answer is shown before a passage that is taken apart
 
 
 async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:

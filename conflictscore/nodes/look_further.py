@@ -27,10 +27,8 @@ from conflictscore.records import ClaimEvidence, Document, FurtherSearch
 from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.threads import at_once, deadline
 
-_MOST_CLAIMS = 3
-"""Claims a round, with two queries each."""
-_MOST_NEW = 4
-"""New documents of one search."""
+_MOST_CLAIMS = 3  # claims a round, with two queries each
+_MOST_NEW = 4  # new documents of one search
 _QUERY_TOKENS = 160
 _NO_RETRIEVER = "there is no retriever to ask"
 
@@ -42,8 +40,7 @@ class _Found(NamedTuple):
     query: str = ""
     documents: tuple[Document, ...] = ()
     note: str | None = None
-    remarks: tuple[str, ...] = ()
-    """Notes of the retriever."""
+    remarks: tuple[str, ...] = ()  # notes of the retriever
 
 
 async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:

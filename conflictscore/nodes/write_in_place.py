@@ -31,10 +31,8 @@ from conflictscore.records import (
 from conflictscore.threads import at_once, in_time
 from conflictscore.tokens import count_tokens
 
-_FEW_PASSAGES = 2
-"""Of an answer whose one claim is taken to answer the question."""
-_AROUND_CHARS = 1500
-"""How much of the answer is shown before a passage that is written again."""
+_FEW_PASSAGES = 2  # of an answer whose one claim is taken to answer the question
+_AROUND_CHARS = 1500  # how much of the answer is shown before a passage that is written again
 _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
 _EXCERPT_CHARS = 60
 _TRUTH_VALUES = ("true", "false")

@@ -14,14 +14,10 @@ _Document = Annotated[int, Field(ge=1)]
 class Ground(StrEnum):
     """Why one side of a dispute is right, other than that more documents say so."""
 
-    PRIMARY = "primary"
-    """Its documents are primary records, or the authority on the matter."""
-    NEWER = "newer"
-    """Its documents are newer, and the question asks for what is current."""
-    EXPLAINS = "explains"
-    """One of its documents explains how the other side's statement came about."""
-    SPECIFIC = "specific"
-    """Its documents give the particulars, and the others speak loosely."""
+    PRIMARY = "primary"  # its documents are primary records, or the authority on the matter
+    NEWER = "newer"  # its documents are newer, and the question asks for what is current
+    EXPLAINS = "explains"  # one of its documents explains how the other side's statement came about
+    SPECIFIC = "specific"  # its documents give the particulars, and the others speak loosely
 
 
 class Candidate(Record):
@@ -139,8 +135,7 @@ class RevisionAction(StrEnum):
 
     KEEP = "keep"
     REPLACE = "replace"
-    HEDGE = "hedge"
-    """The passage says that the sources disagree, and who says what."""
+    HEDGE = "hedge"  # the passage says that the sources disagree, and who says what
     REMOVE = "remove"
 
 

@@ -67,14 +67,10 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 class Label(StrEnum):
     """How one document relates to one claim (paper, section 3, step 2 and Table 7)."""
 
-    SUPPORTS = "SUPPORTS"
-    """The document supports the claim, or one part of a hedged one."""
-    CONTRADICTS = "CONTRADICTS"
-    """The document says something incompatible with the claim."""
-    IRRELEVANT = "IRRELEVANT"
-    """The document neither supports nor contradicts the claim."""
-    UNLABELLED = "UNLABELLED"
-    """There is no verdict; the error is recorded and the pair counts in no score."""
+    SUPPORTS = "SUPPORTS"  # the document supports the claim, or one part of a hedged one
+    CONTRADICTS = "CONTRADICTS"  # the document says something incompatible with the claim
+    IRRELEVANT = "IRRELEVANT"  # the document neither supports nor contradicts the claim
+    UNLABELLED = "UNLABELLED"  # there is no verdict; the pair counts in no score
 
 
 class Document(Record):

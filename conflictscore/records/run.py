@@ -17,12 +17,9 @@ from conflictscore.records.evidence import (
 class Method(StrEnum):
     """How an answer is produced (paper, section 6.1)."""
 
-    RAG = "rag"
-    """Answer from the documents, with no word about conflicts."""
-    CONTROL_RAG = "control-rag"
-    """Answer once, told to watch for conflicts, without ConflictScore."""
-    REGENERATED_RAG = "regenerated-rag"
-    """Answer as ``rag``, score, and correct the answer where a claim is disputed."""
+    RAG = "rag"  # answer from the documents, with no word about conflicts
+    CONTROL_RAG = "control-rag"  # answer once, told to watch for conflicts, without ConflictScore
+    REGENERATED_RAG = "regenerated-rag"  # as `rag`; score, and correct where a claim is disputed
 
 
 Checked = Literal["fully", "partly", "no"]
@@ -136,26 +133,16 @@ class Usage(Record):
 class RunStatus(StrEnum):
     """Outcome of a run."""
 
-    SCORED = "scored"
-    """No claim of the first answer is disputed."""
-    PARTLY_SCORED = "partly-scored"
-    """No claim is disputed as far as there are labels; some are missing."""
-    CORRECTED = "corrected"
-    """The answer was changed."""
-    KEPT = "kept"
-    """A claim is disputed, and the answer was not changed."""
-    ANNOTATED = "annotated"
-    """The answer carries a note that says where its sources disagree."""
-    OBSERVED = "observed"
-    """The answer was sent unchanged, and was scored afterwards."""
-    PASSED_THROUGH = "passed-through"
-    """The answer was passed on as it was given, unchecked."""
-    FAILED = "failed"
-    """The answer could not be checked, or there is none."""
-    DROPPED = "dropped"
-    """The answer was sent unchanged and never scored: too many others were waiting."""
-    UNFINISHED = "unfinished"
-    """The run was stopped before its end."""
+    SCORED = "scored"  # no claim of the first answer is disputed
+    PARTLY_SCORED = "partly-scored"  # no claim is disputed as far as there are labels
+    CORRECTED = "corrected"  # the answer was changed
+    KEPT = "kept"  # a claim is disputed, and the answer was not changed
+    ANNOTATED = "annotated"  # the answer carries a note that says where its sources disagree
+    OBSERVED = "observed"  # the answer was sent unchanged, and was scored afterwards
+    PASSED_THROUGH = "passed-through"  # the answer was passed on as it was given, unchecked
+    FAILED = "failed"  # the answer could not be checked, or there is none
+    DROPPED = "dropped"  # sent unchanged and never scored: too many others were waiting
+    UNFINISHED = "unfinished"  # the run was stopped before its end
 
 
 _SHOWN = (

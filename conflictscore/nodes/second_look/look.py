@@ -40,13 +40,11 @@ from conflictscore.records import (
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import at_once
 
-_MOST_RIVALS = 4
-"""Of a claim, those that most documents gave."""
+_MOST_RIVALS = 4  # of a claim, those that most documents gave
+# P(IRRELEVANT) of a document that need not be asked. By the bundled NLI model, on one half of
+# RAMDocs: 2 of 365 documents that give an answer, and 94 of 137 that give none.
 _SURELY_SILENT = 0.6
-"""P(IRRELEVANT) of a document that need not be asked. By the bundled NLI model, on one half of
-RAMDocs: 2 of 365 documents that give an answer, and 94 of 137 that give none."""
-_MOST_ASKED = 12
-"""Documents that are asked about a claim."""
+_MOST_ASKED = 12  # documents that are asked about a claim
 
 
 @dataclass(frozen=True)
@@ -281,8 +279,7 @@ async def _labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvi
     return evidence
 
 
-_MOST_CLAIMS = 4
-"""Disputed claims of a passage that are looked at, those with most at stake first."""
+_MOST_CLAIMS = 4  # disputed claims of a passage that are looked at, those with most at stake first
 
 
 class Correction(NamedTuple):

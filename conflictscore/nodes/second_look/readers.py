@@ -24,8 +24,7 @@ from conflictscore.sentences import sentence_ends
 from conflictscore.threads import at_once
 
 _REPLY_TOKENS = 80
-_MOST_CHARS = 320
-"""Of a reply's first sentence; a longer one is no short answer."""
+_MOST_CHARS = 320  # of a reply's first sentence; a longer one is no short answer
 _QUESTION_TOKENS = 64
 _QUESTION_CHARS = 300
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")

@@ -10,8 +10,7 @@ from functools import lru_cache
 from conflictscore.prompts import without_invisibles
 from conflictscore.scripts import terms_in
 
-_STEM = 6
-"""Letters by which two forms of a word are taken to be one: "first", "firstly"."""
+_STEM = 6  # letters by which two forms of a word are taken to be one: "first", "firstly"
 _FUNCTION_WORDS = frozenset(
     """a an and are as at be been being but by can could did do does for from had has have he her
     his how i if in into is it its may might of on or our shall she should so such than that the
@@ -34,8 +33,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"\w+")
 _SMALL = 20
 """Numbers up to this are often written as words, so a document need not have their digits."""
-_MOST_COMPARED = 2000
-"""Characters of a statement that are compared; a short sentence has far fewer."""
+_MOST_COMPARED = 2000  # characters of a statement that are compared; a short sentence has far fewer
 _OF_A_DOCUMENT = (
     r"\b(?:document|text|passage|source|article|excerpt|material|page|report|information)s?\b"
 )

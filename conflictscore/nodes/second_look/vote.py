@@ -30,10 +30,8 @@ from conflictscore.records import (
 )
 from conflictscore.threads import at_once
 
-_LEAST_SUPPORT = 0.4
-"""P(SUPPORTS) from which a document stands behind a statement."""
-_LEAST_LEAD = 0.1
-"""By how much P(SUPPORTS) of the statement exceeds that of every other one."""
+_LEAST_SUPPORT = 0.4  # P(SUPPORTS) from which a document stands behind a statement
+_LEAST_LEAD = 0.1  # by how much P(SUPPORTS) of the statement exceeds that of every other one
 _WITNESSES = 2
 """Independent documents that a change takes. One alone is too often a wrong label, or a forgery."""
 
@@ -139,8 +137,7 @@ def outcome(candidates: Sequence[Candidate]) -> VoteOutcome:
 
 
 _REPLY_TOKENS = 160
-_MOST_DOCUMENTS = 4
-"""Of a side; more of them would be an argument by number."""
+_MOST_DOCUMENTS = 4  # of a side; more of them would be an argument by number
 _SHOWN_CHARS = 900
 """Of a document: enough for the sentence that explains an error beside the one that corrects it."""
 _DATE = re.compile(r"(?<!\d)(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?(?!\d)")

@@ -25,8 +25,7 @@ from conflictscore.records import (
 )
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-_MOST_TOKENS = 80
-"""Of a statement that is compared token by token, which takes quadratic time."""
+_MOST_TOKENS = 80  # of a statement that is compared token by token, which takes quadratic time
 _MOST_CHARS = 400
 """Of a span that is looked for: at each place in a text, it may be read to its end."""
 _ENDS = " .!\u3002"
