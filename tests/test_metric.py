@@ -139,22 +139,6 @@ def test_the_claim_to_reconsider_is_the_one_in_conflict_that_is_contradicted_mos
     assert claim_to_reconsider(claims(*rows)) == number
 
 
-@given(tables())
-def test_scores_lie_between_0_and_1_and_stand_or_fall_together(rows: list[str]) -> None:
-    report = conflict_report(claims(*rows))
-    if any(set(row) - {"?"} for row in rows):
-        assert report.cs_c is not None
-        assert report.cs_r is not None
-        assert report.coverage is not None
-        assert 0 <= report.cs_c <= 1
-        assert 0 <= report.cs_r <= 1
-        assert 0 < report.coverage <= 1
-    else:
-        assert report.cs_c is None
-        assert report.cs_r is None
-        assert not report.coverage
-
-
 @given(tables(), st.randoms(use_true_random=False))
 def test_the_order_of_claims_and_documents_changes_no_score(
     rows: list[str], random: Random
@@ -187,14 +171,6 @@ def test_pairs_without_a_label_change_nothing_but_the_coverage(rows: list[str], 
         assert failed.coverage < report.coverage
 
 
-@given(tables())
-def test_there_is_a_claim_to_reconsider_exactly_where_the_count_is_above_0(rows: list[str]) -> None:
-    report = conflict_report(claims(*rows))
-    assert (report.reconsider is not None) == ((report.cs_c or 0) > 0)
-    if report.reconsider is not None:
-        assert report.evidence(report.reconsider).conflicting
-
-
 def test_copies_vote_as_in_the_paper_where_nothing_else_is_said() -> None:
     evidence = claims("+++-", "0++0")
     report = conflict_report(evidence, duplicates={2: 1, 3: 1})
@@ -206,13 +182,6 @@ def test_ten_copies_of_one_text_are_one_witness_where_copies_count_once() -> Non
     copies = dict.fromkeys(range(3, 12), 2)
     assert conflict_report(claims("-++++++++++"), duplicates=copies).cs_r == pytest.approx(1 / 11)
     assert counted_once(["-++++++++++"], copies).cs_r == 1 / 2
-
-
-def test_copies_that_differ_in_what_they_say_count_once_on_each_side() -> None:
-    [claim] = claims("+-+-0+")
-    copies = {2: 1, 3: 1, 4: 1, 5: 1}
-    assert contradiction_share(claim, copies) == 1 / 3
-    assert claim.conflicting
 
 
 @given(copied_tables(), st.data())
@@ -252,12 +221,6 @@ def test_claims_are_disputed_by_policy_those_with_most_at_stake_first(
     rows: list[str], policy: list[Disputed], disputed: tuple[int, ...]
 ) -> None:
     assert disputed_claims(claims(*rows), policy) == disputed
-
-
-def test_copies_that_count_once_put_less_at_stake() -> None:
-    table = claims("+---0", "0++--")
-    assert disputed_claims(table) == (1, 2)
-    assert disputed_claims(table, duplicate_of={3: 2, 4: 2}) == (2, 1)
 
 
 def test_copies_are_no_second_document_against_a_claim_whether_they_vote_or_not() -> None:

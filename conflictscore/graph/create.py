@@ -36,7 +36,7 @@ from conflictscore.models.spec import (
 from conflictscore.nodes.state import RunContext
 from conflictscore.retrieval.domains import load_suffixes
 from conflictscore.retrieval.opening import open_retrieval
-from conflictscore.retrieval.providers import PROVIDERS, configured_search
+from conflictscore.retrieval.providers import configured_search
 from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import off_loop
@@ -151,7 +151,10 @@ def open_run(
     of the models that are opened here, and holds them to its budget. Without ``effort_needed`` none
     of them must take a reasoning effort: the caller asks all models of the run.
     """
-    _check_retriever(retriever)
+    found: object = retriever
+    if not isinstance(found, BaseRetriever | None):
+        what = f"retriever is {type(found).__name__}, not a LangChain retriever"
+        raise ConfigurationError(f"{what}; open_retrieval(…) opens a search")
     for name, given in (("model", model), ("judge", judge)):
         if given is not None:
             check_model(given, name)
@@ -221,13 +224,3 @@ def _labeler_of(settings: Settings, model: LanguageModel) -> Labeler:
         return Cascade(open_nli_by_claim(None), by_document, all_count, deciding="sole")
     judge = make_labeler("json", model, prompts)
     return Cascade(by_document, judge, all_count, deciding="sides")
-
-
-def _check_retriever(given: object) -> None:
-    if given is None or isinstance(given, BaseRetriever):
-        return
-    known = isinstance(given, str) and given in PROVIDERS
-    hint = f"; open_retrieval({given!r}) opens a search" if known else ""
-    raise ConfigurationError(
-        f"retriever is {type(given).__name__}, not a LangChain retriever{hint}"
-    )

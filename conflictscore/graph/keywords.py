@@ -66,11 +66,7 @@ _MODELS = {
     "cache": "Store of replies and verdicts: True for the user's cache, False for none.",
 }
 """Help of each keyword that is no setting of the run."""
-
-
-def help_of(name: str) -> str:
-    """Help of a keyword of the entry points."""
-    return _MODELS[name] if name in _MODELS else Settings.help(name)
+_DEFAULTS = {**dict.fromkeys(_MODELS), "cache": True}
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
@@ -110,7 +106,7 @@ def explicit_kwargs(options: type) -> Callable[[F], F]:
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=(name == "cache" or None) if name in _MODELS else Settings.default(name),
+                default=_DEFAULTS[name] if name in _MODELS else Settings.default(name),
                 annotation=kind.__forward_arg__ if isinstance(kind, ForwardRef) else kind,
             )
             for name, kind in kinds.items()
@@ -127,7 +123,8 @@ def explicit_kwargs(options: type) -> Callable[[F], F]:
             return function(*args, **given)
 
         checked.__signature__ = explicit  # type: ignore[attr-defined]
-        told = "\n".join(_PARAGRAPH.fill(f"{name}: {help_of(name)}") for name in kinds)
+        helped = {name: _MODELS.get(name) or Settings.help(name) for name in kinds}
+        told = "\n".join(_PARAGRAPH.fill(f"{name}: {text}") for name, text in helped.items())
         checked.__doc__ = f"{inspect.getdoc(function)}\n\nKeyword Args:\n{told}\n"
         return cast("F", checked)
 

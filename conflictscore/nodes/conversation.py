@@ -76,12 +76,8 @@ def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
     if len(shown) < len(spoken):
         while shown and turns[shown[0]].role == "assistant":
             del shown[0]
-    return Conversation(
-        turns=tuple(
-            turn for index, turn in enumerate(turns) if turn.role == "system" or index in shown
-        ),
-        left_out=len(spoken) - len(shown),
-    )
+    kept = (t for index, t in enumerate(turns) if t.role == "system" or index in shown)
+    return Conversation(tuple(kept), left_out=len(spoken) - len(shown))
 
 
 def read_after(messages: Sequence[BaseMessage], prompt: str) -> str:

@@ -25,7 +25,6 @@ from conflictscore.nodes.state import (
     may_be_given_up,
     spent,
     timed,
-    weights_of,
     with_changes,
 )
 from conflictscore.nodes.write_in_place import write_in_place
@@ -90,18 +89,9 @@ async def write_anew(
     if report is None or report.reconsider is None:
         raise ValueError("an answer is written anew only where a claim is disputed")
     before = last.answer.text
-    number, notes = await _chosen(report, report.reconsider, last, state, context, meter)
+    number, notes = await _chosen(report, last, state, context, meter)
     claim = report.evidence(number).excluding_zero_weight(report.weights)
-    looked = Change(
-        round=last.round + 1,
-        start=0,
-        end=len(before),
-        before=before,
-        after=before,
-        action=RevisionAction.KEEP,
-        whole=True,
-        claims=(claim,),
-    )
+    looked = Change.kept(before, 0, [claim], round=last.round + 1, whole=True)
     request = RevisionRequest(last.answer, claim, report.weights)
     try:
         async with in_time("the model"):
@@ -131,17 +121,12 @@ def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
 
 
 async def _chosen(
-    report: ConflictReport,
-    worst: int,
-    last: Attempt,
-    state: RagState,
-    context: RunContext,
-    meter: UsageMeter,
+    report: ConflictReport, last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> tuple[int, tuple[str, ...]]:
     """The number of the claim to put back, and notes; a model that names none leaves the worst."""
-    disputed = report.disputed
+    disputed, known = report.disputed, claims_by_choice(report)
     if len(disputed) < 2 or context.reconsider != "asked":
-        return claims_by_choice(report)[context.reconsider], ()
+        return known.get(context.reconsider, known["worst"]), ()
     claims = {number: report.evidence(number).claim.text for number in sorted(disputed)}
     prompt = context.prompts.render(
         "main_claim",
@@ -161,7 +146,7 @@ async def _chosen(
         return await asked, ()
     except (ProviderError, ContextWindowError) as error:
         note = f"the model named no main claim, so the most contradicted one was taken: {error}"
-        return worst, (note,)
+        return known["worst"], (note,)
 
 
 _REPLY_TOKENS = 160
@@ -175,18 +160,18 @@ async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     about = [claim for change in changes if change.applied for claim in change.claims]
     if changed is None or not about:
         raise ValueError("justify was reached without a change of the answer")
+    weights = attempts[-1].report.weights if attempts[-1].report else {}
     prompt = context.prompts.render(
         "justify",
         question=material(state["question"]),
         before=material(attempts[0].answer.text),
         after=material(changed.answer.text),
         claim=material(about[0].claim.text),
-        evidence=conflict_details(about[0], documents, context.prompts, weights_of(state)),
+        evidence=conflict_details(about[0], documents, context.prompts, weights),
     )
     try:
         history = conversation_of(state, context.generator).messages
-        reader = context.reader(meter)
-        reason = await reader.ask(prompt, read_text, _REPLY_TOKENS, history=history)
+        reason = await context.reader(meter).ask(prompt, read_text, _REPLY_TOKENS, history=history)
     except (ProviderError, BudgetError) as error:
         if isinstance(error, BudgetError) and not may_be_given_up(state, context):
             raise

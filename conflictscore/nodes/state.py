@@ -267,12 +267,6 @@ changes_of = _reader(Change, "changes")
 evidence_of = _reader(ClaimEvidence, "evidence")
 
 
-def weights_of(state: RagState) -> Mapping[int, float]:
-    """Weights of documents by the last answer's scores; empty where all count alike."""
-    last = attempts_of(state)[-1:]
-    return last[0].report.weights if last and last[0].report else {}
-
-
 def draft_of(state: RagState) -> Answer:
     """The answer of this round."""
     return Answer.model_validate(state["draft"])

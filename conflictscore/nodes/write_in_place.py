@@ -121,16 +121,8 @@ async def _look(
 ) -> Change:
     answer, passage = last.answer.text, disputed.passage
     before = answer[passage.start : passage.end]
-    kept = Change(
-        round=last.round + 1,
-        start=passage.start,
-        end=passage.end,
-        before=before,
-        after=before,
-        action=RevisionAction.KEEP,
-        whole=passage.kind == "whole",
-        claims=disputed.claims,
-    )
+    whole, round_ = passage.kind == "whole", last.round + 1
+    kept = Change.kept(before, passage.start, disputed.claims, round=round_, whole=whole)
     shown, is_value = before, passage.kind == "value"
     if is_value and (before in _TRUTH_VALUES or is_prose(before)):
         why = "A truth value, or a value of several sentences, is not replaced."
@@ -140,10 +132,8 @@ async def _look(
     if is_value:  # a dispute cannot be told in a value; a note tells it
         shown, looking = said_by(before), replace(looking, unsettled="keep")
     try:
-        alone = before.strip() == answer.strip()
-        proposal = await propose(
-            shown, disputed.claims, disputed.others, looking, write, alone=alone
-        )
+        alone, others = before.strip() == answer.strip(), disputed.others
+        proposal = await propose(shown, disputed.claims, others, looking, write, alone=alone)
     except (ProviderError, ContextWindowError, BudgetError) as error:
         return kept.model_copy(update={"accepted": False, "note": str(error)})
     reason = without_active_content(proposal.reason)

@@ -1,7 +1,8 @@
 """Corrections of an answer: every passage that got a second look, and the outcome."""
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
@@ -175,6 +176,12 @@ class Change(Record):
     """For each claim of the passage, ``(|D+| - |D-|) / (|D+| + |D-|)``, in [-1, 1], worst first;
     None where no guard compared."""
     balance_after: tuple[float, ...] | None = None
+
+    @classmethod
+    def kept(cls, passage: str, start: int, claims: Sequence[ClaimEvidence], **known: Any) -> Self:
+        """A look that leaves a passage as it is."""
+        known |= {"before": passage, "after": passage, "action": RevisionAction.KEEP}
+        return cls(start=start, end=start + len(passage), claims=tuple(claims), **known)
 
     @property
     def differs(self) -> bool:

@@ -60,6 +60,7 @@ class Record(BaseModel):
         return self.model_dump(mode="json")
 
 
+_SIDES = ("supports", "contradicts", "irrelevant", "unlabelled")
 _Number = Annotated[int, Field(ge=1)]
 _Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -282,26 +283,14 @@ class ConflictReport(Record):
     def summary(self) -> dict[str, Any]:
         """The scores with every claim's sides, documents by number, as plain JSON for readers."""
         copies = self.duplicates
-        weighted = {"weighted": self.weighted.to_json()} if self.weighted else {}
         return {
-            "cs_c": self.cs_c,
-            "cs_r": self.cs_r,
-            "coverage": self.coverage,
-            "uncovered": list(self.uncovered),
-            "disputed": list(self.disputed),
-            "reconsider": self.reconsider,
-            "error": self.error,
+            **self.model_dump(mode="json", exclude={"claims", "duplicates"}),
             "independent_documents": self.independent_documents,
-            "duplicates_vote": self.duplicates_vote,
-            **weighted,
             "claims": [
                 {
                     "text": evidence.claim.text,
                     "conflicting": evidence.conflicting,
-                    "supports": list(evidence.supports),
-                    "contradicts": list(evidence.contradicts),
-                    "irrelevant": list(evidence.irrelevant),
-                    "unlabelled": list(evidence.unlabelled),
+                    **{side: list(getattr(evidence, side)) for side in _SIDES},
                     "independent_supports": evidence.independent(Label.SUPPORTS, copies),
                     "independent_contradicts": evidence.independent(Label.CONTRADICTS, copies),
                     "labels": [

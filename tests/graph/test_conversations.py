@@ -1,7 +1,6 @@
 """Questions that go on from a conversation, and first answers that exist already."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,15 +9,12 @@ from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
-from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.nodes.state import RagInput
-from conflictscore.storage.cache import ContentCache
 from conflictscore.tokens import count_tokens
-from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.models.calling import calling
+from tests.fakes.openai_server import Fault
 from tests.talking import LAMP, STANDING_ALONE, Shelf, Talk
-from tests.world import DISAGREEING, PAPER, paper_loop
+from tests.world import DISAGREEING, paper_loop
 
 QUESTION: RagInput = {"question": "When was it lit?", "history": LAMP}
 ALONE: RagInput = {"question": STANDING_ALONE, "documents": DISAGREEING}
@@ -108,23 +104,6 @@ def test_a_note_counts_the_turns_that_are_left_out_of_a_long_conversation(
     [said] = world.conversations("generate")
     [note] = state["notes"]
     assert note.startswith(f"the {81 - len(said)} oldest turns of the conversation were left out")
-
-
-def test_a_reply_is_found_again_only_after_the_same_conversation(
-    world: Talk, tmp_path: Path
-) -> None:
-    cache = ContentCache(tmp_path / "replies.sqlite")
-    other = [*LAMP[:2], {"role": "assistant", "content": "It stands on the mole, with a lamp."}]
-    histories: list[list[dict[str, str]]] = [[], LAMP, other, LAMP]
-    answered = []
-    with OpenAIServer(world) as server:
-        model = calling(server, cache=cache)
-        graph = create_self_correcting_rag(model, cache=cache, **PAPER)
-        for history in histories:
-            graph.invoke({**QUESTION, "history": history, "documents": DISAGREEING})
-            answered.append(world.asked["generate"])
-
-    assert answered == [1, 2, 3, 3]
 
 
 # A conversation in LangGraph's own forms
