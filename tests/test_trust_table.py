@@ -88,13 +88,3 @@ def test_a_bad_table_is_refused_in_one_line_that_names_file_and_field(
     assert message.startswith(f"{file}")
     assert said in message
     assert "\n" not in message
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.toml: No such file"):
-        TrustTable.read(tmp_path / "none.toml")
-
-
-def test_it_describes_what_it_was_told() -> None:
-    table = {"domains": {"example.org": 2.0}}
-    assert TrustTable(table).described == table

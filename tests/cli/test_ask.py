@@ -13,7 +13,6 @@ from click.testing import CliRunner, Result
 
 from conflictscore.cli import main
 from tests.fakes.openai_server import Fault, OpenAIServer, from_cache
-from tests.full_disk import no_room
 from tests.world import PAPER_OPTIONS, World
 
 QUESTION = "When was the lamp lit?"
@@ -265,16 +264,6 @@ def test_a_provider_that_fails_is_one_line_that_steers_no_terminal_and_exit_code
     assert "\x1b" not in outcome.stderr
 
 
-def test_a_file_that_is_not_utf8_is_read_with_a_note(run: Run, folder: Path) -> None:
-    text = "Le phare a été allumé en 1871, après de longs travaux, dit le journal de la région. "
-    (folder / "phare.txt").write_bytes((text * 5).encode("latin-1"))
-
-    printed = json.loads(run("ask", QUESTION, "--docs", folder, "--json").stdout)
-
-    assert any("phare.txt" in note and "UTF-8" in note for note in printed["notes"])
-    assert len(printed["documents"]) == 4
-
-
 def test_a_log_that_fills_up_does_not_cost_the_answer(run: Run, folder: Path) -> None:
     outcome = run("ask", QUESTION, "--docs", folder, "--log", "/dev/full")
 
@@ -312,20 +301,6 @@ def test_a_budget_of_calls_is_never_gone_beyond_and_what_was_paid_for_is_kept(
     assert world.asked["generate"] == world.asked["decompose"] - 1 == 1
     judged = [prompt for step in ("label", "batch") for prompt in world.prompts.get(step, [])]
     assert len(judged) == len(set(judged))
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such limits")
-def test_a_full_disk_under_the_cache_costs_no_answer(
-    run: Run, folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with no_room():
-        shown = run("ask", QUESTION, "--docs", folder)
-
-    assert shown.exit_code == 0
-    assert "It was lit in 1874." in shown.stdout
-    [warning] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert "verdicts.sqlite cannot be used" in warning
-    assert "delete" not in warning
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such files")

@@ -34,12 +34,3 @@ def test_commands_options_values_and_files_are_completed(
     words: list[str], expected: list[str]
 ) -> None:
     assert completed(*words) == expected
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_gets_its_script(shell: str) -> None:
-    env = {"_CONFLICTSCORE_COMPLETE": f"{shell}_source"}
-
-    script = CliRunner().invoke(main, prog_name="conflictscore", env=env).stdout
-
-    assert f"_CONFLICTSCORE_COMPLETE={shell}_complete" in script

@@ -49,13 +49,6 @@ def test_an_option_counts_more_than_the_effort_beside_it(logged: Logged) -> None
     assert settings["regeneration"] == "paper"
 
 
-def test_without_one_the_defaults_hold(logged: Logged) -> None:
-    run = logged()
-
-    assert run["settings"]["effort"] == "standard"
-    assert run["settings"]["regeneration"] == "revise"
-
-
 @pytest.mark.parametrize(
     ("wrong", "line"),
     [

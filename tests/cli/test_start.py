@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from conflictscore.cli import main
+from conflictscore.cli.config_file import commands_of
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.world import World
 
@@ -19,11 +20,6 @@ HEAVY = (
     *("langgraph", "langchain_core", "openai", "googleapiclient", "xllamacpp", "rich"),
     *("pydantic", "httpx2", "asyncio"),
 )
-
-
-def started(*args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "conflictscore", *args]
-    return subprocess.run(command, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize(("command", "examples"), [("ask", 3), ("record", 2)])
@@ -46,12 +42,11 @@ def test_help_loads_nothing_heavy_and_shows_examples_on_their_own_lines(
     assert sum(line.startswith(f"    conflictscore {command} ") for line in lines) == examples
 
 
-def test_every_command_explains_itself() -> None:
-    commands = ("ask", "score", "search", "record", "serve", "model", "model fetch", "model list")
-    for command in ([], *(command.split() for command in commands)):
-        done = started(*command, "--help")
-        assert done.returncode == 0
-        assert done.stdout.startswith("Usage: ")
+@pytest.mark.parametrize("command", [main, *commands_of(main)], ids=lambda one: one.name)
+def test_every_command_explains_itself(command: click.Command) -> None:
+    done = CliRunner().invoke(command, ["--help"])
+    assert done.exit_code == 0
+    assert done.stdout.startswith("Usage: ")
 
 
 def test_ctrl_c_ends_with_one_line(tmp_path: Path) -> None:
@@ -77,9 +72,9 @@ def test_ctrl_c_ends_with_one_line(tmp_path: Path) -> None:
 
 
 def test_no_command_shows_the_help() -> None:
-    done = started()
+    done = CliRunner().invoke(main, [])
 
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert done.stderr.startswith("Usage: ")
     assert len(done.stderr.splitlines()) > 10
 

@@ -82,19 +82,3 @@ def test_a_file_of_answers_is_weighed_and_not_resumed_with_another_table(
     other = invoke(*command)
     assert other.exit_code == 2
     assert "configuration.trust" in other.stderr
-
-
-def test_a_name_that_is_nothing_is_refused(docs: Path, endpoint: list[str]) -> None:
-    shown = invoke("ask", "When?", "--docs", docs, *endpoint, "--trust", "tables")
-    assert shown.exit_code == 2
-    [line] = shown.stderr.splitlines()
-    assert "trust is 'tables'; there is no such file" in line
-
-
-def test_a_settings_file_may_name_it(
-    docs: Path, table: Path, endpoint: list[str], tmp_path: Path
-) -> None:
-    settings = tmp_path / "conflictscore.toml"
-    settings.write_text(f"trust = {json.dumps(str(table))}\n", "utf-8")
-    score = ("score", "--answer", ANSWER, "--docs", docs, *endpoint, "--config", settings, "--json")
-    assert json.loads(invoke(*score).stdout)["report"]["weighted"]["by"] == "table"

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +20,7 @@ from conflictscore.scoring_files.file_run import Summary
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.locking import lock
 from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.full_disk import no_room
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines
 from tests.scoring_files.instant_judge import instant_context
 from tests.world import DISAGREEING, World
@@ -153,36 +152,23 @@ def test_rows_with_faults_fail_and_say_why_and_stay_where_they_are(
     assert outcomes(out)[2]["report"] is None
 
 
-@pytest.mark.parametrize(
-    ("change", "shown"),
-    [
-        ({"max_claims": 3}, "configuration.max_claims null there and 3 now"),
-        ({"duplicates": "once"}, 'configuration.duplicates "vote" there and "once" now'),
-    ],
-)
-def test_a_run_is_not_gone_on_with_under_other_settings(
-    source: Path, out: Path, tmp_path: Path, change: dict[str, Any], shown: str
+def test_a_run_is_not_resumed_with_other_settings_or_another_input(
+    source: Path, out: Path, tmp_path: Path
 ) -> None:
     context = instant_context(tmp_path / "cache.sqlite")
     score(source, out, context=context)
     before = out.read_bytes()
+    other = replace(context, settings=context.settings.replace(max_claims=3, duplicates="once"))
 
-    message = one_line(
-        score, source, out, context=replace(context, settings=context.settings.replace(**change))
-    )
-
-    assert f"out.jsonl.run: the run was started with something else: {shown}; resume" in message
-    assert out.read_bytes() == before
-
-
-def test_a_run_is_not_gone_on_with_on_another_input(source: Path, out: Path) -> None:
-    score(source, out)
+    message = one_line(score, source, out, context=other)
     with source.open("a") as file:
         file.write("{}\n")
 
-    message = one_line(score, source, out)
-
-    assert "input.rows 12 there and 13 now; input.sha256" in message
+    assert "out.jsonl.run: the run was started with something else: configuration." in message
+    assert 'configuration.duplicates "vote" there and "once" now' in message
+    assert "configuration.max_claims null there and 3 now" in message
+    assert "input.rows 12 there and 13 now; input.sha256" in one_line(score, source, out)
+    assert out.read_bytes() == before
 
 
 def test_one_command_at_a_time_works_on_a_run(source: Path, out: Path) -> None:
@@ -243,95 +229,38 @@ def scored(server: OpenAIServer, source: Path, out: Path, **more: Any) -> Summar
     return score(source, out, context=judged_by(server, out.parent / "cache.sqlite"), **more)
 
 
-def test_failed_rows_are_scored_again_where_that_is_asked_for_and_no_others(
+def test_rows_that_failed_or_lack_a_verdict_are_scored_again_where_that_is_asked_for(
     tmp_path: Path, out: Path
 ) -> None:
     source, world = lamp_rows(tmp_path / "in.jsonl", 6), World()
-    down: set[str] = {" 1 ", " 4 "}
+    down = {"The lamp 1 ", "The lamp 4 "}
 
     def answer(request: Any) -> Any:
-        reply = world(request)
-        return BROKEN if any(n in request.prompt for n in down) else reply
+        reply, prompt = world(request), request.prompt
+        unread = down and "lamp 2" in prompt and "tower is white" in prompt
+        return BROKEN if unread or any(lamp in prompt for lamp in down) else reply
 
     with OpenAIServer(answer) as server:
         first = scored(server, source, out)
-        errors = [row["error"] for row in outcomes(out)]
-        kept = [row for row in lines(out) if row["conflictscore"]["error"] is None]
+        told, before = outcomes(out), out.read_bytes()
         down.clear()
         world.asked.clear()
         second = scored(server, source, out)
         assert asked(world) == (0, 0)
-        third = scored(server, source, out, retry_failed=True)
-        assert asked(world) == (2, 6)
-
-    assert (first.failed, second.failed, second.scored_now) == (2, 2, 0)
-    assert (third.failed, third.scored_now) == (0, 2)
-    assert [error is None for error in errors] == [True, False, True, True, False, True]
-    assert "engine trouble" in errors[1]
-    assert [row["row"] for row in outcomes(out)] == [1, 2, 3, 4, 5, 6]
-    assert [row for row in lines(out) if row["conflictscore"]["row"] not in (2, 5)] == kept
-    assert {row["report"]["cs_c"] for row in outcomes(out)} == {1.0}
-
-
-def test_a_pair_without_a_verdict_is_counted_and_judged_again_where_that_is_asked_for(
-    tmp_path: Path, out: Path
-) -> None:
-    source, world = lamp_rows(tmp_path / "in.jsonl", 3), World()
-    broken = True
-
-    def answer(request: Any) -> Any:
-        reply = world(request)
-        gone = broken and "lamp 1" in request.prompt and "tower is white" in request.prompt
-        return BROKEN if gone else reply
-
-    with OpenAIServer(answer) as server:
-        first = scored(server, source, out)
-        coverage = [row["report"]["coverage"] for row in outcomes(out)]
-        broken = False
-        world.asked.clear()
-        second = scored(server, source, out, retry_failed=True)
-
-    assert (first.failed, first.incomplete) == (0, 1)
-    assert coverage == [1, pytest.approx(2 / 3), 1]
-    assert (second.scored_now, second.failed, second.incomplete) == (1, 0, 0)
-    assert world.asked["label"] == 1
-    assert [row["report"]["coverage"] for row in outcomes(out)] == [1, 1, 1]
-
-
-def test_a_retry_that_is_stopped_keeps_what_it_scored(tmp_path: Path, out: Path) -> None:
-    source = lamp_rows(tmp_path / "in.jsonl", 6)
-    world = World(broken={"decompose": BROKEN})
-    with OpenAIServer(world) as server:
-        scored(server, source, out)
-        world.broken.clear()
         with pytest.raises(KeyboardInterrupt):
-            scored(server, source, out, concurrency=1, listener=Dying(4), retry_failed=True)
-        assert {row["report"]["cs_c"] for row in outcomes(out)} == {None}, "until all are scored"
-        world.asked.clear()
-        summary = scored(server, source, out, retry_failed=True)
+            scored(server, source, out, concurrency=1, listener=Dying(2), retry_failed=True)
+        assert out.read_bytes() == before, "until all are scored"
+        third = scored(server, source, out, retry_failed=True)
+        assert asked(world) == (2, 7)
 
-    assert asked(world) == (2, 6)
-    assert (summary.scored_now, summary.failed) == (2, 0)
+    assert (first.failed, first.incomplete) == (2, 1)
+    assert (second.failed, second.incomplete, second.scored_now) == (2, 1, 0)
+    assert (third.failed, third.incomplete, third.scored_now) == (0, 0, 1)
+    assert [row["error"] is None for row in told] == [True, False, True, True, False, True]
+    assert "engine trouble" in told[1]["error"]
+    assert told[2]["report"]["coverage"] == pytest.approx(2 / 3)
     assert [row["row"] for row in outcomes(out)] == [1, 2, 3, 4, 5, 6]
-    assert {row["report"]["cs_c"] for row in outcomes(out)} == {1.0}
-
-
-def test_a_row_whose_claims_have_no_room_in_the_models_context_fails_and_the_others_do_not(
-    tmp_path: Path, out: Path
-) -> None:
-    rows = [
-        {"answer": "The lamp was lit in 1871.", "documents": DISAGREEING},
-        {"answer": "The lamp was lit in 1871. " * 2_000, "documents": DISAGREEING},
-    ]
-    source = write_lines(tmp_path / "in.jsonl", rows)
-
-    with OpenAIServer(World()) as server:
-        context = judged_by(server, tmp_path / "cache.sqlite", context_window=4096)
-        summary = score(source, out, context=context)
-
-    first, second = outcomes(out)
-    assert (summary.failed, first["error"]) == (1, None)
-    assert "4096" in second["error"] or "4,096" in second["error"]
+    assert {row["report"]["coverage"] for row in outcomes(out)} == {1}
 
 
 def test_a_wrong_key_ends_the_run_at_once_and_the_same_command_goes_on(
@@ -370,39 +299,16 @@ def test_faults_of_the_rows_themselves_are_no_reason_to_stop(tmp_path: Path, out
     assert score(source, out).failed == 80
 
 
-_ON_A_FULL_DISK = """
-import resource, sys
-from pathlib import Path
-from conflictscore.errors import ConfigurationError
-from tests.scoring_files.files import score
-from tests.scoring_files.instant_judge import instant_context
-source, out, room = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-context = instant_context(out.parent / "cache.sqlite")
-most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-resource.setrlimit(resource.RLIMIT_FSIZE, (room, most))
-try:
-    score(source, out, context=context, concurrency=1)
-except ConfigurationError as error:
-    print(error)
-"""
-
-
 def test_on_a_full_disk_the_output_stays_sound_and_the_same_command_goes_on(
     tmp_path: Path, out: Path
 ) -> None:
     rows = [answer_row(number) | {"much": "x" * 100_000} for number in range(12)]
     source = write_lines(tmp_path / "in.jsonl", rows)
 
-    done = subprocess.run(
-        [sys.executable, "-c", _ON_A_FULL_DISK, source, out, "650000"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=Path(__file__).parents[2],
-    )
+    with no_room(650_000), pytest.raises(ConfigurationError) as refused:
+        score(source, out, concurrency=1)
 
-    assert done.stdout.count("\n") == 1
-    assert f"{out}: cannot be written (File too large); make room there" in done.stdout
+    assert f"{out}: cannot be written (File too large); make room there" in str(refused.value)
     assert sorted(path.name for path in out.parent.glob("out*")) == ["out.jsonl.run"]
     assert score(source, out).scored_now == 0
     assert [row["conflictscore"]["row"] for row in lines(out)] == list(range(1, 13))
