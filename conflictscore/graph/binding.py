@@ -22,7 +22,6 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from conflictscore.models.calls import SYNCHRONOUS
-from conflictscore.models.clients import for_purpose
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, time_left, timed
 from conflictscore.threads import deadline, on_own_loop, thread_callback
 
@@ -80,7 +79,7 @@ class Binding:
             runtime = RunRuntime(context, _announcing(get_stream_writer(), context.on_event))
             left = time_left(state, context)
             long = _is_long(state) and _is_own(context.labeler)
-            with for_purpose(step=name), deadline(left, context.settings.budget_seconds):
+            with deadline(left, context.settings.budget_seconds):
                 working = node(state, runtime)
                 update = await (on_own_loop(working) if long else working)
             known = cast("RagState", {**state, **update})

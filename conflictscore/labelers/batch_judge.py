@@ -15,7 +15,6 @@ from conflictscore.labelers.prompting import as_shown, content_ids, identity_of
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.quotes import stands_in
 from conflictscore.labelers.verdicts import unlabelled
-from conflictscore.models.clients import for_purpose
 from conflictscore.models.fitting import fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -185,19 +184,17 @@ class BatchJudge:
         claims = list(batch.claims)
         if batch.no_room:
             return [(claim, batch.no_room) for claim in claims], []
-        numbers = ", ".join(str(claim.number) for claim in sorted(claims, key=lambda c: c.number))
         try:
-            with for_purpose(claim=numbers, document=batch.document.number):
-                verdicts, left = await self._model.ask_json(
-                    self._prompt(batch),
-                    SCHEMA,
-                    partial(read_reply, batch=batch),
-                    prompts=self._prompts,
-                    meter=meter,
-                    max_tokens=_REPLY_TOKENS + _VERDICT_TOKENS * len(claims),
-                    needed=frozenset({VERDICTS}),
-                    listed=VERDICTS,
-                )
+            verdicts, left = await self._model.ask_json(
+                self._prompt(batch),
+                SCHEMA,
+                partial(read_reply, batch=batch),
+                prompts=self._prompts,
+                meter=meter,
+                max_tokens=_REPLY_TOKENS + _VERDICT_TOKENS * len(claims),
+                needed=frozenset({VERDICTS}),
+                listed=VERDICTS,
+            )
         except UnreadableReplyError as error:
             half = len(claims) // 2
             again = [claims[:half], claims[half:]] if half else []

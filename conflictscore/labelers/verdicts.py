@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.labelers.protocol import Labeler, Pair, StagedLabeler, TableLabeler
 from conflictscore.models.breaker import CircuitBreaker
-from conflictscore.models.clients import for_purpose
 from conflictscore.models.usage import UsageMeter, begin_cost, stored_cost, take_cost
 from conflictscore.prompts import neutral
 from conflictscore.records import Document, EvidenceLabel, Label, Usage
@@ -64,7 +63,7 @@ async def judging(
         claim, document = pair
         begin_cost()
         try:
-            with breaker.watching(), for_purpose(claim=claim.number, document=document.number):
+            with breaker.watching():
                 verdict = await labeler.label(claim, document, meter)
         except (ProviderError, ContextWindowError) as error:
             verdict = unlabelled(pair, str(error))

@@ -1,9 +1,8 @@
 """How clients of providers differ: in saying that a reply was cut, in asking for JSON."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from math import exp, fsum, inf, log
 from typing import Any
@@ -28,23 +27,13 @@ from conflictscore.models.usage import known_tokens, tokens_of
 from conflictscore.records import encodable
 
 __all__ = [
-    "EndpointChat",
-    "clean_reply",
-    "completes",
-    "for_purpose",
-    "hidden_config",
-    "letter_logprobs",
-    "response_format",
-    "secrets_of",
-    "with_handler",
-    "with_max_tokens",
-    "without_retries",
+    *("EndpointChat", "clean_reply", "completes", "hidden_config", "letter_logprobs"),
+    *("response_format", "secrets_of", "with_handler", "with_max_tokens", "without_retries"),
 ]
 
 _MOST_CHARS = 8 << 20
 """Of a reply: over a million tokens, more than any model writes."""
 _LEAST_PROBABILITY = 1e-9
-_NO_LOGPROBS = "its log-probabilities are not numbers up to 0, each with a token"
 _ROUNDED = 0.01
 """Rounding of servers above a log-probability of 0."""
 
@@ -135,24 +124,6 @@ def clean_reply(reply: Any) -> Any:
     return reply if same else reply.model_copy(update=clean)
 
 
-def _top_logprobs(message: BaseMessage) -> dict[str, float]:
-    """Natural log-probabilities of the likeliest first tokens; empty if none were given."""
-    try:
-        reported = (message.response_metadata.get("logprobs") or {}).get("content")
-        if not reported:
-            return {}
-        likeliest = reported[0].get("top_logprobs") or [reported[0]]
-        told = [(token["token"].strip(), token["logprob"]) for token in reversed(likeliest)]
-    except (LookupError, TypeError, AttributeError):
-        raise ValueError(_NO_LOGPROBS) from None
-    if not all(type(value) in (int, float) and value <= _ROUNDED for _, value in told):
-        raise ValueError(_NO_LOGPROBS)
-    known = {token: min(float(value), 0.0) for token, value in told if value > -inf}
-    if not known:
-        raise ValueError(_NO_LOGPROBS)
-    return known
-
-
 def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, float] | None:
     """The natural log-probability of each letter as the first token; None if none were given.
 
@@ -161,9 +132,18 @@ def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, f
     Raises:
         ValueError: What was given cannot be read, or the reply is none of the letters.
     """
-    top = _top_logprobs(message)
-    if not top:
+    reported = (message.response_metadata.get("logprobs") or {}).get("content")
+    if not reported:
         return None
+    try:
+        likeliest = reported[0].get("top_logprobs") or [reported[0]]
+        told = [(one["token"].strip(), float(one["logprob"])) for one in reversed(likeliest)]
+        readable = all(value <= _ROUNDED for _, value in told)
+    except (LookupError, TypeError, AttributeError, ValueError):
+        readable = False
+    top = {token: min(value, 0.0) for token, value in told if value > -inf} if readable else {}
+    if not top:
+        raise ValueError("its log-probabilities are not numbers up to 0, each with a token")
     if not any(letter in top for letter in letters):
         raise ValueError(f"it was none of {', '.join(letters)}")
     # a letter that is not reported has at most what the reported tokens leave over
@@ -230,19 +210,6 @@ def with_handler(
     return [*(callbacks or []), handler]
 
 
-_purpose: ContextVar[dict[str, Any] | None] = ContextVar("conflictscore_purpose", default=None)
-
-
-@contextmanager
-def for_purpose(**told: Any) -> Iterator[None]:
-    """Tell traces the purpose of the model calls inside: a ``step``, ``claim`` and ``document``."""
-    token = _purpose.set({**(_purpose.get() or {}), **told})
-    try:
-        yield
-    finally:
-        _purpose.reset(token)
-
-
 def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
     """The config around the call with the meter added, and hidden from LangGraph's stream.
 
@@ -252,15 +219,6 @@ def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
     config = ensure_config()
     config["callbacks"] = with_handler(config.get("callbacks"), meter)
     config["tags"] = [*config.get("tags", []), *_HIDDEN]
-    if told := _purpose.get():
-        step = told.get("step", "call")
-        about = [f"{name} {told[name]}" for name in ("claim", "document") if name in told]
-        config["tags"].append(f"conflictscore:{step}")
-        config["run_name"] = ", ".join([" ".join([step, *about[:1]]), *about[1:]])
-        config["metadata"] = {
-            **config.get("metadata", {}),
-            **{f"conflictscore_{name}": value for name, value in told.items()},
-        }
     return config
 
 

@@ -21,7 +21,7 @@ from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.calls import begin, dispatch
-from conflictscore.models.capabilities import Capabilities
+from conflictscore.models.capabilities import Capabilities, RequestForm, StyledRequests
 from conflictscore.models.clients import (
     completes,
     hidden_config,
@@ -39,7 +39,6 @@ from conflictscore.models.replies import (
     require_whole_prompt,
     without_reasoning,
 )
-from conflictscore.models.request_forms import RequestForm, StyledRequests
 from conflictscore.models.usage import UsageMeter, add_cost, begin_cost, stored_cost, take_cost
 from conflictscore.prompts import PromptSet, neutral
 from conflictscore.records import encodable
@@ -141,7 +140,7 @@ class LanguageModel:
             key["after"] = [[message.type, message.text] for message in history]
         repeatable = self.deterministic and self.identity is not None and not parameters
         cache = self.cache if repeatable else None
-        form = RequestForm("text", max_tokens, parameters or {})
+        form = RequestForm(max_tokens, parameters or {})
         stored = {} if cache is None else await cache.get_async(key)
         if isinstance(kept := stored.get("text"), str):
             with suppress(ValueError):  # what was readable to another reader is asked for again
@@ -193,7 +192,7 @@ class LanguageModel:
             except ValueError as error:
                 raise self._unreadable(str(error), str(raw.text)) from error
 
-        form = RequestForm("json", max_tokens, {}, json.dumps(schema))
+        form = RequestForm(max_tokens, schema=json.dumps(schema))
         return self._ask(prompt, form, taken, prompts, meter)
 
     def ask_letter(
@@ -219,7 +218,7 @@ class LanguageModel:
         asked_for: dict[str, Any] = {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
         if self.has_grammars:
             asked_for["extra_body"] = {"grammar": f"root ::= [{''.join(letters)}]"}
-        form = RequestForm("letter", 1, asked_for)
+        form = RequestForm(1, asked_for, reasons=False)
 
         def taken(reply: AIMessage) -> T:
             try:

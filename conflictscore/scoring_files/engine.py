@@ -4,7 +4,6 @@ import time
 from typing import cast
 
 from conflictscore.errors import BudgetError, ConfigurationError, ConflictScoreError
-from conflictscore.models.clients import for_purpose
 from conflictscore.nodes.decompose import decompose
 from conflictscore.nodes.label import label, score
 from conflictscore.nodes.record import record
@@ -38,8 +37,7 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
     try:
         for node in (receive, decompose, label, score, record):
             started = time.perf_counter()
-            with for_purpose(step=node.__name__):
-                update = await node(state, runtime)
+            update = await node(state, runtime)
             timings = timed(state, node.__name__, time.perf_counter() - started)
             state = cast("RagState", {**state, **update, "timings": timings})
     except (ConfigurationError, BudgetError):
