@@ -13,22 +13,23 @@ ConflictScoreError                 one clear line, safe to show: it never carrie
 ```
 """
 
+import re
+from collections.abc import Iterator
 from typing import Literal
 
 __all__ = [
-    "UNREADABLE",
-    "BudgetError",
-    "ConfigurationError",
-    "ConflictScoreError",
-    "ContextWindowError",
-    "InputError",
-    "NoDocumentsError",
-    "ProviderError",
-    "QuotaError",
-    "UnreadableReplyError",
-    "brief_reason",
-    "install_hint",
+    *("UNREADABLE", "BudgetError", "ConfigurationError", "ConflictScoreError"),
+    *("ContextWindowError", "InputError", "NoDocumentsError", "ProviderError", "QuotaError"),
+    *("UnreadableReplyError", "brief_reason", "install_hint", "scrubbed"),
 ]
+
+_SECRETS = re.compile(
+    r"(?i)\b(?:sk|key|pk|rk)-[\w*.-]{4,}|\bbearer\s+\S+"
+    r"|\bapi[_ -]?key(?:\W{1,4}(?:provided\W{1,3})?(?=\S{0,99}[\d*])\S{5,}|[\"']?\s?[:=]\s?\S+)"
+)
+_MESSAGE_CHARS = 300
+_SECRET_CHARS = 6
+"""A shorter one stands for no key, such as ``none``, and its letters may be part of any word."""
 
 
 class ConflictScoreError(Exception):
@@ -129,15 +130,32 @@ def brief_reason(error: Exception) -> str:
     return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
 
 
-def install_hint(extra: str) -> str:
-    """Command that installs an extra from where this package came from: an index or a clone."""
-    import json
-    from importlib.metadata import PackageNotFoundError, distribution
+def scrubbed(text: str, *secrets: str) -> str:
+    """Message of a server or library, fit to be shown: one line, cut, without what is secret.
 
-    try:
-        origin = json.loads(distribution("conflictscore").read_text("direct_url.json") or "{}")
-    except (PackageNotFoundError, ValueError):
-        origin = {}
-    if "dir_info" in origin:
-        return f"pip install '.[{extra}]' in your clone of conflictscore"
-    return f"pip install 'conflictscore[{extra}]'"
+    Besides the given secrets, everything that looks like a key is blotted out.
+    """
+    forms = {form for one in secrets if len(one) >= _SECRET_CHARS for form in _forms(one)}
+    if forms:
+        longest_first = sorted(forms, key=len, reverse=True)
+        pattern = "|".join(map(re.escape, longest_first))
+        text = re.sub(pattern, "[secret]", text, flags=re.IGNORECASE)
+    return _SECRETS.sub("[secret]", " ".join(text.split()))[:_MESSAGE_CHARS]
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """How an address, a header, a JSON or HTML text or Python would write it."""
+    import base64
+    import html
+    import json
+    from urllib.parse import quote, quote_plus
+
+    yield from (secret, quote(secret), quote(secret, safe=""), quote_plus(secret))
+    yield from (json.dumps(secret)[1:-1], repr(secret)[1:-1], html.escape(secret))
+    encoded = base64.b64encode(secret.encode()).decode()
+    yield from (encoded, encoded.rstrip("="))
+
+
+def install_hint(extra: str) -> str:
+    """Command that installs an extra."""
+    return f"pip install 'conflictscore[{extra}]' (in a clone: pip install '.[{extra}]')"

@@ -17,25 +17,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache, partial, wraps
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from conflictscore.errors import BudgetError, ConflictScoreError, ProviderError
 
 __all__ = [
-    "Work",
-    "at_once",
-    "deadline",
-    "each",
-    "in_thread",
-    "in_time",
-    "off_loop",
-    "on_event_loop",
-    "on_home_loop",
-    "on_own_loop",
-    "run_once",
-    "thread_callback",
-    "together",
-    "usable_cores",
+    *("Work", "at_once", "deadline", "each", "in_thread", "in_time", "off_loop", "on_event_loop"),
+    *("on_home_loop", "on_own_loop", "run_once", "thread_callback", "together", "usable_cores"),
 ]
 
 Work = Callable[[], Coroutine[Any, Any, None]]
@@ -70,28 +58,21 @@ async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
     The caller's loop goes on meanwhile. What belongs to that loop, such as an async client, the
     coroutine awaits by :func:`on_home_loop`. A cancelled caller continues at once.
     """
-    home = _home.get() or asyncio.get_running_loop()
-    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Out]]] = []
-    cancelled = threading.Event()
-
-    async def cancellable() -> Out:
-        task = asyncio.create_task(work)
-        begun.append((asyncio.get_running_loop(), task))
-        if cancelled.is_set():  # before the thread had begun
-            task.cancel()
-        return await task
+    context = copy_context()
+    context.run(_home.set, _home.get() or asyncio.get_running_loop())
+    own = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+    loop = own.get_loop()
+    task = loop.create_task(work, context=context)
 
     def run() -> Out:
-        _home.set(home)
-        return asyncio.run(cancellable())
+        with own:
+            return loop.run_until_complete(task)
 
     try:
         return await in_thread(run)
     except asyncio.CancelledError:
-        cancelled.set()
-        for loop, task in begun:
-            with suppress(RuntimeError):  # it has ended by itself
-                loop.call_soon_threadsafe(task.cancel)
+        with suppress(RuntimeError):  # it has ended by itself
+            loop.call_soon_threadsafe(task.cancel)
         raise
 
 
@@ -161,16 +142,14 @@ def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Cal
     def run() -> None:
         ended: BaseException | None = None
         try:
-            result = work()
-        except (StopIteration, SystemExit, KeyboardInterrupt) as error:
-            # a future takes no StopIteration, and the others would end the loop that awaits them
-            said = RuntimeError(f"{type(error).__name__}: {error}".rstrip(": "))
-            said.__cause__ = ended = error
-            settle = partial(done.set_exception, said)
+            settle = partial(done.set_result, work())
         except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
-            ended, settle = error, partial(done.set_exception, error)
-        else:
-            settle = partial(done.set_result, result)
+            ended = said = error
+            if isinstance(error, StopIteration | SystemExit | KeyboardInterrupt):
+                # a future takes no StopIteration, and the others would end the awaiting loop
+                said = RuntimeError(f"{type(error).__name__}: {error}".rstrip(": "))
+                said.__cause__ = error
+            settle = partial(done.set_exception, said)
         with suppress(RuntimeError):  # the loop is closed
             done.get_loop().call_soon_threadsafe(lambda: None if done.done() else settle())
         if ended is not None and not isinstance(ended, Exception):
@@ -179,14 +158,10 @@ def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Cal
     return run
 
 
-class _Deadline(NamedTuple):
-    ends: float
-    """On the monotonic clock."""
-    budget: float
-    """Seconds of the whole run."""
-
-
-_deadline: ContextVar[_Deadline | None] = ContextVar("conflictscore_deadline", default=None)
+_deadline: ContextVar[tuple[float, float] | None] = ContextVar(
+    "conflictscore_deadline", default=None
+)
+"""When it ends, on the monotonic clock, and the seconds of the whole run."""
 
 
 @contextmanager
@@ -195,8 +170,7 @@ def deadline(left: float | None, budget: float | None) -> Iterator[None]:
 
     ``left`` is in seconds from now; ``budget``, in seconds of the whole run, is for errors.
     """
-    known = None if left is None else _Deadline(time.monotonic() + left, budget or left)
-    token = _deadline.set(known)
+    token = _deadline.set(None if left is None else (time.monotonic() + left, budget or left))
     try:
         yield
     finally:
@@ -217,8 +191,9 @@ async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
     if known is None:
         yield
         return
-    late = f"{who} timed out: the run may take {known.budget:g} s"
-    if (left := known.ends - time.monotonic()) <= 0:
+    ends, budget = known
+    late = f"{who} timed out: the run may take {budget:g} s"
+    if (left := ends - time.monotonic()) <= 0:
         raise ProviderError(late, provider=who)
     limit = asyncio.timeout(left)
     try:
@@ -278,12 +253,9 @@ async def at_once(works: Iterable[Callable[[], Awaitable[Out]]]) -> tuple[Out, .
 async def each(
     items: Iterable[Item], work: Callable[[Item], Awaitable[object]], at_once: int
 ) -> None:
-    """Do the work of every item, so many at a time; errors are those of :func:`together`.
+    """Do the work of every item, ``at_once`` at a time; errors are those of :func:`together`.
 
-    Args:
-        items: Taken as they are needed: there may be millions.
-        work: Does the work of one.
-        at_once: At least 1.
+    Items are taken as they are needed: there may be millions.
     """
     waiting = iter(items)
 
@@ -297,11 +269,8 @@ async def each(
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for part in error.exceptions:
-            yield from _leaves(part)
-    else:
-        yield error
+    parts = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    yield from (leaf for part in parts for leaf in _leaves(part)) if parts else (error,)
 
 
 def _rank(error: BaseException) -> int:

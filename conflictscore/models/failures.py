@@ -3,10 +3,9 @@
 import math
 import random
 import re
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import Any, Literal, NamedTuple
 
 import openai
@@ -17,21 +16,12 @@ from conflictscore.errors import (
     ConflictScoreError,
     ProviderError,
     UnreadableReplyError,
+    scrubbed,
 )
 from conflictscore.models.provider_errors import ProviderFault, fault_of
 
 __all__ = ["Retries", "TransientError", "clear_error", "transient_error", "without_logprobs"]
 
-_SECRETS = re.compile(
-    r"(?i)\b(?:sk|key|pk|rk)-[\w*.-]{4,}|\bbearer\s+\S+"
-    r"|\bapi[_ -]?key(?:\W{1,4}(?:provided\W{1,3})?(?=\S{0,99}[\d*])\S{5,}|[\"']?\s?[:=]\s?\S+)"
-)
-_MESSAGE_CHARS = 300
-_SECRET_CHARS = 6
-"""A shorter one stands for no key, such as ``none``, and its letters may be part of any word."""
-_BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND = 400, 401, 403, 404
-_TOO_MANY_REQUESTS, _UNAVAILABLE, _OVERLOADED = 429, 503, 529
-_REQUEST_TIMEOUT, _CONFLICT, _SERVER, _NOT_IMPLEMENTED = 408, 409, 500, 501
 _ABOUT_FORM = re.compile(r"(?i)grammar|json.?schema|response.?format|structured.output")
 """Servers such as llama.cpp fail with a 500 if they cannot compile a schema."""
 _MODERATION = re.compile(
@@ -45,6 +35,8 @@ _ABOUT_KEY = re.compile(
 )
 _ABOUT_MODEL = re.compile(r"(?i)\b(?:model|deployment)\b.{0,200}\b(?:not|no|unknown|exist)")
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_OVERLOADED = 529
+"""Anthropic's own status."""
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 8.0
 _DOUBLINGS = 4
@@ -70,15 +62,13 @@ def clear_error(
     """
     if isinstance(error, ConflictScoreError | GraphBubbleUp):
         return error
-    if isinstance(error.__cause__, ConflictScoreError):  # OpenAI's client wraps what stops a reply
-        return error.__cause__
     if isinstance(error, openai.APITimeoutError):
         return ProviderError(f"{provider} at {endpoint} did not answer in time", provider=provider)
     if isinstance(error, openai.APIConnectionError):
         return ProviderError(f"{provider} cannot be reached at {endpoint}", provider=provider)
     fault = fault_of(error)
     if fault is not None:
-        words = _safe(fault.words, secrets)
+        words = scrubbed(fault.words, *secrets)
         status = f"HTTP {fault.status}" if fault.status else ""
         said = ": ".join(filter(None, [status, words]))
         if setting := _wrong_setting(fault, said, provider, endpoint, answered):
@@ -86,12 +76,12 @@ def clear_error(
         how = f"failed with {said}" if status else f"failed: {said}"
         return ProviderError(f"{provider} {how}", provider=provider, status=fault.status)
     if isinstance(error, ValueError) and _MODERATION.search(str(error)):  # Azure's client
-        return UnreadableReplyError(_safe(str(error), secrets), provider=provider, again=False)
+        return UnreadableReplyError(scrubbed(str(error), *secrets), provider=provider, again=False)
     if isinstance(error, ValueError | TypeError | LookupError | AttributeError):
         # the client found no chat completion in the body; it does not ask again by itself
         return UnreadableReplyError("it was no valid chat completion", provider=provider)
     return ProviderError(
-        f"{provider} failed: {type(error).__name__}: {_safe(str(error), secrets)}",
+        f"{provider} failed: {type(error).__name__}: {scrubbed(str(error), *secrets)}",
         provider=provider,
     )
 
@@ -101,23 +91,23 @@ def _wrong_setting(
 ) -> ConfigurationError | None:
     """The error for a setting that no call can do with; None if only this call failed."""
     words = f"{fault.words} {fault.code}"
-    if fault.status in {_BAD_REQUEST, _FORBIDDEN} and "logprobs" in words:
+    if fault.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN} and "logprobs" in words:
         return without_logprobs(provider)
-    if fault.status == _TOO_MANY_REQUESTS and fault.code in _NO_CREDIT:
+    if fault.status == HTTPStatus.TOO_MANY_REQUESTS and fault.code in _NO_CREDIT:
         # no QuotaError, which a search has whose chain goes on with the next provider: a run over
         # many rows has to stop here, and is resumed once there is credit
         return ConfigurationError(
             f"the account behind the key for {provider} has no quota left ({said})"
         )
-    if fault.status in {_FORBIDDEN, _NOT_FOUND} and _MODERATION.search(words):
+    if fault.status in {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND} and _MODERATION.search(words):
         return None
-    about_key = fault.status == _FORBIDDEN and (not answered or _ABOUT_KEY.search(words))
-    if fault.status == _UNAUTHORIZED or about_key:
+    about_key = fault.status == HTTPStatus.FORBIDDEN and (not answered or _ABOUT_KEY.search(words))
+    if fault.status == HTTPStatus.UNAUTHORIZED or about_key:
         return ConfigurationError(
             f"{endpoint} refused the key for {provider} ({said});"
             " check it (of OpenAI and --base-url: OPENAI_API_KEY) and what it may be used for"
         )
-    if fault.status == _NOT_FOUND and (not answered or _ABOUT_MODEL.search(words)):
+    if fault.status == HTTPStatus.NOT_FOUND and (not answered or _ABOUT_MODEL.search(words)):
         return ConfigurationError(
             f"{endpoint} does not know the model {provider} ({said});"
             " check the name of the model and the endpoint"
@@ -131,14 +121,6 @@ def without_logprobs(provider: str) -> ConfigurationError:
         f"{provider} gives no log-probabilities, which the labeler 'choice' and the form mc2 need;"
         " use the labeler 'json', or the form mc1"
     )
-
-
-def _safe(text: str, secrets: Sequence[str]) -> str:
-    """One bounded line in which everything that is or looks like a secret is blotted out."""
-    for secret in secrets:
-        if len(secret) >= _SECRET_CHARS:
-            text = text.replace(secret, "[secret]")
-    return _SECRETS.sub("[secret]", " ".join(text.split()))[:_MESSAGE_CHARS]
 
 
 class TransientError(NamedTuple):
@@ -155,15 +137,9 @@ class TransientError(NamedTuple):
 def transient_error(error: Exception) -> TransientError | None:
     """Error of the endpoint in a client's exception.
 
-    Args:
-        error: What the client raised.
-
-    Returns:
-        None for what the same request would meet again: a refused key, an unknown model, a bad
-        request, an account without credit, a body that is no completion or far too long.
+    None for what the same request would meet again: a refused key, an unknown model, a bad request,
+    an account without credit, a body that is no completion.
     """
-    if isinstance(error.__cause__, ConflictScoreError):
-        return None
     if isinstance(error, openai.APITimeoutError):
         return TransientError("late", again=True)
     if isinstance(error, openai.APIConnectionError):
@@ -172,32 +148,33 @@ def transient_error(error: Exception) -> TransientError | None:
     if fault is None or fault.status is None:
         return None
     status, headers = fault.status, fault.headers
-    if status == _TOO_MANY_REQUESTS and fault.code in _NO_CREDIT:
+    if status == HTTPStatus.TOO_MANY_REQUESTS and fault.code in _NO_CREDIT:
         return None
-    if status == _NOT_IMPLEMENTED or (status == _SERVER and _ABOUT_FORM.search(fault.words)):
+    if status == HTTPStatus.NOT_IMPLEMENTED or (
+        status == HTTPStatus.INTERNAL_SERVER_ERROR and _ABOUT_FORM.search(fault.words)
+    ):
         return None
     again, after = headers.get("x-should-retry") != "false", _asked_wait(headers)
-    for_now = status == _UNAVAILABLE and (after or _LOADING.search(fault.words))
-    if status in {_TOO_MANY_REQUESTS, _OVERLOADED} or for_now:
+    for_now = status == HTTPStatus.SERVICE_UNAVAILABLE and (after or _LOADING.search(fault.words))
+    if status in {HTTPStatus.TOO_MANY_REQUESTS, _OVERLOADED} or for_now:
         return TransientError("refused", again, after)
-    if status in {_REQUEST_TIMEOUT, _CONFLICT} or status >= _SERVER:
+    if (
+        status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT}
+        or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    ):
         return TransientError("failed", again, after)
     return None
 
 
 def _asked_wait(headers: Mapping[str, Any]) -> float | None:
-    """Seconds from now, of a header in milliseconds, in seconds, or with a date."""
+    """Seconds from now, of a header in milliseconds or in seconds."""
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:
             seconds = float(headers[name]) * unit
         except (KeyError, ValueError):
             continue
         return seconds if math.isfinite(seconds) and seconds >= 0 else None
-    try:
-        date = parsedate_to_datetime(headers["retry-after"])
-        return max(0.0, date.timestamp() - time.time())
-    except (KeyError, ValueError, OverflowError):
-        return None
+    return None
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ _BODY_CHARS = 20_000
 _STATUS_FIELDS = ("status_code", "statuscode", "status", "code")
 _CODE_FIELDS = ("code", "type", "status")
 _WORD_FIELDS = (
-    *("message", "msg", "error", "errors", "detail", "error_description", "description"),
-    *("error_msg", "error_message", "status_msg", "errormessage", "fault", "faultstring", "cause"),
+    *("message", "msg", "error", "errors", "detail", "description", "error_description"),
+    *("error_msg", "error_message", "status_msg"),
 )
 _LAST_FIELDS = ("details", "reason", "title", "metadata", "raw", "reasons")
 """Looked at if no other field has words, or beside those of a provider that passes others on."""
@@ -32,42 +32,24 @@ _TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
 _CLIENTS_WORDS = re.compile(r"^Error code: \d{3}(?: - )?")
 
 
-_KINDS: Mapping[int, type[openai.APIStatusError]] = {
-    400: openai.BadRequestError,
-    401: openai.AuthenticationError,
-    403: openai.PermissionDeniedError,
-    404: openai.NotFoundError,
-    429: openai.RateLimitError,
-}
-
-
 class ProviderFault(NamedTuple):
-    """A provider's error.
-
-    Attributes:
-        status: The HTTP status, that of the body if the response itself was a 200; None if
-            neither has one.
-        code: The provider's word for programs, in small letters; may be empty.
-        words: Its message on one line; untrusted, and may quote a key.
-        headers: Those of the response, by lower-case name.
-    """
+    """A provider's error."""
 
     status: int | None
+    """The HTTP status, that of the body if the response itself was a 200, if one has any."""
     code: str = ""
+    """The provider's word for programs, in small letters; may be empty."""
     words: str = ""
+    """Its message on one line; untrusted, and may quote a key."""
     headers: Mapping[str, str] = {}
+    """Those of the response, by lower-case name."""
 
 
 def fault_of(error: BaseException) -> ProviderFault | None:
     """The provider's error in a client's exception; None if there was no reply."""
-    here: BaseException | None = error
-    for _ in range(_DEPTH):  # clients wrap the errors of others
-        if here is None:
-            return None
-        if (found := _fault(here)) is not None:
-            return found
-        here = here.__cause__
-    return None
+    found = _fault(error)
+    cause = error.__cause__  # clients wrap the errors of others
+    return fault_of(cause) if found is None and cause is not None else found
 
 
 def error_in_completion(completion: Any, url: str = "http://upstream") -> openai.APIError | None:
@@ -93,8 +75,7 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
     if said.status is None:
         return openai.APIError(said.words, request, body=error)
     response = httpx2.Response(said.status, request=request)
-    kind = _KINDS.get(said.status, openai.APIStatusError)
-    return kind(said.words, response=response, body=error)
+    return openai.APIStatusError(said.words, response=response, body=error)
 
 
 def _fault(error: BaseException) -> ProviderFault | None:

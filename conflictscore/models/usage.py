@@ -15,15 +15,8 @@ from pydantic import ValidationError
 from conflictscore.records import Usage
 
 __all__ = [
-    "KEPT_CALLS",
-    "UsageMeter",
-    "add_cost",
-    "begin_cost",
-    "cost_of",
-    "known_tokens",
-    "stored_cost",
-    "take_cost",
-    "tokens_of",
+    *("KEPT_CALLS", "UsageMeter", "add_cost", "begin_cost", "cost_of", "known_tokens"),
+    *("stored_cost", "take_cost", "tokens_of"),
 ]
 
 _log = logging.getLogger(__name__)
@@ -47,27 +40,24 @@ def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
     if usage is None:
         return None
     given = usage if isinstance(usage, Mapping) else {}
-    if not isinstance(usage, Mapping) or any(
-        name in given and _count(given[name]) is None for name in _READ_AND_WRITTEN
-    ):
-        _warn_once(model)
-        return None
     known: dict[str, Any] = {}
     for name, value in given.items():
         if isinstance(value, Mapping):
-            known[name] = {part: n for part, v in value.items() if (n := _count(v)) is not None}
-        elif (n := _count(value)) is not None:
-            known[name] = n
-        elif value is not None:
+            known[name] = {part: int(n) for part, n in value.items() if _is_count(n)}
+        elif _is_count(value):
+            known[name] = int(value)
+        elif value is not None or name in _READ_AND_WRITTEN:
             _warn_once(model)
-    return known
+            if name in _READ_AND_WRITTEN:
+                return None
+    if not isinstance(usage, Mapping):
+        _warn_once(model)
+    return known or None
 
 
-def _count(value: object) -> int | None:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
-    return value if is_count else None  # type: ignore[return-value]
+def _is_count(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value <= _MOST and value == int(value)
 
 
 @cache
@@ -94,11 +84,9 @@ class UsageMeter(BaseCallbackHandler):
         self._lock = threading.Lock()  # LangChain calls back from several threads at once
 
     def cached(self, cost: Usage | None, model: str = "") -> None:
-        """Count a call that a cache answered.
+        """Count a call that a cache answered, with what it had cost, if that is known.
 
-        Args:
-            cost: What it had cost; None where the cache does not know.
-            model: The model that had answered; empty where none was called.
+        ``model`` had answered; it is empty where none was called.
         """
         usage = Usage(cached_calls=1) if cost is None else cost.kept()
         self.count(usage)

@@ -25,9 +25,10 @@ from conflictscore.errors import (
     InputError,
     ProviderError,
     QuotaError,
+    scrubbed,
 )
 from conflictscore.retrieval.base import TopKRetriever
-from conflictscore.retrieval.cleaning import clean_text, scrubbed
+from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.shown import marked_inline
 
 __all__ = [

@@ -1,8 +1,5 @@
 """What the errors of the real client say of an endpoint."""
 
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
-
 import httpx2
 import openai
 import pytest
@@ -68,15 +65,6 @@ def test_an_error_that_says_nothing_of_the_endpoint(error: Exception) -> None:
 )
 def test_a_wait_that_is_asked_for_is_in_seconds(value: str, seconds: float | None) -> None:
     assert transient(Fault(429, retry_after=value)) == REFUSED._replace(after=seconds)
-
-
-@pytest.mark.parametrize(("ahead", "least", "most"), [(60, 50, 60), (-60, 0, 0)])
-def test_or_a_date(ahead: int, least: float, most: float) -> None:
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=ahead), usegmt=True)
-    trouble = transient(Fault(429, retry_after=date))
-    assert trouble is not None
-    assert trouble.after is not None
-    assert least <= trouble.after <= most
 
 
 def test_another_clients_error_is_known_by_the_same_fields_and_milliseconds_go_first() -> None:

@@ -82,7 +82,7 @@ async def test_half_of_the_time_that_a_second_answer_leaves_goes_into_the_search
     class Timed(Shelf):
         def _get_relevant_documents(self, query: str, **_: Any) -> list[Retrieved]:
             known = _deadline.get()
-            left.append(known.ends - time.monotonic() if known else 0)
+            left.append(known[0] - time.monotonic() if known else 0)
             return []
 
     shelf: dict[str, Any] = {"retriever": Timed()}
