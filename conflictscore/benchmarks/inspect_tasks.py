@@ -250,7 +250,7 @@ def _task(
     if form == "mc2":
         raise ConfigurationError("mc2 takes probabilities of options: use conflictscore bench")
     whole = open_benchmark(entry.name, data, form=form, seed=seed)
-    benchmark, _ = whole.selected(sample=sample, seed=seed)
+    benchmark, _ = whole.selected(sample, seed)
     files = [docs] if isinstance(docs, str) else docs or ()
     retriever = open_retrieval(search, docs=files, top_k=top_k) if entry.searches else None
     questions, _ = with_documents(benchmark.questions, retriever, missing)

@@ -168,7 +168,6 @@ def run_benchmark(
     retriever: BaseRetriever | None = None,
     methods: Sequence[str] | None = None,
     answer_judge: Model | None = None,
-    limit: int | None = None,
     sample: int | None = None,
     seed: int = 0,
     concurrency: int = 4,
@@ -199,7 +198,6 @@ def run_benchmark(
             the benchmark offers (``benchmark.offered``); ``rag`` is always run. None for
             the papers' methods and ``guarded-rag``.
         answer_judge: The model that judges free-form answers; by default ``judge``.
-        limit: Only the first so many questions.
         sample: Only so many questions, drawn by seed.
         seed: Decides the order of options and the sample.
         concurrency: Questions at a time.
@@ -225,7 +223,7 @@ def run_benchmark(
         if data is None:
             raise InputError(f"the benchmark {benchmark} needs data, its official file")
         benchmark = open_benchmark(benchmark, data, form=form, seed=seed)
-    chosen, selection = benchmark.selected(limit=limit, sample=sample, seed=seed)
+    chosen, selection = benchmark.selected(sample, seed)
     named = usual_methods(chosen.offered) if methods is None else methods
     decided = RunSettings(chosen_methods(named, chosen), seed)
     asked = PromptSet.open(settings.get("prompts"), base=chosen.prompt_set)

@@ -11,11 +11,7 @@ import click
 
 from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.registry import BENCHMARKS, usual_methods
-from conflictscore.cli.bench_options import (
-    LOCAL_QUESTIONS,
-    REMOTE_QUESTIONS,
-    with_bench_options,
-)
+from conflictscore.cli.bench_options import LOCAL_QUESTIONS, REMOTE_QUESTIONS, with_bench_options
 from conflictscore.cli.conflict_detection import conflict_detection
 from conflictscore.cli.short_help import ManyDocs
 
@@ -48,26 +44,6 @@ def bench() -> None:
     """
 
 
-@bench.command("list")
-def list_benchmarks() -> None:
-    """Name the benchmarks, and what each needs."""
-    for entry in BENCHMARKS.values():
-        where = "--search or --docs" if entry.searches else "its questions bring their own"
-        click.echo(f"{entry.name}: {entry.summary}")
-        click.echo(f"  data:      {entry.data}")
-        click.echo(f"  forms:     {', '.join(entry.forms)}")
-        click.echo(f"  documents: {where}")
-        click.echo(f"  methods:   {', '.join(entry.methods)}")
-        click.echo(f"  more:      {entry.docs}")
-    click.echo(f"{conflict_detection.name}: {conflict_detection.get_short_help_str(limit=200)}")
-    click.echo(
-        "  data:      claims with labelled documents (*_groups.jsonl), or a source of ConflictBench"
-        " after its name, such as conflictingqa:FILE"
-    )
-    click.echo("  documents: its data bring their own")
-    click.echo("  more:      docs/findings/conflict-detection.md")
-
-
 def _bench_command(entry: "Entry") -> click.Command:
     def run(**settings: Any) -> None:
         _run(entry, settings)
@@ -75,7 +51,10 @@ def _bench_command(entry: "Entry") -> click.Command:
     file = entry.data.split()[0].rstrip(",;:")
     examples = entry.examples or (f"bench {entry.name} --data {file} --sample 20 --methods all",)
     epilog = "\n".join(["\b", "Examples:", *(f"  conflictscore {line}" for line in examples)])
-    words = f"{entry.summary[0].upper()}{entry.summary[1:]}.\n\nMore: {entry.docs}"
+    where = "found by --search or in --docs" if entry.searches else "those of its questions"
+    words = (
+        f"{entry.summary[0].upper()}{entry.summary[1:]}.\n\nDocuments: {where}. See {entry.docs}."
+    )
     make = click.command(entry.name, cls=ManyDocs, help=words, epilog=epilog)
     return cast("click.Command", make(with_bench_options(entry, run)))
 
@@ -224,9 +203,7 @@ def _chosen(
         seed=seed,
         **{name: settings[name] for name in entry.flags},
     )
-    benchmark, selection = whole.selected(
-        limit=settings["limit"], sample=settings["sample"], seed=settings["seed"]
-    )
+    benchmark, selection = whole.selected(settings["sample"], settings["seed"])
     tokens = 0 if entry.searches else settings["passage_tokens"]
     return shortened(benchmark, tokens) if tokens else benchmark, selection
 

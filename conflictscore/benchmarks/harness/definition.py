@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from conflictscore.benchmarks.harness.methods.method import Form
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
-from conflictscore.benchmarks.harness.question_sample import select
+from conflictscore.benchmarks.harness.question_sample import drawn
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
@@ -113,21 +113,14 @@ class Benchmark:
         for judge in filter(None, (self.judge, *self.judges.values())):
             _refuse_odd_judge(self.name, judge)
 
-    def selected(
-        self, *, limit: int | None = None, sample: int | None = None, seed: int = 0
-    ) -> "tuple[Benchmark, dict[str, Any]]":
-        """The benchmark with fewer questions, and how they were chosen, for a run's manifest.
-
-        Args:
-            limit: Only the first so many.
-            sample: Only so many, drawn by seed.
-            seed: Of the sample.
+    def selected(self, sample: int | None, seed: int) -> "tuple[Benchmark, dict[str, Any]]":
+        """The benchmark with a sample drawn by seed, and how, for a run's manifest.
 
         Raises:
-            InputError: Both are given, or one is out of range.
+            InputError: There are not so many questions.
         """
-        chosen = select(self.questions, limit=limit, sample=sample, seed=seed)
-        how = {"limit": limit, "sample": sample, "of": len(self.questions)}
+        chosen = self.questions if sample is None else drawn(self.questions, sample, seed)
+        how = {"limit": None, "sample": sample, "of": len(self.questions)}
         return replace(self, questions=chosen), how
 
 

@@ -4,7 +4,8 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -21,21 +22,9 @@ FORMAT: Final = 1
 """The number of the run format, which is that of all files of a run folder."""
 
 _PACKAGES = (
-    "conflictscore",
-    "bm25s",
-    "langchain-core",
-    "langchain-openai",
-    "langgraph",
-    "numpy",
-    "openai",
-    "pydantic",
-    "rensa",
-    "scipy",
-    "selectolax",
-    "statsmodels",
-    "tiktoken",
-    "tokenizers",
-    "xllamacpp",
+    *("conflictscore", "bm25s", "langchain-core", "langchain-openai", "langgraph", "numpy"),
+    *("openai", "pydantic", "rensa", "scipy", "selectolax", "statsmodels", "tiktoken"),
+    *("tokenizers", "xllamacpp"),
 )
 """Packages that answers, scores or figures pass through."""
 
@@ -59,7 +48,7 @@ class Manifest(Record):
 def differences(old: Manifest, new: Manifest) -> list[str]:
     """Why a run cannot be resumed: one line a field of benchmark, configuration and hashes.
 
-    ``created`` and ``versions`` may differ; for the latter see :func:`changed_versions`.
+    ``created`` and ``versions`` may differ.
 
     Returns:
         Lines such as ``configuration.model.temperature 0.0 there and 0.7 now``, in the order of
@@ -68,37 +57,44 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
     return storage.differences(*(_what_decides(one.to_json()) for one in (old, new)))
 
 
-def changed_versions(old: Manifest, new: Manifest) -> list[str]:
-    """The packages of another version than when the run was begun, one line each."""
-    return storage.differences(old.versions, new.versions)
+def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
+    decides = {name: fields[name] for name in ("benchmark", "configuration", "hashes")}
+    # earlier versions wrote settings of a guard and of a method that are gone
+    gone = ("guard_margin", "resample_temperature")
+    kept = {k: v for k, v in fields["configuration"].items() if k not in gone}
+    return decides | {"configuration": kept}
 
 
 def read_manifest(path: Path) -> Manifest:
-    """The manifest in a file."""
-    advice = "put back a copy of it, or give another folder"
+    """The manifest in a file.
+
+    Raises:
+        InputError: There is none, or it is damaged, of another program or of another format; the
+            version that wrote it is named.
+    """
     try:
         fields = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{path.parent}: there is no run in it (no {path.name}); give the folder of a run"
         ) from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError):
-        raise InputError(f"{path}: damaged, or of another program (not JSON); {advice}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not JSON"
+        raise InputError(f"{path}: damaged, or of another program ({why})") from None
     if not isinstance(fields, dict) or "format" not in fields or "benchmark" not in fields:
-        raise InputError(f"{path}: damaged, or of another program; {advice}")
+        raise InputError(f"{path}: damaged, or of another program")
     if fields["format"] != FORMAT:
-        number = storage.shown(fields["format"])
+        named = fields.get("versions")
+        writer = named.get("conflictscore", "?") if isinstance(named, dict) else "?"
         raise InputError(
-            f"{path}: the run has format {number}{_writer(fields)}, and this conflictscore"
-            f" reads format {FORMAT}; resume it with the version that started it, or"
-            " give another folder"
+            f"{path}: the run has format {storage.shown(fields['format'])} of conflictscore"
+            f" {writer}, and this one reads format {FORMAT}; resume it with the version that"
+            " started it, or give another folder"
         )
     try:
         return Manifest.model_validate(fields)
     except ValidationError as error:
-        raise InputError(f"{path}: damaged ({fault_in_words(error)}); {advice}") from None
+        raise InputError(f"{path}: damaged ({fault_in_words(error)})") from None
 
 
 def sha256_of_file(path: str | Path) -> str:
@@ -110,23 +106,20 @@ def sha256_of_file(path: str | Path) -> str:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
 
 
-def sha256_of_tree(paths: Sequence[str | Path]) -> str:
-    """One SHA-256 of the files that ``--docs`` reads in files and folders, in hexadecimal.
-
-    It depends on their content, their names inside the folders and the order of the paths, and
-    not on where the folders are.
-    """
-    digest = hashlib.sha256()
-    for given in map(Path, paths):
-        for file in files_of(given, []):
-            name = file.relative_to(given if given.is_dir() else given.parent).as_posix()
-            digest.update(os.fsencode(name) + b"\0" + sha256_of_file(file).encode() + b"\n")
-    return digest.hexdigest()
-
-
 def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
-    """Hashes of the files that documents are found in, by name, for a manifest."""
-    hashes = {"docs": sha256_of_tree(docs)} if docs else {}
+    """Hashes of the files that documents are found in, by name, for a manifest.
+
+    That of ``docs`` depends on the content of the files, their names inside the folders and the
+    order of the paths, and not on where the folders are.
+    """
+    hashes = {}
+    if docs:
+        digest = hashlib.sha256()
+        for given in map(Path, docs):
+            for file in files_of(given, []):
+                name = file.relative_to(given if given.is_dir() else given.parent).as_posix()
+                digest.update(os.fsencode(name) + b"\0" + sha256_of_file(file).encode() + b"\n")
+        hashes["docs"] = digest.hexdigest()
     for part in (search or "").split(","):
         kind, _, path = part.strip().partition(":")
         if kind == "recorded":
@@ -136,28 +129,8 @@ def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
 
 def versions() -> dict[str, str]:
     """Of Python, and of the installed packages that a run's figures pass through."""
-    return {"python": platform.python_version(), **dict(_installed())}
-
-
-def _installed() -> Iterator[tuple[str, str]]:
+    found = {"python": platform.python_version()}
     for name in _PACKAGES:
-        try:
-            yield name, version(name)
-        except PackageNotFoundError:
-            continue
-
-
-def _writer(fields: Mapping[str, Any]) -> str:
-    """Which version wrote a manifest, to go on after its format, where it says so."""
-    named = fields.get("versions")
-    number = named.get("conflictscore") if isinstance(named, dict) else None
-    return f" of conflictscore {number}" if isinstance(number, str) else ""
-
-
-def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries that must be the same to resume."""
-    decides = {name: fields[name] for name in ("benchmark", "configuration", "hashes")}
-    # earlier versions wrote settings of a guard and of a method that are gone
-    gone = ("guard_margin", "resample_temperature")
-    kept = {k: v for k, v in fields["configuration"].items() if k not in gone}
-    return decides | {"configuration": kept}
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found

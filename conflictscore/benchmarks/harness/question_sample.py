@@ -54,22 +54,12 @@ def drawn_order(options: Sequence[str], *, question: str, seed: int) -> tuple[st
     return tuple(sorted(options, key=lambda option: lot("options", seed, f"{key}\n{option}")))
 
 
-def select(
-    questions: Sequence[Question], *, limit: int | None, sample: int | None, seed: int
-) -> tuple[Question, ...]:
-    """The questions that a run is made with, in the order of the file."""
-    if limit is not None and sample is not None:
-        raise InputError("limit and sample exclude each other; give one of them")
-    there = len(questions)
-    for name, count in (("limit", limit), ("sample", sample)):
-        if count is not None and not 1 <= count <= there:
-            raise InputError(f"{name} is {count}; there are {there} questions, give 1 to {there}")
-    if limit is not None:
-        return tuple(questions[:limit])
-    if sample is None:
-        return tuple(questions)
-    drawn = sorted(questions, key=lambda question: lot("sample", seed, question.id))[:sample]
-    ids = {question.id for question in drawn}
+def drawn(questions: Sequence[Question], sample: int, seed: int) -> tuple[Question, ...]:
+    """So many questions drawn by seed, in the order of the file."""
+    if not 1 <= sample <= len(questions):
+        raise InputError(f"sample is {sample}; there are {len(questions)} questions, give 1 to all")
+    lots = sorted(questions, key=lambda question: lot("sample", seed, question.id))
+    ids = {question.id for question in lots[:sample]}
     return tuple(question for question in questions if question.id in ids)
 
 

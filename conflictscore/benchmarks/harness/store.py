@@ -13,23 +13,16 @@ leaves a folder which the same command takes up again.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
 
-from pydantic import ValidationError
-
-from conflictscore.benchmarks.harness.manifest import (
-    Manifest,
-    changed_versions,
-    differences,
-    read_manifest,
-)
+from conflictscore.benchmarks.harness.manifest import Manifest, differences, read_manifest
 from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.harness.records import STOPPED, Question, StepKey, StepRecord
-from conflictscore.benchmarks.json_lines import decoded, fault_in_words, read_json_lines
+from conflictscore.benchmarks.json_lines import decoded
 from conflictscore.errors import InputError
 from conflictscore.storage.locking import LOCK_FILE, lock_folder
 from conflictscore.storage.private_files import write_whole
@@ -38,8 +31,6 @@ from conflictscore.storage.record_file import RecordFile, RecordLines, json_line
 _MANIFEST = "manifest.json"
 _RECORDS = "records.jsonl"
 _QUESTIONS = "questions.jsonl"
-_BEGUN = {LOCK_FILE, _QUESTIONS, f"{_QUESTIONS}.part", f"{_MANIFEST}.part"}
-"""Files that a kill leaves of a run without a manifest."""
 _SHOWN = 8
 """The most differences, or files, that an error shows."""
 
@@ -59,17 +50,24 @@ class RunStore:
         folder: Path,
         manifest: Manifest,
         questions: tuple[Question, ...],
-        records: Sequence[StepRecord],
-        notes: tuple[str, ...],
+        lines: RecordLines,
         file: RecordFile | None = None,
     ) -> None:
-        self.folder, self.manifest, self.questions, self.notes = folder, manifest, questions, notes
+        self.folder, self.manifest, self.questions = folder, manifest, questions
+        self.notes: tuple[str, ...] = ()
         self._records: list[StepRecord] = []
         self._done: dict[StepKey, StepRecord] = {}
         self._ids = {question.id for question in questions}
         self._file = file
-        for record in records:
-            self._keep(record)
+        advice = "delete this row, and the same command takes its step again"
+        with suppress(FileNotFoundError):  # nothing was recorded yet
+            for line in lines:
+                where = f"{lines.path}, row {line.number}"
+                record = decoded(line.text, StepRecord, where, advice)
+                if record.question not in self._ids:
+                    unknown = f"the question {record.question!r} is not in {_QUESTIONS}"
+                    raise InputError(f"{where}: {unknown}; {advice}")
+                self._keep(record)
 
     @classmethod
     @contextmanager
@@ -90,21 +88,25 @@ class RunStore:
                 raise InputError(
                     f"{folder}: no run can be written there ({error.strerror}); give another folder"
                 ) from None
-            begun, held = _read_begun(folder), _read_questions(folder)
-            _refuse_another_run(folder, (begun, held), (manifest, questions))
+            begun, held = _read_begun(folder)
+            _refuse_another_run(folder, begun, manifest)
+            for row, (there, now) in enumerate(zip_longest(held, questions), 1):
+                if there is None or now is None or there.to_json() != now.to_json():
+                    raise InputError(
+                        f"{folder / _QUESTIONS}, row {row}: not the question that is to be asked;"
+                        " resume the run with the questions that it was started with, or give"
+                        " another folder"
+                    )
             path = folder / _RECORDS
             file = RecordFile(path, is_half=no_json, kept="what was recorded so far")
             opened.enter_context(file)
-            records = list(_records(file.lines, held))
-            notes = []
+            store = cls(folder, begun, held, file.lines, file)
             if half := file.resume():
-                notes.append(
+                store.notes = (
                     f"{path}: half a line at the end, as a kill leaves it, was cut off"
-                    f" ({half} bytes); its step is taken again"
+                    f" ({half} bytes); its step is taken again",
                 )
-            if changes := changed_versions(begun, manifest):
-                notes.append(f"packages are not those of the run's beginning: {'; '.join(changes)}")
-            yield cls(folder, begun, held, records, tuple(notes), file)
+            yield store
 
     @classmethod
     def read(cls, folder: str | Path) -> "RunStore":
@@ -113,17 +115,14 @@ class RunStore:
         Half a line at the end of its records is left out, with a note.
         """
         folder = Path(folder)
-        manifest, questions = _read_begun(folder), _read_questions(folder)
         lines = RecordLines(folder / _RECORDS, is_half=no_json)
-        try:
-            records = list(_records(lines, questions))
-        except FileNotFoundError:
-            records = []
-        note = (
-            f"{lines.path}: half a line at the end was left out; the run was killed there, or is at"
-            " work"
-        )
-        return cls(folder, manifest, questions, records, (note,) if lines.half else ())
+        store = cls(folder, *_read_begun(folder), lines)
+        if lines.half:
+            store.notes = (
+                f"{lines.path}: half a line at the end was left out; the run was killed there, or"
+                " is at work",
+            )
+        return store
 
     @property
     def done(self) -> Mapping[StepKey, StepRecord]:
@@ -159,67 +158,41 @@ class RunStore:
             self._done[record.question, record.step, record.key] = record
 
 
-def _records(lines: RecordLines, questions: Sequence[Question]) -> Iterator[StepRecord]:
-    ids = {question.id for question in questions}
-    for line in lines:
-        where = f"{lines.path}, row {line.number}"
-        advice = "delete this row, and the same command takes its step again"
-        record = decoded(line.text, StepRecord, where, advice)
-        if record.question not in ids:
-            raise InputError(
-                f"{where}: the question {record.question!r} is not in questions.jsonl; {advice}"
-            )
-        yield record
-
-
 def _begin(folder: Path, manifest: Manifest, questions: Sequence[Question]) -> None:
     """Make the run, unless it was begun before."""
     if (folder / _MANIFEST).exists():
         return
-    counts = Counter(question.id for question in questions)
-    if equal := [name for name, count in counts.items() if count > 1]:
-        raise InputError(
-            f"{counts[equal[0]]} questions have the id {equal[0]!r}; each needs its own"
-        )
-    lines = "".join(f"{json.dumps(q.to_json())}\n" for q in questions)
+    name, count = Counter(question.id for question in questions).most_common(1)[0]
+    if count > 1:
+        raise InputError(f"{count} questions have the id {name!r}; each needs its own")
+    lines = "".join(f"{json.dumps(question.to_json())}\n" for question in questions)
     write_whole(folder / _QUESTIONS, lines.encode())
     write_whole(folder / _MANIFEST, (json.dumps(manifest.to_json(), indent=2) + "\n").encode())
 
 
-def _read_begun(folder: Path) -> Manifest:
-    """The manifest of a run whose methods are all known."""
+def _read_begun(folder: Path) -> tuple[Manifest, tuple[Question, ...]]:
+    """The manifest of a run whose methods are all known, and its questions."""
     manifest = read_manifest(folder / _MANIFEST)
     for name in manifest.configuration.get("methods", ()):
         if name not in METHODS:
             raise InputError(
                 f"{folder}: the run has the method {name!r}, which is not known here; nothing is"
-                " damaged: install the package that brings it, with an entry point"
-                f" conflictscore.methods called {name}"
+                " damaged: read it with the conflictscore that wrote it"
+                f" ({manifest.versions.get('conflictscore', '?')}), or install the package that"
+                f" brings the method, with an entry point conflictscore.methods called {name}"
             )
-    return manifest
+    path = folder / _QUESTIONS
+    advice = "put back a copy of the file, or begin the run anew in another folder"
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); {advice}") from None
+    rows = (decoded(line, Question, f"{path}, row {n}", advice) for n, line in enumerate(lines, 1))
+    return manifest, tuple(rows)
 
 
-def _read_questions(folder: Path) -> tuple[Question, ...]:
-    """The questions of the run."""
-    questions = []
-    for where, fields in read_json_lines(folder / _QUESTIONS):
-        try:
-            questions.append(Question.model_validate(fields))
-        except ValidationError as error:
-            raise InputError(
-                f"{where}: damaged ({fault_in_words(error)}); put back a copy of the file, or begin"
-                " the run anew in another folder"
-            ) from None
-    return tuple(questions)
-
-
-def _refuse_another_run(
-    folder: Path,
-    begun: tuple[Manifest, Sequence[Question]],
-    now: tuple[Manifest, Sequence[Question]],
-) -> None:
+def _refuse_another_run(folder: Path, old: Manifest, new: Manifest) -> None:
     """Raise where a run was started with something else than what would resume it."""
-    (old, held), (new, asked) = begun, now
     if old.benchmark != new.benchmark:
         raise InputError(
             f"{folder}: is a run of {old.benchmark}, not of {new.benchmark}; give another folder"
@@ -229,20 +202,6 @@ def _refuse_another_run(
             f"{folder}: the run was started with other settings: {_listed(changes, '; ')};"
             " resume it with those, or give another folder"
         )
-    _refuse_other_questions(folder / _QUESTIONS, held, asked)
-
-
-def _refuse_other_questions(
-    path: Path, held: Iterable[Question], asked: Iterable[Question]
-) -> None:
-    for row, (there, now) in enumerate(zip_longest(held, asked), 1):
-        if there is None or now is None or there.to_json() != now.to_json():
-            sides = (f"id {one.id!r}" if one else "none" for one in (there, now))
-            raise InputError(
-                f"{path}, row {row}: not the question that is to be asked"
-                f" ({' there and '.join(sides)} now); resume the run with the questions that it"
-                " was started with, or give another folder"
-            )
 
 
 def _refuse_other_files(folder: Path) -> None:
@@ -252,7 +211,10 @@ def _refuse_other_files(folder: Path) -> None:
         return
     if _MANIFEST in names:
         read_manifest(folder / _MANIFEST)  # that of another program is refused
-    elif others := names - _BEGUN if LOCK_FILE in names else names:
+        return
+    # a kill leaves these of a run without a manifest
+    begun = {n for n in names if n in (LOCK_FILE, _QUESTIONS) or n.endswith(".part")}
+    if others := names - begun if LOCK_FILE in names else names:
         raise InputError(
             f"{folder}: holds other files ({_listed(sorted(others), ', ')}) and no {_MANIFEST}, so"
             " it is not a run; give a new or an empty folder"

@@ -11,11 +11,10 @@ import pytest
 
 from conflictscore.benchmarks.harness.manifest import (
     Manifest,
-    changed_versions,
     differences,
+    found_in,
     read_manifest,
     sha256_of_file,
-    sha256_of_tree,
     versions,
 )
 from conflictscore.errors import InputError
@@ -44,22 +43,13 @@ def test_what_decides_the_figures_is_compared_field_by_field() -> None:
     ]
 
 
-def test_a_long_value_is_shown_from_where_it_differs() -> None:
-    same = "x" * 200
-
-    (line,) = differences(manifest(docs=f"{same}a{same}"), manifest(docs=f"{same}b"))
-
-    assert line == (f'configuration.docs ...{"x" * 10}a{"x" * 29}... there and ...{"x" * 10}b" now')
-
-
-def test_time_and_versions_are_no_difference_and_versions_are_told_apart() -> None:
+def test_time_and_versions_are_no_difference() -> None:
     old = manifest()
     new = old.model_copy(
         update={"created": "later", "versions": {"python": "3.11.2", "conflictscore": "0.2.0"}}
     )
 
     assert differences(old, new) == []
-    assert changed_versions(old, new) == ['conflictscore "0.1.0" there and "0.2.0" now']
 
 
 def test_a_manifest_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
@@ -73,17 +63,18 @@ def test_a_manifest_is_the_same_after_writing_and_reading(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("", r"damaged, or of another program \(not JSON\); put back a copy"),
         ('{"format": 1, "bench', r"damaged, or of another program \(not JSON\)"),
-        ("[]", "damaged, or of another program; put back a copy"),
-        ('{"name": "My app", "icons": []}', "damaged, or of another program"),
-        ('{"format": 1, "benchmark": "x"}', r"damaged \(field created: Field required\); put"),
+        ("[]", "damaged, or of another program"),
+        ('{"format": 1, "benchmark": "x"}', r"damaged \(field created: Field required"),
         (
             '{"format": 2, "benchmark": "x", "versions": {"conflictscore": "0.9"}, "new": 1}',
-            "the run has format 2 of conflictscore 0.9, and this conflictscore reads format 1;"
+            "the run has format 2 of conflictscore 0.9, and this one reads format 1;"
             " resume it with the version that started it, or give another folder",
         ),
-        ('{"format": "a", "benchmark": "x"}', 'the run has format "a", and this conflictscore'),
+        (
+            '{"format": "a", "benchmark": "x"}',
+            'the run has format "a" of conflictscore [?], and this one',
+        ),
     ],
 )
 def test_a_manifest_that_cannot_be_used_is_named_with_the_reason(
@@ -118,19 +109,19 @@ def tree(tmp_path: Path) -> Path:
 def test_the_hash_of_folders_goes_with_them_and_not_with_what_is_never_read(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = sha256_of_tree([tree])
+    before = found_in(None, [tree])
     (tree / ".hidden.md").write_text("x")
     (tree / "picture.png").write_bytes(b"x")
     moved = tree.rename(tree.with_name("moved"))
     monkeypatch.chdir(moved.parent)
 
-    assert sha256_of_tree([moved]) == sha256_of_tree(["moved"]) == before
+    assert found_in(None, [moved]) == found_in(None, ["moved"]) == before
 
 
 @pytest.mark.parametrize("change", ["content", "name", "folder", "more", "less", "order"])
 def test_the_hash_of_folders_changes_with_what_is_read(tree: Path, change: str) -> None:
     paths: list[Any] = [tree / "old", tree / "keeper.md"]
-    before = sha256_of_tree(paths)
+    before = found_in(None, paths)
     gazette = tree / "old" / "gazette.txt"
     match change:
         case "content":
@@ -147,12 +138,12 @@ def test_the_hash_of_folders_changes_with_what_is_read(tree: Path, change: str) 
         case "order":
             paths.reverse()
 
-    assert sha256_of_tree(paths) != before
+    assert found_in(None, paths) != before
 
 
 def test_a_path_that_is_not_there_has_no_hash(tree: Path) -> None:
     with pytest.raises(InputError, match="none: there is no such file or folder"):
-        sha256_of_tree([tree, tree / "none"])
+        found_in(None, [tree, tree / "none"])
 
 
 def test_versions_are_those_of_what_is_installed() -> None:

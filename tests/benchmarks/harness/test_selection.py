@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.harness.question_sample import question_id, select, shuffled_options
+from conflictscore.benchmarks.harness.question_sample import drawn as drawn_of
+from conflictscore.benchmarks.harness.question_sample import question_id, shuffled_options
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.errors import InputError
 
@@ -15,13 +16,7 @@ MANY = tuple(
 
 
 def sample(size: int, seed: int = 0, questions: tuple[Question, ...] = MANY) -> list[str]:
-    return [q.id for q in select(questions, limit=None, sample=size, seed=seed)]
-
-
-def test_without_a_wish_all_questions_are_taken_and_a_limit_takes_the_first() -> None:
-    assert select(MANY, limit=None, sample=None, seed=0) == MANY
-    assert select(MANY, limit=3, sample=None, seed=0) == MANY[:3]
-    assert select(MANY, limit=100, sample=None, seed=0) == MANY
+    return [q.id for q in drawn_of(questions, size, seed)]
 
 
 @given(st.integers(1, 100), st.integers(1, 100), st.integers())
@@ -57,26 +52,15 @@ def test_every_question_is_drawn_about_equally_often() -> None:
 
 
 def test_what_is_drawn_says_nothing_of_the_order_of_the_options() -> None:
-    drawn = {q.question for q in select(MANY, limit=None, sample=50, seed=0)}
+    drawn = {q.question for q in drawn_of(MANY, 50, 0)}
     gold = {q.question: shuffled_options("a", "b", question=q.question, seed=0)[1] for q in MANY}
     assert 15 < sum(gold[question] for question in drawn) < 35
 
 
-@pytest.mark.parametrize(
-    ("limit", "size", "problem"),
-    [
-        (3, 3, "limit and sample exclude each other"),
-        (101, None, "limit is 101; there are 100 questions"),
-        (None, 101, "sample is 101; there are 100 questions"),
-        (0, None, "limit is 0"),
-        (None, -1, "sample is -1"),
-    ],
-)
-def test_a_wish_that_cannot_be_met_is_refused(
-    limit: int | None, size: int | None, problem: str
-) -> None:
-    with pytest.raises(InputError, match=problem):
-        select(MANY, limit=limit, sample=size, seed=0)
+@pytest.mark.parametrize("size", [101, 0, -1])
+def test_a_sample_that_cannot_be_drawn_is_refused(size: int) -> None:
+    with pytest.raises(InputError, match=f"sample is {size}; there are 100 questions"):
+        sample(size)
 
 
 def test_the_id_of_a_question_does_not_change_between_versions_of_this_package() -> None:

@@ -171,29 +171,12 @@ def test_a_run_is_not_gone_on_with_in_another_way(folder: Path, now: Manifest, w
     begin(folder)
 
 
-def test_another_version_of_a_package_is_a_note(folder: Path) -> None:
-    begin(folder)
-    now = manifest().model_copy(
-        update={"created": "later", "versions": {"python": "3.11.2", "conflictscore": "0.2.0"}}
-    )
-
-    with RunStore.open(folder, now, QUESTIONS) as store:
-        assert store.notes == (
-            "packages are not those of the run's beginning:"
-            ' conflictscore "0.1.0" there and "0.2.0" now',
-        )
-        assert store.manifest == manifest()
-
-
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (QUESTIONS[:2], r"row 3: not the question .*\(id 'q2' there and none now\)"),
-        (QUESTIONS[::-1], r"row 1: not the question .*\(id 'q0' there and id 'q2' now\)"),
-        (
-            (*QUESTIONS[:2], QUESTIONS[2].model_copy(update={"category": "x"})),
-            r"row 3: not the question .*\(id 'q2' there and id 'q2' now\)",
-        ),
+        (QUESTIONS[:2], "row 3: not the question"),
+        (QUESTIONS[::-1], "row 1: not the question"),
+        ((*QUESTIONS[:2], QUESTIONS[2].model_copy(update={"category": "x"})), "row 3: not the"),
     ],
 )
 def test_other_questions_are_refused(folder: Path, asked: Any, words: str) -> None:
@@ -207,7 +190,7 @@ def test_other_questions_are_refused(folder: Path, asked: Any, words: str) -> No
     ("damage", "words"),
     [
         (None, r"questions\.jsonl: cannot be read"),
-        ('{"id": "q0"', r"questions\.jsonl, row 1: not JSON"),
+        ('{"id": "q0"', r"questions\.jsonl, row 1: damaged \(not JSON\)"),
         ('{"id": "q0"}', r"questions\.jsonl, row 1: damaged \(field question: Field required\)"),
     ],
 )
