@@ -72,38 +72,25 @@ class AdaptedModel:
     archive: Weights
     data: str
     """The checkpoint's tensors in the archive."""
-    data_bytes: int
-    """Their size; earlier versions kept them as they are."""
     packed_bytes: int
     """The size of ``DATA_FILE``."""
     tokenizer: str
     pair_tokens: int
     """The length of pairs that it was trained on."""
     shipped: Path
+    stage: int
+    """Of its training: the matrices of another stage do not go with this one's graph."""
 
     @property
     def folder(self) -> Path:
         """Where it is put."""
-        return weights_dir() / "8bit" / self.name
-
-    @property
-    def _earlier(self) -> Path:
-        """Where earlier versions put it, with the checkpoint's tensors as they are."""
-        return weights_dir() / self.name
+        return weights_dir() / f"8bit-{self.stage}" / self.name
 
     def fetched(self) -> Path | None:
-        """Its folder, with the graph of this version; None where it was not fetched.
-
-        What an earlier version fetched counts, and is brought into this version's form.
-        """
+        """Its folder, with the graph of this version; None where it was not fetched."""
+        if not _has(self.folder / DATA_FILE, self.packed_bytes):
+            return None
         try:
-            if not _has(self.folder / DATA_FILE, self.packed_bytes):
-                if not _has(self._earlier / DATA_FILE, self.data_bytes):
-                    return None
-                self.folder.mkdir(parents=True, exist_ok=True)
-                tokenizer = (self._earlier / "tokenizer.json").read_bytes()
-                _replace(self.folder / "tokenizer.json", tokenizer)
-                self._pack(self._earlier / DATA_FILE)
             for file in self.shipped.iterdir():
                 content, placed = file.read_bytes(), self.folder / file.name
                 known = placed.is_file() and placed.read_bytes() == content
@@ -127,7 +114,8 @@ class AdaptedModel:
             except OSError as error:
                 raise self._unwritable(error) from error
             archive.unlink(missing_ok=True)  # all that is needed of it is unpacked
-        shutil.rmtree(self._earlier, ignore_errors=True)
+        for earlier in (weights_dir() / self.name, weights_dir() / "8bit"):
+            shutil.rmtree(earlier, ignore_errors=True)
         found = self.fetched()
         if found is None:
             raise ConfigurationError(
@@ -172,11 +160,11 @@ NLI_MPNET = AdaptedModel(
     note="the larger model of --labeler nli",
     archive=MPNET,
     data=f"{FOLDER}/model.safetensors",
-    data_bytes=437_971_872,
     packed_bytes=115_572_608,
     tokenizer=f"{FOLDER}/tokenizer.json",
     pair_tokens=128,
     shipped=Path(__file__).parent / "mpnet",
+    stage=4,
 )
 
 

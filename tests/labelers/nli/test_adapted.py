@@ -183,17 +183,12 @@ def adapted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AdaptedModel:
             size=len(content),
             sha256=sha256(content).hexdigest(),
         ),
-        data_bytes=_data_bytes(archive),
         packed_bytes=packed,
         pair_tokens=96,
         shipped=tmp_path / "shipped",
     )
     monkeypatch.setattr(module, "NLI_MPNET", with_data)
     return with_data
-
-
-def _data_bytes(archive: Path) -> int:
-    return ZipFile(archive).getinfo(NLI_MPNET.data).file_size
 
 
 def _end_of_data(shipped: Path) -> int:
@@ -328,24 +323,12 @@ def test_what_is_shipped_reads_matrices_of_the_data_that_is_written() -> None:
     assert sum(path.stat().st_size for one in bundled for path in one.iterdir()) < 30e6
 
 
-def test_what_an_earlier_version_fetched_is_brought_into_eight_bits(
-    adapted: AdaptedModel, tmp_path: Path
-) -> None:
-    archive = weights_dir() / adapted.archive.file_name
-    earlier = weights_dir() / "nli-mpnet"
-    earlier.mkdir()
-    with ZipFile(archive) as packed:
-        (earlier / DATA_FILE).write_bytes(packed.read(adapted.data))
-        (earlier / "tokenizer.json").write_bytes(packed.read(adapted.tokenizer))
-    content = archive.read_bytes()
-    archive.unlink()
-    assert adapted.fetched() == adapted.folder
-    brought = (adapted.folder / DATA_FILE).read_bytes()
-    (adapted.folder / DATA_FILE).unlink()
-    (earlier / DATA_FILE).unlink()
-    archive.write_bytes(content)
-    adapted.fetch()
-    assert (adapted.folder / DATA_FILE).read_bytes() == brought
+def test_matrices_of_an_earlier_stage_are_not_taken_for_this_one(adapted: AdaptedModel) -> None:
+    folder = adapted.fetch()
+    earlier = folder.parent.rename(weights_dir() / "8bit")
+    assert adapted.fetched() is None
+    write_archive(weights_dir())
+    assert adapted.fetch() == folder
     assert not earlier.exists()
 
 
