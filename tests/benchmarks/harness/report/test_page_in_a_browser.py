@@ -66,6 +66,12 @@ def pick(reader: Reader, name: str, option: str) -> None:
     reader.all(f'select[name="{name}"]')[0].send_keys(option)
 
 
+def seek(reader: Reader, words: str) -> None:
+    field = reader.all("input[type=search]")[0]
+    field.clear()
+    field.send_keys(words)
+
+
 def unfold(reader: Reader) -> None:
     """Open all that can be seen and is folded."""
     for element in reader.all("details:not([open]) > summary"):
@@ -73,29 +79,14 @@ def unfold(reader: Reader) -> None:
             element.send_keys(Keys.ENTER)
 
 
-def count(reader: Reader) -> str:
-    assert reader.does("document.getElementById('count').getAttribute('role')") == "status"
-    return reader.text("#count")
-
-
-def test_flips_are_filtered_by_what_they_were_worth(reader: Reader, report: Path) -> None:
+def test_flips_are_filtered_by_kind_guard_run_category_and_words(
+    reader: Reader, report: Path
+) -> None:
     reader.open(report.as_uri())
-    assert lamps(reader) == ["tower", "pier", "buoy"]
-    assert count(reader) == "3 of 3 flips shown"
-    tick(reader, "correction")
-    assert lamps(reader) == ["pier", "buoy"]
-    tick(reader, "harm")
-    assert lamps(reader) == ["buoy"]
-    tick(reader, "neutral", "kept")
-    assert lamps(reader) == ["reef"]
-    assert count(reader) == "0 of 3 flips shown, and 1 of 1 kept"
-    reader.all("button[type=reset]")[0].send_keys(Keys.ENTER)
-    until(lambda: lamps(reader) == ["tower", "pier", "buoy"])
-    assert severe(reader.driver) == []
-
-
-def test_flips_are_filtered_by_guard_run_and_category(reader: Reader, report: Path) -> None:
-    reader.open(report.as_uri())
+    assert (lamps(reader), reader.text("#count")) == (
+        ["tower", "pier", "buoy"],
+        "3 of 3 flips shown",
+    )
     pick(reader, "guard", "refused")
     assert lamps(reader) == ["pier"]
     pick(reader, "guard", Keys.HOME)
@@ -103,46 +94,21 @@ def test_flips_are_filtered_by_guard_run_and_category(reader: Reader, report: Pa
     assert lamps(reader) == ["pier", "buoy"]
     pick(reader, "run", "free")
     assert lamps(reader) == ["buoy"]
-    assert count(reader) == "1 of 3 flips shown"
-
-
-def test_words_are_searched_for_in_questions_answers_and_passages(
-    reader: Reader, report: Path
-) -> None:
-    reader.open(report.as_uri())
-    field = reader.all("input[type=search]")[0]
-    field.send_keys("LOG  tower")
+    reader.all("button[type=reset]")[0].send_keys(Keys.ENTER)
+    until(lambda: lamps(reader) == ["tower", "pier", "buoy"])
+    seek(reader, "LOG  tower")
     until(lambda: lamps(reader) == ["tower"])
-    field.clear()
-    field.send_keys("1869")
-    until(lambda: lamps(reader) == ["buoy"])
-    field.clear()
-    field.send_keys("an anchor")
-    until(lambda: count(reader) == "0 of 3 flips shown")
-    field.send_keys(Keys.ENTER)  # there is nothing to submit
+    seek(reader, "an anchor")
+    until(lambda: reader.text("#count") == "0 of 3 flips shown")
+    reader.press(Keys.ENTER)  # there is nothing to submit
     assert reader.does("location.pathname").endswith("/report.html")
-    assert severe(reader.driver) == []
-
-
-def test_an_address_with_filters_shows_the_same_to_another_reader(
-    reader: Reader, report: Path
-) -> None:
-    reader.open(report.as_uri())
-    tick(reader, "correction", "kept")
-    pick(reader, "category", "Piers")
-    reader.all("input[type=search]")[0].send_keys("1869")
+    seek(reader, "1869")
     until(lambda: lamps(reader) == ["buoy"])
-    address = reader.driver.current_url
-    assert address.endswith("#show=harm%2Cneutral%2Cunjudged%2Ckept&category=Piers&q=1869")
-    reader.open("about:blank")
-    reader.open(address)
-    assert lamps(reader) == ["buoy"]
-    assert not reader.all('input[value="correction"]')[0].is_selected()
-    assert reader.does("document.querySelector('input[type=search]').value") == "1869"
-    reader.driver.execute_script("location.hash = 'show=harm&run=nobody'")
-    until(lambda: lamps(reader) == ["pier"])
-    reader.all('nav a[href="#cost"]')[0].send_keys(Keys.ENTER)
-    assert lamps(reader) == ["pier"]
+    tick(reader, "correction", "harm", "neutral", "kept")
+    seek(reader, "reef")
+    until(lambda: lamps(reader) == ["reef"])
+    assert reader.text("#count") == "0 of 3 flips shown, and 1 of 1 kept"
+    assert severe(reader.driver) == []
 
 
 def test_everything_is_reached_by_keyboard_alone(reader: Reader, report: Path) -> None:
@@ -151,7 +117,7 @@ def test_everything_is_reached_by_keyboard_alone(reader: Reader, report: Path) -
     reader.press(Keys.SPACE, Keys.TAB, Keys.SPACE)
     assert lamps(reader) == ["buoy"]
     reader.press(*[Keys.TAB] * 7, "1869")
-    until(lambda: "1 of 3" in count(reader))
+    until(lambda: "1 of 3" in reader.text("#count"))
     reader.press(Keys.TAB, Keys.TAB, Keys.ENTER)
     assert reader.focused == "Reference answers: 1 right, 2 wrong"
     assert "right It was lit in 1874." in reader.text(".references").replace("\n", " ")
@@ -159,9 +125,6 @@ def test_everything_is_reached_by_keyboard_alone(reader: Reader, report: Path) -
     assert reader.focused == "What changed, word by word"
     reader.press(Keys.TAB, Keys.ENTER)
     assert reader.focused == "Evidence: 1 for, 1 against the claim"
-    quotes = reader.all(".card:not([hidden]) blockquote")
-    assert quotes
-    assert not any(quote.is_displayed() for quote in quotes)
 
 
 def test_hostile_texts_neither_run_nor_break_the_layout(reader: Reader, tmp_path: Path) -> None:
@@ -170,10 +133,8 @@ def test_hostile_texts_neither_run_nor_break_the_layout(reader: Reader, tmp_path
     reader.narrow()
     reader.open(out.as_uri())
     unfold(reader)
-    assert reader.does("window.__pwned") is None
     assert not reader.all("img, main script, [onerror], [onmouseover]")
     assert not reader.is_too_wide()
-    assert reader.all(".card")
     # its run and category can be chosen, whatever they are called
     run_name = reader.all("select[name=run] option")[1].get_attribute("value")
     reader.driver.execute_script(
@@ -182,14 +143,8 @@ def test_hostile_texts_neither_run_nor_break_the_layout(reader: Reader, tmp_path
         run_name,
     )
     assert len(lamps(reader)) == 2
-    reader.driver.refresh()
-    assert len(lamps(reader)) == 2
     assert severe(reader.driver) == []
-
-
-def test_a_script_that_got_in_all_the_same_is_stopped(reader: Reader, report: Path) -> None:
-    reader.open(report.as_uri())
-    reader.driver.execute_script(
+    reader.driver.execute_script(  # what got in all the same is stopped by the policy
         "try { const script = document.createElement('script');"
         "script.text = 'window.__pwned = true'; document.body.append(script) } catch {}"
         "try { document.body.insertAdjacentHTML('beforeend',"
@@ -199,7 +154,9 @@ def test_a_script_that_got_in_all_the_same_is_stopped(reader: Reader, report: Pa
     assert not reader.all("img")
 
 
-def test_the_page_asks_for_nothing_but_itself(reader: Reader, report: Path) -> None:
+def test_the_page_asks_for_nothing_but_itself_and_is_read_without_javascript(
+    reader: Reader, report: Path
+) -> None:
     asked: list[str] = []
 
     class Handler(http.server.SimpleHTTPRequestHandler):
@@ -217,29 +174,26 @@ def test_the_page_asks_for_nothing_but_itself(reader: Reader, report: Path) -> N
     assert reader.does("performance.getEntriesByType('resource').length") == 0
     assert severe(reader.driver) == []
 
-
-def test_without_javascript_all_can_be_read(reader: Reader, report: Path) -> None:
     reader.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     reader.open(report.as_uri())
     assert lamps(reader) == ["tower", "pier", "buoy"]
     assert not reader.all("#filters")[0].is_displayed()
-    assert count(reader) == "3 flips; 1 conflict whose answer was kept."
+    assert reader.text("#count") == "3 flips; 1 conflict whose answer was kept."
     reader.all("#kept > summary")[0].send_keys(Keys.ENTER)
     assert lamps(reader) == ["tower", "pier", "buoy", "reef"]
 
 
-def test_a_narrow_window_needs_no_scrolling_sideways(reader: Reader, report: Path) -> None:
-    reader.narrow()
-    reader.open(report.as_uri() + "#show=correction,harm,neutral,kept")
-    unfold(reader)
-    assert not reader.is_too_wide()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_told_from_its_ground(reader: Reader, report: Path, scheme: str) -> None:
+def test_a_narrow_window_shows_all_in_colours_that_can_be_told_apart(
+    reader: Reader, report: Path, scheme: str
+) -> None:
     feature = {"name": "prefers-color-scheme", "value": scheme}
     reader.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-    reader.open(report.as_uri() + "#show=correction,harm,neutral,kept")
+    reader.narrow()
+    reader.open(report.as_uri())
+    tick(reader, "kept")
+    unfold(reader)
+    assert not reader.is_too_wide()
     faint = reader.driver.execute_script(_CONTRAST)
     assert faint == []
 

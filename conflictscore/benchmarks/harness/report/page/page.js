@@ -5,7 +5,6 @@
   const kept = document.getElementById("kept");
   const cards = [...document.querySelectorAll(".card")];
   const boxes = [...form.elements.show];
-  const usual = boxes.filter((box) => box.defaultChecked).map((box) => box.value).join(",");
   const fields = ["review", "guard", "run", "category", "method"];
   let texts = null; // of the cards, in small letters; made at the first search
   let typing = 0;
@@ -47,44 +46,15 @@
     const all = cards.filter((card) => card.dataset.kind !== "kept").length;
     const also = kinds.includes("kept") ? `, and ${stayed} of ${cards.length - all} kept` : "";
     count.textContent = `${flips} of ${all} ${all === 1 ? "flip" : "flips"} shown${also}`;
-    return state;
-  }
-
-  function remember(state) {
-    const hash = new URLSearchParams();
-    if (state.show !== usual) hash.set("show", state.show);
-    for (const name of [...fields, "q"]) if (state[name]) hash.set(name, state[name]);
-    history.replaceState(null, "", hash.size ? `#${hash}` : "#flips");
-  }
-
-  function recall() {
-    const hash = location.hash.slice(1);
-    if (hash && !hash.includes("=")) return; // a section of the page
-    const asked = new URLSearchParams(hash);
-    const kinds = (asked.get("show") ?? usual).split(",");
-    for (const box of boxes) box.checked = kinds.includes(box.value);
-    for (const name of fields) {
-      const select = form.elements[name];
-      if (!select) continue;
-      select.value = asked.get(name) ?? "";
-      if (select.selectedIndex < 0) select.selectedIndex = 0;
-    }
-    form.elements.q.value = asked.get("q") ?? "";
   }
 
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("change", () => remember(apply()));
-  form.addEventListener("reset", () => setTimeout(() => remember(apply())));
+  form.addEventListener("change", apply);
+  form.addEventListener("reset", () => setTimeout(apply));
   form.elements.q.addEventListener("input", () => {
     clearTimeout(typing);
-    typing = setTimeout(() => remember(apply()), 150);
+    typing = setTimeout(apply, 150);
   });
-  addEventListener("hashchange", () => {
-    recall();
-    apply();
-  });
-  recall();
   apply();
-  if (location.hash.includes("=")) document.getElementById("flips").scrollIntoView();
 })();
