@@ -1,0 +1,71 @@
+"""Progress of files, pairs and recordings, at a terminal and in a log."""
+
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+from rich.console import Console
+
+from conflictscore.errors import ProviderError
+from conflictscore.reporting.displays import ItemProgress, RecordingProgress
+from conflictscore.retrieval.recording import FailedQuestion, RecordingReport
+
+START = RecordingReport(wanted=20, before=3)
+FAILURE = FailedQuestion("Why\n not?", ProviderError("it \x1b[31mbroke", provider="serper"))
+
+
+def console(*, terminal: bool = False) -> tuple[Console, StringIO]:
+    out = StringIO()
+    return Console(file=out, width=200, force_terminal=terminal, color_system=None), out
+
+
+def counted(total: int, done: int, *errors: str | None, **options: Any) -> list[str]:
+    log, out = console()
+    with ItemProgress(log, "scoring", "rows", **options) as progress:
+        progress.begin(total, done)
+        for number, error in enumerate(errors, start=done + 1):
+            progress.count(error, f"row {number}")
+    return out.getvalue().splitlines()
+
+
+def test_a_log_has_a_line_at_each_tenth_and_each_reason_once() -> None:
+    assert counted(1_000, 800, *["no such luck\x1b[31m"] * 3, *[None] * 97) == [
+        "scoring: 800 of 1,000 rows, resumed",
+        "row 801 failed: no such luck [31m",
+        "scoring: 900 of 1,000 rows, 3 failed",
+    ]
+    assert counted(4, 2, "broken", "broken otherwise", reasons=1) == [
+        "scoring: 2 of 4 rows, resumed",
+        "row 3 failed: broken",
+        "scoring: 3 of 4 rows, 1 failed",
+        "scoring: 4 of 4 rows, 2 failed",
+    ]
+    assert counted(1, 0, "no such luck", enabled=False) == []
+
+
+def test_a_recording_is_counted_and_each_failure_told_once() -> None:
+    reports = [replace(START, recorded=number) for number in range(4)]
+    failed = [replace(report, failures=(FAILURE,)) for report in reports[2:]]
+    log, out = console()
+    with RecordingProgress(log) as bar:
+        for report in (*reports[:2], *failed):
+            bar(report)
+    assert out.getvalue().splitlines() == [
+        "recording: 3 of 20 questions",
+        "recording: 4 of 20 questions",
+        "failed: Why not?: it [31mbroke",
+        "recording: 6 of 20 questions, 1 failed",
+    ]
+
+
+def test_a_terminal_has_a_bar_that_goes_when_it_is_done_and_failures_stay() -> None:
+    terminal, out = console(terminal=True)
+    with RecordingProgress(terminal) as bar:
+        bar(START)
+        bar(replace(START, recorded=1, failures=(FAILURE,)))
+    text = out.getvalue()
+    assert "recording, 1 failed" in text
+    assert "4/20" in text
+    assert "failed: Why not?: it [31mbroke\n" in text
+    assert "recording: " not in text
+    assert text.endswith("\x1b[2K")  # the bar's line is wiped
