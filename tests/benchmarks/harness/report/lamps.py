@@ -44,18 +44,15 @@ HOSTILE = (
 """What a document or a model might say to take the page over."""
 
 
-def documents(count: int = 4, *, length: int = 900, **changes: Any) -> tuple[Document, ...]:
-    """Documents of about this many characters, each with the snippet in its middle."""
-    half = "The keeper wrote the log by hand every night. " * (length // 92 + 1)
+def documents(count: int) -> tuple[Document, ...]:
+    """Documents, each with the snippet in its middle."""
+    half = "The keeper wrote the log by hand every night. " * 10
     return tuple(
         Document(
-            **{
-                "number": number,
-                "text": f"{half}The lamp was lit in 1874, says volume {number}. {half}",
-                "title": f"Log, volume {number}",
-                "url": f"https://log.test/{number}",
-                **changes,
-            }
+            number=number,
+            text=f"{half}The lamp was lit in 1874, says volume {number}. {half}",
+            title=f"Log, volume {number}",
+            url=f"https://log.test/{number}",
         )
         for number in range(1, count + 1)
     )

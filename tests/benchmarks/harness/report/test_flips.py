@@ -13,15 +13,18 @@ from tests.benchmarks.harness.report.lamps import choice, free, graded
 REGENERATED, GUARDED = "regenerated-rag", "guarded-rag"
 
 
+CORRECTION, HARM, NEUTRAL, UNJUDGED = FlipKind
+
+
 @pytest.mark.parametrize(
     ("before", "after", "kind"),
     [
-        (False, True, FlipKind.CORRECTION),
-        (True, False, FlipKind.HARM),
-        (True, True, FlipKind.NEUTRAL),
-        (False, False, FlipKind.NEUTRAL),
-        (None, True, FlipKind.UNJUDGED),
-        (True, None, FlipKind.UNJUDGED),
+        (False, True, CORRECTION),
+        (True, False, HARM),
+        (True, True, NEUTRAL),
+        (False, False, NEUTRAL),
+        (None, True, UNJUDGED),
+        (True, None, UNJUDGED),
     ],
 )
 def test_a_flip_is_what_the_measure_says_of_both_answers(
@@ -31,28 +34,13 @@ def test_a_flip_is_what_the_measure_says_of_both_answers(
     assert flip_kind(result, REGENERATED, "truthful") is kind
 
 
-def test_the_same_words_in_another_case_are_no_flip() -> None:
-    result = free("a", ("It was  1871.", False), ("it was 1871.", True))
-    assert flip_kind(result, REGENERATED, "truthful") is None
-
-
-def test_an_answer_that_failed_is_no_flip() -> None:
-    assert flip_kind(choice("a", 0, None), REGENERATED, "accuracy") is None
-
-
-def test_a_refused_flip_is_one_of_regenerated_rag_alone() -> None:
-    result = choice("a", 0, 1, refused=True)
-    assert flip_kind(result, REGENERATED, "accuracy") is FlipKind.HARM
-    assert flip_kind(result, GUARDED, "accuracy") is None
-
-
 @pytest.mark.parametrize(
     ("before", "after", "rising", "falling"),
     [
-        (0.25, 0.75, FlipKind.CORRECTION, FlipKind.HARM),
-        (0.75, 0.25, FlipKind.HARM, FlipKind.CORRECTION),
-        (0.5, 0.5, FlipKind.NEUTRAL, FlipKind.NEUTRAL),
-        (None, 0.5, FlipKind.UNJUDGED, FlipKind.UNJUDGED),
+        (0.25, 0.75, CORRECTION, HARM),
+        (0.75, 0.25, HARM, CORRECTION),
+        (0.5, 0.5, NEUTRAL, NEUTRAL),
+        (None, 0.5, UNJUDGED, UNJUDGED),
     ],
 )
 def test_by_a_graded_measure_higher_is_better_unless_less_is(
@@ -61,6 +49,15 @@ def test_by_a_graded_measure_higher_is_better_unless_less_is(
     flip = graded("a", before, after)
     assert flip_kind(flip, REGENERATED, "recall") is rising
     assert flip_kind(flip, REGENERATED, "recall", falls=True) is falling
+
+
+def test_the_same_words_and_a_failed_answer_are_no_flip() -> None:
+    same = free("a", ("It was  1871.", False), ("it was 1871.", True))
+    assert flip_kind(same, REGENERATED, "truthful") is None
+    assert flip_kind(choice("a", 0, None), REGENERATED, "accuracy") is None
+    refused = choice("a", 0, 1, refused=True)
+    assert flip_kind(refused, REGENERATED, "accuracy") is HARM
+    assert flip_kind(refused, GUARDED, "accuracy") is None
 
 
 def test_the_second_look_is_that_of_regenerated_rag_where_it_was_run() -> None:

@@ -201,8 +201,8 @@ def test_a_few_categories_stand_without_being_asked_for() -> None:
 
 
 def test_three_ratings_are_counted_back_from_their_two_measures() -> None:
-    some = (("rag", 3, 8), ("regenerated-rag", 0, 10), ("no-documents", 1, 1))
-    methods = tuple(rated(name, *counts, MEASURES) for name, *counts in some)
+    counts = (("rag", 3, 8), ("regenerated-rag", 0, 10), ("no-documents", 1, 1))
+    methods = tuple(rated(name, right, some, MEASURES) for name, right, some in counts)
     text = shown(figures(measures=MEASURES, methods=methods, paired=(), categories=()))
     lines = text[text.index("Ratings") :].splitlines()[3:6]
     assert [re.split(r"\s{2,}", line) for line in lines] == [
