@@ -270,13 +270,13 @@ def _inside(chance: random.Random) -> str:
 
 def _fetched(url: str) -> bool:
     from conflictscore.retrieval.pages.fetch import PageFetcher
-    from conflictscore.retrieval.pages.page import FetchSettings, PageError
+    from conflictscore.retrieval.pages.page import FetchSettings, UnreadableError
 
     async def fetch() -> bool:
         async with PageFetcher(FetchSettings(timeout=2.0)) as fetcher:
             try:
                 await fetcher.fetch(url)
-            except PageError:
+            except UnreadableError:
                 return False
         return True
 

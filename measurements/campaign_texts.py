@@ -22,8 +22,8 @@ from conflictscore.graph.create import create_self_correcting_rag
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.box import ReaderBox
-from conflictscore.retrieval.reading.by_ending import UnusableFileError
 from measurements.scripted_model import NotedPrompts, ScriptedModel
 
 __all__ = ["STEERED", "Steered", "bombs", "slow_text", "steered", "steered_run", "waits"]
@@ -222,7 +222,7 @@ def bombs(chance: random.Random) -> Generator[str | None]:
             _, (ending, made) = chance.choice([*_bombs(chance.randrange(1_000, 300_000)).items()])
             data = made()
             began = time.monotonic()
-            with suppress(UnusableFileError, InputError):
+            with suppress(UnreadableError, InputError):
                 box.read(data, ending, f"bomb{ending}")
             took = time.monotonic() - began
             honest, _ = box.read(b"<p>The lamp was lit.", ".html", "honest.html")
@@ -280,7 +280,7 @@ def _read_bomb(n: int, name: str) -> tuple[float, float, float, float, str]:
     data, box, outcome, began = made(), ReaderBox(), "read", time.monotonic()
     try:
         box.read(data, ending, f"bomb{ending}")
-    except (UnusableFileError, InputError) as error:
+    except (UnreadableError, InputError) as error:
         outcome = str(error)
     took = time.monotonic() - began
     box.close()

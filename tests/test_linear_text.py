@@ -221,7 +221,7 @@ def test_every_pattern_is_linear(part: str) -> None:
 
 
 NOT_TRIED = re.compile(
-    r"reading\.box|_read_authorities|graph\.create\.|kept_runs\.KeptRuns"
+    r"reading\.box|graph\.create\.|kept_runs\.KeptRuns"
     r"|middleware\.corrector\."
 )
 """What starts processes, asks the network, reads large files or ends the interpreter; the texts

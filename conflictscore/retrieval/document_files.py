@@ -7,12 +7,12 @@ from pathlib import Path
 
 from conflictscore.errors import InputError, NoDocumentsError
 from conflictscore.records import Document
+from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.box import shared_box
 from conflictscore.retrieval.reading.by_ending import (
     ENDINGS,
     PLAIN_ENDINGS,
     FileDocument,
-    UnusableFileError,
     read_file,
 )
 
@@ -65,7 +65,7 @@ def read_documents(paths: Sequence[str | Path]) -> ReadResult:
             seen.add(real)
             try:
                 found, file_notes = _read_file(file, _shown(file))
-            except UnusableFileError as unusable:
+            except UnreadableError as unusable:
                 if file == Path(given):
                     raise InputError(f"{_shown(file)}: {unusable}") from None
                 notes.append(f"{_shown(file)}: {unusable}, left out")
@@ -112,25 +112,16 @@ def files_of(given: str | Path, notes: list[str]) -> Iterator[Path]:
 
 
 def _walk(folder: Path, notes: list[str]) -> list[Path]:
-    """The folder's files to read, by name; each folder once, however many links lead to it."""
-    files: list[Path] = []
-    passed_over = 0
-    entered = {os.path.realpath(folder)}
-    for root, folders, names in os.walk(folder, followlinks=True, onerror=_cannot_read):
-        candidates, folders[:] = sorted(folders), []
-        for name in candidates:
-            real = os.path.realpath(Path(root, name))
-            if not name.startswith(".") and real not in entered:
-                entered.add(real)
-                folders.append(name)
-        visible = [Path(root, name) for name in names if not name.startswith(".")]
-        wanted = [path for path in visible if path.suffix.lower() in ENDINGS]
-        passed_over += len(visible) - len(wanted)
-        files += wanted
-    if passed_over:
+    """The folder's files to read, by name; links to other folders are not followed."""
+    visible: list[Path] = []
+    for root, folders, names in os.walk(folder, onerror=_cannot_read):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        visible += [Path(root, name) for name in names if not name.startswith(".")]
+    wanted = [path for path in visible if path.suffix.lower() in ENDINGS]
+    if passed_over := len(visible) - len(wanted):
         what = "1 file" if passed_over == 1 else f"{passed_over} files"
         notes.append(f"{_shown(folder)}: passed over {what} not ending in {_ENDINGS}")
-    return sorted(files, key=lambda path: path.parts)
+    return sorted(wanted, key=lambda path: path.parts)
 
 
 def _cannot_read(error: OSError) -> None:
@@ -141,17 +132,13 @@ def _cannot_read(error: OSError) -> None:
 
 def _read_file(path: Path, url: str) -> tuple[list[FileDocument], list[str]]:
     """The documents of one file, with notes; ``url`` is their address, and its name in errors."""
-    data, ending = _bytes_of(path), path.suffix.lower()
-    read = read_file if ending in PLAIN_ENDINGS else shared_box().read
-    return read(data, ending, url)
-
-
-def _bytes_of(path: Path) -> bytes:
+    ending = path.suffix.lower()
     try:
         if not path.is_file():
-            raise UnusableFileError("not a file that can be read")
+            raise UnreadableError("is not a file")
         if path.stat().st_size > _LARGEST:
-            raise UnusableFileError(f"larger than {_LARGEST // 1_000_000} MB")
-        return path.read_bytes()
+            raise UnreadableError(f"is larger than {_LARGEST // 1_000_000} MB")
+        data = path.read_bytes()
     except OSError as error:
-        raise UnusableFileError(f"cannot be read ({error.strerror})") from None
+        raise UnreadableError(f"cannot be read ({error.strerror})") from None
+    return (read_file if ending in PLAIN_ENDINGS else shared_box().read)(data, ending, url)

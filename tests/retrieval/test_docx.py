@@ -5,8 +5,9 @@ from zipfile import ZipFile
 
 import pytest
 
-from conflictscore.retrieval.reading.by_ending import UnusableFileError, read_file
-from conflictscore.retrieval.reading.docx import DocxText, read_docx
+from conflictscore.retrieval.pages.page import UnreadableError
+from conflictscore.retrieval.reading.by_ending import RichText, read_file
+from conflictscore.retrieval.reading.docx import read_docx
 
 TRANSITIONAL = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
@@ -81,7 +82,7 @@ def test_text_is_read_as_shown(body: str, text: str, namespace: str) -> None:
 def test_headers_and_footers_stand_once_around_the_body() -> None:
     twice = "<w:sectPr><w:headerReference r:id='header1'/><w:footerReference r:id='footer1'/></w:sectPr>"
     data = docx(f"{p(run('body'))}{twice}{twice}", header1=p(run("above")), footer1=p(run("7")))
-    assert read_docx(data) == DocxText("above\nbody", "", ())
+    assert read_docx(data) == RichText("above\nbody", "", ())
 
 
 def test_what_has_no_text_is_named() -> None:
@@ -96,12 +97,12 @@ def test_what_has_no_text_is_named() -> None:
     [
         (b"no zip", "not a DOCX that can be read"),
         (b"\xd0\xcf\x11\xe0" * 9, "locked by a password, or a .doc"),
-        (docx("<w:p>" * 300 + "</w:p>" * 300), "deep in each other"),
-        (docx("", styles="").replace(b"word/styles.xml", b"word/stylez.xml"), "no text in it"),
+        (docx("<w:p>" * 3000 + "</w:p>" * 3000), "recursion"),
+        (docx("", styles="").replace(b"word/styles.xml", b"word/stylez.xml"), "has no text"),
     ],
 )
 def test_what_cannot_be_read_says_why(data: bytes, reason: str) -> None:
-    with pytest.raises(UnusableFileError, match=reason):
+    with pytest.raises(UnreadableError, match=reason):
         read_file(data, ".docx", "log.docx")
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conflictscore.retrieval.pages.page import FetchedPage, PageError, PageText
+from conflictscore.retrieval.pages.page import FetchedPage, PageText, UnreadableError
 from conflictscore.retrieval.pages.shown import shown_page, whole_text
 from conflictscore.retrieval.reading.decoding import decode
 
@@ -20,7 +20,7 @@ def extract(page: FetchedPage) -> PageText:
     """The page's main text, without its menus and notices; all of its text if none stands out.
 
     Raises:
-        PageError: It is not text, or there is none in it.
+        UnreadableError: It is not text, or there is none in it.
     """
     html = page.content_type != "text/plain"
     content = decode(page.body, page.charset, html=html).text
@@ -28,7 +28,7 @@ def extract(page: FetchedPage) -> PageText:
     if not text.strip():
         title, text = whole_text(content)
     if not text.strip():
-        raise PageError("has no text")
+        raise UnreadableError("has no text")
     return PageText(
         text=text[:_LONGEST_TEXT],
         title=title[:_LONGEST_TITLE],

@@ -6,13 +6,11 @@ so that nothing is looked up a second time in between.
 """
 
 import asyncio
-import os
 import re
 import socket
 import ssl
 import zlib
 from collections.abc import Sequence
-from functools import cache
 from importlib.metadata import version
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Self
@@ -20,27 +18,27 @@ from typing import Any, Self
 import httpx2
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.retrieval.pages.page import FetchedPage, FetchSettings, PageError
+from conflictscore.retrieval.pages.page import FetchedPage, FetchSettings, UnreadableError
 from conflictscore.threads import in_thread
 
-__all__ = ["Body", "PageFetcher", "admitted"]
+__all__ = ["PageFetcher", "admitted"]
 
 _TYPES = ("text/html", "application/xhtml+xml", "text/plain")
 _HEADERS = {
     "accept": ", ".join(_TYPES),
-    "accept-encoding": "gzip, deflate",  # what `Body` can decompress step by step
+    "accept-encoding": "gzip",
     # Two sites at one IP address are one to a pool of connections, which would mix up their TLS.
     "connection": "close",
     "user-agent": f"conflictscore/{version('conflictscore')} (reads pages for its user)",
 }
-_AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-"""Environment variables for authorities of your own, in place of the usual ones."""
 _REDIRECTS = (301, 302, 303, 307, 308)
+_MOST_REDIRECTS = 3
 _HOST = re.compile(rb"[\w.:-]+")
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 _LONGEST_TYPE = 60
 """Characters of a media type that a reason repeats."""
-_GZIP = b"\x1f\x8b"
+_GZIP = zlib.MAX_WBITS | 16
+"""What makes zlib read the gzip format."""
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -51,32 +49,19 @@ _NOT_PUBLIC = "is at an address that is not public"
 _UNICAST = ip_network("2000::/3")
 """All of IPv6 that was ever given out for public use. What lies outside leads somewhere else, such
 as the IPv4-mapped, IPv4-compatible and NAT64 forms of an IPv4 address."""
-_SPECIAL = tuple(
-    map(
-        ip_network,
-        (
-            "0.0.0.0/8",
-            "10.0.0.0/8",
-            "100.64.0.0/10",  # carriers' own networks
-            "127.0.0.0/8",
-            "168.63.129.16/32",  # a cloud's service for its own machines, at a public address
-            "169.254.0.0/16",
-            "172.16.0.0/12",
-            "192.0.0.0/24",
-            "192.0.2.0/24",
-            "192.88.99.0/24",  # relays from 6to4 to IPv6
-            "192.168.0.0/16",
-            "198.18.0.0/15",
-            "198.51.100.0/24",
-            "203.0.113.0/24",
-            "224.0.0.0/3",  # multicast, reserved, broadcast
-            "2001::/23",  # Teredo, which holds an IPv4 address, and other protocols' own
-            "2001:db8::/32",
-            "2002::/16",  # 6to4, which holds an IPv4 address
-            "3fff::/20",
-        ),
+_SPECIAL = [
+    ip_network(network)
+    for network in (
+        "168.63.129.16/32",  # a cloud's service for its own machines, at a public address
+        "192.0.0.0/24",
+        "192.88.99.0/24",  # relays from 6to4 to IPv6
+        "224.0.0.0/3",  # multicast, reserved, broadcast
+        "2001::/23",  # Teredo, which holds an IPv4 address, and other protocols' own
+        "2002::/16",  # 6to4, which holds an IPv4 address
+        "3fff::/20",
     )
-)
+]
+"""What Python's ``is_global`` takes for public, in this version or another."""
 _MOST_ADDRESSES = 4
 """Addresses of one name that are tried."""
 
@@ -108,24 +93,26 @@ class PageFetcher:
         """The page at this address, as far as the settings allow.
 
         Raises:
-            PageError: The page cannot be had; says why.
+            UnreadableError: The page cannot be had; says why.
         """
         timeout = self._settings.timeout
         try:
             async with asyncio.timeout(timeout):
                 return await self._follow(url)
         except TimeoutError:
-            raise PageError(f"did not arrive within {timeout:g} s") from None
+            raise UnreadableError(f"did not arrive within {timeout:g} s") from None
         except httpx2.ConnectError as error:
-            raise PageError(_why_not_connected(error)) from None
+            wrong = "CERTIFICATE_VERIFY_FAILED" in str(error)
+            why = "whose certificate is not valid" if wrong else "that cannot be reached"
+            raise UnreadableError(f"is on a server {why}") from None
         except httpx2.ConnectTimeout:
-            raise PageError("is on a server that cannot be reached") from None
+            raise UnreadableError("is on a server that cannot be reached") from None
         except httpx2.HTTPError:
-            raise PageError("was cut off") from None
+            raise UnreadableError("was cut off") from None
 
     async def _follow(self, url: str) -> FetchedPage:
         target = _checked(url)
-        for _ in range(self._settings.max_redirects + 1):
+        for _ in range(_MOST_REDIRECTS + 1):
             response = await self._send(target)
             try:
                 location = response.headers.get("location")
@@ -134,7 +121,7 @@ class PageFetcher:
             finally:
                 await response.aclose()
             target = _checked(location, target)
-        raise PageError(f"redirects more than {self._settings.max_redirects} times")
+        raise UnreadableError(f"redirects more than {_MOST_REDIRECTS} times")
 
     async def _send(self, target: httpx2.URL) -> httpx2.Response:
         """Asks one hop's server at its IP addresses, in turn until one answers."""
@@ -160,9 +147,9 @@ class PageFetcher:
 
     async def _read(self, response: httpx2.Response, url: str, target: httpx2.URL) -> FetchedPage:
         if not response.is_success:
-            raise PageError(f"answered with status {response.status_code}")
+            raise UnreadableError(f"answered with status {response.status_code}")
         content_type = _content_type(response.headers.get("content-type", ""))
-        body = Body(response.headers.get("content-encoding", ""), self._settings.max_bytes)
+        body = _Body(response.headers.get("content-encoding", ""), self._settings.max_bytes)
         async for chunk in response.aiter_raw():
             body.add(chunk)
             if body.full:
@@ -178,57 +165,40 @@ class PageFetcher:
 
 
 def _authorities() -> ssl.SSLContext:
-    """The trusted certificate authorities; ConfigurationError if the environment names none."""
     try:
-        return _read_authorities(*(os.environ.get(name) for name in _AUTHORITIES))
+        return httpx2.create_ssl_context()
     except OSError as error:
         raise ConfigurationError(
-            f"no certificates can be read from what {' or '.join(_AUTHORITIES)} names"
+            "no certificates can be read from what SSL_CERT_FILE or SSL_CERT_DIR names"
             f" ({error.strerror or error})"
         ) from None
 
 
-@cache
-def _read_authorities(*_named: str | None) -> ssl.SSLContext:
-    return httpx2.create_ssl_context()
-
-
 def _checked(address: str, base: httpx2.URL | None = None) -> httpx2.URL:
-    """An address that may be asked, relative to the one that leads to it; PageError otherwise."""
+    """An address that may be asked, relative to the one that leads to it, or an error."""
     how = "redirects to" if base else "has"
     try:
         url = base.join(address) if base else httpx2.URL(address)
     except (httpx2.InvalidURL, ValueError):
-        raise PageError(f"{how} an address that is not a URL") from None
+        raise UnreadableError(f"{how} an address that is not a URL") from None
     if url.scheme not in ("http", "https"):
-        raise PageError(f"{how} an address that is neither http nor https")
+        raise UnreadableError(f"{how} an address that is neither http nor https")
     if url.userinfo:
-        raise PageError(f"{how} an address with a user name in it")
+        raise UnreadableError(f"{how} an address with a user name in it")
     no_port = url.port is not None and not 0 < url.port < 65536
     if no_port or not _HOST.fullmatch(url.raw_host):
-        raise PageError(f"{how} an address that is not a URL")
+        raise UnreadableError(f"{how} an address that is not a URL")
     return url.copy_with(fragment=None)
 
 
 def _content_type(header: str) -> str:
-    """The media type; PageError if it is not one that is read."""
+    """The media type; UnreadableError if it is not one that is read."""
     found = re.split("[;,]", header, maxsplit=1)[0].strip().lower()[:_LONGEST_TYPE]
     if not _TYPE.fullmatch(found):
-        raise PageError("does not say what type it is")
+        raise UnreadableError("does not say what type it is")
     if found not in _TYPES:
-        raise PageError(f"is {found}")
+        raise UnreadableError(f"is {found}")
     return found
-
-
-def _why_not_connected(error: httpx2.ConnectError) -> str:
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return "is on a server whose certificate is not valid"
-        if isinstance(cause, ssl.SSLError):
-            return "is on a server where TLS fails"
-        cause = cause.__cause__ or cause.__context__
-    return "is on a server that cannot be reached"
 
 
 def admitted(address: Address, allowed: Sequence[Network] = ()) -> bool:
@@ -249,29 +219,28 @@ async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> lis
     try:
         found = await in_thread(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
     except (OSError, UnicodeError):  # UnicodeError: no host name at all, such as 64 letters long
-        raise PageError("has a host name that cannot be found") from None
+        raise UnreadableError("has a host name that cannot be found") from None
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not all(admitted(ip_address(one), allowed) for one in addresses):
-        raise PageError(_NOT_PUBLIC)
+        raise UnreadableError(_NOT_PUBLIC)
     return addresses[:_MOST_ADDRESSES]
 
 
-class Body:
+class _Body:
     """Body of a response, as it arrives, decompressed: at most ``limit`` bytes, here and as sent.
 
-    A kilobyte on the wire may stand for a gigabyte. PageError if the encoding was not offered.
+    A kilobyte on the wire may stand for a gigabyte. UnreadableError if the encoding was not
+    offered.
     """
 
     def __init__(self, encoding: str, limit: int) -> None:
         name = encoding.strip().lower()
-        if name not in ("", "identity", "gzip", "x-gzip", "deflate"):
-            raise PageError("is compressed in a way that was not offered")
-        self._packed = name not in ("", "identity")
-        self._inflate: Any = None
+        if name not in ("", "identity", "gzip", "x-gzip"):
+            raise UnreadableError("is compressed in a way that was not offered")
+        self._inflate: Any = zlib.decompressobj(_GZIP) if name.endswith("gzip") else None
         self._limit = limit
         self._wire = 0
         self._kept = bytearray()
-        self._rest = b""
 
     @property
     def full(self) -> bool:
@@ -282,44 +251,29 @@ class Body:
         """Takes the next bytes from the wire; call it until the body is full.
 
         Raises:
-            PageError: They cannot be decompressed.
+            UnreadableError: They cannot be decompressed.
         """
         self._wire += len(data)
-        if not self._packed:
+        if self._inflate is None:
             self._kept += data
             return
         try:
-            self._unpack(data)
+            while data and not self.full:
+                if self._inflate.eof:  # servers join one gzip to the next, or pad the last
+                    if not data.startswith(b"\x1f"):
+                        return
+                    self._inflate = zlib.decompressobj(_GZIP)
+                self._kept += self._inflate.decompress(data, self._limit + 1 - len(self._kept))
+                data = self._inflate.unused_data
         except zlib.error:
-            raise PageError("is compressed and cannot be decompressed") from None
-
-    def _unpack(self, data: bytes) -> None:
-        """Unpack one gzip after the other, as servers join them."""
-        data, self._rest = self._rest + data, b""
-        while data and not self.full:
-            if self._inflate is None or self._inflate.eof:
-                if len(data) < len(_GZIP):
-                    self._rest = data
-                    return
-                if self._inflate and not data.startswith(_GZIP):
-                    return
-                self._inflate = zlib.decompressobj(_window(data))
-            self._kept += self._inflate.decompress(data, self._limit + 1 - len(self._kept))
-            data = self._inflate.unused_data
+            raise UnreadableError("is compressed and cannot be decompressed") from None
 
     def content(self) -> bytes:
         """The bytes up to the limit.
 
         Raises:
-            PageError: The compressed form breaks off.
+            UnreadableError: The compressed form breaks off.
         """
-        ended = self._inflate and self._inflate.eof
-        if self._packed and self._wire and not (self.full or ended):
-            raise PageError("was cut off")
+        if self._inflate and self._wire and not (self.full or self._inflate.eof):
+            raise UnreadableError("was cut off")
         return bytes(self._kept[: self._limit])
-
-
-def _window(data: bytes) -> int:
-    """How zlib is to read what begins so; many servers send ``deflate`` without its header."""
-    has_header = data[0] & 15 == zlib.DEFLATED and int.from_bytes(data[:2]) % 31 == 0
-    return zlib.MAX_WBITS | 32 if has_header or data.startswith(_GZIP) else -zlib.MAX_WBITS

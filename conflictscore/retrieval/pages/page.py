@@ -1,48 +1,37 @@
-"""Stages of a page from an address to a text, and how they can fail."""
+"""Stages of a page from an address to a text, and how reading can fail."""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
+from typing import Annotated
 
-from conflictscore.errors import ConfigurationError
+import pydantic
+from pydantic import ConfigDict, Field
 
-__all__ = ["FetchSettings", "FetchedPage", "PageError", "PageText"]
+__all__ = ["FetchSettings", "FetchedPage", "PageText", "UnreadableError"]
 
 
-class PageError(Exception):
-    """A page cannot be read.
+class UnreadableError(Exception):
+    """A page or file cannot be read.
 
-    Its text is the reason, in words that follow "the page", such as ``"answered with status
-    404"``; it holds nothing of the page but what was checked to be harmless.
+    Its text is the reason, in words that follow its name, such as ``"answered with status 404"``;
+    it holds nothing of the page but what was checked to be harmless.
     """
 
 
-@dataclass(frozen=True, slots=True)
+@pydantic.dataclasses.dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class FetchSettings:
     """Limits of a fetch, and the addresses it may reach.
 
     Attributes:
         timeout: Seconds for one page, from its name's look-up to its last byte; above 0.
         max_bytes: Bytes of a page after decompression, at least 1; what is over is left out.
-        max_redirects: The most redirects that are followed for one page, from 0.
         allowed_networks: Networks that are reached although they are not public, such as an
             intranet's. A name is reached if all of its addresses are public or in these.
-
-    Raises:
-        ConfigurationError: A number is out of range.
     """
 
-    timeout: float = 10.0
-    max_bytes: int = 2_000_000
-    max_redirects: int = 3
+    timeout: Annotated[float, Field(gt=0)] = 10.0
+    max_bytes: Annotated[int, Field(ge=1)] = 2_000_000
     allowed_networks: tuple[IPv4Network | IPv6Network, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not self.timeout > 0:
-            raise ConfigurationError(f"timeout is {self.timeout}; give seconds above 0")
-        if self.max_bytes < 1:
-            raise ConfigurationError(f"max_bytes is {self.max_bytes}; give at least 1")
-        if self.max_redirects < 0:
-            raise ConfigurationError(f"max_redirects is {self.max_redirects}; give at least 0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.retrieval.base import WrappingRetriever
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.documents import URL_KEYS
-from conflictscore.retrieval.pages.page import FetchSettings, PageError, PageText
+from conflictscore.retrieval.pages.page import FetchSettings, PageText, UnreadableError
 from conflictscore.retrieval.search_notes import note
 from conflictscore.threads import in_thread
 
@@ -35,7 +35,7 @@ _WORDS_A_SHARED_ONE = 6
 held one in 5.5, even without the passage that the snippet was taken from; notices about cookies,
 robots and subscriptions, which many sites send in place of the page, hold one in 7 at most."""
 
-_Outcome = PageText | PageError
+_Outcome = PageText | UnreadableError
 
 
 class PageReadingRetriever(WrappingRetriever):
@@ -104,11 +104,11 @@ class PageReadingRetriever(WrappingRetriever):
             async with at_once:
                 try:
                     outcomes[url] = await extractor.extract(await fetcher.fetch(url))
-                except PageError as error:
+                except UnreadableError as error:
                     outcomes[url] = error
                 except Exception as error:  # noqa: BLE001 - no page may end the search
                     _log.info("a page could not be read", exc_info=error)
-                    outcomes[url] = PageError(f"fails with {type(error).__name__}")
+                    outcomes[url] = UnreadableError(f"fails with {type(error).__name__}")
 
         try:
             async with (
@@ -119,7 +119,7 @@ class PageReadingRetriever(WrappingRetriever):
                 for url in urls:
                     tasks.create_task(read(url))
         except TimeoutError:
-            late = PageError(f"was not reached within the {self.deadline:g} s for all pages")
+            late = UnreadableError(f"was not reached within the {self.deadline:g} s for all pages")
             return dict.fromkeys(urls, late) | outcomes
         return outcomes
 
@@ -143,7 +143,7 @@ def _with_page(document: Document, outcome: _Outcome) -> Document:
         "snippet": snippet,
         "fetched_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    if isinstance(outcome, PageError):
+    if isinstance(outcome, UnreadableError):
         metadata |= {"text_from": "snippet", "page_error": str(outcome)}
         return document.model_copy(update={"metadata": metadata})
     metadata["text_from"] = "page"
@@ -158,10 +158,10 @@ def _with_page(document: Document, outcome: _Outcome) -> Document:
 def _fitting(page: PageText, snippet: str) -> _Outcome:
     """The page, if it can replace its snippet."""
     if len(page.text) < len(snippet):
-        return PageError("says less than its snippet")
+        return UnreadableError("says less than its snippet")
     words, text = set(_WORD.findall(snippet.casefold())), page.text.casefold()
     if sum(word in text for word in words) * _WORDS_A_SHARED_ONE < len(words):
-        return PageError("is about something other than its snippet")
+        return UnreadableError("is about something other than its snippet")
     return page
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from conflictscore.retrieval.pages.page import PageError
+from conflictscore.retrieval.pages.page import UnreadableError
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -71,8 +71,8 @@ def shown_page(html: str) -> "LexborHTMLParser":
     a paragraph; a table's cells hold plain text. The head is left as it is.
 
     Raises:
-        PageError: A tag has more attributes, or more elements are open at once, than any real page
-            has.
+        UnreadableError: A tag has more attributes, or more elements are open at once, than any
+            real page has.
     """
     from selectolax.lexbor import LexborHTMLParser
 
@@ -111,7 +111,7 @@ def whole_text(html: str) -> tuple[str, str]:
     """The page's title and all of its text, a line a block or row; empty if there is none.
 
     Raises:
-        PageError: As :func:`shown_page`.
+        UnreadableError: As :func:`shown_page`.
     """
     # Line ends of the source mean nothing in a web page; those put around blocks are the text's.
     page = shown_page(_BLANKS.sub(" ", html))
@@ -138,11 +138,11 @@ def _check_size(html: str) -> None:
         closing, name, attributes = tag.groups()
         long = len(attributes) > _MOST_ATTRIBUTES
         if long and len(_ATTRIBUTES.findall(attributes)) > _MOST_ATTRIBUTES:
-            raise PageError(f"has a tag with more than {_MOST_ATTRIBUTES:,} attributes")
+            raise UnreadableError(f"has a tag with more than {_MOST_ATTRIBUTES:,} attributes")
         kind = name.lower()
         options += kind == "option"
         if options > 2 * _MOST_OPTIONS:  # opened and closed
-            raise PageError(f"has more than {_MOST_OPTIONS:,} options to select")
+            raise UnreadableError(f"has more than {_MOST_OPTIONS:,} options to select")
         if kind in _SELF_CLOSING:
             continue
         if not closing:
@@ -152,7 +152,7 @@ def _check_size(html: str) -> None:
             open_now[kind] -= 1
             total -= 1
         if total > _MOST_OPEN:
-            raise PageError(f"has more than {_MOST_OPEN:,} elements nested in each other")
+            raise UnreadableError(f"has more than {_MOST_OPEN:,} elements nested in each other")
 
 
 def _leave_out_unseen(body: "LexborNode") -> None:

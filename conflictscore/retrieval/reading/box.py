@@ -1,13 +1,24 @@
-"""Reading pages and files in processes that can be ended, off the event loop."""
+"""Reading pages and files in processes that can be ended, off the event loop.
+
+There are pages that keep the libraries busy inside one call that nothing can interrupt, and a
+thread in such a call stops every other thread too: one phrase repeated over 200 kB takes 5 seconds,
+over 2 MB a hundred times as long. A process is started as a program, not through
+``multiprocessing``, which would run the user's script again.
+
+For each request it reads one JSON line and then the bytes, and answers with one JSON line. It ends
+itself where a request takes too long, and when its standard input closes, so it never outlives the
+process that started it for longer than that. Its memory is limited, too.
+"""
 
 import atexit
+import faulthandler
 import json
+import logging
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -15,19 +26,22 @@ from typing import Any
 
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
-from conflictscore.retrieval.pages.page import FetchedPage, PageError, PageText
-from conflictscore.retrieval.reading.by_ending import FileDocument, UnusableFileError
+from conflictscore.retrieval.pages.extract import extract
+from conflictscore.retrieval.pages.page import FetchedPage, PageText, UnreadableError
+from conflictscore.retrieval.reading.by_ending import FileDocument, read_file
 from conflictscore.threads import in_thread, usable_cores
 
 __all__ = ["ReaderBox", "shared_box"]
 
 _PAGE_SECONDS = 10.0
-"""For one page. An article of 2 MB takes one, on an idle core; `worker` says what takes more."""
+"""For one page. An article of 2 MB takes one, on an idle core."""
 _FILE_SECONDS = 60.0
 """For one file. A PDF of 137 pages takes 4, on a busy core."""
 _MEGABYTES = 1000
 """That reading one may take. A Word file of 20 MB of text takes a fifth."""
 _MOST_WORKERS = 4
+_FIRST = FetchedPage("", "http://localhost/", "text/html", None, b"<p>The first takes longest.")
+"""Read before any other page, so that loading the libraries costs no page its time."""
 
 
 class ReaderBox:
@@ -52,141 +66,95 @@ class ReaderBox:
         self._page_seconds, self._file_seconds = page_seconds, file_seconds
         self._megabytes = megabytes
         self._turn = threading.Semaphore(min(_MOST_WORKERS, usable_cores()))
-        self._idle: list[_Worker] = []
+        self._idle: list[subprocess.Popen[bytes]] = []
 
     async def extract(self, page: FetchedPage) -> PageText:
-        """Text of a page, decoded for any reader.
+        """Text of a page, decoded for any reader; a cancelled caller continues at once.
 
         Raises:
-            PageError: It is not text, holds none, or none that can be had in time.
+            UnreadableError: It is not text, holds none, or none that can be had in time.
         """
-        known, begun, cancelled = asdict(page), list[_Worker](), threading.Event()
-
-        def begin(worker: _Worker) -> None:
-            begun.append(worker)
-            if cancelled.is_set():
-                raise PageError("is no longer waited for")
-
+        known = asdict(page)
         request, body = {"page": known}, known.pop("body")
-        try:
-            answer = await in_thread(lambda: self._answer(request, body, self._page_seconds, begin))
-        except BaseException:
-            cancelled.set()
-            for worker in begun:
-                worker.kill()
-            raise
-        if "error" in answer:
-            raise PageError(answer["error"])
+        answer = await in_thread(lambda: self._answer(request, body, self._page_seconds))
         text = clean_text(answer["text"])
         if not text:
-            raise PageError("has no text")
+            raise UnreadableError("has no text")
         title = " ".join(clean_text(answer["title"]).split())
         return PageText(text=text, title=title, date=answer["date"], cut=answer["cut"])
 
     def read(self, data: bytes, ending: str, url: str) -> tuple[list[FileDocument], list[str]]:
-        """The documents of a file and notes on it; see :func:`~.files.read_file`.
+        """The documents of a file and notes on it.
 
         Raises:
-            UnusableFileError: As ``read_file``, or it takes too much time or memory.
+            UnreadableError: As ``read_file``, or it takes too much time or memory.
             InputError: As ``read_file``.
         """
-        try:
-            answer = self._answer({"ending": ending, "url": url}, data, self._file_seconds)
-        except PageError as error:
-            raise UnusableFileError(f"it {error}") from None
-        if "refused" in answer:
-            raise InputError(answer["refused"])
-        if "error" in answer:
-            raise UnusableFileError(answer["error"])
+        answer = self._answer({"ending": ending, "url": url}, data, self._file_seconds)
         return [FileDocument(*fields) for fields in answer["documents"]], answer["notes"]
 
     def close(self) -> None:
         """End the processes that have nothing to do."""
         while self._idle:
-            self._idle.pop().close()
+            _end(self._idle.pop())
 
-    def _answer(
-        self,
-        request: dict[str, Any],
-        body: bytes,
-        seconds: float,
-        begin: Callable[["_Worker"], None] = lambda worker: None,
-    ) -> dict[str, Any]:
+    def _answer(self, request: dict[str, Any], body: bytes, seconds: float) -> dict[str, Any]:
+        limits = {"seconds": seconds, "megabytes": self._megabytes, "size": len(body)}
         with self._turn:
-            worker = self._worker()
+            process, asked = self._process(), time.monotonic()
             try:
-                begin(worker)
-                limits = {"seconds": seconds, "megabytes": self._megabytes}
-                answer = worker.ask({**request, **limits}, body)
+                line = _ask(process, json.dumps({**request, **limits}).encode() + b"\n" + body)
             except BaseException:
-                worker.close()
+                _end(process)
                 raise
-            self._idle.append(worker)
-            return answer
+            if not line:
+                _end(process)
+                if time.monotonic() - asked < seconds:
+                    most = f"needs more than {self._megabytes} MB of memory"
+                    raise UnreadableError(f"breaks the extraction of its text, or {most}")
+                raise UnreadableError(f"has no text that could be extracted within {seconds:g} s")
+            self._idle.append(process)
+        answer: dict[str, Any] = json.loads(line)
+        if "refused" in answer:
+            raise InputError(answer["refused"])
+        if "error" in answer:
+            raise UnreadableError(answer["error"])
+        return answer
 
-    def _worker(self) -> "_Worker":
+    def _process(self) -> "subprocess.Popen[bytes]":
         with suppress(IndexError):  # of an empty list
-            while True:
-                worker = self._idle.pop()
-                if worker.alive:
-                    return worker
-                worker.close()
-        try:
-            return _Worker()
-        except OSError as error:
-            reason = f"cannot be extracted: no process starts ({error.strerror})"
-            raise PageError(reason) from None
-
-
-class _Worker:
-    def __init__(self) -> None:
+            while (process := self._idle.pop()).poll() is not None:
+                _end(process)
+            return process
         # It finds this package and its libraries wherever this process found them.
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "conflictscore.retrieval.reading.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": path},
-        )
+        try:
+            return subprocess.Popen(
+                [sys.executable, "-P", "-m", "conflictscore.retrieval.reading.box"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+        except OSError as error:
+            reason = f"cannot be extracted: no process starts ({error.strerror})"
+            raise UnreadableError(reason) from None
 
-    @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
 
-    def ask(self, request: dict[str, Any], body: bytes) -> dict[str, Any]:
-        """Blocks until there is an answer.
+def _ask(process: "subprocess.Popen[bytes]", request: bytes) -> bytes:
+    """The process's answer; nothing if it ended instead."""
+    assert process.stdin is not None  # noqa: S101 - a pipe: see above
+    assert process.stdout is not None  # noqa: S101 - as above
+    with suppress(OSError):  # it ended; so there is no answer either
+        process.stdin.write(request)
+        process.stdin.flush()
+    return process.stdout.readline()
 
-        Raises:
-            PageError: The process ended instead.
-        """
-        head = json.dumps({**request, "size": len(body)}).encode()
-        assert self._process.stdin is not None  # noqa: S101 - a pipe: see __init__
-        assert self._process.stdout is not None  # noqa: S101 - as above
-        asked = time.monotonic()
-        with suppress(OSError):  # it ended; so there is no answer either
-            self._process.stdin.write(head + b"\n" + body)
-            self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if line:
-            answer: dict[str, Any] = json.loads(line)
-            return answer
-        if time.monotonic() - asked < request["seconds"]:
-            most = f"needs more than {request['megabytes']} MB of memory"
-            raise PageError(f"breaks the extraction of its text, or {most}")
-        raise PageError(f"has no text that could be extracted within {request['seconds']:g} s")
 
-    def kill(self) -> None:
-        """End the process, in the middle of a page too; whoever waits for it sees it end."""
-        self._process.kill()
-
-    def close(self) -> None:
-        self.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with suppress(OSError):  # what was not written goes nowhere
-                    pipe.close()
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    with suppress(OSError), process:  # what was not written goes nowhere
+        pass
 
 
 _shared: dict[int, ReaderBox] = {}
@@ -206,3 +174,54 @@ def shared_box() -> ReaderBox:
 def _close_shared() -> None:
     if box := _shared.get(os.getpid()):
         box.close()
+
+
+def _serve() -> None:
+    """Answer one request after another, in a process of its own."""
+    logging.disable()
+    # Only answers go where answers are read, whatever a library prints.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    loaded = limited = False
+    while line := sys.stdin.buffer.readline():
+        request = json.loads(line)
+        body = sys.stdin.buffer.read(request["size"])
+        if "page" in request and not loaded:
+            _read({"page": {**asdict(_FIRST), "body": None}}, _FIRST.body)
+            loaded = True
+        if not limited:
+            _limit_memory(request["megabytes"])
+            limited = True
+        faulthandler.dump_traceback_later(request["seconds"], exit=True)
+        try:
+            answer = _read(request, body)
+        except MemoryError:
+            answer = {"error": f"needs more than {request['megabytes']} MB of memory to be read"}
+        faulthandler.cancel_dump_traceback_later()
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+def _read(request: dict[str, Any], body: bytes) -> dict[str, Any]:
+    try:
+        if page := request.get("page"):
+            return asdict(extract(FetchedPage(**{**page, "body": body})))
+        documents, notes = read_file(body, request["ending"], request["url"])
+    except UnreadableError as error:
+        return {"error": str(error)}
+    except InputError as error:
+        return {"refused": str(error)}
+    return {"documents": documents, "notes": notes}
+
+
+def _limit_memory(megabytes: int) -> None:
+    """Let this process take so much more than it has; not everywhere can this be done."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + megabytes * 1_000_000
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+if __name__ == "__main__":
+    _serve()

@@ -5,19 +5,20 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, NoReturn
 
 from conflictscore.errors import InputError, install_hint
 from conflictscore.retrieval.cleaning import Scalar, clean_text, is_scalar
-from conflictscore.retrieval.pages.page import PageError
+from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.decoding import decode
 
 __all__ = [
     "ENDINGS",
     "PLAIN_ENDINGS",
     "FileDocument",
-    "UnusableFileError",
+    "RichText",
     "csv_rows",
     "json_rows",
     "read_file",
@@ -39,6 +40,20 @@ _OWN_FIELDS = ("metadata", "number", "duplicate_of")
 Notes = list[str]
 
 
+class RichText(NamedTuple):
+    """Text of a PDF or Word file.
+
+    Attributes:
+        text: A line a paragraph or row of a table.
+        title: From its properties; empty where it has none.
+        notes: What of it could not be read.
+    """
+
+    text: str
+    title: str
+    notes: tuple[str, ...] = ()
+
+
 class FileDocument(NamedTuple):
     """A document of a file: the fields of :class:`~conflictscore.records.Document`."""
 
@@ -46,10 +61,6 @@ class FileDocument(NamedTuple):
     title: str
     url: str
     metadata: Mapping[str, Scalar] = {}
-
-
-class UnusableFileError(Exception):
-    """The file holds nothing that can be used; its text says why, without the file's name."""
 
 
 def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], Notes]:
@@ -61,23 +72,20 @@ def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], N
         url: What errors and notes call it, and the address of its documents.
 
     Raises:
-        UnusableFileError: It is empty, damaged or not of its kind.
+        UnreadableError: It is empty, damaged or not of its kind.
         InputError: A line of a .jsonl or .csv file is wrong; names the line.
     """
     notes: Notes = []
     documents = list(_READERS[ending](data, url, notes))
     if not documents:
-        raise UnusableFileError("there is no text in it")
+        raise UnreadableError("has no text")
     return documents, notes
 
 
 def _decoded(data: bytes, url: str, notes: Notes, *, html: bool = False) -> str:
-    try:
-        found = decode(data, html=html)
-    except PageError as error:
-        raise UnusableFileError(str(error).removeprefix("is ")) from None
+    found = decode(data, html=html)
     if "\0" in found.text:
-        raise UnusableFileError("not text")
+        raise UnreadableError("is not text")
     if not found.encoding.startswith(("utf-8", "utf-16", "utf-32")):
         notes.append(f"{url}: not UTF-8, read as {found.encoding}")
     return found.text
@@ -94,10 +102,7 @@ def _read_text(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
 def _read_html(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
     from conflictscore.retrieval.pages.shown import whole_text
 
-    try:
-        title, body = map(clean_text, whole_text(_decoded(data, url, notes, html=True)))
-    except PageError as error:
-        raise UnusableFileError(f"it {error}") from None
+    title, body = map(clean_text, whole_text(_decoded(data, url, notes, html=True)))
     if body:
         yield FileDocument(body, title or PurePosixPath(url).stem, url)
 
@@ -154,8 +159,8 @@ def _columns(header: Sequence[str]) -> list[str]:
     ours = {*_TEXT_FIELDS, "title", "url"}
     columns = [name.lower() if name.lower() in ours else name for name in names]
     if set(columns).isdisjoint(_TEXT_FIELDS):
-        raise UnusableFileError(
-            "no column is called text, content or page_content, and the columns are"
+        raise UnreadableError(
+            "has no column called text, content or page_content, but"
             f" {', '.join(map(repr, names)):.300}"
         )
     return columns
@@ -204,55 +209,26 @@ def csv_rows(text: str, shown: str, separator: str = ",") -> Iterator[tuple[str,
         csv.field_size_limit(usual)
 
 
-def _read_pdf(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
-    from conflictscore.retrieval.reading.pdf import read_pdf
-
+def _read_rich(kind: str, data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
+    """The one document of a PDF or Word file."""
     try:
-        found = read_pdf(data)
+        if kind == "PDF":
+            from conflictscore.retrieval.reading.pdf import read_pdf as read
+        else:
+            from conflictscore.retrieval.reading.docx import read_docx as read
+        found = read(data)
     except ImportError:
-        hint = install_hint("docs")
-        raise UnusableFileError(f"reading it needs pypdfium2: {hint}") from None
-    except (MemoryError, UnusableFileError):
+        raise UnreadableError(f"needs pypdfium2 to be read: {install_hint('docs')}") from None
+    except (MemoryError, UnreadableError):
         raise
     except Exception as error:  # noqa: BLE001 - a damaged file makes its reader raise anything
-        raise _damaged("PDF", error) from None
-    pages = [clean_text(page) for page in found.pages]
-    missing = pages.count("")
-    if missing == len(pages):
-        raise UnusableFileError(
-            "there is no text in it; where its pages are pictures, have their text recognised"
-            " (OCR) first"
-        )
-    if missing:
-        notes.append(f"{url}: {missing} of its {len(pages)} pages have no text")
-    yield _named(url, "\n\n".join(filter(None, pages)), found.title)
-
-
-def _read_docx(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
-    from conflictscore.retrieval.reading.docx import read_docx
-
-    try:
-        found = read_docx(data)
-    except MemoryError:
-        raise
-    except Exception as error:  # noqa: BLE001 - as above
-        raise _damaged("DOCX", error) from None
-    if found.left_out:
-        notes.append(f"{url}: left out {', '.join(found.left_out)}")
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise UnreadableError(f"is not a {kind} that can be read ({reason})") from None
+    notes += (f"{url}: {note}" for note in found.notes)
+    title = " ".join(clean_text(found.title).split())
     if text := clean_text(found.text):
-        yield _named(url, text, found.title)
-
-
-def _named(url: str, text: str, title: str) -> FileDocument:
-    known = " ".join(clean_text(title).split())
-    known = "" if _NO_TITLE.fullmatch(known) else known
-    return FileDocument(text, known or PurePosixPath(url).stem, url)
-
-
-def _damaged(kind: str, error: Exception) -> UnusableFileError:
-    reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    reason = reason.removeprefix("ValueError: ")
-    return UnusableFileError(f"not a {kind} that can be read ({reason})")
+        known = "" if _NO_TITLE.fullmatch(title) else title
+        yield FileDocument(text, known or PurePosixPath(url).stem, url)
 
 
 _READERS: dict[str, Callable[[bytes, str, Notes], Iterator[FileDocument]]] = {
@@ -262,8 +238,8 @@ _READERS: dict[str, Callable[[bytes, str, Notes], Iterator[FileDocument]]] = {
     ".htm": _read_html,
     ".jsonl": _read_jsonl,
     ".csv": _read_csv,
-    ".pdf": _read_pdf,
-    ".docx": _read_docx,
+    ".pdf": partial(_read_rich, "PDF"),
+    ".docx": partial(_read_rich, "DOCX"),
 }
 
 ENDINGS = tuple(_READERS)

@@ -5,7 +5,7 @@ import re
 from contextlib import suppress
 from typing import NamedTuple
 
-from conflictscore.retrieval.pages.page import PageError
+from conflictscore.retrieval.pages.page import UnreadableError
 
 __all__ = ["Decoded", "decode"]
 
@@ -66,11 +66,11 @@ def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> De
         html: Whether the text may name its encoding itself.
 
     Raises:
-        PageError: It is not text.
+        UnreadableError: It is not text.
     """
     found = _decoded(body, charset, html)
     if _is_binary(found.text):
-        raise PageError("is not text")
+        raise UnreadableError("is not text")
     return found
 
 
@@ -99,7 +99,7 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
     guess = _guess(body)
     if guess is None:
         why = "text" if _is_binary(best) else "text in an encoding that can be determined"
-        raise PageError(f"is not {why}")
+        raise UnreadableError(f"is not {why}")
     return Decoded(body.decode(guess, "replace"), guess)
 
 

@@ -10,18 +10,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
 from posixpath import dirname, join, normpath
-from typing import NamedTuple
 from xml.etree import ElementTree  # entities are refused below
 from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
-__all__ = ["DocxText", "read_docx"]
+from conflictscore.retrieval.reading.by_ending import RichText
+
+__all__ = ["read_docx"]
 
 _OLE = b"\xd0\xcf\x11\xe0"
 _LARGEST_UNPACKED = 100_000_000
 """Bytes of all parts; the tree of as much XML fills the memory that a reader may take."""
-_DEEPEST = 200
-"""Elements within each other; Word itself refuses deeper tables."""
 _LEFT_OUT = frozenset(
     (
         *("del", "moveFrom", "delText", "instrText", "rPr", "pPr", "tblPr", "tblGrid", "trPr"),
@@ -40,21 +39,7 @@ _MERGED = ("vMerge", "hMerge")
 _FALSE = ("0", "false", "off", "none")
 
 
-class DocxText(NamedTuple):
-    """Text of a file.
-
-    Attributes:
-        text: Header, body, notes and footer, a line a paragraph or row of a table.
-        title: From its properties; empty where it has none.
-        left_out: What of it has no text, such as "2 charts".
-    """
-
-    text: str
-    title: str
-    left_out: tuple[str, ...]
-
-
-def read_docx(data: bytes) -> DocxText:
+def read_docx(data: bytes) -> RichText:
     """The text of a .docx file.
 
     Insertions and moved text are read, deletions, struck and hidden text left out; raised and
@@ -115,9 +100,8 @@ class _Walk:
         self._hidden_styles = _hidden_styles(self._part("styles"))
         self._notes: dict[tuple[str, str], str] = {}
         self._left_out: Counter[str] = Counter()
-        self._depth = 0
 
-    def read(self) -> DocxText:
+    def read(self) -> RichText:
         body = self._package.part(self._main)
         if body is None:
             raise ValueError("it has no document in it")
@@ -128,7 +112,9 @@ class _Walk:
         core = self._package.part(self._package.target("", "core-properties"))
         titles = (e.text for e in core if _name(e) == "title") if core is not None else iter(())
         title = next(titles, None) or ""
-        return DocxText("\n".join([*above, *lines, *below]), title, tuple(counted))
+        left_out = ", ".join(counted)
+        notes = (f"left out {left_out}",) if left_out else ()
+        return RichText("\n".join([*above, *lines, *below]), title, notes)
 
     def _part(self, kind: str) -> Element | None:
         return self._package.part(self._package.target(self._main, kind))
@@ -142,9 +128,6 @@ class _Walk:
 
     def _lines(self, parent: Element) -> Iterator[str]:
         """The lines below an element: one a paragraph, one a row of a table."""
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise ValueError(f"its elements lie more than {_DEEPEST} deep in each other")
         for child in parent:
             name = _name(child)
             if name == "p":
@@ -157,7 +140,6 @@ class _Walk:
                 self._left_out[_NOTED[name]] += 1
             elif name not in _LEFT_OUT:
                 yield from self._lines(child)
-        self._depth -= 1
 
     def _rows(self, table: Element) -> Iterator[str]:
         for row in _descend(table, "tr"):
@@ -175,9 +157,6 @@ class _Walk:
 
     def _inline(self, parent: Element, boxes: list[str], hidden: bool) -> Iterator[str]:
         """The text in a paragraph; that of boxes that hang on it goes to ``boxes``."""
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise ValueError(f"its elements lie more than {_DEEPEST} deep in each other")
         for child in parent:
             name = _name(child)
             if name in _LEFT_OUT or (name == "sdt" and _is_placeholder(child)):
@@ -198,7 +177,6 @@ class _Walk:
                 yield from self._inline(_chosen(child), boxes, hidden)
             else:
                 yield from self._inline(child, boxes, hidden)
-        self._depth -= 1
 
     def _hides(self, properties: Element | None) -> bool:
         """Whether properties, or the style that they name, hide or strike text."""

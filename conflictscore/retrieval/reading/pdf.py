@@ -10,9 +10,11 @@ from itertools import groupby, pairwise
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from conflictscore.retrieval.reading.by_ending import UnusableFileError
+from conflictscore.retrieval.cleaning import clean_text
+from conflictscore.retrieval.pages.page import UnreadableError
+from conflictscore.retrieval.reading.by_ending import RichText
 
-__all__ = ["PdfText", "read_pdf"]
+__all__ = ["read_pdf"]
 
 _SMALLER = 0.85
 """Raised and lowered characters are smaller than those beside them by so much."""
@@ -32,18 +34,6 @@ _COLUMN_LINES, _COLUMN_WORDS = 3, 3
 words are a table."""
 
 
-class PdfText(NamedTuple):
-    """Text of a file.
-
-    Attributes:
-        pages: The text of each page, empty where it has none.
-        title: From its properties; empty where it has none.
-    """
-
-    pages: tuple[str, ...]
-    title: str
-
-
 class _Letter(NamedTuple):
     text: str
     size: float
@@ -51,7 +41,7 @@ class _Letter(NamedTuple):
     y: float
 
 
-def read_pdf(data: bytes) -> PdfText:
+def read_pdf(data: bytes) -> RichText:
     """The text of a PDF, with the values of its form's fields.
 
     Raised and lowered digits are marked (10^6, H_2O), words divided at the end of a line joined,
@@ -59,7 +49,7 @@ def read_pdf(data: bytes) -> PdfText:
 
     Raises:
         ImportError: pypdfium2 is not installed.
-        UnusableFileError: It needs a password.
+        UnreadableError: It needs a password, or has no text.
         Exception: It is damaged.
     """
     import pypdfium2
@@ -69,14 +59,19 @@ def read_pdf(data: bytes) -> PdfText:
         file = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if pdfium.FPDF_GetLastError() == pdfium.FPDF_ERR_PASSWORD or "password" in str(error):
-            raise UnusableFileError(
-                "it is locked; save a copy that opens without a password"
-            ) from None
+            raise UnreadableError("is locked; save a copy that opens without a password") from None
         raise
     with file:
         file.init_forms()
-        pages = [_page_text(page) for page in file]
-        return PdfText(tuple(_undivided(pages)), file.get_metadata_value("Title"))
+        pages = [*_undivided([_page_text(page) for page in file])]
+        title = file.get_metadata_value("Title")
+    missing = len(pages) - len(read := [page for page in pages if clean_text(page)])
+    if not read:
+        raise UnreadableError(
+            "has no text; where its pages are pictures, have their text recognised (OCR) first"
+        )
+    notes = (f"{missing} of its {len(pages)} pages have no text",) if missing else ()
+    return RichText("\n\n".join(read), title, notes)
 
 
 def _undivided(pages: list[str]) -> Iterator[str]:

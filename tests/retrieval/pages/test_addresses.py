@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from conflictscore.retrieval.pages.fetch import PageFetcher, admitted
-from conflictscore.retrieval.pages.page import FetchSettings, PageError
+from conflictscore.retrieval.pages.page import FetchSettings, UnreadableError
 from tests.fakes.web_pages import WebServer, page, redirect
 from tests.retrieval.pages.conftest import PUBLIC, Network
 
@@ -136,7 +136,7 @@ def inside(network: Network) -> Network:
 async def refused(url: str, settings: FetchSettings | None = None) -> str:
     """Why there is no page."""
     async with PageFetcher(settings) as fetcher:
-        with pytest.raises(PageError) as caught:
+        with pytest.raises(UnreadableError) as caught:
             await fetcher.fetch(url)
     return str(caught.value)
 
@@ -145,7 +145,7 @@ async def test_an_address_that_leads_inside_is_never_connected_to(inside: Networ
     with WebServer({"/": page("<p>the secret</p>")}) as web:
         async with PageFetcher() as fetcher:
             for scheme, host in product(("http", "https"), INSIDE.values()):
-                with pytest.raises(PageError):
+                with pytest.raises(UnreadableError):
                     await fetcher.fetch(f"{scheme}://{host}:{web.port}/")
                 assert (inside.attempts, web.connections) == ([], 0), host
 
@@ -198,7 +198,7 @@ async def test_a_name_that_turns_inside_at_the_second_look_is_asked_at_its_first
         inside.servers[PUBLIC] = web.port
         async with PageFetcher() as fetcher:
             await fetcher.fetch("http://rebinding.example/")
-            with pytest.raises(PageError, match="not public"):
+            with pytest.raises(UnreadableError, match="not public"):
                 await fetcher.fetch(f"http://rebinding.example:{web.port}/")
     assert inside.lookups == ["rebinding.example"] * 2
     assert inside.attempts == [PUBLIC]

@@ -3,7 +3,7 @@
 import pytest
 
 from conflictscore.retrieval.pages.extract import extract
-from conflictscore.retrieval.pages.page import FetchedPage, PageError, PageText
+from conflictscore.retrieval.pages.page import FetchedPage, PageText, UnreadableError
 
 SENTENCE = "The lamp at Vennick Point was first lit on 4 October 1871, after two years of work. "
 LOG = "Its keeper wrote of each night of fog along the coast, and of every ship that he saw. "
@@ -49,7 +49,7 @@ def test_what_a_reader_does_not_see_is_not_read() -> None:
     found = read(html(f"<article>{ARTICLE}{hidden}</article><script>var x = 1</script>"))
     for part in ("JavaScript", "Ignore", "var x"):
         assert part not in found.text
-    with pytest.raises(PageError, match="has no text"):
+    with pytest.raises(UnreadableError, match="has no text"):
         read(html("<div id=root></div>" + hidden.split("<p")[0]))
 
 
@@ -117,7 +117,7 @@ def test_plain_text_is_not_taken_for_html() -> None:
     ],
 )
 def test_a_page_without_text_says_so(body: bytes) -> None:
-    with pytest.raises(PageError, match="has no text"):
+    with pytest.raises(UnreadableError, match="has no text"):
         read(body)
 
 
@@ -209,5 +209,5 @@ def test_a_character_that_breaks_off_at_the_end_costs_no_other() -> None:
 )
 def test_what_is_no_text_is_left_whatever_its_type_says(body: bytes) -> None:
     for content_type in ("text/html", "text/plain"):
-        with pytest.raises(PageError, match="is not text"):
+        with pytest.raises(UnreadableError, match="is not text"):
             read(body, content_type)

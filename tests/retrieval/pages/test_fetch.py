@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 import trustme
+from pydantic import ValidationError
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.retrieval.pages.fetch import PageFetcher
-from conflictscore.retrieval.pages.page import FetchedPage, FetchSettings, PageError
+from conflictscore.retrieval.pages.page import FetchedPage, FetchSettings, UnreadableError
 from tests.fakes.web_pages import (
     HTML,
     Exchange,
@@ -34,6 +35,7 @@ from tests.retrieval.pages.conftest import PUBLIC, Network
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 START = head(content_type=HTML)
 ZEROS = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+GZIP_START = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"
 MEGABYTE = ZEROS.compress(bytes(1_000_000)) + ZEROS.flush(zlib.Z_FULL_FLUSH)
 """A thousand bytes of deflate that stand for a megabyte, and can be repeated without end."""
 
@@ -47,7 +49,7 @@ async def fetch(url: str, **settings: object) -> FetchedPage:
 
 async def failure(reply: Reply, **settings: object) -> str:
     """Why a page that is served like this is not read."""
-    with WebServer({"/": reply}) as web, pytest.raises(PageError) as caught:
+    with WebServer({"/": reply}) as web, pytest.raises(UnreadableError) as caught:
         async with asyncio.timeout(9):
             await fetch(web.url(), **settings)
     return str(caught.value)
@@ -102,12 +104,9 @@ async def test_redirects_are_followed_to_their_end(status: int) -> None:
 
 async def test_a_redirect_loop_ends() -> None:
     with WebServer({"/a": redirect("/b"), "/b": redirect("/a")}) as web:
-        with pytest.raises(PageError, match="redirects more than 3 times"):
+        with pytest.raises(UnreadableError, match="redirects more than 3 times"):
             await fetch(web.url("/a"))
         assert len(web.visits) == 4
-        with pytest.raises(PageError, match="redirects more than 0 times"):
-            await fetch(web.url("/a"), max_redirects=0)
-        assert len(web.visits) == 5
 
 
 @pytest.mark.parametrize("location", ["", "http://[::1", "http://x:y/", "\u00ff\u2028", "about:x"])
@@ -139,7 +138,7 @@ async def test_another_type_is_left_and_its_body_is_not_read(
 ) -> None:
     before = head(content_type=content_type)
     with WebServer({"/": endless(before, b"x" * 65536)}) as web:
-        with pytest.raises(PageError) as caught:
+        with pytest.raises(UnreadableError) as caught:
             await fetch(web.url())
         assert str(caught.value) == reason
         assert web.sent < 20_000_000
@@ -181,7 +180,7 @@ async def test_a_number_that_does_not_answer_is_left_for_the_next_one(network: N
 async def test_a_name_with_many_numbers_is_tried_at_four(network: Network) -> None:
     network.name("site.example", [f"93.184.215.{n}" for n in range(20)])
     async with PageFetcher() as fetcher:
-        with pytest.raises(PageError, match="is on a server that cannot be reached"):
+        with pytest.raises(UnreadableError, match="is on a server that cannot be reached"):
             await fetcher.fetch("http://site.example/")
     assert network.attempts == [f"93.184.215.{n}" for n in range(4)]
 
@@ -194,7 +193,7 @@ async def test_a_name_server_that_does_not_answer_is_left(monkeypatch: pytest.Mo
         asyncio.run_coroutine_threadsafe(stuck.wait(), loop).result()
 
     monkeypatch.setattr("socket.getaddrinfo", wait)
-    with pytest.raises(PageError, match=r"did not arrive within 0\.2 s"):
+    with pytest.raises(UnreadableError, match=r"did not arrive within 0\.2 s"):
         await fetch("http://site.example/", timeout=0.2)
     stuck.set()
 
@@ -225,7 +224,7 @@ async def test_a_length_that_is_too_short_cuts_the_page_there() -> None:
 async def test_nobody_at_home_is_no_crash() -> None:
     with WebServer({}) as web:
         url = web.url()
-    with pytest.raises(PageError, match="is on a server that cannot be reached"):
+    with pytest.raises(UnreadableError, match="is on a server that cannot be reached"):
         await fetch(url)
 
 
@@ -256,11 +255,6 @@ async def test_a_page_just_as_long_as_the_limit_is_whole() -> None:
             assert (found.body, found.truncated) == (b"x" * 999, True)
 
 
-def _deflate(data: bytes, bits: int) -> bytes:
-    packer = zlib.compressobj(wbits=bits)
-    return packer.compress(data) + packer.flush()
-
-
 @pytest.mark.parametrize(
     ("encoding", "pack"),
     [
@@ -270,8 +264,6 @@ def _deflate(data: bytes, bits: int) -> bytes:
             "gzip",
             lambda text: b"".join(gzip.compress(text[n : n + 9]) for n in range(0, len(text), 9)),
         ),
-        ("deflate", lambda data: _deflate(data, zlib.MAX_WBITS)),
-        ("deflate", lambda data: _deflate(data, -zlib.MAX_WBITS)),
         ("identity", bytes),
     ],
 )
@@ -280,22 +272,12 @@ async def test_a_compressed_page_is_unpacked(encoding: str, pack: Callable[[byte
     with WebServer({"/": page(pack(text), content_encoding=encoding)}) as web:
         found = await fetch(web.url())
         assert (found.body, found.truncated) == (text, False)
-        assert web.visits[0].headers["accept-encoding"] == "gzip, deflate"
+        assert web.visits[0].headers["accept-encoding"] == "gzip"
 
 
-@pytest.mark.parametrize(
-    ("encoding", "start"),
-    [
-        ("gzip", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"),
-        ("deflate", b"\x78\x9c"),
-        ("deflate", b""),
-    ],
-)
-async def test_a_compressed_bomb_is_not_unpacked_beyond_the_limit(
-    encoding: str, start: bytes
-) -> None:
+async def test_a_compressed_bomb_is_not_unpacked_beyond_the_limit() -> None:
     """Each kilobyte on the wire is a megabyte in memory, and the wire does not end."""
-    before = head(content_type=HTML, content_encoding=encoding) + start
+    before = head(content_type=HTML, content_encoding="gzip") + GZIP_START
     with WebServer({"/": endless(before, MEGABYTE * 64)}) as web:
         await fetch(web.url(), max_bytes=1)  # what is loaded once is none of the page's memory
         tracemalloc.start()
@@ -310,14 +292,14 @@ async def test_a_compressed_bomb_is_not_unpacked_beyond_the_limit(
 
 async def test_a_compressed_nothing_without_end_is_cut_off() -> None:
     """Blocks that unpack to nothing never reach a limit of what is unpacked."""
-    before = head(content_type=HTML, content_encoding="deflate") + b"\x78\x9c"
+    before = head(content_type=HTML, content_encoding="gzip") + GZIP_START
     empty = b"\x00\x00\x00\xff\xff" * 10_000
     with WebServer({"/": endless(before, empty)}) as web:
         found = await fetch(web.url(), max_bytes=100_000)
         assert (found.body, found.truncated) == (b"", True)
 
 
-@pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "compress", "\u00ff"])
+@pytest.mark.parametrize("encoding", ["br", "zstd", "deflate", "gzip, gzip", "compress", "\u00ff"])
 async def test_a_packing_that_was_not_offered_is_left(encoding: str) -> None:
     """Brotli and zstd pack a gigabyte into a kilobyte, and unpack in one piece."""
     before = head(content_type=HTML, content_encoding=encoding)
@@ -371,7 +353,7 @@ async def test_a_certificate_is_checked_for_the_name_and_not_for_the_number(
         async with PageFetcher() as fetcher:
             for url in ("https://site.example/", "https://site.example./"):
                 assert (await fetcher.fetch(url)).body == b"<p>safe</p>"
-            with pytest.raises(PageError, match="certificate is not valid"):
+            with pytest.raises(UnreadableError, match="certificate is not valid"):
                 await fetcher.fetch("https://other.example/")
         assert [visit.headers["host"] for visit in web.visits] == ["site.example", "site.example."]
 
@@ -384,7 +366,7 @@ async def test_a_certificate_of_no_known_authority_is_not_good(
     with WebServer({"/": page("<p>safe</p>")}, tls=tls) as web:
         network.servers[PUBLIC] = web.port
         async with PageFetcher() as fetcher:
-            with pytest.raises(PageError, match="certificate is not valid"):
+            with pytest.raises(UnreadableError, match="certificate is not valid"):
                 await fetcher.fetch("https://site.example/")
         assert web.visits == []
 
@@ -398,7 +380,7 @@ def test_authorities_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPat
 async def test_a_server_without_tls_fails_at_it() -> None:
     with (
         WebServer({"/": page("<p>plain</p>")}) as web,
-        pytest.raises(PageError, match="where TLS fails"),
+        pytest.raises(UnreadableError, match="that cannot be reached"),
     ):
         await fetch(web.url().replace("http:", "https:"))
 
@@ -460,8 +442,8 @@ async def test_a_cancelled_fetch_leaves_its_server_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [("timeout", 0.0), ("timeout", float("nan")), ("max_bytes", 0), ("max_redirects", -1)],
+    [("timeout", 0.0), ("timeout", float("nan")), ("max_bytes", 0), ("max_bites", 1)],
 )
 def test_a_limit_out_of_range_is_named(setting: str, value: float) -> None:
-    with pytest.raises(ConfigurationError, match=setting):
+    with pytest.raises(ValidationError, match=setting):
         FetchSettings(**{setting: value})  # type: ignore[arg-type]

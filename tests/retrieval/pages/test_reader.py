@@ -361,7 +361,7 @@ def test_a_fault_of_our_own_leaves_the_snippet_too(
     def break_down(*_args: object) -> None:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr("conflictscore.retrieval.pages.fetch.Body", break_down)
+    monkeypatch.setattr("conflictscore.retrieval.pages.fetch._Body", break_down)
     (found,) = reading(result(web.url())).invoke("?")
     assert found.metadata["page_error"] == "fails with RuntimeError"
 

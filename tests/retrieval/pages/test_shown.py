@@ -3,7 +3,7 @@
 import pytest
 
 from conflictscore.retrieval.pages.extract import extract
-from conflictscore.retrieval.pages.page import FetchedPage, PageError
+from conflictscore.retrieval.pages.page import FetchedPage, UnreadableError
 from conflictscore.retrieval.pages.shown import marked_inline, whole_text
 
 FILLER = (
@@ -75,7 +75,7 @@ def test_a_snippet_keeps_its_raised_digits_apart() -> None:
     ],
 )
 def test_what_makes_the_parser_slow_is_refused_before_it_is_parsed(html: str, reason: str) -> None:
-    with pytest.raises(PageError, match=reason):
+    with pytest.raises(UnreadableError, match=reason):
         whole_text(html)
 
 
