@@ -10,26 +10,23 @@ default = 1                  # a document that nothing below names
 "example.org" = 2
 "content-farm.com" = 0       # left out
 
-[types]                      # the document's metadata "type", or the kind of its file
+[types]                      # the document's metadata "type"
 "forum" = 0.5
-"pdf" = 1.5
 ```
 
-The first that names a document gives its weight: its host, its domain, the type in its metadata,
-the kind of its file, the default.
+The first that names a document gives its weight: its host, its domain, its type, the default.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Self
-from urllib.parse import urlsplit
+from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conflictscore.errors import InputError
 from conflictscore.records import Document, first_fault
-from conflictscore.retrieval.domains import host_of, registrable_domain
+from conflictscore.retrieval.domains import host_of, load_suffixes, registrable_domain
 from conflictscore.storage.toml_file import read_toml
 
 __all__ = ["TrustTable"]
@@ -38,8 +35,7 @@ _MOST = 1_000
 """The largest weight: sums of any number of them are numbers still."""
 _Weight = Annotated[float, Field(ge=0, le=_MOST, allow_inf_nan=False)]
 
-_NAME = re.compile(r"[a-z0-9_.:-]+")
-_FILE_KIND = re.compile(r"\.[a-z0-9]{1,5}")
+_NAME = re.compile(r"[\w.:-]+")
 
 
 class _Table(BaseModel):
@@ -61,40 +57,21 @@ class TrustTable:
             InputError: A key is unknown, a host or domain is none, or a weight is no number from 0
                 to 1,000; names the field.
         """
-        if "dates" in table:
-            raise InputError(f"{where}, field dates: dates are no longer weighed; leave it out")
-        for field in ("hosts", "domains"):
-            named = table.get(field)
-            for key, value in named.items() if isinstance(named, Mapping) else ():
-                if isinstance(value, Mapping):
-                    raise InputError(
-                        f"{where}, field {field}.{key}: a table and not a weight; quote a name with"
-                        f' dots in it, as "{key}.{next(iter(value), "")}"'
-                    )
         try:
             self._rules = _Table.model_validate(dict(table))
         except ValidationError as error:
             field, why = first_fault(error)
             raise InputError(f"{where}, field {field}: {why}") from None
-        self._hosts = _by_name(self._rules.hosts, f"{where}, field hosts", domains=False)
-        self._domains = _by_name(self._rules.domains, f"{where}, field domains", domains=True)
-        self._types = _by_kind(self._rules.types, f"{where}, field types")
-
-    @classmethod
-    def read(cls, path: Path) -> Self:
-        """Read a table from a TOML file.
-
-        Raises:
-            InputError: The file cannot be read, or as for a table; names file and field.
-        """
-        return cls(read_toml(path), str(path))
+        self._hosts = _by_host(self._rules.hosts, f"{where}, field hosts")
+        self._domains = _by_host(self._rules.domains, f"{where}, field domains", registered=True)
+        self._types = {name.strip().casefold(): w for name, w in self._rules.types.items()}
 
     @classmethod
     def open(cls, given: "TrustTable | Mapping[str, Any] | str | Path") -> "TrustTable":
         """A table, from its TOML file, from a mapping with the same content, or as it is.
 
         Raises:
-            InputError: There is no such file, or as for :meth:`read`.
+            InputError: The file cannot be read, or as for a table; names file and field.
         """
         if isinstance(given, TrustTable):
             return given
@@ -104,7 +81,7 @@ class TrustTable:
             raise InputError(f"trust is {given!r}; give a TOML file or a mapping")
         if not Path(given).exists():
             raise InputError(f"trust is {str(given)!r}; there is no such file")
-        return cls.read(Path(given))
+        return cls(read_toml(Path(given)), str(given))
 
     @property
     def described(self) -> dict[str, Any]:
@@ -121,56 +98,24 @@ class TrustTable:
             (self._hosts, host and host.removeprefix("www.")),
             (self._domains, registrable_domain(document.url)),
             (self._types, kind.strip().casefold() if isinstance(kind, str) else None),
-            (self._types, _file_kind(document.url)),
         ):
             if name and name in table:
                 return table[name]
         return self._rules.default
 
 
-def _by_name(named: Mapping[str, float], where: str, *, domains: bool) -> dict[str, float]:
+def _by_host(
+    named: Mapping[str, float], where: str, *, registered: bool = False
+) -> dict[str, float]:
     """Weights by host or domain, written as addresses have them."""
     made: dict[str, float] = {}
     for given, weight in named.items():
-        name = given.strip().casefold().removeprefix("www.").rstrip(".")
-        host = host_of(f"https://{name}")
-        if not host or not _NAME.fullmatch(host) or name not in (host, _unicode(host)):
-            raise InputError(f"{where}.{given}: it is no {'domain' if domains else 'host'}")
-        if domains and (registered := registrable_domain(f"https://{name}")) != host:
-            raise InputError(f"{where}.{given}: it is a host of {registered}; list it under hosts")
-        if domains and registrable_domain(f"https://a.{name}") == f"a.{host}":
-            raise InputError(
-                f"{where}.{given}: domains are registered under it, so it is not one itself"
-            )
+        name = given.strip().casefold().removeprefix("www.")
+        host = host_of(f"https://{name}") if _NAME.fullmatch(name) else None
+        if host is None or (registered and load_suffixes().privatesuffix(host) != host):
+            what = "domain that is registered; list a host of one under hosts"
+            raise InputError(f"{where}.{given}: it is no {what if registered else 'host'}")
         if host in made:
             raise InputError(f"{where}.{given}: it has a weight already, in a different spelling")
         made[host] = weight
     return made
-
-
-def _by_kind(named: Mapping[str, float], where: str) -> dict[str, float]:
-    made: dict[str, float] = {}
-    for given, weight in named.items():
-        kind = given.strip().casefold().removeprefix(".")
-        if not kind or kind in made:
-            why = "it has a weight already, in a different spelling" if kind else "it is empty"
-            raise InputError(f"{where}.{given}: {why}")
-        made[kind] = weight
-    return made
-
-
-def _unicode(host: str) -> str:
-    try:
-        return host.encode("ascii").decode("idna")
-    except UnicodeError:
-        return host
-
-
-def _file_kind(url: str) -> str | None:
-    """The ending of a file's name, or of an address's path, in small letters without its dot."""
-    try:
-        path = urlsplit(url).path if host_of(url) else url
-    except ValueError:
-        return None
-    ending = PurePosixPath(path.replace("\\", "/")).suffix.lower()
-    return ending.removeprefix(".") if _FILE_KIND.fullmatch(ending) else None

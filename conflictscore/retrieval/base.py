@@ -21,7 +21,8 @@ __all__ = ["TopKRetriever", "WrappingRetriever", "afound_by", "found_by"]
 class TopKRetriever(BaseRetriever):
     """A retriever that returns at most ``k`` documents, best first.
 
-    ``invoke(question, k=3)`` overrides ``k`` for one call.
+    ``invoke(question, k=3)`` overrides ``k`` for one call. Where it asks another retriever that
+    takes no ``k``, the first ``k`` of its documents are kept.
 
     Attributes:
         k: The number of documents asked for, at least 1.
@@ -55,7 +56,6 @@ class TopKRetriever(BaseRetriever):
         return self
 
     def _usable(self, k: int | None, query: str = "?") -> int:
-        """The number of documents for one call; InputError if it or the question is unusable."""
         if not clean_text(query):
             raise InputError("the question to search for is empty")
         if k is None:
@@ -79,13 +79,7 @@ class TopKRetriever(BaseRetriever):
 
 
 class WrappingRetriever(TopKRetriever):
-    """Changes the documents that another retriever finds; awaited, it awaits that one.
-
-    Attributes:
-        k: The number of documents asked for, at least 1. A retriever that is not a
-            ``TopKRetriever`` decides for itself how many it finds; the first ``k`` are kept.
-        retriever: Finds the documents.
-    """
+    """Changes the documents that another retriever finds; awaited, it awaits that one."""
 
     retriever: BaseRetriever
 
@@ -110,14 +104,14 @@ class WrappingRetriever(TopKRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        found = found_by(self.retriever, query, self._usable(k, query), run_manager)
-        return self.change(query, found)
+        k = self._usable(k, query)
+        return self.change(query, found_by(self.retriever, query, k, run_manager))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        found = await afound_by(self.retriever, query, self._usable(k, query), run_manager)
-        return await self.achange(query, found)
+        k = self._usable(k, query)
+        return await self.achange(query, await afound_by(self.retriever, query, k, run_manager))
 
 
 def found_by(

@@ -26,18 +26,16 @@ from conflictscore.retrieval.web_search import OTHER_WAYS
 __all__ = ["ChainRetriever"]
 
 Failures = list[tuple[str, ConflictScoreError]]
-"""Retrievers that failed so far, with their errors."""
 
 
 class ChainRetriever(TopKRetriever):
     """Asks its retrievers in turn until one answers, and leaves a note on those that failed.
 
-    Nothing found is an answer, and ends the search. Awaited, it awaits its retrievers. Safe to use
-    from many threads at once, as far as its retrievers are.
+    Nothing found is an answer, and ends the search. Safe to use from many threads at once, as far
+    as its retrievers are.
 
     Attributes:
-        k: The number of documents asked for, at least 1. A retriever that is not a
-            ``TopKRetriever`` decides for itself how many it finds; the first ``k`` are kept.
+        k: See the base.
         retrievers: In the order in which they are asked; at least one.
 
     Raises:
@@ -78,7 +76,6 @@ class ChainRetriever(TopKRetriever):
 
 @contextmanager
 def _collecting_failures(retriever: BaseRetriever, failures: Failures) -> Iterator[None]:
-    """Add this retriever's error to the failures, or note who failed before it answered."""
     try:
         yield
     except ConflictScoreError as error:
@@ -89,11 +86,11 @@ def _collecting_failures(retriever: BaseRetriever, failures: Failures) -> Iterat
 
 
 def _all_failed(failures: Failures) -> ConflictScoreError:
-    message, errors = f"no search answered: {_reasons(failures)}", [error for _, error in failures]
+    message = f"no search answered: {_reasons(failures)}"
     for refused in (ConfigurationError, InputError):
-        if all(isinstance(error, refused) for error in errors):
+        if all(isinstance(error, refused) for _, error in failures):
             return refused(message)
-    kind = QuotaError if all(isinstance(error, QuotaError) for error in errors) else ProviderError
+    kind = QuotaError if all(isinstance(e, QuotaError) for _, e in failures) else ProviderError
     return kind(message, provider=", ".join(name for name, _ in failures))
 
 
@@ -103,6 +100,5 @@ def _reasons(failures: Failures) -> str:
 
 
 def _name(retriever: BaseRetriever) -> str:
-    """Its name as in ``--search``; otherwise that of its class."""
     by_class = type(retriever).__name__.removesuffix("Retriever").lower()
     return str(getattr(retriever, "provider", by_class))

@@ -28,13 +28,9 @@ class CorpusRetriever(TopKRetriever):
     and ``provider``.
 
     Attributes:
-        k: The number of documents asked for, at least 1.
-        documents: What is searched, at least one document.
+        k: See the base.
+        documents: What is searched, at least one document; NoDocumentsError if there is none.
         notes: What the user should know about how the documents were read.
-
-    Raises:
-        NoDocumentsError: There are no documents.
-        InputError: ``k`` is out of range.
     """
 
     documents: tuple[Document, ...] = Field(repr=False)
@@ -76,13 +72,10 @@ class CorpusRetriever(TopKRetriever):
         order = np.argsort(-scores, kind="stable")[:k]
         if len(self.documents) > k:
             order = order[scores[order] > 0]
-        return [
-            _retrieved(self.documents[place], rank, float(scores[place]))
-            for rank, place in enumerate(order, 1)
-        ]
-
-
-def _retrieved(document: Document, rank: int, score: float) -> Retrieved:
-    found = {"rank": rank, "score": score, "provider": "corpus"}
-    named = {"title": document.title, "source": document.url}
-    return Retrieved(page_content=document.text, metadata={**document.metadata, **named, **found})
+        found: list[Retrieved] = []
+        for rank, place in enumerate(order, 1):
+            document = self.documents[place]
+            known = {**document.metadata, "title": document.title, "source": document.url}
+            known |= {"rank": rank, "score": float(scores[place]), "provider": "corpus"}
+            found.append(Retrieved(page_content=document.text, metadata=known))
+        return found

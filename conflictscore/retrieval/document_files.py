@@ -27,12 +27,7 @@ _ENDINGS = ", ".join(ENDINGS)
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """Documents that were read, and files that were not.
-
-    Attributes:
-        documents: Numbered from 1, in the order of the paths; a folder's files by name.
-        notes: One line for each thing the user should know, such as a file left out.
-    """
+    """Documents, numbered from 1 in the order of the paths, and notes, as on a file left out."""
 
     documents: tuple[Document, ...]
     notes: tuple[str, ...]

@@ -24,8 +24,6 @@ class ExcludingRetriever(WrappingRetriever):
     Nothing is searched for in their place: the rest of the top ``k`` remains.
 
     Attributes:
-        retriever: Finds the documents.
-        k: See the base.
         references: A benchmark's questions with their reference answers, right and wrong. A
             document is left out if it holds the words of its own question in a row, and those of
             one of these answers, of three words at least and one that the question lacks; case and

@@ -10,6 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configured_search
+from conflictscore.retrieval.token_windows import LEAST_TOKENS
 from conflictscore.threads import off_loop
 
 __all__ = ["PASSAGE_TOKENS", "described", "open_retrieval", "open_search"]
@@ -45,8 +46,8 @@ def open_retrieval(
         NoDocumentsError: There is nothing to read in the docs.
         InputError: A setting is out of range, or docs are missing or unreadable.
     """
-    if passage_tokens < 0:
-        raise InputError(f"passage_tokens must be 0 or more, and is {passage_tokens}")
+    if passage_tokens and passage_tokens < LEAST_TOKENS:
+        raise InputError(f"passage_tokens is {passage_tokens}; give {LEAST_TOKENS} or more, or 0")
     docs = [docs] if isinstance(docs, str) else docs
     retriever = open_search(search, docs=docs, top_k=top_k)
     if read_pages:
@@ -120,10 +121,8 @@ def described(retriever: BaseRetriever | None) -> str:
     documents = getattr(retriever, "documents", None)
     if isinstance(documents, tuple):
         titles = [shorten(d.title, _TITLE_CHARS, placeholder=" …") for d in documents if d.title]
-        named = ", ".join(f"“{title}”" for title in titles[:_NAMED])
         count = "1 document" if len(documents) == 1 else f"{len(documents):,} documents"
-        most = "such as " if len(documents) > _NAMED else ""
-        return f"{count}, {most}{named}" if named else count
+        return ", ".join([count, *(f"“{title}”" for title in titles[:_NAMED])])
     return str(getattr(retriever, "title", "") or type(retriever).__name__)
 
 

@@ -1,15 +1,15 @@
 """From long documents to the passage of each that fits a question best."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Annotated
 
 import numpy as np
 from langchain_core.documents import Document
-from pydantic import model_validator
+from pydantic import Field
 
 from conflictscore.retrieval.base import WrappingRetriever
 from conflictscore.retrieval.ranking import BM25Ranker
-from conflictscore.retrieval.token_windows import TokenWindow, check_size, cut_windows
+from conflictscore.retrieval.token_windows import LEAST_TOKENS, cut_windows
 
 __all__ = ["PassageRetriever", "cut_to_passages"]
 
@@ -25,18 +25,9 @@ class PassageRetriever(WrappingRetriever):
         retriever: Finds the documents.
         k: See the base.
         tokens: The most tokens of a passage, at least 16.
-
-    Raises:
-        InputError: A setting is out of range.
-        ProviderError: As the other retriever raises.
     """
 
-    tokens: int = 512
-
-    @model_validator(mode="after")
-    def _tokens_are_in_range(self) -> Self:
-        check_size(self.tokens, self.tokens // 2)
-        return self
+    tokens: Annotated[int, Field(ge=LEAST_TOKENS)] = 512
 
     def change(self, query: str, found: list[Document]) -> list[Document]:
         """See the base."""
@@ -51,7 +42,7 @@ def cut_to_passages(query: str, documents: Sequence[Document], tokens: int) -> l
 
     Returns:
         As many documents, in their order. The metadata of one that was cut has ``passage``, the
-        range of tokens kept, and ``document_tokens``, how many it has.
+        range of characters kept.
 
     Raises:
         InputError: There are fewer than 16 tokens.
@@ -68,22 +59,11 @@ def cut_to_passages(query: str, documents: Sequence[Document], tokens: int) -> l
     # Blank windows say nothing, however the others rank.
     scores = np.where([bool(text.strip()) for text in texts], scores, -np.inf)
     ends = np.cumsum([len(cut) for cut in cuts])[:-1]
-    return [
-        _passage(document, cut[int(np.argmax(own))], cut[-1].end_token)
-        if len(cut) > 1
-        else document
-        for document, cut, own in zip(documents, cuts, np.split(scores, ends), strict=True)
-    ]
-
-
-def _passage(document: Document, kept: TokenWindow, total: int) -> Document:
-    told = {
-        "passage": f"tokens {kept.first_token}–{kept.end_token} of {total}",
-        "document_tokens": total,
-    }
-    return document.model_copy(
-        update={
-            "page_content": document.page_content[kept.start : kept.end].strip(),
-            "metadata": {**document.metadata, **told},
-        }
-    )
+    cut_documents: list[Document] = []
+    for document, cut, own in zip(documents, cuts, np.split(scores, ends), strict=True):
+        if len(cut) > 1:
+            text, (start, end) = document.page_content, cut[int(np.argmax(own))]
+            told = {"passage": f"characters {start}–{end} of {len(text)}"}
+            document = Document(text[start:end].strip(), metadata={**document.metadata, **told})
+        cut_documents.append(document)
+    return cut_documents

@@ -3,21 +3,13 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from conflictscore.errors import InputError
 from conflictscore.sentences import sentence_starts
 from conflictscore.tokens import count_tokens, token_starts
 
-__all__ = [
-    "LEAST_TOKENS",
-    "MARK",
-    "TokenWindow",
-    "Vocabulary",
-    "check_size",
-    "cut_windows",
-]
+__all__ = ["LEAST_TOKENS", "MARK", "TokenWindow", "Vocabulary", "cut_windows"]
 
 MARK = " […] "
 """Marks text left out between two passages of a document."""
@@ -40,33 +32,11 @@ class Vocabulary(NamedTuple):
     count: Callable[[str], int]
 
 
-@dataclass(frozen=True, slots=True)
-class TokenWindow:
-    """A part of a text.
-
-    Attributes:
-        start: The offset of its first character.
-        end: The offset after its last character.
-        first_token: The token of the whole text, from 0, that it begins in.
-        end_token: How many tokens of the whole text begin before its end.
-    """
+class TokenWindow(NamedTuple):
+    """A part of a text: the offsets of its first character, and after its last."""
 
     start: int
     end: int
-    first_token: int
-    end_token: int
-
-
-def check_size(size: int, stride: int) -> None:
-    """Check the size and the stride of windows.
-
-    Raises:
-        InputError: The size or the stride is out of range.
-    """
-    if size < LEAST_TOKENS:
-        raise InputError(f"a passage is at least {LEAST_TOKENS} tokens long, not {size}")
-    if not 1 <= stride <= size:
-        raise InputError(f"the stride of passages is 1 to their length, {size}, and not {stride}")
 
 
 _COMMON = Vocabulary(token_starts, count_tokens)
@@ -86,9 +56,10 @@ def cut_windows(
         would lie within the one before it is left out.
 
     Raises:
-        InputError: The size or the stride is out of range.
+        InputError: The size is below 16, or the stride not from 1 to the size.
     """
-    check_size(size, stride)
+    if size < LEAST_TOKENS or not 1 <= stride <= size:
+        raise InputError(f"passages of {size} tokens every {stride}: give 16 tokens or more")
     tokens = vocabulary.starts(text)
     total = len(tokens)
     tokens.append(len(text))
@@ -103,7 +74,7 @@ def cut_windows(
         while (count := vocabulary.count(text[start:end])) > size:
             end = _break_before(start + (end - start) * size // count, start, breaks)
         if not windows or end > windows[-1].end:
-            windows.append(TokenWindow(start, end, first, bisect_right(tokens, end - 1)))
+            windows.append(TokenWindow(start, end))
         start = _break_before(min(tokens[min(first + stride, total)], end), start, breaks)
     return windows
 

@@ -97,7 +97,7 @@ def test_files_are_searched_and_what_was_left_out_is_told(tmp_path: Path) -> Non
     assert (document.number, document.title, document.text) == (1, "Sky", "# Sky\nblue")
     assert document.url == f"{tmp_path.as_posix()}/a.md"
     assert [note.rpartition("/")[2] for note in retriever.notes] == [
-        "b.txt: there is no text in it, left out"
+        "b.txt: has no text, left out"
     ]
 
 

@@ -51,12 +51,9 @@ def test_any_text_is_covered_in_order_by_windows_of_the_size() -> None:
         starts = token_starts(text)
         assert windows[0].start == 0
         assert windows[-1].end == len(text)
-        assert windows[-1].end_token == len(starts)
         assert (len(windows) == 1) is (len(starts) <= size)
         for window in windows:
             assert count_tokens(text[window.start : window.end]) <= size
-            assert window.end_token - window.first_token <= size
-            assert 0 <= window.first_token <= window.end_token
         for window, following in pairwise(windows):
             assert window.start < following.start <= window.end < following.end
 
@@ -92,13 +89,10 @@ def test_where_no_sentence_ends_words_are_left_whole() -> None:
 def test_windows_of_half_the_size_overlap_by_about_half() -> None:
     text = "word " * 2000
     windows = cut_windows(text, 512, 256)
-    total = windows[-1].end_token
-    assert len(windows) == pytest.approx(total / 256, abs=1.5)
+    assert len(windows) == pytest.approx(len(token_starts(text)) / 256, abs=1.5)
     for window, following in pairwise(windows):
-        assert following.first_token - window.first_token == pytest.approx(256, abs=3)
-    assert [w.end_token - w.first_token for w in windows[:-1]] == pytest.approx(
-        [512] * (len(windows) - 1), abs=3
-    )
+        shared = len(token_starts(text[following.start : window.end]))
+        assert shared == pytest.approx(256, abs=4)
 
 
 def test_windows_as_far_apart_as_they_are_long_lie_side_by_side() -> None:
@@ -116,10 +110,7 @@ def test_a_long_text_is_cut_whatever_is_in_it(unit: str) -> None:
     assert len(windows) <= len(token_starts(text)) / (256 * 3 / 4)
 
 
-@pytest.mark.parametrize(
-    ("size", "stride", "said"),
-    [(15, 8, "at least 16 tokens long, not 15"), (16, 0, "not 0"), (16, 17, "1 to .*, 16, .* 17")],
-)
-def test_a_size_or_stride_out_of_range_is_refused(size: int, stride: int, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+@pytest.mark.parametrize(("size", "stride"), [(15, 8), (16, 0), (16, 17)])
+def test_a_size_or_stride_out_of_range_is_refused(size: int, stride: int) -> None:
+    with pytest.raises(InputError, match=f"{size} tokens every {stride}: give 16 tokens or more"):
         cut_windows("text", size, stride)

@@ -36,16 +36,7 @@ class FetchSettings:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """Response of a server.
-
-    Attributes:
-        url: The address that was asked for.
-        final_url: The address that answered, after redirects.
-        content_type: Its media type, in lower case and without parameters.
-        charset: The encoding that the server names; None if it names none.
-        body: The content, decompressed.
-        truncated: Whether there is more content than ``body`` holds.
-    """
+    """Response of the server that answered, ``final_url``; ``truncated`` if there is more of it."""
 
     url: str
     final_url: str
@@ -57,14 +48,7 @@ class FetchedPage:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """Text of a page.
-
-    Attributes:
-        text: Its main text, never empty.
-        title: Its title; empty if it has none.
-        date: When it was published, as ``YYYY-MM-DD``; None if the page does not tell.
-        cut: Whether the page has more text than ``text`` holds.
-    """
+    """Main text of a page; ``cut`` if there is more of it. The date is ``YYYY-MM-DD``."""
 
     text: str
     title: str = ""

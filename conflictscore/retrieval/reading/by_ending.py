@@ -41,13 +41,7 @@ Notes = list[str]
 
 
 class RichText(NamedTuple):
-    """Text of a PDF or Word file.
-
-    Attributes:
-        text: A line a paragraph or row of a table.
-        title: From its properties; empty where it has none.
-        notes: What of it could not be read.
-    """
+    """Text of a PDF or Word file, its title or nothing, and notes on what could not be read."""
 
     text: str
     title: str
@@ -66,10 +60,7 @@ class FileDocument(NamedTuple):
 def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], Notes]:
     """The documents of a file, with notes on how it was read.
 
-    Args:
-        data: Its bytes.
-        ending: One of :data:`ENDINGS`.
-        url: What errors and notes call it, and the address of its documents.
+    Errors, notes and the documents call it by its ``url``.
 
     Raises:
         UnreadableError: It is empty, damaged or not of its kind.

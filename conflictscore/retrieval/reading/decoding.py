@@ -40,14 +40,11 @@ _CANDIDATES = (
 """Encodings of the web. Without the code pages of DOS and IBM a guess of them cannot win by chance:
 "1932–1945" in cp1252 looks like cp852 as well."""
 _HIGH = bytes(range(128, 256))
-_GUESS_FROM = 50_000
-"""Bytes that an encoding is guessed from."""
-_LONGEST_CHARACTER = 4
-"""Bytes."""
+_GUESS_FROM, _LONGEST_CHARACTER = 50_000, 4
+"""Bytes that an encoding is guessed from, and of a character."""
 _DAMAGE = 10
 """One character in so many bytes beyond ASCII may be damaged."""
-_BINARY = 20
-_LEAST_CONTROLS = 5
+_BINARY, _LEAST_CONTROLS = 20, 5
 """One character in so many may be a control character, and so many in any text."""
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
@@ -69,55 +66,36 @@ def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> De
         UnreadableError: It is not text.
     """
     found = _decoded(body, charset, html)
-    if _is_binary(found.text):
+    controls = len(_CONTROLS.findall(found.text))
+    if controls > _LEAST_CONTROLS and controls * _BINARY > len(found.text):
         raise UnreadableError("is not text")
     return found
-
-
-def _is_binary(text: str) -> bool:
-    controls = len(_CONTROLS.findall(text))
-    return controls > _LEAST_CONTROLS and controls * _BINARY > len(text)
 
 
 def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
     for mark, name in _BOMS:
         if body.startswith(mark):
             return Decoded(body[len(mark) :].decode(name, "replace"), name)
-    named = [_codec(charset), _codec(_named_in(body) if html else None)]
+    meta = _META.search(body[:_META_WITHIN]) if html else None
+    said = (charset, meta[1].decode("ascii", "replace") if meta else None)
+    named = [name for name in map(_codec, said) if name]
     high = len(body) - len(body.translate(None, _HIGH))
-    candidates = [name for name in (["utf-8", *named] if high else [*named, "utf-8"]) if name]
-    for name in candidates:
-        try:
+    for name in ["utf-8", *named] if high else [*named, "utf-8"]:
+        with suppress(UnicodeError, LookupError):
             # An incremental decoder waits for the rest of a last character that breaks off.
             return Decoded(codecs.getincrementaldecoder(name)(_errors(name)).decode(body), name)
-        except (UnicodeError, LookupError):
-            continue
-    name = next(filter(None, named), "utf-8")
+    name = next(iter(named), "utf-8")
     best = body.decode(name, "replace")
     if best.count("\ufffd") * _DAMAGE <= high:
         return Decoded(best, name)
-    guess = _guess(body)
-    if guess is None:
-        why = "text" if _is_binary(best) else "text in an encoding that can be determined"
-        raise UnreadableError(f"is not {why}")
-    return Decoded(body.decode(guess, "replace"), guess)
-
-
-def _guess(body: bytes) -> str | None:
     from charset_normalizer import from_bytes
 
     # A cut in mid-character makes the right encoding the one that does not fit.
-    guesses = (
-        from_bytes(body[: _GUESS_FROM - less], cp_isolation=list(_CANDIDATES)).best()
-        for less in range(_LONGEST_CHARACTER)
-    )
-    best = next(filter(None, guesses), None)
-    return best.encoding if best else None
-
-
-def _named_in(body: bytes) -> str | None:
-    found = _META.search(body[:_META_WITHIN])
-    return found[1].decode("ascii", "replace") if found else None
+    for less in range(_LONGEST_CHARACTER):
+        guess = from_bytes(body[: _GUESS_FROM - less], cp_isolation=list(_CANDIDATES)).best()
+        if guess:
+            return Decoded(body.decode(guess.encoding, "replace"), guess.encoding)
+    raise UnreadableError("is not text in an encoding that can be determined")
 
 
 def _codec(label: str | None) -> str | None:
