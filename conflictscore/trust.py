@@ -10,17 +10,21 @@ default = 1                  # a document that nothing below names
 "example.org" = 2
 "content-farm.com" = 0       # left out
 
-[types]                      # the document's metadata "type"
+[types]                      # the document's metadata "type", or the kind of its file
 "forum" = 0.5
+"pdf" = 1.5
 ```
 
-The first that names a document gives its weight: its host, its domain, its type, the default.
+The first that names a document gives its weight: its host, its domain, the type in its metadata,
+the kind of its file, the default.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -98,10 +102,17 @@ class TrustTable:
             (self._hosts, host and host.removeprefix("www.")),
             (self._domains, registrable_domain(document.url)),
             (self._types, kind.strip().casefold() if isinstance(kind, str) else None),
+            (self._types, _file_kind(document.url)),
         ):
             if name and name in table:
                 return table[name]
         return self._rules.default
+
+
+def _file_kind(url: str) -> str:
+    with suppress(ValueError):  # of an address with brackets in it
+        return PurePosixPath(urlsplit(url).path).suffix.lower().removeprefix(".")
+    return ""
 
 
 def _by_host(

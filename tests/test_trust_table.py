@@ -37,8 +37,8 @@ def test_a_name_may_be_written_in_its_own_script() -> None:
     assert weights({"hosts": {"xn--bcher-kva.example": 3}}, page) == [3]
 
 
-def test_types_are_those_of_metadata() -> None:
-    assert weights({"types": {" Forum": 0.5, "pdf": 3}}) == [1, 0.5, 1, 1]
+def test_types_are_those_of_metadata_or_else_the_kind_of_the_file() -> None:
+    assert weights({"types": {" Forum": 0.5, "pdf": 3, "html": 2}}) == [2, 0.5, 3, 1]
 
 
 def test_host_goes_before_domain_before_type_before_default() -> None:

@@ -96,9 +96,7 @@ def test_files_are_searched_and_what_was_left_out_is_told(tmp_path: Path) -> Non
     (document,) = to_documents(retriever.invoke("sky"))
     assert (document.number, document.title, document.text) == (1, "Sky", "# Sky\nblue")
     assert document.url == f"{tmp_path.as_posix()}/a.md"
-    assert [note.rpartition("/")[2] for note in retriever.notes] == [
-        "b.txt: has no text, left out"
-    ]
+    assert [note.rpartition("/")[2] for note in retriever.notes] == ["b.txt: has no text, left out"]
 
 
 def test_no_documents_and_a_wrong_k_are_refused() -> None:
