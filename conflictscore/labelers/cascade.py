@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.labelers.numbers import number_replaced
+from conflictscore.labelers.nli.pitfalls import number_replaced
 from conflictscore.labelers.protocol import Labeler, Pair, supports_script
 from conflictscore.labelers.verdicts import judge_all
 from conflictscore.models.usage import UsageMeter

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from conflictscore.labelers.calibration import rounded
 from conflictscore.labelers.nli.adapted import NLI_MPNET
-from conflictscore.labelers.nli.labeler import NliLabeler, verdict_on
+from conflictscore.labelers.nli.labeler import MOST_DOUBTED, NliLabeler, verdict_on
 from conflictscore.labelers.protocol import Labeler, Pair
 from conflictscore.labelers.verdicts import judge_all
 from conflictscore.models.usage import UsageMeter
@@ -143,8 +143,8 @@ class NliByClaim:
 def mean_verdict(verdicts: Sequence[EvidenceLabel]) -> EvidenceLabel:
     """The verdict by the mean of the models' probabilities.
 
-    Its passage is that of the model that is surest of the label. A pair that a model could not read
-    is UNLABELLED.
+    Its passage, and the doubt about it, are those of the model that is surest of the label. A pair
+    that a model could not read is UNLABELLED.
     """
     known = [one.probabilities for one in verdicts if one.probabilities is not None]
     if len(known) < len(verdicts):
@@ -152,11 +152,13 @@ def mean_verdict(verdicts: Sequence[EvidenceLabel]) -> EvidenceLabel:
     mean = {label: fsum(one[label] for one in known) / len(known) for label in known[0]}
     label = verdict_on(mean)
     surest = max(verdicts, key=lambda one: (one.label is label, (one.probabilities or mean)[label]))
+    doubt = label is surest.label and surest.reasoning is not None
     return surest.model_copy(
         update={
             "label": label,
-            "score": mean[label],
+            "score": min(mean[label], MOST_DOUBTED) if doubt else mean[label],
             "probabilities": rounded(mean),
+            "reasoning": surest.reasoning if doubt else None,
             "cached": all(one.cached for one in verdicts),
         }
     )

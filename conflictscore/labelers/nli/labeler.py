@@ -17,6 +17,7 @@ from conflictscore.labelers.calibration import (
 from conflictscore.labelers.denials import denied_in
 from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.nli.model import NliModel, TokenPair, resolve, shared_model
+from conflictscore.labelers.nli.pitfalls import pitfall
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.models.usage import UsageMeter
@@ -82,9 +83,13 @@ def _heading(document: Document, vocabulary: Vocabulary) -> str:
 CALIBRATION_FILE = "calibration.json"
 """In the model's folder, where the model was calibrated: a ``FittedCalibration``."""
 
-_READING = 6
+_READING = 5
 """Goes up when documents are cut or put before the model in another way, another window decides,
-or a verdict holds something else."""
+or a verdict holds more, as since 3 the probabilities and since 4 the doubts; since 5 of a denial
+what it denies is read."""
+MOST_DOUBTED = 0.5
+"""The most that ``score`` is where the passage is a known trap: half of these are right, whatever
+the model's own score (``docs/findings/labelers.md``). No threshold of a cascade is as low."""
 _OPPOSITE = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
 _WINDOWS_A_THREAD = 4
 """Windows that a thread reads between two looks at whether the time is used up."""
@@ -112,7 +117,9 @@ class NliLabeler:
     Every window of a document is read as a premise and the claim as its hypothesis: entailment is
     SUPPORTS, contradiction CONTRADICTS, neutral IRRELEVANT. How the windows' verdicts come to one
     is said in :func:`~conflictscore.labelers.nli.labeler.deciding_window`; that window is the
-    snippet, and ``score`` its label's calibrated probability. Of a document with more than 128
+    snippet, and ``score`` its label's calibrated probability. A side that a trap of language makes
+    doubtful (:mod:`~conflictscore.labelers.nli.pitfalls`) has a score of .5 at most, so that a
+    cascade asks its judge, and ``reasoning`` names the trap. Of a document with more than 128
     windows the first ones are read, and ``document_cut`` says so.
 
     The model runs in this process. That is no call of a language model, and a meter counts none.
@@ -257,14 +264,18 @@ class NliLabeler:
         # A calibration is fitted on the window that decides without one, so that is the one here.
         place = deciding_window([UNCALIBRATED.probabilities(said) for said in reading.said])
         probabilities = self.calibration.probabilities(reading.said[place])
-        label = verdict_on(probabilities)
-        snippet = reading.premises.windows[place].strip() or None
+        label, score = verdict_on(probabilities), 1.0
+        window = reading.premises.windows[place]
+        snippet = window.strip() or None
+        if trap := pitfall(reading.claim.text, window, label):
+            score = MOST_DOUBTED
         return EvidenceLabel(
             claim=reading.claim.number,
             document=reading.document.number,
             label=label,
-            score=min(1.0, probabilities[label]),
+            score=min(score, probabilities[label]),
             probabilities=rounded(probabilities),
+            reasoning=f"doubtful: {trap}" if trap else None,
             snippet=snippet,
             snippet_found=True if snippet else None,
             document_cut=reading.premises.cut,

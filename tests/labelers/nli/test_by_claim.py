@@ -103,11 +103,17 @@ def test_a_model_of_the_user_does_not_decide_by_the_claim(tmp_path: Path) -> Non
 
 
 def test_of_two_models_a_pair_has_the_mean_and_the_passage_of_the_surest() -> None:
-    one = verdict(1, 0.7, 0.1).model_copy(update={"snippet": "one"})
+    one = verdict(1, 0.7, 0.1).model_copy(
+        update={"snippet": "one", "reasoning": "doubtful: a plan"}
+    )
     other = verdict(1, 0.2, 0.5).model_copy(update={"snippet": "other"})
     mean = mean_verdict([one, other])
     assert (mean.label, mean.snippet) == (SUPPORTS, "one")
     assert mean.score == pytest.approx(0.45)
     assert mean.probabilities == {SUPPORTS: 0.45, CONTRADICTS: 0.3, IRRELEVANT: 0.25}
+    assert mean.reasoning == "doubtful: a plan"
+    sure = verdict(1, 0.9, 0.05)
+    doubted = mean_verdict([one.model_copy(update={"probabilities": sure.probabilities}), sure])
+    assert doubted.score == 0.5
     failed = EvidenceLabel(claim=1, document=1, label=Label.UNLABELLED, error="too long")
     assert mean_verdict([one, failed]) == failed

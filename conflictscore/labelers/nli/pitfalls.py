@@ -1,0 +1,282 @@
+"""Traps of language: pairs on which an NLI model is wrong however sure it is.
+
+A small model sees whether a passage has the words of a claim, and little of what the passage does
+with them: it asks or plans them, denies them twice, has them in another order or the number in
+another unit. The tests below find such passages in the sentences nearest to the claim, by cue words
+of seven languages (``pitfalls.toml``) and by form in all that write words apart.
+"""
+
+import re
+import tomllib
+from collections.abc import Container, Iterator, Sequence
+from functools import lru_cache
+from importlib import resources
+from itertools import pairwise
+from typing import NamedTuple
+
+from conflictscore.records import Label
+from conflictscore.scripts import fold
+from conflictscore.sentences import sentence_starts
+
+_MOST_CHARS, _MOST_OF_CLAIM = 4_000, 500
+"""Of a passage, where a window of an NLI model has some 400; and of a claim, which is held against
+each of its sentences."""
+_STEM, _SHORTEST = 4, 3
+"""Letters."""
+_ALL_BUT = 0.75
+"""Share from which a sentence has the claim's words, if in another order."""
+
+_NUMBER = r"\d+(?:[.,'\u00a0\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
+_WORD = re.compile(rf"{_NUMBER}|[^\W\d_]+")
+_SEPARATOR = re.compile(r"[.,'\u00a0\u202f ](?=\d{3}(?!\d))")
+_QUANTITY = re.compile(
+    r"(?P<before>[€$£¥])\s?\d"
+    r"|\d(?:[ \u00a0\u202f-]?(?P<unit>[^\W\d_]{1,14}[²³]?|[%‰€$£¥]|°[CF]?))"
+)
+_RATIO = re.compile(r"\d (?:in|of|out of|von|sur|de|su|van de) (?:\w+ )?\d")
+_INEXACT = re.compile(
+    r"\d\s?(?:[-–—~]|\.\.\.?|…)\s?\d|\d0(?:er|s|ies|['’]s)\b|[~≈±<>≤≥]\s?\d|\d(?:th|st|nd|rd)? cent"
+)
+_ASKED = re.compile(r"[?\uff1f\u061f][\"'”’»)\]*_\s]{0,9}$")
+_CELLS = re.compile(r"[|\t]| {3,}|^[^,;.]{1,30}[,;][^,;.]{1,30}$")
+"""In a line that is a row of a table."""
+_LISTED = re.compile(r"[:—–] [^;:]{1,40}; [^;:]{1,40}[:—–] [^;:]{1,40}(?:;|$)")
+_YEAR = re.compile(r"1\d{3}|20\d\d")
+_MONTH = re.compile(
+    "jan|feb|fev|ene|gen|mar[scz]?$|maar|mrt|apr|abr|avr|may|mai|mei|mag|jun|jui|giu|jul|lug|aug|aou"
+    "|ago|sep|set|oct|okt|ott|outu|nov|dec|dez|dic"
+)
+_IN_WORDS = 20
+"""Numbers up to this are often written as words."""
+
+
+class _Sentence(NamedTuple):
+    """A sentence as it is compared."""
+
+    text: str
+    spoken: str
+    """Its words in lower case between blanks, to look for phrases in."""
+    names_and_nouns: tuple[str, ...]
+    """Its words without function words and numbers, as they stand."""
+    stems: tuple[str, ...]
+    """The same, folded and cut, with the numbers, in order."""
+    numbers: frozenset[str]
+    """Without separators of thousands."""
+
+    def cues(self, kind: str) -> frozenset[str]:
+        """The cues of a kind that it has."""
+        return frozenset(cue for cue in _CUES[kind] if cue in self.spoken)
+
+
+_FUNCTION_WORDS = frozenset(
+    """the and was has had for are were its been being from with that this than then their there
+    der die das den dem des ein eine einen einer und von vom war ist hat sind wurde les des une est
+    dans par pour sur aux los las una uno del con por para fue era che non gli nel della dello stato
+    uma dos das com foi het een van werd zijn""".split()  # noqa: SIM905
+)
+
+
+# Read with the module: the first reading to need them may be on an event loop.
+_TABLE: dict[str, dict[str, list[str]]] = {
+    kind: {key: [" ".join(one.split()) for one in row.split(",")] for key, row in rows.items()}
+    for kind, rows in tomllib.loads(
+        (resources.files(__package__) / "pitfalls.toml").read_text("utf-8")
+    ).items()
+}
+_CUES = {
+    kind: tuple(f" {cue} " for listed in rows.values() for cue in listed)
+    for kind, rows in _TABLE.items()
+}
+_NEGATIONS = frozenset(cue.strip() for cue in _CUES["negation"])
+_UNITS = {unit: kind for kind, listed in _TABLE["units"].items() for unit in listed}
+
+
+@lru_cache(maxsize=512)
+def _read(text: str) -> _Sentence:
+    found = _WORD.findall(text)
+    words, stems, numbers = list[str](), list[str](), list[str]()
+    for word in found:
+        if word[0].isdigit():
+            numbers.append(_SEPARATOR.sub("", word))
+            stems.append(numbers[-1])
+        elif len(word) >= _SHORTEST and (folded := fold(word)) not in _FUNCTION_WORDS:
+            words.append(word)
+            stems.append(folded[:_STEM])
+    spoken = f" {' '.join(found).casefold()} "
+    return _Sentence(text, spoken, tuple(words), tuple(stems), frozenset(numbers))
+
+
+def pitfall(claim: str, passage: str, label: Label) -> str | None:
+    """Why a side that an NLI model says a passage takes is doubtful; None where nothing shows.
+
+    IRRELEVANT is not doubted: on what only asks, plans or alleges it is right, and no trap was
+    found that makes these models miss a side.
+    """
+    if label not in (Label.SUPPORTS, Label.CONTRADICTS):
+        return None
+    claim, passage = claim[:_MOST_OF_CLAIM], passage[:_MOST_CHARS]
+    rows = sum(bool(_CELLS.search(line)) for line in passage.splitlines())
+    if rows > 1 or _LISTED.search(passage):
+        return "a table"
+    said = _read(claim)
+    whys = (_doubt(said, sentence, label) for sentence in _nearest(said, passage))
+    return next(filter(None, whys), None)
+
+
+def _nearest(claim: _Sentence, passage: str) -> Iterator[_Sentence]:
+    """The sentences that have at least half as many of the claim's words as the nearest one."""
+    bounds = [*sentence_starts(passage), len(passage)]
+    sentences = [_read(passage[start:end].strip()) for start, end in pairwise(bounds)]
+    words = frozenset(claim.stems)
+    shared = [len(words.intersection(sentence.stems)) for sentence in sentences]
+    most = max(shared)
+    return (s for s, n in zip(sentences, shared, strict=True) if 2 * n >= max(most, 1))
+
+
+def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
+    if _ASKED.search(sentence.text) and not _ASKED.search(claim.text):
+        return "a question"
+    for kind, what in _CUED.items():
+        if sentence.cues(kind) - claim.cues(kind):
+            return what
+    if sum(word in _NEGATIONS for word in sentence.spoken.split()) > 1:
+        return "a double negation"
+    exact = claim.numbers <= sentence.numbers
+    if claim.numbers and sentence.numbers:
+        if _other_unit(claim, sentence):
+            return "another unit"
+        if _inexact(claim) != _inexact(sentence) or (not exact and _inexact(claim)):
+            return "a range or a round number"
+    if _roles_swapped(claim, sentence):
+        return "the same words in another order"
+    # A name alone that differs may be what contradicts; with a number it is another thing's.
+    if (label is Label.SUPPORTS or not exact) and _renamed(claim, sentence):
+        return "another name"
+    return None
+
+
+_CUED = {
+    "doubt": "a doubt",
+    "condition": "a condition",
+    "plan": "a plan",
+    "attribution": "an attribution",
+    "until": "a state that ended or began",
+    "denial": "a double negation",
+}
+
+
+def _inexact(sentence: _Sentence) -> bool:
+    return bool(sentence.cues("loose") or _INEXACT.search(sentence.text))
+
+
+def _other_unit(claim: _Sentence, sentence: _Sentence) -> bool:
+    """Whether a quantity of the claim stands in the sentence in another unit of its kind."""
+    ours, theirs = _quantities(claim.text), _quantities(sentence.text)
+    kinds = {kind for kind, _ in ours} & {kind for kind, _ in theirs}
+    return any(
+        {unit for of, unit in ours if of == kind}.isdisjoint(u for of, u in theirs if of == kind)
+        for kind in kinds
+    ) or any(kind == "scale" for kind, _ in ours ^ theirs)
+
+
+def _quantities(text: str) -> frozenset[tuple[str, str]]:
+    """Kind and name of each unit."""
+    found = set()
+    for match in _QUANTITY.finditer(text):
+        unit = (match["before"] or match["unit"]).casefold()
+        known = next((u for u in (unit, unit.removesuffix("s")) if u in _UNITS), None)
+        if known is not None:
+            found.add((_UNITS[known], known))
+    if _RATIO.search(text):
+        found.add(("share", "ratio"))
+    return frozenset(found)
+
+
+def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
+    """Whether a sentence has the claim's words with two of them in each other's place.
+
+    A passive voice that only one of them has turns roles too, so that both together are harmless.
+    Words that only moved to the front ("In the final, …") change no role.
+    """
+    ours = list(dict.fromkeys(claim.stems))
+    places = {word: place for place, word in reversed(list(enumerate(sentence.stems)))}
+    order = [places[word] for word in ours if word in places]
+    if len(order) < max(2, _ALL_BUT * len(ours)):
+        return False
+    both = places.keys() & ours
+    voices = _is_passive(claim, both) != _is_passive(sentence, both)
+    if _exchanged(order):
+        return not voices
+    return voices and len(order) == len(ours) > 2
+
+
+def _is_passive(sentence: _Sentence, shared: Container[str]) -> bool:
+    """Whether "by" stands in it before one of the words that both have."""
+    words = sentence.spoken.split()
+    return any(
+        f" {word} " in _CUES["passive"] and any(fold(w)[:_STEM] in shared for w in after)
+        for word, after in zip(words, pairwise([*words[1:], ""]), strict=False)
+    )
+
+
+def _exchanged(order: Sequence[int]) -> bool:
+    """Whether two exchange places around a third, or all but two keep theirs."""
+    reversed_ = any(a > b > c for a, b, c in zip(order, order[1:], order[2:], strict=False))
+    moved = [one for one, other in zip(order, sorted(order), strict=True) if one != other]
+    return reversed_ or len(moved) == 2
+
+
+def _renamed(claim: _Sentence, sentence: _Sentence) -> bool:
+    """Whether beside a word of both stands a name of its own in each."""
+    ours, theirs = (list(pairwise(("", *one.names_and_nouns, ""))) for one in (claim, sentence))
+    known = {word.casefold() for pair in theirs for word in pair}
+
+    def replaced(place: int) -> bool:
+        names = {
+            (p[1 - place].casefold(), p[place].casefold()) for p in ours if p[place][:1].isupper()
+        }
+        beside = {p[1 - place].casefold() for p in theirs if p[place][:1].isupper()}
+        return any(word in beside and word and name not in known for word, name in names)
+
+    return replaced(0) or replaced(1)
+
+
+def number_replaced(claim: str, document: str) -> str | None:
+    """A number of a claim in whose place a document has another; None where there is none.
+
+    That is a year where the document has only other years, a day of a month where it has only other
+    days, or a number of things of which it has only other numbers. Round numbers, ranges and other
+    units are passed over: they may well come to the same.
+    """
+    said, read = _read(claim), _read(document)
+    ours, theirs = _counted(said), _counted(read)
+    if not ours or _inexact(said) or _other_unit(said, read):
+        return None
+    known = read.numbers
+    missing = (
+        number
+        for what, numbers in ours.items()
+        if what in theirs
+        for number in sorted(numbers - known)
+    )
+    return next(missing, None)
+
+
+def _counted(text: _Sentence) -> dict[str, set[str]]:
+    """Numbers by what they count: years, days, or the word after (or, without one, before) them."""
+    found: dict[str, set[str]] = {}
+    words = ["", *text.stems, ""]
+    for before, number, after in zip(words, words[1:], words[2:], strict=False):
+        if not number[:1].isdigit():
+            continue
+        if _YEAR.fullmatch(number):
+            what = "year"
+        elif _MONTH.match(after) or _MONTH.match(before):
+            what = "day"
+        elif number.isdecimal() and int(number) <= _IN_WORDS:
+            continue
+        else:
+            what = after if after and not after[0].isdigit() else before
+        if what:
+            found.setdefault(what, set()).add(number)
+    return found
