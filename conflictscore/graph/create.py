@@ -42,12 +42,7 @@ from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import off_loop
 from conflictscore.tokens import load_vocabularies
 
-__all__ = [
-    "create_conflict_scorer",
-    "create_self_correcting_rag",
-    "open_run",
-    "run_context",
-]
+__all__ = ["create_conflict_scorer", "create_self_correcting_rag", "open_run", "run_context"]
 
 
 @explicit_kwargs(CorrectionOptions)

@@ -150,10 +150,7 @@ def chain(
     """A graph whose nodes run one after the other, and which closes over the collaborators."""
     graph = StateGraph[RagState, None, Any, RagState](RagState, input_schema=start)
     bound = Binding(graph, context)
-    before = START
-    for node in nodes:
-        graph.add_node(node.__name__, bound.node(node))
-        graph.add_edge(before, node.__name__)
-        before = node.__name__
-    graph.add_edge(before, END)
+    graph.add_sequence([(node.__name__, bound.node(node)) for node in nodes])
+    graph.add_edge(START, nodes[0].__name__)
+    graph.add_edge(nodes[-1].__name__, END)
     return graph

@@ -41,11 +41,7 @@ def option_fields(options: Sequence[str], *, weighed: bool = False) -> dict[str,
 
 
 async def weigh(
-    model: LanguageModel,
-    prompts: PromptSet,
-    meter: UsageMeter,
-    prompt: str,
-    options: Sequence[str],
+    model: LanguageModel, prompts: PromptSet, meter: UsageMeter, prompt: str, options: Sequence[str]
 ) -> Answer:
     """The likeliest option by the probabilities of the letters as the first token of the reply.
 

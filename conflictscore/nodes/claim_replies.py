@@ -23,14 +23,12 @@ _NUMBER = re.compile(
     r"^(?:#{1,6}\s)?[*_]{0,3}[(\[#]?(?P<number>\d{1,3})"
     r"(?:\\?[.):\]][*_]{0,3}\s+|[、\uff0e]\s*|\s[-–—]\s+|(?<=#\d)\s+)(?=\S)"
 )
-_TABLE_RULE = re.compile(r"[ \t|:]*+-[ \t|:-]*+")
-_CLAIM_COLUMN = re.compile(r"claim|statement|fact|proposition|assertion", re.IGNORECASE)
-_ITEM = re.compile(
-    r"<(?P<name>li|claim|item|fact|statement|p)(?:\s[^<>]{0,99})?>(?P<inside>[^<]*)(?:</(?P=name)>)?",
-    re.IGNORECASE,
+_OTHER_FORM = re.compile(
+    r"^[ \t]{0,20}(?:\|(?=[^\n]*-)[ \t:|-]++$|</?(?:li|claim|item|fact|statement)\b)",
+    re.IGNORECASE | re.MULTILINE,
 )
+"""A table, or tags around each claim: what belongs to a claim cannot be told for sure."""
 _TAGS_ALONE = re.compile(r"(?:</?[a-z_]{1,20}>\s{0,9}){1,4}", re.IGNORECASE)
-_TAGGED = re.compile(r"^[ \t]{0,20}</?[a-z].*$", re.IGNORECASE | re.MULTILINE)
 _NOTHING = re.compile(r"(?:none|n/a|no\s{1,9}claims)", re.IGNORECASE)
 _NOT_WORDS = " \t*_#`-–—.,;:()[]{}\"'"
 _FENCED = re.compile(
@@ -79,7 +77,9 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
     in JSON. Headings, parents of nested bullets and remarks to the reader are no claims; lines
     under no heading are, where they have words of the answer. Another reply is a ValueError.
     """
-    reply = _without_table(unwrapped(reply.translate(_UNSEEN)))
+    reply = unwrapped(reply.translate(_UNSEEN))
+    if _OTHER_FORM.search(reply):
+        raise ValueError("it was a table, or had tags around its claims")
     if fenced := _FENCED.search(reply):
         inside = fenced["inside"].strip()
         reply = inside if inside[:1] in {"[", "{"} else reply
@@ -131,33 +131,14 @@ def folded(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".")
 
 
-def _without_table(reply: str) -> str:
-    """A reply with the rows of its Markdown table as bullets: the column of the claims."""
-    rows = reply.splitlines()
-    rule = next((at for at, row in enumerate(rows) if "|" in row and _TABLE_RULE.fullmatch(row)), 0)
-    if not rule:
-        return reply
-    end = next((at for at in range(rule + 1, len(rows)) if "|" not in rows[at]), len(rows))
-    table = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in rows[:end]]
-    header, body = table[rule - 1], table[rule + 1 :]
-    named = [at for at, cell in enumerate(header) if _CLAIM_COLUMN.search(cell)]
-    sizes = [sum(len(row[at]) for row in body if at < len(row)) for at in range(len(header))]
-    column = max(named or range(len(header)), key=sizes.__getitem__)
-    cells = [f"- {row[column]}" for row in body if column < len(row)]
-    return "\n".join([*rows[: rule - 1], *cells, *rows[end:]])
-
-
 def _lines(reply: str) -> list[_Line]:
     raws: list[tuple[str, str, str, bool]] = []
     apart = False
-    # Only a line of tags is taken apart: a claim may quote "></" of a page.
-    for raw in _TAGGED.sub(lambda line: line[0].replace("><", ">\n<"), reply).splitlines():
+    for raw in reply.splitlines():
         text = raw.strip()
         text = plain = text[1:-1] if _QUOTED.fullmatch(text) else text
         if _TAGS_ALONE.fullmatch(text):
             continue
-        if item := _ITEM.fullmatch(text):
-            text = f"- {item['inside'].strip()}"
         if not any(map(str.isalnum, text)) or text.startswith(("```", "~~~")):
             apart = apart or not text
             continue

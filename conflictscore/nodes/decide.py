@@ -123,9 +123,7 @@ def correction_time(state: RagState, context: RunContext) -> float:
 
 
 def _look_again(
-    attempts: Sequence[Attempt],
-    changes: Sequence[Change],
-    context: RunContext,
+    attempts: Sequence[Attempt], changes: Sequence[Change], context: RunContext
 ) -> tuple[bool, str]:
     last = attempts[-1]
     if context.method is not Method.REGENERATED_RAG:

@@ -119,11 +119,7 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
 
 
 def _with_only(
-    applied: Sequence[Change],
-    before: Attempt,
-    now: Attempt,
-    state: RagState,
-    context: RunContext,
+    applied: Sequence[Change], before: Attempt, now: Attempt, state: RagState, context: RunContext
 ) -> Attempt:
     """The attempt in which only these changes were made to the answer."""
     reports = [attempt.report for attempt in (before, now) if attempt.report]

@@ -69,10 +69,7 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         labelled = tuple(_unlabelled(claim, documents, str(stop)) for claim in new)
     known |= {evidence.claim.text: evidence for evidence in labelled}
     evidence = [renumbered(known[claim.text], claim) for claim in claims]
-    return {
-        "evidence": [item.to_json() for item in evidence],
-        "usage": spent(state, meter.usage),
-    }
+    return {"evidence": [item.to_json() for item in evidence], "usage": spent(state, meter.usage)}
 
 
 async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:

@@ -245,9 +245,5 @@ async def _written(
     length = count_tokens(text, context.generator.name)
     async with in_time("the model"):
         return await answerer_of(context).reply(
-            state,
-            prompt,
-            read,
-            meter,
-            max_tokens=min(_MOST_TOKENS, _LEAST_TOKENS + 2 * length),
+            state, prompt, read, meter, max_tokens=min(_MOST_TOKENS, _LEAST_TOKENS + 2 * length)
         )

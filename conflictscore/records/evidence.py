@@ -126,8 +126,7 @@ class EvidenceLabel(Record):
     score: _Share | None = None
     """Probability in [0, 1] that the judge gives to its label; None where it gives none."""
     probabilities: Annotated[
-        dict[Label, _Share] | None,
-        Field(exclude_if=lambda known: known is None),
+        dict[Label, _Share] | None, Field(exclude_if=lambda known: known is None)
     ] = None
     """Probability in [0, 1] of each label, where the judge gives them."""
     error: str | None = None

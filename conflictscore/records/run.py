@@ -6,12 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field
 
 from conflictscore.records.correction import Change, differs
-from conflictscore.records.evidence import (
-    ConflictReport,
-    Document,
-    Record,
-    encodable,
-)
+from conflictscore.records.evidence import ConflictReport, Document, Record, encodable
 
 
 class Method(StrEnum):

@@ -259,10 +259,7 @@ def test_a_first_answer_that_exists_already_is_scored_and_not_made_again(
         ({"messages": [("assistant", "Hello.")], "question": ""}, "the question is empty"),
         ({"history": LAMP, "question": " "}, "the question is empty"),
         ({"history": LAMP, "options": ["Same", "same"]}, "two options are the same"),
-        (
-            {"history": LAMP, "options": [*map(str, range(27))]},
-            "multiple choice takes 26 options",
-        ),
+        ({"history": LAMP, "options": [*map(str, range(27))]}, "multiple choice takes 26 options"),
         ({"history": LAMP, "documents": [{"text": " "}]}, "document 1, field text: it is empty"),
         ({"draft_answer": " "}, EMPTY_DRAFT),
         ({"history": LAMP, "draft_answer": ""}, EMPTY_DRAFT),

@@ -16,10 +16,7 @@ LAMP = "The lamp was lit in 1871 by the keeper's eldest daughter."
 TOWER = "The tower was built in 1840 of granite from a quarry nearby."
 HORN = "A fog horn with two trumpets followed in 1912, paid for by the harbour."
 ANSWER = f"{LAMP} {TOWER}\n\n{HORN}"
-DOCUMENTS = [
-    {"text": "The lamp was lit in 1871."},
-    {"text": "The tower was built in 1840."},
-]
+DOCUMENTS = [{"text": "The lamp was lit in 1871."}, {"text": "The tower was built in 1840."}]
 DISPUTED = [{"text": "The log says: lit in 1874. The lamp."}, *DOCUMENTS]
 
 

@@ -118,11 +118,7 @@ def test_a_tie_is_settled_by_what_a_further_search_finds_and_only_new_pairs_are_
     ],
 )
 def test_without_queries_the_claim_itself_is_searched_for(
-    model: ChatOpenAI,
-    corpus: Searches,
-    world: RevisingWorld,
-    broken: dict[str, Any],
-    said: str,
+    model: ChatOpenAI, corpus: Searches, world: RevisingWorld, broken: dict[str, Any], said: str
 ) -> None:
     world.broken = broken
 
@@ -182,9 +178,7 @@ def test_a_budget_used_up_on_the_way_leaves_what_was_known(
     assert any(said in note for note in state["notes"])
 
 
-def test_documents_of_which_no_pair_could_be_labelled_are_left_out_again(
-    corpus: Searches,
-) -> None:
+def test_documents_of_which_no_pair_could_be_labelled_are_left_out_again(corpus: Searches) -> None:
     class JudgeGoesSilent(RevisingWorld):
         def __call__(self, request: ChatRequest) -> Reply | str | Fault:
             if self.asked["look_further"]:

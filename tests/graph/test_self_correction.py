@@ -9,15 +9,10 @@ import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from conflictscore.errors import (
-    ConfigurationError,
-)
+from conflictscore.errors import ConfigurationError
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.create import run_context
-from conflictscore.graph.self_correction import (
-    build_self_correction_graph,
-    shared_graph,
-)
+from conflictscore.graph.self_correction import build_self_correction_graph, shared_graph
 from conflictscore.nodes.state import RagInput
 from conflictscore.records import Method
 from conflictscore.retrieval.google import GoogleRetriever
@@ -254,9 +249,7 @@ def test_the_evidence_may_come_from_google(model: ChatOpenAI, world: World) -> N
     with GoogleSearchServer(found, api_key="google-key") as search:
         with pytest.warns(DeprecationWarning, match="2027-01-01"):
             google = GoogleRetriever(
-                api_key=SecretStr("google-key"),
-                engine_id="engine",
-                endpoint=search.endpoint,
+                api_key=SecretStr("google-key"), engine_id="engine", endpoint=search.endpoint
             )
         state = paper_loop(model, retriever=google).invoke({"question": "When was the lamp lit?"})
 

@@ -134,7 +134,7 @@ def _listed(form: Callable[[list[str]], str]) -> Callable[[str], str]:
 
     def changed(text: str) -> str:
         lines = [line for line in text.removeprefix("Claims:\n").split("\n") if line]
-        return text if text[:1] in {"[", "{", "|", "<"} else form(lines)
+        return text if text[:1] in {"[", "{"} else form(lines)
 
     return changed
 
@@ -223,13 +223,7 @@ _LISTS: dict[str, Callable[[str], str]] = {
         )
     ),
     "JSON lines": _listed(lambda lines: "\n".join(json.dumps({"claim": one}) for one in lines)),
-    "table": _listed(
-        lambda lines: "\n".join(
-            ["| # | Claim |\n|---|---|", *(f"| {n} | {line} |" for n, line in enumerate(lines, 1))]
-        )
-    ),
-    "HTML list": _listed(lambda lines: "<ul>\n<li>" + "</li>\n<li>".join(lines) + "</li>\n</ul>"),
-    "quotation marks": _lines(lambda n, line: line if line[:1] in {"|", "<", "{"} else f'"{line}"'),
+    "quotation marks": _lines(lambda n, line: line if line[:1] == "{" else f'"{line}"'),
     "parent of nested bullets": lambda t: re.sub(_ITEM, "  - ", t).replace(
         "  - ", "- About the gate:\n  - ", 1
     ),

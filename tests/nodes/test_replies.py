@@ -52,6 +52,11 @@ def choose(reply: str) -> Choice:
             ["Claims:\n1. A one.\nA two.\n2. A three.", "Claims:\n* A one that\ngoes on."],
         ),
         (
+            read_claims,
+            "^it was a table, or had tags around its claims$",
+            ["Claims:\n| # | Claim |\n|---|---|\n| 1 | A one. |", "<ul>\n<li>A one.</li>\n</ul>"],
+        ),
+        (
             choose,
             r"^it was neither \(A\) nor \(B\) in the asked form$",
             [
@@ -64,7 +69,7 @@ def choose(reply: str) -> Choice:
             ],
         ),
     ],
-    ids=["nothing", "no query", "no marker", "no mark of a claim", "no choice"],
+    ids=["nothing", "no query", "no marker", "no mark of a claim", "another form", "no choice"],
 )
 def test_a_reply_in_another_form_is_refused_with_its_reason(
     read: Callable[[str], object], reason: str, replies: list[str]
@@ -147,7 +152,6 @@ def test_queries_are_read_each_once_on_one_line_and_bounded(
         ("- o farol é alto.\n- A two.", ("o farol é alto.", "A two.")),
         ("・A one.\n・A two.", ("A one.", "A two.")),
         ("1. **A one.**\n2. *A two.*", ("A one.", "A two.")),
-        ('<claim id="1">A one.</claim>\n<claim id="2">A two.</claim>', ("A one.", "A two.")),
         ("claims = [\n    'A one.',\n    'A two.',\n]", ("A one.", "A two.")),
         # a number is taken off only where it counts
         ("Claims:\n12. Mai 1932 wurde sie eröffnet.", ("12. Mai 1932 wurde sie eröffnet.",)),
