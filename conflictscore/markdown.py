@@ -270,7 +270,6 @@ def _end_of_gap(text: str, start: int, end: int) -> int:
 
 @lru_cache(maxsize=8)
 def _shape(text: str) -> tuple[tuple[str, str, str, str], ...]:
-    """The blocks of a text, without what stands in them."""
     return tuple((t.type, t.tag, t.markup, t.info) for t in _parser.parse(text))
 
 
@@ -282,7 +281,6 @@ def _is_without_a_part(whole: Sequence[object], rest: Sequence[object]) -> bool:
 
 
 def _marks(text: str) -> tuple[int, ...]:
-    """Marks that a text leaves open, by kind."""
     return (
         text.count("`") % 2,
         text.count("**") % 2,

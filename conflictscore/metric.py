@@ -244,7 +244,6 @@ def worth(
 
 
 def _conflict(claim: ClaimEvidence, weights: Mapping[int, float]) -> float:
-    """How far a claim is in conflict, in [0, 1]."""
     sides = (claim.supports, claim.contradicts)
     one, other = (max((weights.get(n, 1.0) for n in side), default=0.0) for side in sides)
     return min(one, other) / max(one, other) if one and other else 0.0

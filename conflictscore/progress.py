@@ -105,7 +105,5 @@ def transfer(console: Console, title: str, size: int) -> Iterator[Callable[[str,
 
 
 class _Rate(ProgressColumn):
-    """Items a minute."""
-
     def render(self, task: Task) -> Text:
         return Text(f"{60 * task.speed:.0f}/min" if task.speed else "")

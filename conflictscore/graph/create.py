@@ -150,9 +150,9 @@ def open_run(
     if not isinstance(found, BaseRetriever | None):
         what = f"retriever is {type(found).__name__}, not a LangChain retriever"
         raise ConfigurationError(f"{what}; open_retrieval(…) opens a search")
-    for name, given in (("model", model), ("judge", judge)):
-        if given is not None:
-            check_model(given, name)
+    for name, one in (("model", model), ("judge", judge)):
+        if one is not None:
+            check_model(one, name)
     if max_calls is not None and max_calls < 1:
         raise InputError(f"max_calls is {max_calls}; give at least 1")
     if reasoning_effort not in (None, *get_args(ReasoningEffort)):
@@ -164,26 +164,21 @@ def open_run(
     mixed_in = [spec for spec in specs if spec.partition(":")[0] == "local"]
     mixed_in = mixed_in if len(mixed_in) < len(specs) else []
 
+    given: dict[str, Any] = {"context_window": context_window, "cache": store}
+    given |= {"max_calls": max_calls, "reasoning_effort": reasoning_effort}
+
     def opened(chosen: Model) -> LanguageModel:
         if isinstance(chosen, LanguageModel):
-            return chosen
-        given: dict[str, Any] = {
-            "context_window": context_window,
-            "cache": store,
-            "max_calls": max_calls,
-            "reasoning_effort": reasoning_effort,
-        }
-        if isinstance(chosen, BaseChatModel):
-            return from_chat_model(chosen, **given)
-        url = None if chosen in mixed_in else base_url
-        return open_model(chosen, base_url=url, **given)
+            made = chosen
+        elif isinstance(chosen, BaseChatModel):
+            made = from_chat_model(chosen, **given)
+        else:
+            url = None if chosen in mixed_in else base_url
+            made = open_model(chosen, base_url=url, **given)
+        return made if ledger is None else attach(made, ledger)
 
-    def counted(chosen: Model) -> LanguageModel:
-        language_model = opened(chosen)
-        return language_model if ledger is None else attach(language_model, ledger)
-
-    generator = counted(default_spec() if model is None else model)
-    decomposer = generator if judge is None else counted(judge)
+    generator = opened(default_spec() if model is None else model)
+    decomposer = generator if judge is None else opened(judge)
     if effort_needed:
         require_effort(reasoning_effort, generator, decomposer)
     load_vocabularies(generator.name, decomposer.name)

@@ -176,7 +176,6 @@ async def _answered(
     history: Sequence[BaseMessage],
     parameters: Mapping[str, Any] | None,
 ) -> Answer:
-    """The answer to a prompt: what the reply says, or the likeliest of the options to weigh."""
     if weighed:
         return await weigh(*reader, prompt, weighed)
     return await reader.ask(prompt, read, REPLY_TOKENS, history=history, parameters=parameters)

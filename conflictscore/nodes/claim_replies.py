@@ -184,7 +184,6 @@ def _counting(texts: Sequence[str]) -> frozenset[int]:
 
 
 def _after_heading(reply: str) -> tuple[str, bool]:
-    """Text after the heading of the claims, and whether there is a heading."""
     rows = reply.splitlines()
     for number, row in enumerate(rows):
         if not row.rstrip().endswith(("[", "{")) and (found := _HEADING.match(row.strip())):
@@ -199,7 +198,6 @@ def _after_heading(reply: str) -> tuple[str, bool]:
 
 
 def _without_lead(lines: Sequence[_Line], words: frozenset[str]) -> list[_Line]:
-    """A list without a heading, without the lines that lead to it."""
     marked = [line.marked for line in lines]
     if any(marked[: _LEAD_LINES + 1]):
         return [*lines[marked.index(True) :]]
@@ -279,7 +277,6 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def _share(line: _Line, words: frozenset[str]) -> float:
-    """The share of a line's words that the answer has."""
     own = _stems(line.text)
     return len(own & words) / len(own) if own else 0.0
 

@@ -146,7 +146,6 @@ def _look_again(
 
 
 def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: RunContext) -> bool:
-    """Whether a disputed claim has evidence from a document that was not shown before."""
     shown = {number for change in changes for claim in change.claims for number in _sides(claim)}
     again = report.disputed if context.settings.regeneration == "revise" else (report.reconsider,)
     disputed = [

@@ -129,7 +129,6 @@ def _moved(span: tuple[int, int], changed: Sequence[Change]) -> tuple[int, int]:
 async def _claims_after(
     changes: Sequence[Change], state: RagState, judge: Reader
 ) -> tuple[tuple[Claim, ...], tuple[Change, ...]]:
-    """The claims of an answer that was written in place, and its changes with their new claims."""
     last = attempts_of(state)[-1]
     in_json = is_json(last.answer.text)
 
@@ -176,7 +175,6 @@ def _is_known(change: Change) -> bool:
 
 
 def _winners(change: Change) -> Iterator[str]:
-    """The statements that won the passage of a change."""
     for look in change.looks:
         if look.decision == "replace" and look.rival is not None:
             yield look.candidates[look.rival].statement
@@ -277,7 +275,6 @@ def _stated(question: str, answer: str) -> str | None:
 
 
 def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
-    """The statement that a short answer makes."""
     line = next(filter(None, map(str.strip, reply.splitlines())), "")
     statement = line.removeprefix("Sentence:").strip('"“” ')
     if len(words_in(statement)) < max(_LEAST_WORDS, len(words_in(answer))):
@@ -324,7 +321,6 @@ def _read_own(read: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ..
 
 
 async def _asked(prompt: str, text: str, read: Callable[[str], T], judge: Reader) -> T:
-    """Ask the decomposer about a text; the reply has room for its length."""
     length = count_tokens(text, judge.model.name)
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length)
     return await judge.ask(prompt, read, room)

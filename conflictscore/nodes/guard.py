@@ -121,7 +121,6 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
 def _with_only(
     applied: Sequence[Change], before: Attempt, now: Attempt, state: RagState, context: RunContext
 ) -> Attempt:
-    """The attempt in which only these changes were made to the answer."""
     reports = [attempt.report for attempt in (before, now) if attempt.report]
     known = {evidence.claim.text: evidence for report in reports for evidence in report.claims}
     claims = claims_in_place([e.claim for e in reports[0].claims], applied)
@@ -193,7 +192,6 @@ def _unsaid(look: SecondLook, elsewhere: Sequence[ClaimEvidence]) -> str | None:
 def _misstated(
     look: SecondLook, before: str, after: str, new: Sequence[ClaimEvidence]
 ) -> str | None:
-    """Why a change does not say what a look came to."""
     own, rival = look.candidates[0], look.candidates[look.rival or 0]
     if look.decision == "hedge":
         denied = opposite(before, look.question)  # "Yes.": the sides are the two words

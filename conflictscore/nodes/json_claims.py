@@ -87,7 +87,6 @@ def _tells(answer: str, value: JsonValue) -> bool:
 
 
 def _read(values: Sequence[str], reply: str) -> list[tuple[int, str]]:
-    """The statements of a reply, by the index of their value."""
     found = {int(m[1]) - 1: m[2].strip() for m in map(_STATEMENT.match, reply.splitlines()) if m}
     for index, value in enumerate(values):
         statement = found.get(index)

@@ -130,7 +130,6 @@ def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, C
 
 
 def _labelled_in_looks(state: RagState) -> dict[str, ClaimEvidence]:
-    """The statements of second looks, and the disputes that they tell, with their labels."""
     known: dict[str, ClaimEvidence] = {}
     for change in changes_in(state, len(state.get("attempts", ()))):
         for look in change.looks:

@@ -34,8 +34,6 @@ _NO_RETRIEVER = "there is no retriever to ask"
 
 
 class _Found(NamedTuple):
-    """Results of one search."""
-
     evidence: ClaimEvidence
     query: str = ""
     documents: tuple[Document, ...] = ()
@@ -116,7 +114,6 @@ def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dic
 async def _searched(
     retriever: BaseRetriever, state: RagState, reader: Reader, evidence: ClaimEvidence
 ) -> list[_Found]:
-    """The searches of one claim; failures are noted."""
     claim, note, found = evidence.claim.text, None, list[_Found]()
     fields = {"question": material(state["question"]), "claim": material(claim)}
     try:

@@ -253,7 +253,6 @@ class RunRuntime:
 
 
 def _reader(kind: type[R], field: str) -> Callable[[Mapping[str, Any]], tuple[R, ...]]:
-    """Reads a list of records from the state."""
     return lambda state: tuple(map(kind.model_validate, state.get(field, ())))
 
 

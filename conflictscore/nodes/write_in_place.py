@@ -215,7 +215,6 @@ async def _written(
     text: str,
     corrections: Iterable[Correction],
 ) -> str:
-    """A passage with corrections, by whoever answers."""
     answer, render = last.answer.text, context.prompts.render
     fields = ("question", "before", "passage", "corrections")
     ours = render("put_in", **dict.fromkeys(fields, ""))

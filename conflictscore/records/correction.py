@@ -124,7 +124,6 @@ class SecondLook(Record):
 
 
 def _documents(numbers: tuple[int, ...], what: str) -> str:
-    """Documents by number: "documents 1, 2 for it"."""
     if not numbers:
         return f"no document {what}"
     noun = "document" if len(numbers) == 1 else "documents"

@@ -80,7 +80,6 @@ def _with(new: str, old: str, text: str) -> str | None:
 
 
 def _other_number(claim: str, rival: str) -> tuple[str, str] | None:
-    """The one number in which two statements differ, as each has it."""
     one, other = numbers_in(claim), numbers_in(rival)
     if len(one - other) == 1 and len(other - one) == 1:
         return min(one - other), min(other - one)
@@ -88,7 +87,6 @@ def _other_number(claim: str, rival: str) -> tuple[str, str] | None:
 
 
 def _differing(claim: str, rival: str) -> tuple[str, str] | None:
-    """The one span in which two statements differ, as each has it."""
     one, other = claim.strip(_ENDS), rival.strip(_ENDS)
     spans = [[match.span() for match in _TOKEN.finditer(text)] for text in (one, other)]
     if not all(0 < len(each) <= _MOST_TOKENS for each in spans):
