@@ -247,10 +247,9 @@ def test_the_state_is_plain_json_but_for_its_messages(model: ChatOpenAI) -> None
 def test_the_evidence_may_come_from_google(model: ChatOpenAI, world: World) -> None:
     found = [result(d["url"], d["title"], d["text"]) for d in DISAGREEING]
     with GoogleSearchServer(found, api_key="google-key") as search:
-        with pytest.warns(DeprecationWarning, match="2027-01-01"):
-            google = GoogleRetriever(
-                api_key=SecretStr("google-key"), engine_id="engine", endpoint=search.endpoint
-            )
+        google = GoogleRetriever(
+            api_key=SecretStr("google-key"), engine_id="engine", endpoint=search.endpoint
+        )
         state = paper_loop(model, retriever=google).invoke({"question": "When was the lamp lit?"})
 
     assert search.requests[0].parameters["q"] == "When was the lamp lit?"
