@@ -18,7 +18,7 @@ demo: $(VENV)/.demo  ## fetch the local models once, and ask a question whose do
 chat: $(VENV)/.demo  ## the chat page and the runs page on the same documents, at http://127.0.0.1:8400
 	$(BIN)/python -m pip install --quiet --editable '.[local,serve]'
 	$(BIN)/conflictscore model fetch
-	$(BIN)/conflictscore serve --docs examples/lighthouse --model local --runs-file runs.sqlite --example "$(QUESTION)"
+	$(BIN)/conflictscore serve --docs examples/lighthouse --model local --runs-file runs.sqlite
 
 environment: $(VENV)/.test  ## what the tests need, in $(VENV)
 

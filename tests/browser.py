@@ -33,15 +33,6 @@ _FLAGS = (
 )
 
 
-_IN_SIGHT = """(() => {
-  const seen = document.activeElement.getBoundingClientRect();
-  const field = document.getElementById('composer');
-  const within = field.contains(document.activeElement);
-  const low = within ? window.innerHeight : field.getBoundingClientRect().top;
-  return seen.top >= 0 && seen.bottom <= low;
-})()"""
-
-
 @contextmanager
 def browser() -> Iterator[webdriver.Chrome]:
     """Chromium with a profile of its own; the test is skipped where there is none."""
@@ -106,12 +97,6 @@ class Reader:
     @property
     def focused(self) -> str:
         return self.driver.switch_to.active_element.text
-
-    @property
-    def focus_is_in_sight(self) -> bool:
-        """Whether no part of what has the focus is outside or behind the question field."""
-        seen: bool = self.does(_IN_SIGHT)
-        return seen
 
     def narrow(self) -> None:
         size = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}

@@ -74,13 +74,6 @@ Then, with any OpenAI client:
     " last message; upstream, to the unchanged request.",
 )
 @click.option(
-    "--example",
-    "examples",
-    multiple=True,
-    metavar="QUESTION",
-    help="A question that the chat page offers. May be given more than once.",
-)
-@click.option(
     "--max-concurrent",
     type=click.IntRange(min=1),
     default=32,

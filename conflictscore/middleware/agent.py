@@ -51,25 +51,19 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     print(state["messages"][-1].text, state["conflict"]["flipped"])
     ```
 
-    Answers in words are checked, and structured ones value by value; tool calls and empty answers
-    pass through.
-    The documents are what the agent's tools have brought since the last human message: what
-    LangChain retrievers inside them found, their artifacts, or their texts, which are taken apart
-    where a tool has joined several. Where they brought none, the retriever is asked with that
-    message; without a retriever, a follow-up is checked against earlier results of the
-    conversation, and where there are none the answer is left as it is, with a note.
+    Answers in words are checked, and structured ones value by value, against what the agent's tools
+    have brought since the last human message. Where that is nothing, the retriever is asked;
+    without one, a follow-up is checked against earlier results of the conversation.
 
     A new answer is asked for in the agent's own conversation, with the evidence of both sides at
     its end and without tools. That call passes through the middleware further in, such as retries
-    and fallbacks, so put this one before them in the list. It is a further model call within one
-    step of the agent: limits on model calls count the step as one. Neither the first answer nor the
-    evidence enters the history. If the model fails at it, the first answer stands, with a note.
+    and fallbacks, so put this one before them in the list; limits on model calls count it and the
+    first as one. Neither the first answer nor the evidence enters the history. If the model fails
+    at it, the first answer stands, with a note.
 
     The state's ``conflict`` is the run of the last answer (:class:`conflictscore.Run`)
-    as plain JSON, and ``response_metadata["conflictscore"]`` of its message the same in brief. An
-    answer that is not in words is ``checked: "no"`` there, with a note. With
-    ``stream_mode="messages"`` an answer that may be replaced is not streamed token by token: it
-    arrives whole, once, when it is final, and so do tool calls made while there are documents.
+    as plain JSON, and ``response_metadata["conflictscore"]`` of its message the same in brief. With
+    ``stream_mode="messages"`` an answer that may be replaced arrives whole, when it is final.
 
     Args:
         retriever: Finds documents for answers whose tools brought none: any LangChain retriever.
@@ -78,7 +72,6 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         approve_flips: Whether a person decides on every flip, by a LangGraph interrupt; the agent
             needs a checkpointer. Resume with ``"approve"``, ``"reject"``, ``{"edit": text}``, or
             LangChain's ``{"decisions": [{"type": "approve"}]}``.
-            Until then the first answer stands in the history, and has been streamed.
         on_failure: What happens when a search or a check fails: ``pass_through`` leaves the answer
             with a note in ``conflict`` and a warning in the log, ``raise`` raises the error.
         on_event: Called with each event of a run, such as ``{"event": "label", …}``, in a thread of

@@ -3,8 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from langchain_core.caches import BaseCache
@@ -17,13 +16,13 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import merge_configs
 from langchain_core.tools import BaseTool
-from pydantic import BaseModel, Field, PrivateAttr, SkipValidation
+from pydantic import BaseModel, Field, PrivateAttr, SkipValidation, create_model
 
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import Model, check_model
-from conflictscore.middleware.chat_fields import SettingFields
+from conflictscore.labelers import Labeler, LabelerFactory
 from conflictscore.middleware.chat_loop import ChatLoop, apart, as_chunk, in_words
 from conflictscore.middleware.entrypoints import (
     HIDDEN,
@@ -35,7 +34,8 @@ from conflictscore.middleware.entrypoints import (
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import ReasoningEffort, default_spec
 from conflictscore.prompts import PromptSet
-from conflictscore.settings import Settings, unknown_name
+from conflictscore.records import Disputed, Duplicates, Regeneration
+from conflictscore.settings import Effort, LookFurther, Settings, Unsettled, unknown_name
 from conflictscore.storage.cache import ContentCache
 from conflictscore.trust import TrustTable
 
@@ -60,6 +60,44 @@ _CALL_PARAMETERS = (
 """Call parameters of the answering model that may be keywords, as of LangChain's chat models."""
 
 
+if TYPE_CHECKING:
+
+    class SettingFields(BaseChatModel):
+        """A chat model with a field for each setting."""
+
+        effort: Effort
+        labeler: Labeler | LabelerFactory | str | None
+        prompts: PromptSet
+        max_rounds: int
+        max_claims: int | None
+        min_coverage: float | None
+        regeneration: Regeneration
+        disputed: Sequence[Disputed]
+        unsettled: Unsettled
+        look_further: LookFurther
+        guard: bool
+        duplicates: Duplicates
+        trust: TrustTable | None
+        budget_seconds: float | None
+
+else:  # a field for each setting, with its default and help from the record
+    SettingFields = create_model(
+        "SettingFields",
+        __base__=BaseChatModel,
+        **{
+            name: (
+                SkipValidation[Any],
+                Field(
+                    default=Settings.default(name),
+                    description=Settings.help(name),
+                    exclude=name in ("labeler", "prompts", "trust"),
+                ),
+            )
+            for name in Settings.names()
+        },
+    )
+
+
 class SelfCorrectingChatModel(SettingFields):
     """A chat model, in place of another one, that looks again where its sources disagree.
 
@@ -69,20 +107,16 @@ class SelfCorrectingChatModel(SettingFields):
     print(reply.text, reply.response_metadata["conflictscore"]["flipped"])
     ```
 
-    The last human message is the question, and what comes before it is the conversation. Documents
-    are retrieved, the model answers from them, and its answer is scored and, where a claim has
-    evidence on both sides, given again, as in :func:`create_self_correcting_rag`. The reply is the
-    last answer; ``response_metadata["conflictscore"]`` has the run as plain JSON, and
-    ``usage_metadata`` the tokens of all its calls. A stream brings the reply in one chunk, once it
-    is final: no draft and no verdict is ever streamed.
+    The last human message is the question, and what comes before it is the conversation. The model
+    answers from the documents found for it, and its answer is corrected as in
+    :func:`create_self_correcting_rag`. ``response_metadata["conflictscore"]`` has the run as plain
+    JSON, and ``usage_metadata`` the tokens of all its calls. A stream brings the final reply in one
+    chunk: no draft and no verdict is ever streamed.
 
-    With tools bound, or where tools have been called since the question, the model is called first
-    with the messages as they are. A reply that calls tools is returned untouched. Any other is the
-    draft, which is scored against what the tools have brought since the question or, where they
-    brought nothing, against what the retriever finds.
-
-    The model's own reply is returned, with the reason in the run's ``notes`` and no ``report``,
-    where nothing is found to score it against, or the conversation holds more than text.
+    With tools bound, or called since the question, the model is called first with the messages as
+    they are. A reply that calls tools is returned untouched; any other is checked against what the
+    tools have brought since the question or, where that is nothing, against what the retriever
+    finds. What cannot be checked is returned as it is, with the reason in the run's ``notes``.
 
     Args:
         model: What answers: any LangChain chat model, or a spec such as ``"openai:gpt-4.1-mini"``.
@@ -152,9 +186,15 @@ class SelfCorrectingChatModel(SettingFields):
 
     @property
     def _identifying_params(self) -> Mapping[str, Any]:
-        known = {name: _known(getattr(self, name)) for name in _OPENED}
-        # there may be a password in the address
-        known["base_url"] = urlsplit(self.base_url).hostname if self.base_url else None
+        known = {
+            **self._settings.to_json(),
+            **{name: _told(getattr(self, name)) for name in ("model", "judge")},
+            **{name: getattr(self, name) for name in ("context_window", "reasoning_effort")},
+            "retriever": type(self.retriever).__name__,
+            "sources": None if self.sources is None else list(self.sources),
+            # there may be a password in the address
+            "base_url": urlsplit(self.base_url).hostname if self.base_url else None,
+        }
         return known | self.model_kwargs
 
     def _resolve_model_profile(self) -> ModelProfile | None:
@@ -317,24 +357,27 @@ class SelfCorrectingChatModel(SettingFields):
         generated = self._generate(messages, stop, run_manager, **kwargs).generations
         yield from (_chunk(cast("AIMessage", one.message)) for one in generated)
 
+    @property
+    def _settings(self) -> Settings:
+        chosen: Any = {name: getattr(self, name) for name in Settings.names()}
+        return Settings(**chosen)
+
     def _parameters(self, stop: list[str] | None, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """The call parameters of the answering model."""
         parameters = {**self.model_kwargs, **kwargs}
         return parameters if stop is None else {**parameters, "stop": stop}
 
     def _open(self) -> ChatLoop:
-        """The loop of these settings; opened at the first use, and again after a change of one."""
+        """The loop, opened at the first use and again after a change of a setting."""
         settings = {name: getattr(self, name) for name in _OPENED}
         with self._opening:
             if self._opened is None or any(
                 self._opened.settings[name] is not settings[name] for name in _OPENED
             ):
-                chosen: Any = {name: settings[name] for name in Settings.names()}
                 models: Any = {name: settings[name] for name in _MODELS}
                 context = open_run(
                     self.model,
                     self.retriever,
-                    Settings(**chosen),
+                    self._settings,
                     cache=self.content_cache,
                     **models,
                 )
@@ -346,18 +389,8 @@ def _chunk(message: AIMessage) -> ChatGenerationChunk:
     return ChatGenerationChunk(message=as_chunk(message))
 
 
-def _known(setting: object) -> Any:
-    """A setting as plain data that distinguishes it from others, without keys."""
-    if isinstance(setting, LanguageModel):
-        return {"name": setting.name, "endpoint": setting.endpoint}
-    if isinstance(setting, BaseChatModel):
-        return dict(setting._identifying_params)
-    if isinstance(setting, PromptSet):
-        return setting.sha256
-    if setting is None or isinstance(setting, str | int | float):
-        return setting
-    if isinstance(setting, tuple):
-        return list(setting)
-    if isinstance(setting, TrustTable):
-        return setting.described
-    return str(setting) if isinstance(setting, Path) else type(setting).__name__
+def _told(model: Model | None) -> Any:
+    """A model as plain data that distinguishes it from others, without keys."""
+    if isinstance(model, LanguageModel):
+        return {"name": model.name, "endpoint": model.endpoint}
+    return dict(model._identifying_params) if isinstance(model, BaseChatModel) else model

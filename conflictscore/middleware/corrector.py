@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Unpack, cast
@@ -204,23 +205,13 @@ async def _correct_all(
 def _opened(
     loop: asyncio.AbstractEventLoop | None, model: Model | None, settings: Mapping[str, Any]
 ) -> RunContext:
-    """The collaborators of these settings, kept open with their connections for the next call.
-
-    Args:
-        loop: The event loop that asynchronous clients belong to; None for sync callers.
-        model: As for :func:`correct`.
-        settings: As for :func:`correct`.
-    """
-    listed = {name: tuple(v) if isinstance(v, list) else v for name, v in settings.items()}
-    key = (loop, model, *sorted(listed.items()))
+    """The collaborators of these settings, kept open for the next call from the same event loop."""
     # the fields of a chat model may change, and it keeps its connections open itself
-    if any(isinstance(value, BaseChatModel) for value in (model, *settings.values())):
-        return run_context(model, **settings)
-    try:
-        hash(key)
-    except TypeError:
-        return run_context(model, **settings)
-    return _kept_open(*key)
+    if not any(isinstance(value, BaseChatModel) for value in (model, *settings.values())):
+        listed = {name: tuple(v) if isinstance(v, list) else v for name, v in settings.items()}
+        with suppress(TypeError):  # a setting that cannot be hashed
+            return _kept_open(loop, model, *sorted(listed.items()))
+    return run_context(model, **settings)
 
 
 @lru_cache(maxsize=_KEPT_OPEN)

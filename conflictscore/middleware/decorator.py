@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from contextvars import Context
 from dataclasses import dataclass, replace
 from functools import partial, update_wrapper
-from typing import Any, Protocol, Unpack, cast, overload
+from typing import Any, Unpack, cast
 
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
@@ -54,15 +54,6 @@ Documents = tuple[Document, ...]
 Sources = Iterable[DocumentLike]
 
 
-class _Decorator(Protocol):
-    """Functions that :func:`self_correct` returns."""
-
-    @overload
-    def __call__(self, function: Callable[..., Awaitable[Any]], /) -> "AsyncSelfCorrecting": ...
-    @overload
-    def __call__(self, function: Callable[..., Any], /) -> "SelfCorrecting": ...
-
-
 @explicit_kwargs(CorrectionOptions)
 def self_correct(
     function: None = None,
@@ -71,7 +62,7 @@ def self_correct(
     retriever: BaseRetriever | None = None,
     on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
-) -> _Decorator:
+) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function of a question and documents, so that it looks again where they disagree.
 
     ```python
@@ -88,14 +79,12 @@ def self_correct(
     function as they are; ``history=``, the messages before the question, also serves the search.
     Its answer is a text, or a message or a mapping with one (under ``answer``, ``output``, …),
     which comes back as it was, with the corrected text and the run under ``conflictscore``. JSON,
-    a mapping of data or a pydantic model is checked value by value: a value that is wrong is
-    replaced by one of its type, and a note names every value that is disputed.
+    a mapping of data or a pydantic model is checked value by value.
 
-    The answer is scored by the judge. Where a claim has evidence on both sides, the function is
-    called again with the same documents, and with a question that holds the first answer and that
-    evidence (template ``reconsider``). What the function raises then leaves the first answer, with
-    a note. The judge says why an answer changed. Inside a LangGraph graph, the words of a model
-    that the function calls are not streamed, since its answer may be replaced.
+    Where a claim has evidence on both sides, the function is called again with the same documents,
+    and with a question that holds the first answer and that evidence (template ``reconsider``).
+    What it raises then leaves the first answer, with a note. Inside a LangGraph graph, the words of
+    a model that the function calls are not streamed, since its answer may be replaced.
 
     A coroutine function stays one, and its ``run`` is awaited as well. Methods are decorated like
     functions.
@@ -124,15 +113,11 @@ def self_correct(
         face = AsyncSelfCorrecting if is_async else SelfCorrecting
         return face(function, opened, on_event)
 
-    return cast("_Decorator", decorate)
+    return decorate
 
 
 class _Decorated:
-    """Base of the synchronous and the asynchronous wrapper.
-
-    Attributes:
-        function: The function as it was before.
-    """
+    """Base of the synchronous and the asynchronous wrapper; ``function`` is as it was before."""
 
     def __init__(
         self,
@@ -169,7 +154,6 @@ class _Decorated:
         history: Any,
         call: Callable[..., Awaitable[object]],
     ) -> tuple[Run, object]:
-        """The run, and what the function returned first."""
         context = self._opened()
 
         async def at_home(*asked: Any) -> object:
@@ -211,7 +195,6 @@ class _Function:
         return GeneratedAnswer(Answer(text=text))
 
     async def say(self, state: RagState, prompt: str) -> str:
-        """Call it with the request in place of the question."""
         try:
             answer = await self.call(prompt, documents_of(state))
         except GraphBubbleUp as error:

@@ -61,14 +61,10 @@ def _lines(run: Run) -> Iterator[str]:
 
 def _scores(report: ConflictReport) -> Iterator[str]:
     pairs = [pair for claim in report.claims for pair in claim.labels]
-    yield (
-        f"CS-C {_figure(report.cs_c)}, CS-R {_figure(report.cs_r)} (0 is best);"
-        f" {sum(pair.error is None for pair in pairs)} of {len(pairs)} pairs of claim and document"
-        " have a label."
-    )
-    if weighted := report.weighted:
-        figures = f"CS-C {_figure(weighted.cs_c)}, CS-R {_figure(weighted.cs_r)}"
-        yield f"With documents weighed by {weighted.by}: {figures}."
+    known = sum(pair.error is None for pair in pairs)
+    scores = ("none" if one is None else f"{one:.2f}" for one in (report.cs_c, report.cs_r))
+    yield "CS-C {}, CS-R {} (0 is best).".format(*scores)
+    yield f"{known} of {len(pairs)} pairs of claim and document have a label."
     for claim in report.claims:
         standing = report.why_disputed(claim) or ("supported" if claim.supports else "unlabelled")
         yield f"{claim.claim.number}. [{standing}] {material_line(claim.claim.text)}"
@@ -91,7 +87,3 @@ def _quoted(run: Run, report: ConflictReport) -> Iterator[str]:
             for document in run.documents
             if document.number in said
         )
-
-
-def _figure(value: float | None) -> str:
-    return "none" if value is None else f"{value:.2f}"

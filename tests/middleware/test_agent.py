@@ -7,13 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import create_retriever_tool, tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
-from pydantic import BaseModel
 
 from conflictscore.errors import InputError
 from conflictscore.middleware import ConflictScoreMiddleware, call_watch
@@ -71,16 +69,6 @@ def test_the_final_message_is_the_second_answers_own_and_holds_the_run_in_brief(
     assert len({message.id for message in state["messages"]}) == 4
 
 
-def test_only_the_answer_is_scored_and_not_the_calls_of_tools(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    agent_world.tools = ("search", "search")
-
-    invoke(agent_of(agent_model), QUESTION)
-
-    assert (agent_world.asked["tools"], agent_world.asked["decompose"]) == (2, 2)
-
-
 @pytest.mark.parametrize(("torn", "scored"), [(False, 2), (True, 0)])
 def test_words_beside_a_call_of_a_tool_are_no_answer(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, torn: bool, scored: int
@@ -116,47 +104,7 @@ def test_the_loop_goes_on_from_the_newer_answer_while_there_is_new_evidence(
     assert [message["role"] for message in second.messages].count("assistant") == 2
 
 
-def test_the_agents_name_stays_on_its_answer(agent_model: ChatOpenAI, invoke: Invoke) -> None:
-    agent = agent_of(agent_model, about={"name": "keeper"})
-
-    assert invoke(agent, QUESTION)["messages"][-1].name == "keeper"
-
-
 # What is not an answer in words
-
-
-class Year(BaseModel):
-    """A year."""
-
-    year: int
-
-
-@pytest.mark.parametrize("strategy", [ToolStrategy, ProviderStrategy])
-def test_a_structured_answer_that_cannot_be_checked_stays_and_says_so(
-    agent_world: AgentWorld, invoke: Invoke, strategy: type[Any]
-) -> None:
-    def reply(request: Any) -> Any:
-        if strategy is ProviderStrategy:
-            return '{"year": 1871}'
-        return call_tool(request, "Year", year=1871)
-
-    with OpenAIServer(reply) as server:
-        form = {"response_format": strategy(Year)}
-        found = Library(found=["x"])
-        state = invoke(agent_of(scripted_model(server), retriever=found, about=form), QUESTION)
-
-    assert state["structured_response"] == Year(year=1871)
-    assert (state["conflict"]["checked"], state["conflict"]["flipped"]) == ("no", False)
-    assert state["conflict"]["notes"]
-
-
-def test_an_answer_in_words_in_the_place_of_a_structured_one_is_asked_for_again_in_words(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    state = invoke(agent_of(agent_model, about={"response_format": ToolStrategy(Year)}), QUESTION)
-
-    assert texts(state["messages"]) == CORRECTED
-    assert "tools" not in agent_world.requests["regenerate"][0].body
 
 
 @pytest.mark.parametrize("asked", [[PICTURE], "  "], ids=["a picture", "blanks"])
@@ -248,20 +196,6 @@ def test_documents_that_do_not_fit_beside_the_conversation_are_cut_with_a_note(
     assert "is left out here" in request.prompt
     assert sum(count_tokens(m["content"]) for m in request.messages) < 6000 - REPLY_TOKENS
     assert any("to answer again, document 4 was cut" in n for n in state["conflict"]["notes"])
-
-
-def test_a_window_too_small_to_look_again_leaves_the_first_answer_with_a_note(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    library = Library(found=[document["text"] for document in DISAGREEING])
-    talk = {"messages": [HumanMessage("Tell me all. " * 600)]}
-
-    state = invoke(agent_of(agent_model, retriever=library, context_window=2000, tools=[]), talk)
-
-    assert texts(state["messages"])[-1] == "It was lit in 1871."
-    assert agent_world.asked["regenerate"] == 0
-    [note] = [n for n in state["conflict"]["notes"] if "stands" in n]
-    assert "too small" in note
 
 
 def test_a_turn_has_a_run_of_its_own_and_a_follow_up_the_documents_found_before(

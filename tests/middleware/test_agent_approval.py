@@ -4,9 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from langchain.agents.middleware import AgentMiddleware, hook_config
 from langchain_core.documents import Document
-from langchain_core.messages import HumanMessage, RemoveMessage
+from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
@@ -165,20 +164,6 @@ def test_who_streams_sees_what_the_decision_changed_and_it_alone(
     assert [m.text for m, _ in after] == said
 
 
-def test_an_approved_answer_is_a_message_of_its_own_and_a_rejected_one_leaves_the_first(
-    agent_model: ChatOpenAI, invoke: Invoke
-) -> None:
-    agent = reviewed(agent_model)
-    first = invoke(agent, QUESTION, THREAD)["messages"][-1]
-    approved = invoke(agent, Command(resume="approve"), THREAD)["messages"][-1]
-    other: RunnableConfig = {"configurable": {"thread_id": "two"}}
-    standing = invoke(agent, QUESTION, other)["messages"][-1]
-    rejected = invoke(agent, Command(resume="reject"), other)["messages"][-1]
-
-    assert approved.id != first.id
-    assert rejected.id == standing.id
-
-
 def test_a_question_in_the_place_of_a_decision_forgets_the_flip(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
@@ -190,31 +175,3 @@ def test_a_question_in_the_place_of_a_decision_forgets_the_flip(
 
     assert "__interrupt__" not in state
     assert texts(state["messages"]) == [*FIRST, "Thank you!", "You are welcome."]
-
-
-class Doubting(AgentMiddleware[Any, Any, Any]):
-    """Sends the first answer in words back to the model, once."""
-
-    doubted = False
-
-    @hook_config(can_jump_to=["model"])
-    def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        last = state["messages"][-1]
-        if last.tool_calls or self.doubted:
-            return None
-        self.doubted = True
-        return {"messages": [RemoveMessage(id=last.id)], "jump_to": "model"}
-
-
-def test_nobody_is_asked_of_an_answer_that_another_middleware_took_back(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    agent_world.instead["generate"] = lambda _: (
-        "It was lit in 1871." if agent_world.asked["generate"] == 1 else "The tower is white."
-    )
-
-    state = invoke(reviewed(agent_model, inside=[Doubting()]), QUESTION, THREAD)
-
-    assert "__interrupt__" not in state
-    assert texts(state["messages"]) == [*CORRECTED[:-1], "The tower is white."]
-    assert not state["conflict"]["flipped"]

@@ -12,10 +12,8 @@ from langchain.agents.middleware import (
     AgentMiddleware,
     HumanInTheLoopMiddleware,
     ModelCallLimitMiddleware,
-    ModelFallbackMiddleware,
     ModelRetryMiddleware,
 )
-from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
@@ -27,11 +25,9 @@ from conflictscore.middleware import ConflictScoreMiddleware
 from tests.fakes.openai_server import Fault, OpenAIServer, Reply
 from tests.middleware.agents import (
     CORRECTED,
-    FOUND,
     QUESTION,
     AgentWorld,
     Invoke,
-    Library,
     agent_of,
     call_tool,
     search,
@@ -83,19 +79,6 @@ def test_a_second_answer_that_fails_does_not_make_retries_further_out_begin_anew
     [note] = state["conflict"]["notes"]
     assert note.startswith("the earlier answer stands, because it could not be regenerated")
     assert "HTTP 503" in note
-
-
-def test_a_fallback_further_in_gives_the_second_answer(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    agent_world.failing["regenerate"] = 9
-    other = AgentWorld(regenerated="It was lit in 1874, says the log.")
-    with OpenAIServer(other) as server:
-        fallback: Any = ModelFallbackMiddleware(scripted_model(server))
-        state = invoke(stack(agent_model, True, fallback), QUESTION, THREAD)
-
-    assert texts(state["messages"])[-1] == "It was lit in 1874, says the log."
-    assert other.asked == {"regenerate": 1}
 
 
 @pytest.mark.parametrize(
@@ -242,25 +225,6 @@ def test_an_interrupt_inside_the_second_look_is_not_swallowed() -> None:
     assert state["__interrupt__"][0].value == "may it be read?"
 
 
-class Asking(Library):
-    """Asks a person before it searches."""
-
-    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
-        interrupt("may I search?")
-        return super()._get_relevant_documents(query)
-
-
-def test_an_interrupt_of_the_retriever_is_not_swallowed(
-    agent_model: ChatOpenAI, invoke: Invoke
-) -> None:
-    kept = {"checkpointer": InMemorySaver()}
-    agent = agent_of(agent_model, tools=[], retriever=Asking(found=[FOUND]), about=kept)
-
-    state = invoke(agent, QUESTION, THREAD)
-
-    assert state["__interrupt__"][0].value == "may I search?"
-
-
 # The second answer
 
 
@@ -316,17 +280,6 @@ def test_a_wrong_key_of_the_judge_is_an_error_whatever_the_policy(
 ) -> None:
     with pytest.raises(ConfigurationError, match="refused the key"):
         invoke(agent_of(agent_model, judge=locked_out, on_failure=on_failure), QUESTION)
-
-
-def test_a_judge_that_is_down_leaves_the_answer_without_a_score(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    agent_world.broken |= {"decompose": Fault(503)}
-
-    state = invoke(agent_of(agent_model, on_failure="raise"), QUESTION)
-
-    assert state["conflict"]["report"]["cs_c"] is None
-    assert "has no score" in state["conflict"]["notes"][0]
 
 
 def test_a_search_that_fails_leaves_the_answer_and_shows_no_key(

@@ -62,16 +62,6 @@ def test_the_streamed_answer_has_the_id_that_it_has_in_the_history(
     assert streamed[-1].id == parts[-1][1]["messages"][-1].id
 
 
-def test_an_answer_that_is_kept_is_streamed_once(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, stream: Stream
-) -> None:
-    agent_world.answer = "The tower is white."
-
-    streamed = messages_of(stream, agent_of(agent_model))
-
-    assert [m.text for m in streamed] == ["", FOUND, "The tower is white."]
-
-
 def test_where_nothing_can_be_replaced_the_answer_is_streamed_word_by_word(
     agent_model: ChatOpenAI, stream: Stream
 ) -> None:
@@ -114,25 +104,3 @@ def test_the_draft_of_another_model_that_a_middleware_puts_in_is_hidden_as_well(
         streamed = messages_of(stream, agent_of(agent_model, inside=[fallback]))
 
     assert [m.text for m in streamed] == ["", FOUND, "In 1874."]
-
-
-def test_the_steps_of_the_check_are_events_for_who_streams_what_is_inside(
-    agent_model: ChatOpenAI, stream: Stream
-) -> None:
-    inside = stream(agent_of(agent_model), stream_mode="custom", subgraphs=True)
-
-    events = [event["event"] for _, event in inside]
-    once = ["answer", "claims", "label", "label", "label", "scores", "decision"]
-    assert events == ["documents", *once, *once, "flip"]
-    outside = stream(agent_of(agent_model), stream_mode="custom")
-    assert [event["event"] for event in outside] == events
-
-
-def test_who_streams_updates_sees_no_message_of_the_draft(
-    agent_model: ChatOpenAI, stream: Stream
-) -> None:
-    updates = stream(agent_of(agent_model), stream_mode="updates")
-
-    parts = [part for update in updates for part in update.values() if part]
-    said = [message.text for part in parts for message in part.get("messages", [])]
-    assert said == ["", FOUND, "It was lit in 1874."]

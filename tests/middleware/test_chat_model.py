@@ -31,9 +31,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import SecretStr
 
-from conflictscore.errors import ConfigurationError, ContextWindowError, InputError, ProviderError
+from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.middleware import SelfCorrectingChatModel
-from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, from_cache
 from tests.middleware.agents import FOUND, call_tool, search, texts
@@ -440,16 +439,6 @@ async def test_a_search_that_fails_is_raised_or_passed_over_with_a_note(
     assert len(server.requests) == before + 1, "the draft is not made again"
 
 
-def test_a_context_window_that_is_too_small_is_a_failure_like_others(server: OpenAIServer) -> None:
-    many = Shelf(found=[{"text": f"{n}: " + "lit in 1871. " * 40} for n in range(30)])
-
-    with pytest.raises(ContextWindowError, match="too small for 30 documents"):
-        wrapped(server, many, context_window=1200).invoke(QUESTION)
-    reply = wrapped(server, many, context_window=1200, on_failure="pass_through").invoke(QUESTION)
-
-    assert "too small for 30 documents" in run_of(reply)["notes"][0]
-
-
 @pytest.mark.parametrize("on_failure", ["raise", "pass_through"])
 def test_a_wrong_key_or_setting_is_always_raised(world: Talk, on_failure: str) -> None:
     with (
@@ -486,17 +475,6 @@ def test_a_setting_that_is_changed_counts_from_then_on(
     assert chat.invoke(QUESTION).text == LAST
     chat.max_rounds = 0
     assert chat.invoke(QUESTION).text == FIRST
-
-
-def test_a_judge_of_its_own_scores_the_answers(server: OpenAIServer, world: Talk) -> None:
-    with OpenAIServer(world) as judging:
-        wrapped(server, Shelf(), judge=scripted_model(judging)).invoke(QUESTION)
-
-    assert {r.prompt[:20] for r in judging.requests} == {
-        "Take the answer belo",
-        "Judge a claim by a d",
-    }
-    assert len(server.requests) == 3
 
 
 def test_one_model_may_be_used_from_threads_and_from_one_event_loop_after_another(
@@ -556,12 +534,3 @@ def test_the_package_is_light_until_a_wrapper_is_used() -> None:
     script = "import sys, conflictscore.middleware; assert 'langgraph' not in sys.modules"
 
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
-
-
-async def test_the_models_own_replies_take_turns_at_the_places_of_its_endpoint() -> None:
-    with OpenAIServer(lambda request: call_tool(request, "search", query="lamp")) as server:
-        model = calling(server, limit=ConcurrencyLimit(2))
-        chat = SelfCorrectingChatModel(model, content_cache=False, **PAPER).bind_tools([SEARCH])
-        replies = await asyncio.gather(*(chat.ainvoke(f"{QUESTION} {n}") for n in range(6)))
-        assert server.in_flight_peak <= 2
-    assert all(reply.tool_calls for reply in replies)

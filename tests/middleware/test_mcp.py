@@ -171,7 +171,7 @@ async def test_an_answer_that_was_checked_in_part_says_so_first(
 
     assert result.structured_content["checked"] == "partly"
     assert result.content[0].text.startswith("CHECKED IN PART")
-    assert " 3 of 6 pairs of claim and document" in result.content[0].text
+    assert "3 of 6 pairs of claim and document" in result.content[0].text
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
-from langchain_core.messages import AIMessage
 from pydantic import BaseModel, field_validator
 
-from conflictscore import correct, create_self_correcting_rag
+from conflictscore import correct
 from conflictscore.middleware import ConflictScoreMiddleware, SelfCorrectingChatModel, self_correct
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.middleware.agents import AgentWorld, call_tool, search
@@ -133,13 +132,6 @@ def test_a_value_of_several_sentences_is_named_and_never_replaced(server: OpenAI
     assert any("several sentences" in note for note in run.notes)
 
 
-def test_a_graph_with_a_draft_in_json(server: OpenAIServer) -> None:
-    graph = create_self_correcting_rag(**_of(server))
-    start: Any = {"question": QUESTION, "documents": DOCUMENTS, "draft_answer": ANSWER}
-
-    assert graph.invoke(start)["answer"] == RIGHT
-
-
 def test_functions_that_return_data_get_it_back_in_their_form(server: OpenAIServer) -> None:
     decorate = self_correct(**settings(server))
 
@@ -156,20 +148,6 @@ def test_functions_that_return_data_get_it_back_in_their_form(server: OpenAIServ
     assert model.conflictscore["checked"] == "fully"
     assert strict == EvenLamp(lit=1871)
     assert any(NOTE in note for note in strict.conflictscore["notes"])
-
-
-@pytest.mark.parametrize(
-    "returned",
-    [AIMessage, lambda text: {"answer": text}, lambda text: {"messages": [AIMessage(text)]}],
-)
-def test_messages_and_mappings_with_a_text_are_corrected_in_place(
-    server: OpenAIServer, returned: Any
-) -> None:
-    said = "It was lit in 1871."
-    came = self_correct(**settings(server))(lambda question, documents: returned(said))
-
-    assert "It was lit in 1874." in str(came(QUESTION, DOCUMENTS))
-    assert came.run(QUESTION, DOCUMENTS)["flipped"] is True
 
 
 def test_a_chat_model_that_is_asked_for_json(server: OpenAIServer) -> None:

@@ -19,11 +19,10 @@ from conflictscore.middleware.service.service_settings import ServiceSettings
 from conflictscore.middleware.service.wire import JsonResponse
 from conflictscore.nodes.state import RunContext
 
-__all__ = ["create_app", "page_file", "serve_page"]
+__all__ = ["create_app", "page_file"]
 
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 _PAGE = Path(__file__).with_name("page")
-_PAGE_SUFFIXES = frozenset({".css", ".html", ".ico", ".js", ".json", ".png", ".svg", ".woff2"})
 _PAGE_HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -76,37 +75,22 @@ def create_app(context: RunContext, settings: ServiceSettings | None = None) -> 
     app.exception_handler(RefusedError)(refused)
     app.exception_handler(HTTPException)(no_such_route)
     app.include_router(routes)
-    serve_page(app)
+    app.add_api_route("/", _index, methods=["GET"])
+    app.mount("/page", _PageFiles(directory=_PAGE))
     return app
 
 
-def serve_page(app: FastAPI, folder: Path = _PAGE) -> None:
-    """Serve ``index.html`` at ``/`` and the files beside it under ``/page/``, without a key.
-
-    Args:
-        app: The service.
-        folder: The folder of the files; without an ``index.html`` there is no page.
-    """
-    index = folder / "index.html"
-    if not index.is_file():
-        return
-
-    async def page() -> FileResponse:
-        return page_file("index.html", folder)
-
-    app.add_api_route("/", page, methods=["GET"])
-    app.mount("/page", _PageFiles(directory=folder))
-
-
-def page_file(name: str, folder: Path = _PAGE) -> FileResponse:
+def page_file(name: str) -> FileResponse:
     """A page, with its content security policy."""
-    return FileResponse(folder / name, headers=_PAGE_HEADERS)
+    return FileResponse(_PAGE / name, headers=_PAGE_HEADERS)
+
+
+async def _index() -> FileResponse:
+    return page_file("index.html")
 
 
 class _PageFiles(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
-        if Path(path).suffix not in _PAGE_SUFFIXES:
-            raise HTTPException(404)
         response = await super().get_response(path, scope)
         response.headers.update(_PAGE_HEADERS)
         return response
@@ -119,7 +103,6 @@ class _Metered:
         self._app, self._service = app, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         metrics, started, status = self._service.metrics, time.perf_counter(), 0

@@ -122,7 +122,6 @@ class CheckedAnswer:
     async def _from_upstream(
         self, body: Mapping[str, Any] | None = None
     ) -> tuple[Completion, str | None]:
-        """The upstream's own answer, and why it has no text, if so."""
         try:
             self._draft = draft = await self._service.upstream.complete(body or self._request.body)
         except RefusedError as refusal:
@@ -180,7 +179,6 @@ class CheckedAnswer:
         return RunStatus.PARTLY_SCORED if run.is_partial else RunStatus.SCORED, text
 
     def _first_answer(self) -> str | None:
-        """The first answer, once there is one."""
         if self._draft is not None:
             return text_of(self._draft)
         return None if self._loop is None else self._loop.known.first_answer
@@ -201,7 +199,6 @@ class CheckedAnswer:
         answer: str | None = None,
         checked: Checked | None = None,
     ) -> Completion:
-        """Close the record."""
         if ending := None if self._draft is None else ending_of(self._draft):
             notes = (*notes, f"the answer may not be whole: it ended by “{ending}”")
         run = self._record.ended(self._known(), status, *notes)

@@ -17,6 +17,7 @@ from conflictscore.middleware.service.checked_answer import CheckedAnswer
 from conflictscore.middleware.service.completions import completion_frames
 from conflictscore.middleware.service.kept_runs import RUNNING
 from conflictscore.middleware.service.keys import KeyHolder
+from conflictscore.middleware.service.loop_run import StepwiseRun, with_markup
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError
 from conflictscore.middleware.service.requests import (
     read_chat,
@@ -25,7 +26,6 @@ from conflictscore.middleware.service.requests import (
     read_run,
 )
 from conflictscore.middleware.service.service import RequestRecord, Service
-from conflictscore.middleware.service.stepwise import StepwiseRun, with_markup
 from conflictscore.middleware.service.telemetry import CONTENT_TYPE
 from conflictscore.middleware.service.upstream import OWN_NAME
 from conflictscore.middleware.service.wire import EventStream, JsonResponse
@@ -44,7 +44,6 @@ _LARGE_BYTES = 20_000
 
 
 async def service_of(request: Request) -> Service:
-    """The service of this app."""
     service: Service = request.app.state.service
     return service
 
@@ -53,7 +52,6 @@ Shared = Annotated[Service, Depends(service_of)]
 
 
 async def caller_of(request: Request, service: Shared) -> KeyHolder:
-    """The authenticated caller."""
     return service.access.caller(request)
 
 
@@ -215,7 +213,6 @@ async def about(request: Request, service: Shared, caller: Caller) -> dict[str, 
         "labeler": context.labeler.name,
         "sources": described(context.retriever),
         "mode": service.settings.mode,
-        "examples": list(service.settings.examples),
         "runs_page": hasattr(request.app.state, "reviews"),
     }
 

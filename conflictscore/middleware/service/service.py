@@ -13,12 +13,11 @@ from uuid import uuid4
 from conflictscore.middleware.messages import ChatQuestion
 from conflictscore.middleware.service.admission import Access, AdmissionGate, Uploads
 from conflictscore.middleware.service.kept_runs import KeptRuns, run_record
-from conflictscore.middleware.service.readiness import Readiness
 from conflictscore.middleware.service.refusals import RefusedError, plain_reason
 from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.service_settings import Mode, ServiceSettings
 from conflictscore.middleware.service.telemetry import Metrics
-from conflictscore.middleware.service.upstream import Upstream
+from conflictscore.middleware.service.upstream import Readiness, Upstream
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Run, RunStatus
 from conflictscore.storage.postgres import shared_tables

@@ -62,8 +62,6 @@ class ServiceSettings:
     """The most bytes that they take."""
     runs_file: Path | None = None
     """The file that keeps runs across restarts; by default they are in memory."""
-    examples: tuple[str, ...] = ()
-    """Questions that the chat page offers."""
 
     def __post_init__(self) -> None:
         for name, known in (

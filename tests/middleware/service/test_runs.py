@@ -124,15 +124,6 @@ class TestAsking:
         assert run["answer"] == "It was lit in 1871."
         assert [one["text"] for one in run["documents"]][1:] == ["The tower is white."]
 
-    def test_a_service_that_annotates_looks_once(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        with serving(upstream, settings={"mode": "annotate"}) as served:
-            run = served.run(served.http.post("/v1/runs", json={"question": QUESTION}))
-
-        assert (run["status"], run["answer"]) == ("kept", "It was lit in 1871.")
-        assert world.asked["regenerate"] == 0
-
     @pytest.mark.parametrize(
         ("body", "complaint"),
         [
@@ -188,24 +179,3 @@ class TestAsking:
         name, error = events_in(reply.text)[-1]
         assert (name, error["error"]["code"]) == ("error", code)
         assert (run["status"], run["notes"]) == ("failed", [error["error"]["message"]])
-
-    @pytest.mark.parametrize(
-        ("broken", "kind", "status"),
-        [
-            ("label", "judge", "failed"),
-            ("decompose", "judge", "failed"),
-            ("regenerate", "regeneration", "kept"),
-        ],
-    )
-    def test_a_check_that_fails_keeps_the_answer_and_is_counted(
-        self, world: ChatWorld, served: Served, broken: str, kind: str, status: str
-    ) -> None:
-        world.broken[broken] = Fault(500, should_retry=False)
-
-        reply = served.http.post("/v1/runs", json={"question": QUESTION})
-        failures = served.metric(f'conflictscore_failures_total{{kind="{kind}"}}')
-
-        name, run = events_in(reply.text)[-1]
-        assert (name, run["status"], failures) == ("run", status, 1.0)
-        assert run["answer"] == "It was lit in 1871."
-        assert "HTTP 500" in " ".join([*run["notes"], run["reason"]])

@@ -118,7 +118,7 @@ async function work(exchange, task) {
   const locked = !key.get();
   try {
     await withKey(() => task(mine.signal));
-    if (locked && key.get()) welcome(ask);
+    if (locked && key.get()) welcome();
   } catch (error) {
     if (mine.signal.aborted) say(exchange.stop());
     else say(exchange.fail(error));
@@ -207,6 +207,6 @@ function show() {
 
 show();
 showHistory();
-welcome(ask);
+welcome();
 question.focus();
 openAddressed();

@@ -1,4 +1,4 @@
-/** What a newcomer sees: the model, where it searches, example questions, and what this tab asked. */
+/** What a newcomer sees: the model, where it searches, and what this tab asked. */
 
 import { key, read } from "./api.js";
 import { el, plain, told } from "./dom.js";
@@ -8,16 +8,12 @@ const MOST_KEPT = 30;
 const MODES = {
   correct: "Where sources disagree, it looks again",
   annotate: "Where sources disagree, the answer says so",
-  observe: "Answers are checked, and left as they are",
 };
 
 const byId = (id) => document.getElementById(id);
 
-/**
- * Name the model and the sources, and offer the examples; without a key, nothing of it is known.
- * @param {(question: string) => void} ask
- */
-export async function welcome(ask) {
+/** Name the model and the sources; without a key, nothing of it is known. */
+export async function welcome() {
   const about = await read("v1/about").catch(() => null);
   if (!about) return;
   const judge = about.judge === about.model ? about.labeler : `${about.judge}, ${about.labeler}`;
@@ -27,14 +23,6 @@ export async function welcome(ask) {
     ...rows.map(([name, value]) => el("div", {}, el("dt", {}, name), told("dd", "", value, 400))),
   );
   byId("about").hidden = false;
-  byId("examples").hidden = about.examples.length === 0;
-  byId("examples").querySelector("ul").replaceChildren(
-    ...about.examples.map((question) => {
-      const button = el("button", { type: "button", class: "example", dir: "auto" }, plain(question));
-      button.addEventListener("click", () => ask(question));
-      return el("li", {}, button);
-    }),
-  );
   document.body.classList.toggle("has-runs", about.runs_page);
 }
 
