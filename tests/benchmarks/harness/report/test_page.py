@@ -99,14 +99,14 @@ def test_a_graded_run_is_shown_by_means_and_by_higher_and_lower() -> None:
     assert "Harmed" not in heads
     better, worse, _ = texts(found, "//article")
     for part in (
-        "Better: higher recall people: outdated",
+        "Better by recall people: outdated",
         "Before recall: 50.0 %",
         "After recall: 100.0 %",
         "Judge on recall: 1 of 2",
         "pipeline (told misinformation) It was 1871. same as before",
     ):
         assert part in better, part
-    assert "Worse: lower recall" in worse
+    assert "Worse by recall" in worse
 
 
 def test_every_table_of_the_terminal_stands_on_the_page() -> None:

@@ -6,12 +6,7 @@ from functools import cached_property
 
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
-from conflictscore.benchmarks.harness.report.flips import (
-    FlipKind,
-    flip_kind,
-    justification,
-    second_look,
-)
+from conflictscore.benchmarks.harness.report.flips import flip_kind, justification, second_look
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.reviews import Review
 from conflictscore.nodes.conflict_details import Witness, witnesses
@@ -31,7 +26,7 @@ class FlipCard:
 
     @cached_property
     def kind(self) -> str:
-        """A :class:`FlipKind`, or ``kept``."""
+        """A ``FlipKind``, or ``kept``."""
         kind = flip_kind(self.result, self.method, self.run.first_measure, falls=self.run.falls)
         return KEPT if kind is None else kind.value
 
@@ -44,11 +39,6 @@ class FlipCard:
     def after(self) -> MethodResult | None:
         """The method's answer; None where it failed."""
         return _answered(self.result.methods[self.method])
-
-    @property
-    def error(self) -> str | None:
-        """Why the method failed."""
-        return self.result.methods[self.method].error
 
     @property
     def others(self) -> list["FlipCard"]:
@@ -65,16 +55,6 @@ class FlipCard:
     def graded(self) -> bool:
         """Whether what it is worth is a number rather than right or wrong."""
         return self.run.figures.is_graded(self.run.first_measure)
-
-    def direction(self, kind: str) -> str:
-        """Where a graded value went, of a correction or a harm."""
-        better, worse = self.run.figures.change_words(self.run.first_measure)
-        return better if kind == FlipKind.CORRECTION else worse
-
-    @property
-    def told(self) -> str | None:
-        """The type of conflict that the method told; None where it tells none, or could not."""
-        return self.result.predicted.get(self.method)
 
     @property
     def reason(self) -> str:
