@@ -15,7 +15,7 @@ from conflictscore.benchmarks.harness.methods.registry import LOOP
 from conflictscore.benchmarks.harness.records import MethodResult, Question, QuestionResult, Verdict
 from conflictscore.records import Answer, Usage
 
-RAG, REGENERATED = "rag", "regenerated-rag"
+RAG, REGENERATED, GRADED = "rag", "regenerated-rag", "conflicts f1"
 
 
 def share(count: int, n: int, low: float = 0.1, high: float = 0.9) -> Proportion:
@@ -45,12 +45,11 @@ def paired(
     bounds: tuple[float, float] | None = None,
     n: int = 100,
     name: str = REGENERATED,
-    measure: str = "accuracy",
 ) -> Paired:
     low, high = bounds or (None, None)
     return Paired(
         method=name,
-        measure=measure,
+        measure="accuracy",
         n=n,
         both_right=n // 2,
         both_wrong=n - n // 2 - corrected - harmed,
@@ -59,6 +58,14 @@ def paired(
         p_value=p,
         difference=Interval(value=(corrected - harmed) / n if n else None, low=low, high=high, n=n),
     )
+
+
+def graded_pair(
+    higher: int, lower: int, *, p: float | None, name: str = REGENERATED, n: int = 100
+) -> Paired:
+    graded = {"measure": GRADED, "both_right": None, "both_wrong": None}
+    graded["difference"] = Interval(value=0.05, low=0.012, high=0.09, n=n)
+    return paired(higher, lower, p=p, name=name, n=n).model_copy(update=graded)
 
 
 def transitions(
@@ -94,6 +101,13 @@ def cost(money: float | None = 0.1234, unknown: tuple[str, ...] = ()) -> Cost:
     )
 
 
+def category(
+    name: str, measure: str, rag: Proportion | Interval, again: Proportion | Interval
+) -> CategoryFigures:
+    measures = {RAG: {measure: rag}, REGENERATED: {measure: again}}
+    return CategoryFigures(category=name, questions=rag.n, measures=measures)
+
+
 def figures(**changes: object) -> Figures:
     """A multiple choice of 100 questions: one correction more than harms."""
     whole = Figures(
@@ -104,68 +118,30 @@ def figures(**changes: object) -> Figures:
         methods=(method(RAG, 51, 100), method(REGENERATED, 52, 100)),
         paired=(paired(2, 1, p=1.0, bounds=(-0.02, 0.04)),),
         transitions=(transitions(2, 1, 10),),
-        categories=(
-            CategoryFigures(
-                category="Myths",
-                questions=8,
-                measures={RAG: {"accuracy": share(5, 8)}, REGENERATED: {"accuracy": share(6, 8)}},
-            ),
-        ),
+        categories=(category("Myths", "accuracy", share(5, 8), share(6, 8)),),
         coverage=Interval(value=1.0, n=100),
         cost=cost(),
     )
     return whole.model_copy(update=changes)
 
 
-def graded_pair(
-    higher: int, lower: int, *, p: float | None, name: str = REGENERATED, n: int = 100
-) -> Paired:
-    return Paired(
-        method=name,
-        measure="conflicts f1",
-        n=n,
-        both_right=None,
-        both_wrong=None,
-        corrected=higher,
-        harmed=lower,
-        p_value=p,
-        difference=Interval(value=0.05, low=0.012, high=0.09, n=n),
-    )
-
-
-def types(method: str = "pipeline") -> TypeAccuracy:
-    """Of ten questions six types were told right, and one not at all."""
-    return TypeAccuracy(method=method, accuracy=share(6, 10, 0.313, 0.832), untold=1)
-
-
 def graded_figures(**changes: object) -> Figures:
-    """100 questions in free form by a graded measure, with methods that tell types."""
+    """100 questions in free form by a graded measure, with a method that tells types."""
 
-    def graded(name: str, mean: float | None, n: int = 100) -> MethodFigures:
-        known = mean is not None
-        value = Interval(
-            value=mean, low=0.4 if known else None, high=0.6 if known else None, n=n if known else 0
-        )
-        return MethodFigures(
-            method=name,
-            questions=100,
-            failed=0,
-            measures={"conflicts f1": value},
-            unjudged={"conflicts f1": 100 - value.n},
-        )
+    def graded(name: str, mean: float) -> MethodFigures:
+        value = Interval(value=mean, low=0.4, high=0.6, n=100)
+        made = method(name, 0, 100, measure=GRADED)
+        return made.model_copy(update={"measures": {GRADED: value}})
 
-    means: dict[str, Proportion | Interval] = {
-        "conflicts f1": Interval(value=0.5, low=0.4, high=0.6, n=8)
-    }
+    half = Interval(value=0.5, low=0.4, high=0.6, n=8)
     given = {
-        "measures": ("conflicts f1",),
+        "measures": (GRADED,),
         "methods": (graded(RAG, 0.5), graded(REGENERATED, 0.55)),
         "paired": (graded_pair(9, 3, p=0.021),),
-        "transitions": (transitions(2, 1, 10).model_copy(update={"measure": "conflicts f1"}),),
-        "categories": (
-            CategoryFigures(category="wh", questions=8, measures={RAG: means, REGENERATED: means}),
-        ),
-        "types": (types(),),
+        "transitions": (transitions(2, 1, 10).model_copy(update={"measure": GRADED}),),
+        "categories": (category("wh", GRADED, half, half),),
+        # of ten questions six types were told right, and one not at all
+        "types": (TypeAccuracy(method="pipeline", accuracy=share(6, 10, 0.313, 0.832), untold=1),),
     }
     return figures(**{**given, **changes})
 

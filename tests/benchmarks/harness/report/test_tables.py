@@ -11,13 +11,13 @@ from conflictscore.benchmarks.harness.figures import (
     Figures,
     Interval,
     MethodFigures,
-    Proportion,
 )
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.tables import print_figures
 from conflictscore.benchmarks.paper_figures import PaperFigures, paper_figures
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES
 from tests.benchmarks.harness.report.bench_world import (
+    category,
     changed,
     cost,
     figures,
@@ -188,11 +188,8 @@ def test_more_shows_in_verbose() -> None:
 
 def test_a_few_categories_stand_without_being_asked_for() -> None:
     kinds = ["no-conflict", "complementary", "conflicting-opinions", "outdated", "misinformation"]
-    whole: dict[str, Proportion | Interval] = {"accuracy": share(161, 161)}
-    right = {"rag": whole, "regenerated-rag": whole}
-    categories = tuple(
-        CategoryFigures(category=kind, questions=161, measures=right) for kind in kinds
-    )
+    whole = share(161, 161)
+    categories = tuple(category(kind, "accuracy", whole, whole) for kind in kinds)
     text = shown(figures(categories=categories), width=80)
     assert row(text, "outdated", "By category: accuracy, % (n)") == [
         *("outdated", "161", "100.0 (161)", "100.0 (161)")
@@ -235,11 +232,11 @@ def test_equal_reasons_are_folded_and_only_the_first_few_shown() -> None:
 @pytest.mark.parametrize("hostile", ["\x1b[2Jgone", "\u202egnp.exe", "a\x07b\rc"])
 def test_untrusted_text_cannot_steer_the_terminal_and_is_no_markup(hostile: str) -> None:
     text = f"[red]{hostile}[/red]"
-    category = CategoryFigures(category=text, questions=1, measures={})
+    hostile_category = CategoryFigures(category=text, questions=1, measures={})
     spent = cost(money=None, unknown=(text,)).model_copy(
         update={"usage": {text: cost().usage["gpt-4.1-mini"]}}
     )
-    given = figures(categories=(category,), cost=spent)
+    given = figures(categories=(hostile_category,), cost=spent)
     results = (changed(True, None, error=text),)
     out = shown(given, results=results, verbose=True, title=text, width=120)
     assert out.count("[red]") == 5, "title, category, error, model, price"
