@@ -63,9 +63,10 @@ def paired(
 def graded_pair(
     higher: int, lower: int, *, p: float | None, name: str = REGENERATED, n: int = 100
 ) -> Paired:
-    graded = {"measure": GRADED, "both_right": None, "both_wrong": None}
-    graded["difference"] = Interval(value=0.05, low=0.012, high=0.09, n=n)
-    return paired(higher, lower, p=p, name=name, n=n).model_copy(update=graded)
+    pair = paired(higher, lower, p=p, name=name, n=n)
+    difference = Interval(value=0.05, low=0.012, high=0.09, n=n)
+    graded = {"measure": GRADED, "both_right": None, "both_wrong": None, "difference": difference}
+    return pair.model_copy(update=graded)
 
 
 def transitions(
