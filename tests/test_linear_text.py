@@ -37,7 +37,7 @@ ROOT = Path(conflictscore.__file__).parent
 PARTS = sorted(
     path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
 )
-SLOW_TO_IMPORT = ("inspect_tasks", "inspect_model", "inspect_scores", "__main__")
+SLOW_TO_IMPORT = ("__main__",)
 
 UNITS = (
     *("a", " ", "\n", ".", "<", "(", "[", "`", "*", "#", "|", "-", '"', "\\", "{", "&", "_", "1"),

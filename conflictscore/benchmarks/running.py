@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -43,17 +43,14 @@ class Limits:
     """How fast a run goes and when it stops; none of it decides a figure."""
 
     concurrency: int = 4
-    """Questions at a time, at least 1."""
+    """Questions at a time."""
     max_tokens: int | None = None
-    """The run stops once so many tokens, in and out, were used by all its sessions together."""
+    """Tokens, in and out, of all sessions of the run together."""
     max_cost: float | None = None
-    """The run stops once so many US dollars were spent by all its sessions together."""
+    """The same in US dollars."""
 
     def __post_init__(self) -> None:
-        if self.concurrency < 1:
-            raise InputError(f"concurrency is {self.concurrency}; give at least 1")
-        for name in ("max_tokens", "max_cost"):
-            value = getattr(self, name)
+        for name, value in asdict(self).items():
             if value is not None and value <= 0:
                 raise InputError(f"{name} is {value}; give a number above 0")
 
@@ -90,30 +87,29 @@ async def arun_benchmark(
     recorded, left_out = with_documents(benchmark.questions, setup.context.retriever, missing)
     if not recorded:
         raise InputError(f"{benchmark.name}: no question is left to run")
-    chosen = {**selection, "left_out_without_recording": len(left_out)}
+    configuration = {
+        **setup.configuration(benchmark),
+        "retrieval": dict(retrieval),
+        "selection": {**selection, "left_out_without_recording": len(left_out)},
+    }
     manifest = Manifest(
         benchmark=benchmark.name,
         created=now(),
-        configuration={
-            **setup.configuration(benchmark),
-            "retrieval": dict(retrieval),
-            "selection": chosen,
-        },
+        configuration=configuration,
         hashes={**benchmark.hashes, **hashes},
         versions=versions(),
     )
     with RunStore.open(folder, manifest, recorded) as store:
         prices = PriceTable.load() if prices is None else prices
-        begun = [other for other in study if (other / "manifest.json").exists()]
+        begun = [RunStore.read(o) for o in study if (o / "manifest.json").exists()]
         for other in begun:
-            _share_documents(RunStore.read(other), store)
+            _share_documents(other, store)
         kept_in = store.folder.parent if study else store.folder
         with closing(ContentCache(kept_in / "calls.sqlite")) as own:
             spent: dict[str, Usage] = {}
-            for paid in (store, *map(RunStore.read, begun)):
-                for record in paid.records():
-                    for name, usage in record.usage.items():
-                        spent[name] = spent.get(name, Usage()) + usage
+            for record in (record for paid in (store, *begun) for record in paid.records()):
+                for name, usage in record.usage.items():
+                    spent[name] = spent.get(name, Usage()) + usage
             ledger = Ledger(
                 prices=prices,
                 max_tokens=limits.max_tokens,
@@ -188,15 +184,14 @@ def run_benchmark(
     ```
 
     Args:
-        benchmark: A name of ``registry.BENCHMARKS``, or your own benchmark.
+        benchmark: A name of ``BENCHMARKS``, or your own benchmark.
         folder: Where the run is kept; the same call resumes it.
         data: The benchmark's official file, or several where it takes them; needed with a name.
-        form: ``multiple-choice`` or ``free-form``; by default the benchmark's first.
-        model: What answers: a spec or any LangChain chat model.
+        form: How questions are asked; by default the benchmark's first form.
+        model: The answering model: a spec or any LangChain chat model.
         retriever: Any LangChain retriever; not needed where questions bring their documents.
-        methods: Names of ``harness.methods.registry.METHODS`` that
-            the benchmark offers (``benchmark.offered``); ``rag`` is always run. None for
-            the papers' methods and ``guarded-rag``.
+        methods: Names of ``METHODS`` that the benchmark offers; ``rag`` is always run. None for the
+            papers' methods and ``guarded-rag``.
         answer_judge: The model that judges free-form answers; by default ``judge``.
         sample: Only so many questions, drawn by seed.
         seed: Decides the order of options and the sample.

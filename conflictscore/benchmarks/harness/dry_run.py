@@ -10,9 +10,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.figures import Paired
@@ -82,71 +84,58 @@ class Estimate(Record):
     unknown_prices: tuple[str, ...]
 
 
-@dataclass
-class Counter:
-    """Enters calls that are not made into a ledger, and makes up their replies."""
+@dataclass(frozen=True, kw_only=True)
+class CountingModel(LanguageModel):
+    """Asked as another model is; it counts each call, makes none, and makes up the reply."""
 
-    conflicts: bool = False
-    """Whether the first two documents contradict each other over every claim."""
+    ledger: Ledger
     replies: Sequence[str] = ()
     """Further forms of reply, as a benchmark's judge asks for."""
     claims: int = 3
     """Claims of a free-form answer."""
-    ledger: Ledger = field(default_factory=Ledger)
-    _texts: int = 0
+    texts: Iterator[int] = field(default_factory=partial(count, 1))
 
-    def count(self, model: LanguageModel, prompt: str, reply_tokens: int) -> None:
+    @classmethod
+    def of(cls, model: LanguageModel, **own: Any) -> Self:
+        """The counting model in the place of another."""
+        known = {field.name: getattr(model, field.name) for field in fields(LanguageModel)}
+        return cls(**known | {"cache": None}, **own)
+
+    def count(self, prompt: str, reply_tokens: int) -> None:
         """Count one call."""
-        read = min(count_tokens(prompt, model.name) + _MESSAGE_TOKENS, model.context_window)
-        written = reply_tokens + min(model.thinking_tokens, _THINKING_TOKENS)
-        self.ledger.count(model.name, Usage(calls=1, input_tokens=read, output_tokens=written))
+        read = min(count_tokens(prompt, self.name) + _MESSAGE_TOKENS, self.context_window)
+        written = reply_tokens + min(self.thinking_tokens, _THINKING_TOKENS)
+        self.ledger.count(self.name, Usage(calls=1, input_tokens=read, output_tokens=written))
 
-    def reply(self, model: LanguageModel, prompt: str, read: Callable[[str], T]) -> T:
-        """The value that a step reads from the reply that it is given, which is counted."""
-        self._texts += 1
-        said = [_SENTENCE.format(n=self._texts, k=k) for k in range(self.claims)]
+    async def ask(self, prompt: str, read: Callable[[str], T], **_: Any) -> T:
+        """The value that a step reads from the first form of reply that it can read."""
+        number = next(self.texts)
+        said = [_SENTENCE.format(n=number, k=k) for k in range(self.claims)]
         filled = {"text": " ".join(said), "claims": "\n".join(f"- {claim}" for claim in said)}
         for form in (*_REPLIES, *self.replies):
-            reply = form.format(**filled, letter="AB"[self._texts % 2])
+            reply = form.format(**filled, letter="AB"[number % 2])
             with suppress(ValueError):
                 value = read(reply)
                 if form == _REPLIES[0] and type(value) is tuple:
                     continue  # a sentence under no heading can be read as a claim, too
-                self.count(model, prompt, count_tokens(reply, model.name))
+                self.count(prompt, count_tokens(reply, self.name))
                 return value
-        self.count(model, prompt, _VERDICT_TOKENS)
-        raise UnreadableReplyError("no form of reply fits", provider=model.name, reply="")
-
-
-@dataclass(frozen=True, kw_only=True)
-class CountingModel(LanguageModel):
-    """Asked as another model is; it counts each call and makes none."""
-
-    counter: Counter
-
-    @classmethod
-    def of(cls, model: LanguageModel, counter: Counter) -> "CountingModel":
-        """The counting model in the place of another."""
-        known = {field.name: getattr(model, field.name) for field in fields(LanguageModel)}
-        return cls(**known | {"cache": None}, counter=counter)
-
-    async def ask(self, prompt: str, read: Callable[[str], T], **_: Any) -> T:
-        """Count the call, and make up its reply."""
-        return self.counter.reply(self, prompt, read)
+        self.count(prompt, _VERDICT_TOKENS)
+        raise UnreadableReplyError("no form of reply fits", provider=self.name, reply="")
 
     async def ask_json(
         self, prompt: str, schema: Mapping[str, Any], *_: Any, max_tokens: int, **__: Any
     ) -> Any:
         """Count the call, and fail: labels are given by the labeler around."""
         single = schema["title"] == "evidence_label"
-        self.counter.count(self, prompt, _VERDICT_TOKENS if single else max_tokens // 2)
+        self.count(prompt, _VERDICT_TOKENS if single else max_tokens // 2)
         raise ProviderError("a dry run makes no call", provider=self.name)
 
     async def ask_letter(
         self, prompt: str, letters: Sequence[str], read: Callable[[Any], T], **_: Any
     ) -> T:
         """Count the call; all letters are as likely."""
-        self.counter.count(self, prompt, 1)
+        self.count(prompt, 1)
         return read(dict.fromkeys(letters, -1.0))
 
 
@@ -216,8 +205,9 @@ def estimate(
     models = (setup.context.generator, setup.context.decomposer, setup.answer_judge)
 
     async def bound(*, conflicts: bool) -> Mapping[tuple[str, str], Usage]:
-        counter = Counter(conflicts, benchmark.reply_forms, benchmark.usual_claims)
-        generator, decomposer, grader = (CountingModel.of(model, counter) for model in models)
+        ledger, replies = Ledger(), benchmark.reply_forms
+        own = {"ledger": ledger, "replies": replies, "claims": benchmark.usual_claims}
+        generator, decomposer, grader = (CountingModel.of(model, **own) for model in models)
         labeler = _CountingLabeler(_counting_judge(setup, decomposer), conflicts)
         context = replace(
             setup.context,
@@ -234,7 +224,7 @@ def estimate(
             RunStore.open(Path(folder) / "run", begun, sample) as store,
         ):
             methods = setup.settings.methods
-            session = Session(store, context, grader, benchmark, methods, counter.ledger)
+            session = Session(store, context, grader, benchmark, methods, ledger)
             await session.run(1)
             for record in store.records():
                 if conflicts or record.step != MEANING:  # answers that stay say the same

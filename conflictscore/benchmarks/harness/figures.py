@@ -49,8 +49,7 @@ class MethodFigures(Record):
 class Paired(Record):
     """A method beside another on the questions that both were judged on, by one measure.
 
-    By a graded measure, corrected is what has a higher value and harmed what has a lower one; by a
-    measure of which less is better, the other way round.
+    By a graded measure, corrected is what has a better value and harmed what has a worse one.
     """
 
     method: str
@@ -74,15 +73,11 @@ class Paired(Record):
 
 
 class Transitions(Record):
-    """Outcomes of the answers with conflict.
-
-    Section 6.4 of the ACL submission has 248, 224 retained, 24 revised, 16 corrections and 8 harms;
-    arXiv v1 has several models, with harms below 3 %.
+    """Outcomes of the answers with conflict (section 6.4 of the ACL submission).
 
     Counted over the questions whose first answer has a claim with evidence on both sides and that
     the method ended on. In free form an answer is revised where its claims differ: those of each
-    answer are not all supported by the other, by the run's labeler. A correction or harm is by
-    ``measure``.
+    answer are not all supported by the other, by the run's labeler.
     """
 
     method: str
@@ -119,16 +114,6 @@ class CategoryFigures(Record):
     category: str
     questions: int
     measures: dict[str, dict[str, Proportion | Interval]]
-
-
-class Claims(Record):
-    """Claims of a method's answers, where all answers are judged by their ConflictScore."""
-
-    method: str
-    claims: Interval
-    """Claims of an answer that was taken apart, those left unlabelled among them."""
-    coverage: Interval
-    """Labelled pairs / pairs of an answer, in [0, 1]."""
 
 
 class TypeAccuracy(Record):
@@ -189,8 +174,6 @@ class Figures(Record):
     that were asked for."""
     transitions: tuple[Transitions, ...]
     categories: tuple[CategoryFigures, ...]
-    claims: tuple[Claims, ...] = ()
-    """By method, where answers are judged by their ConflictScore."""
     types: tuple[TypeAccuracy, ...] = ()
     """Of the methods that tell the type of the conflict."""
     coverage: Interval

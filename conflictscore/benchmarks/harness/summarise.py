@@ -1,14 +1,12 @@
 """From the results of a run to its figures."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from conflictscore.benchmarks.harness.costs import Money, run_cost
-from conflictscore.benchmarks.harness.definition import SCORES
 from conflictscore.benchmarks.harness.figures import (
     CategoryFigures,
-    Claims,
     Figures,
     Interval,
     MethodFigures,
@@ -27,12 +25,9 @@ from conflictscore.benchmarks.harness.statistics import (
     proportion,
     wilcoxon_pratt,
 )
-from conflictscore.records import ConflictReport
 
 COMPARED = (("regenerated-rag", "control-rag"),)
 """The comparison that the paper makes besides those with ``rag`` (Tables 4 and 5)."""
-
-_Score = Callable[[ConflictReport], float | None]
 
 
 class _Measure(NamedTuple):
@@ -84,9 +79,14 @@ def figures(
         compared=tuple(compared),
         transitions=tuple(_transitions(results, method, kinds[0]) for method in others),
         categories=_categories(results, ordered, kinds),
-        claims=tuple(_claims(results, m) for m in ordered) if set(SCORES) & set(measures) else (),
         types=_told_types(results, ordered),
-        coverage=_mean(_reports(results, BASELINE), lambda report: report.coverage),
+        coverage=mean_interval(
+            [
+                first.report.coverage
+                for first in _of(results, BASELINE)
+                if first.report is not None and first.report.coverage is not None
+            ]
+        ),
         cost=run_cost(results, net, money=money),
     )
 
@@ -234,23 +234,6 @@ def _categories(
             },
         )
         for category in sorted(members)
-    )
-
-
-def _reports(results: Iterable[QuestionResult], method: str) -> list[ConflictReport]:
-    return [ended.report for ended in _of(results, method) if ended.report is not None]
-
-
-def _mean(reports: Iterable[ConflictReport], score: _Score) -> Interval:
-    return mean_interval([value for report in reports if (value := score(report)) is not None])
-
-
-def _claims(results: Sequence[QuestionResult], method: str) -> Claims:
-    reports = [report for report in _reports(results, method) if report.error is None]
-    return Claims(
-        method=method,
-        claims=_mean(reports, lambda report: len(report.claims)),
-        coverage=_mean(reports, lambda report: report.coverage),
     )
 
 

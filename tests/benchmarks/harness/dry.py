@@ -5,9 +5,10 @@ from typing import Any
 from langchain_core.language_models import FakeListChatModel
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.dry_run import Counter, CountingModel
+from conflictscore.benchmarks.harness.dry_run import CountingModel
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.ledger import Ledger
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -29,13 +30,13 @@ async def judge_prompts(benchmark: Benchmark, question: Question, answer: str) -
     """The prompts of a benchmark's judge about an answer, in a dry run."""
     prompts: list[str] = []
 
-    class Listening(Counter):
-        def count(self, model: LanguageModel, prompt: str, reply_tokens: int) -> None:
+    class Listening(CountingModel):
+        def count(self, prompt: str, reply_tokens: int) -> None:
             prompts.append(prompt)
-            super().count(model, prompt, reply_tokens)
+            super().count(prompt, reply_tokens)
 
     assert benchmark.judge is not None
-    model = CountingModel.of(named(), Listening(replies=benchmark.reply_forms))
+    model = Listening.of(named(), ledger=Ledger(), replies=benchmark.reply_forms)
     await benchmark.judge(
         question, answer, model=model, prompts=PromptSet.load(), meter=UsageMeter()
     )
