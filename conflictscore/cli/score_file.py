@@ -175,16 +175,14 @@ def _run(
 
 
 def _print(out: Path, summary: "Summary") -> None:
-    from conflictscore.reporting.figure_text import counted
     from conflictscore.reporting.terminal import tokens_in
 
     used = summary.usage
     click.echo(
-        f"{out}: {counted(summary.rows, 'row')}, {summary.scored_now:,} of them scored now;"
-        f" {summary.failed:,} failed, {summary.incomplete:,}"
-        f" {'has' if summary.incomplete == 1 else 'have'} a pair without a verdict;"
-        f" {counted(used.calls, 'call')}, {used.cached_calls:,} from the cache,"
-        f" {tokens_in(used)}, {used.output_tokens:,} out"
+        f"{out}: {summary.rows:,} rows, {summary.scored_now:,} of them scored now;"
+        f" {summary.failed:,} failed, {summary.incomplete:,} with a pair without a verdict;"
+        f" {used.calls:,} calls, {used.cached_calls:,} from the cache, {tokens_in(used)},"
+        f" {used.output_tokens:,} out"
     )
 
 

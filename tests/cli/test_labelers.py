@@ -64,9 +64,8 @@ def test_of_a_cascade_every_verdict_says_which_stage_decided_it(score: Run, worl
     assert "json(scripted) 3" in score("cascade:model=small-nli,certain=1").stdout
 
 
-@pytest.mark.parametrize("labeler", ["nli:model=small-nli", "nli"])
-def test_an_nli_model_judges_and_no_judge_is_called(score: Run, world: World, labeler: str) -> None:
-    assert [label for _, label in pairs(score(labeler, "--json"))][-1] == "SUPPORTS"
+def test_an_nli_model_judges_and_no_judge_is_called(score: Run, world: World) -> None:
+    assert [label for _, label in pairs(score("nli:model=small-nli", "--json"))][-1] == "SUPPORTS"
     assert world.asked["decompose"] > 0
     assert world.asked["label"] == world.asked["choice"] == world.asked["batch"] == 0
 
@@ -75,11 +74,7 @@ def test_an_nli_model_judges_and_no_judge_is_called(score: Run, world: World, la
     ("labeler", "told"),
     [
         ("json:unquoted=again", "the options of json are none"),
-        ("nli:certain=1", "the options of nli are model=…"),
-        ("cascade:certain=often", "certain is 'often'; give 0 to 1"),
-        ("cascade:model=nowhere", "there is no NLI model nowhere"),
         ("nli:model=nowhere", "there is no NLI model nowhere"),
-        ("jsn", "labeler is 'jsn'; give one of json, choice"),
     ],
 )
 def test_a_wrong_labeler_or_option_is_one_line(

@@ -44,7 +44,7 @@ def test_a_file_is_scored_row_by_row_and_its_fields_are_carried_through() -> Non
 
     assert result.exit_code == 0
     assert result.stdout == (
-        "out.jsonl: 8 rows, 8 of them scored now; 0 failed, 0 have a pair without a verdict;"
+        "out.jsonl: 8 rows, 8 of them scored now; 0 failed, 0 with a pair without a verdict;"
         f" 32 calls, 0 from the cache, {tokens(result)}\n"
     )
     assert [(row["id"], len(row["documents"])) for row in lines(Path("out.jsonl"))] == [
@@ -52,15 +52,6 @@ def test_a_file_is_scored_row_by_row_and_its_fields_are_carried_through() -> Non
     ]
     assert [row["report"]["cs_c"] for row in outcomes(Path("out.jsonl"))] == [1.0] * 8
     assert last_line(result) == "scoring: 8 of 8 rows"
-
-
-def test_one_of_anything_is_said_as_one(tmp_path: Path) -> None:
-    write_lines(tmp_path / "in.jsonl", lines(tmp_path / "in.jsonl")[:1])
-    with OpenAIServer(World()) as server:
-        result = run(*command(server, "--labeler", "nli"))
-
-    assert result.stdout.startswith("out.jsonl: 1 row, 1 of them scored now; 0 failed, 0 have a ")
-    assert "; 1 call, 0 from the cache, " in result.stdout
 
 
 def tokens(result: Result) -> str:
