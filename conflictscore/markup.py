@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-__all__ = ["rendered_markdown", "shown", "web_address", "web_host", "without_markdown"]
+__all__ = ["rendered_markdown", "shown", "web_address", "without_markdown"]
 
 _INLINE = re.compile("</?(?:a|code|em|strong)\\b[^<>]*>")
 _TAG = re.compile("<[^<>]*>")
@@ -38,12 +38,6 @@ def web_address(url: str) -> str | None:
     except ValueError:
         return None
     return url if known else None
-
-
-def web_host(url: str) -> str:
-    """The host of a web address; any other address unchanged."""
-    address = web_address(url)
-    return urlsplit(address).hostname or "" if address else url
 
 
 @cache

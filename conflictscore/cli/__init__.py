@@ -36,7 +36,7 @@ _KEPT = {
         ("ask", "correct", "judge-check", "score"), "; cached replies are not paid for again"
     ),
 }
-"""What an interrupted command has kept."""
+"""By command: the end of the line that Ctrl-C leaves."""
 _ARGUMENT = re.compile(r'\b([a-z_]+)="([^"]*)"')
 """An argument of the library, as its errors name them: ``model="local"``."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")

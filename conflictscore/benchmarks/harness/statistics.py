@@ -170,34 +170,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def cohen_kappa(
-    labels: Sequence[Hashable],
-    verdicts: Sequence[Hashable],
-    *,
-    scale: Sequence[Hashable] = (False, True),
-) -> float | None:
-    """Cohen's kappa: agreement beyond chance, in [-1, 1]; 0 is what chance would give.
-
-    None where there is nothing to agree on: no pairs, or one and the same answer throughout on both
-    sides.
-
-    Args:
-        labels: What is true.
-        verdicts: What the judge said.
-        scale: All that either can be.
-    """
-    places = list(scale)
-    table = [[0] * len(places) for _ in places]
-    for true, said in zip(labels, verdicts, strict=True):
-        table[places.index(true)][places.index(said)] += 1
-    if len({*labels, *verdicts}) < 2:
-        return None
-    require_statistics()
-    from statsmodels.stats.inter_rater import cohens_kappa
-
-    return float(cohens_kappa(table, return_results=False))
-
-
 def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
     """Krippendorff's alpha for nominal values: agreement beyond chance, at most 1; 0 is chance.
 

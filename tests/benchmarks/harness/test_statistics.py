@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.statistics import (
     changes,
-    cohen_kappa,
     holm,
     krippendorff_alpha,
     mcnemar,
@@ -108,21 +107,6 @@ def test_the_exact_mcnemar_test_counts_the_pairs_that_changed() -> None:
     assert mcnemar(0, 0) == mcnemar(1, 1) == 1.0
 
 
-def test_kappa_is_what_its_definition_gives() -> None:
-    labels = [True] * 25 + [False] * 25
-    verdicts = [True] * 20 + [False] * 5 + [True] * 10 + [False] * 15
-    assert cohen_kappa(labels, verdicts) == pytest.approx((0.7 - 0.5) / (1 - 0.5))
-    assert cohen_kappa(labels, [not label for label in labels]) == pytest.approx(-1.0)
-    assert cohen_kappa([True] * 9 + [False], [True] * 10) == pytest.approx(0.0)
-
-
-@pytest.mark.parametrize("labels", [[], [True], [False, False]])
-def test_kappa_on_one_kind_of_answer_only_says_nothing(labels: list[bool]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert cohen_kappa(labels, labels) is None
-
-
 @pytest.mark.parametrize("missing", ["scipy", "statsmodels"])
 @pytest.mark.parametrize(
     "figure",
@@ -131,7 +115,6 @@ def test_kappa_on_one_kind_of_answer_only_says_nothing(labels: list[bool]) -> No
         lambda: proportion(1, 2),
         lambda: mean_interval([0.0, 1.0]),
         lambda: mcnemar(1, 0),
-        lambda: cohen_kappa([True, False], [True, False]),
     ],
 )
 def test_without_the_extra_the_error_says_how_to_get_it(
