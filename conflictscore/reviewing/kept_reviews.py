@@ -10,7 +10,6 @@ from conflictscore.benchmarks.harness.report.exports import answer_table
 from conflictscore.benchmarks.harness.report.page.report_run import live_run
 from conflictscore.benchmarks.harness.report.reviews import (
     Review,
-    review_lines,
     review_row,
     reviews_beside,
     reviews_in,
@@ -57,28 +56,41 @@ class KeptReviews:
         self._file = reviews_beside(runs) if runs and not store else None
         self._table = store or SQLiteTables(None, unusable=lambda e: ConfigurationError(str(e)))
         self._table.make(_TABLE)
-        self._size, self._count = 0, 0
-        self.by_run: Mapping[str, Mapping[str, Review]] = {}
+        self._size, self._count, self._seen = 0, 0, set[str]()
+        self.by_run: dict[str, dict[str, Review]] = {}
         self.refresh()
 
     def refresh(self) -> None:
-        """Read them again if any were added since the last time.
+        """Read what was added since the last time.
 
         Raises:
             InputError, ConfigurationError: As when it was made.
         """
-        if self._file is None:
-            [[size]] = self._table.execute("SELECT count(*) FROM reviews")
-        else:
-            size = self._file.stat().st_size if self._file.is_file() else 0
-        if size == self._size:
-            return
-        if self._file is None:
-            found = self._table.execute("SELECT id, review FROM reviews")
-            rows = [(f"review {name}", text) for name, text in found]
-        else:
-            rows = review_lines(self._file)
-        self.by_run, self._size, self._count = reviews_in(rows), size, len(rows)
+        rows = self._new_rows() if self._file is None else self._new_lines(self._file)
+        for run_id, said in reviews_in(rows).items():
+            self.by_run.setdefault(run_id, {}).update(said)
+
+    def _new_rows(self) -> list[tuple[str, str]]:
+        [[count]] = self._table.execute("SELECT count(*) FROM reviews")
+        if count == self._count:
+            return []
+        found = self._table.execute("SELECT id, review FROM reviews")
+        new = [(f"review {name}", text) for name, text in found if name not in self._seen]
+        self._seen.update(name for name, _ in found)
+        self._count = count
+        return new
+
+    def _new_lines(self, path: Path) -> list[tuple[str, bytes]]:
+        """The whole lines behind those that were read; one without its end is half written."""
+        if not path.is_file():
+            return []
+        size, count = self._size, self._count  # another thread may read the same lines
+        with path.open("rb") as file:
+            file.seek(size)
+            lines = [line for line in file if line.endswith(b"\n")]
+        numbered = enumerate(lines, count + 1)
+        self._size, self._count = size + sum(map(len, lines)), count + len(lines)
+        return [(f"{path}, line {n}", line) for n, line in numbered if line.strip().endswith(b"}")]
 
     def no_room_for(self, run_id: str, reviewer: str) -> str | None:
         """Why no review can be added; None if one can."""

@@ -167,7 +167,7 @@ class TestRuns:
             for name in "abc":
                 finish(mine, name)
             until(lambda: kept(other) == ["b", "c"])
-            assert yours.look_up("c", None) == {"run": "c", "changes": []}
+            assert yours.look_up("c", None) == {"run": "c"}
             finish(mine, "d", text="x" * 970)
             until(lambda: kept(other) == ["d"])
 

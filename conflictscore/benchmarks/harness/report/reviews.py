@@ -104,10 +104,6 @@ def reviews_beside(runs: Path) -> Path:
 
 
 def read_reviews(runs: Path) -> Reviews:
-    """The reviews beside a file of runs."""
-    return reviews_in(review_lines(reviews_beside(runs)))
-
-
-def review_lines(path: Path) -> list[tuple[str, bytes]]:
-    """The lines of a file of reviews, each with its place; none where there is no file."""
-    return list(stored_lines(path)) if path.is_file() else []
+    """The reviews beside a file of runs; half lines are left out."""
+    path = reviews_beside(runs)
+    return reviews_in(stored_lines(path)) if path.is_file() else {}
