@@ -4,18 +4,6 @@ from collections.abc import Sequence
 
 from conflictscore.reporting.terminal import printable
 
-__all__ = [
-    "counted",
-    "money",
-    "one_line",
-    "p_value",
-    "percent",
-    "points",
-    "published",
-    "seconds",
-    "span",
-]
-
 NONE = "none"
 
 

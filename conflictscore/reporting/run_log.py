@@ -18,16 +18,6 @@ from conflictscore.records import Run, RunStatus, first_fault
 from conflictscore.storage.private_files import DATABASE_FAILURES, owner_only
 from conflictscore.storage.record_file import RecordLines, append_line, json_line
 
-__all__ = [
-    "LoggedRun",
-    "append_log",
-    "check_log",
-    "log_object",
-    "logged_run",
-    "read_runs",
-    "stored_lines",
-]
-
 _SQLITE = b"SQLite format 3\x00"
 _PACKAGES = ("conflictscore", "langgraph", "langchain-core", "langchain-openai", "openai")
 
