@@ -24,7 +24,8 @@ _RUN_BOOK = """\b
 The two models that are shipped were trained in stages, each from the weights before it. The last
 stage of the bundled one stands here and is what is repeated; its first five, and nli-mpnet's first
 two, are described by the same command of commit 1d80338, and nli-mpnet's third by that of commit
-53259e3, which writes its low-rank products, too. Both learned from pairs made by rule, which
+53259e3, which writes its low-rank products, too. Its fourth ran on a GPU, by training/fourth_stage
+of commit 823c9e22. Both learned from pairs made by rule, which
 training.build_pairs of commit 50cf32d makes (--rounds 1): MADE is its pairs.jsonl.gz. Without,
 leave out --made; the model then takes passages on the topic for a side more often, and keeps
 changed dates, numbers and names apart less well (608 of 685 for 651).
