@@ -23,14 +23,12 @@ class Database(Protocol):
     ``$1`` is the placeholder of the first value. Characters that no database can hold are replaced
     (:func:`storable`). A failure is raised or reported as ``ConfigurationError``, in one line
     without values or passwords.
-
-    Attributes:
-        remote: Whether a statement may wait for another machine.
-        each: A SELECT of the texts in a JSON list, with ``{}`` in place of the list.
     """
 
     remote: bool
+    """Whether a statement may wait for another machine."""
     each: str
+    """A SELECT of the texts in a JSON list, with ``{}`` in place of the list."""
 
     def make(self, *tables: str) -> None:
         """Create tables by ``CREATE … IF NOT EXISTS``, safe against concurrent creation."""
@@ -41,12 +39,8 @@ class Database(Protocol):
     def later(self, statement: str, *values: Value, done: Done, again: bool = False) -> None:
         """Run a statement in the background, in no particular order with others.
 
-        Args:
-            statement: The statement.
-            values: Its values.
-            done: Called once with the error, or None.
-            again: Whether it may run twice. If so, it is retried for about half a minute while the
-                server is away, before ``done`` is called with the error.
+        ``done`` is called once, with the error or None. ``again`` means that it may run twice: it
+        is then retried for about half a minute while the server is away.
         """
 
     def close(self) -> None:
@@ -71,17 +65,10 @@ class SQLiteTables:
         timeout: float = 5.0,
         rest: float = 0.0,
     ) -> None:
-        """Open the file, or create it.
+        """Open the file, or create it; None is in memory. Raises what ``unusable`` makes.
 
-        Args:
-            path: The file; None for memory.
-            unusable: Makes the error for a file that cannot be used.
-            timeout: Seconds to wait for another process that writes.
-            rest: Seconds after a failed write in which further ones fail at once, since each may
-                wait for a lock.
-
-        Raises:
-            ConfigurationError: The file cannot be used.
+        ``timeout`` is in seconds to wait for another process that writes. For ``rest`` seconds
+        after a failed write further ones fail at once, since each may wait for a lock.
         """
         self._unusable, self._rest = unusable, rest
         self._trouble, self._rests_until = ConfigurationError(""), 0.0
@@ -107,7 +94,6 @@ class SQLiteTables:
 
     def later(self, statement: str, *values: Value, done: Done, again: bool = False) -> None:
         """See :class:`Database`."""
-
         def run() -> None:
             try:
                 self._run(statement, values)

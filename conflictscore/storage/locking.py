@@ -14,11 +14,9 @@ LOCK_FILE = ".conflictscore.lock"
 
 
 def lock(file: int, *, wait: bool = False) -> None:
-    """Lock an open file until it is closed or its process dies.
+    """Lock a file that is open for writing, until it is closed or its process dies.
 
-    Args:
-        file: The file's descriptor, open for writing.
-        wait: Wait until it is free, on Windows for at most ten seconds.
+    ``wait`` waits until it is free, on Windows for at most ten seconds.
 
     Raises:
         OSError: It is locked already.
@@ -38,12 +36,8 @@ def lock(file: int, *, wait: bool = False) -> None:
 def lock_folder(folder: Path, *, otherwise: str) -> IO[bytes]:
     """Lock a run's folder by a file in it; the folder is created, for its owner alone, if missing.
 
-    Args:
-        folder: The folder.
-        otherwise: The option to change, for the error.
-
-    Returns:
-        The lock file; the folder is locked until it is closed.
+    ``otherwise`` is the option to change, for the error. The folder is locked until the lock file,
+    which is returned, is closed.
 
     Raises:
         InputError: Another command has locked it.

@@ -30,14 +30,11 @@ _SCHEMA = "conflictscore"
 _MAKING = 0x636F6E66
 """The advisory lock for creating tables."""
 _CONNECT_S, _PATIENCE_S, _REST_S, _CLOSE_S = 5.0, 2.0, 3.0, 5.0
-_LAST_REST_S = 0.1
 _CONNECTIONS = 4
 _OF_STATEMENTS = frozenset({"22", "23", "25", "40", "42"})
 """Error classes of a statement, as opposed to the server."""
 _TRIES = 10
 """Retries of a statement that may run twice, with a pause before each."""
-_MOST_WAITING = 64 << 20
-"""The most characters of statements waiting for a retry; further ones are given up."""
 
 
 class _AwayError(ConfigurationError):
@@ -76,7 +73,7 @@ class PostgresTables:
         errors = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
         self._failures: tuple[type[Exception], ...] = (*errors, OSError, TimeoutError)
         self._rests_until, self._trouble = 0.0, ""
-        self._waiting, self._closing = 0, asyncio.Event()
+        self._closing = asyncio.Event()
         self._turns = asyncio.Semaphore(_CONNECTIONS)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="postgres", daemon=True)
@@ -130,30 +127,15 @@ class PostgresTables:
 
         async def ended() -> None:
             error = await executed()
-            size = sum(len(value) for value in whole if isinstance(value, str))
-            if again and isinstance(error, _AwayError) and self._waiting + size <= _MOST_WAITING:
-                self._waiting += size
-                error = await self._again(executed)
-                self._waiting -= size
+            for _ in range(_TRIES if again else 0):
+                if not isinstance(error, _AwayError):
+                    break
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._closing.wait(), _REST_S)
+                error = await executed()
             done(error)
 
         self._start(ended())
-
-    async def _again(
-        self, work: Callable[[], Awaitable[ConfigurationError | None]]
-    ) -> ConfigurationError | None:
-        """Retry a limited number of times until the server is back; do not pause while closing."""
-        error: ConfigurationError | None = None
-        for _ in range(_TRIES):
-            if self._closing.is_set():
-                await asyncio.sleep(_LAST_REST_S)
-            else:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._closing.wait(), _REST_S)
-            error = await work()
-            if not isinstance(error, _AwayError):
-                break
-        return error
 
     def _start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         """Run a coroutine on the connections' event loop."""
@@ -188,13 +170,11 @@ class PostgresTables:
             self._end()
 
     async def _settled(self) -> None:
-        self._closing.set()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_PATIENCE_S + _LAST_REST_S):
-                # a task that ends may start another
-                while others := asyncio.all_tasks() - {asyncio.current_task()}:
-                    await asyncio.wait(others)
-                    await asyncio.sleep(0)
+        self._closing.set()  # what waits for the server is tried at once, for the last times
+        # a task that ends may start another
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(others)
+            await asyncio.sleep(0)
 
     def _end(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)

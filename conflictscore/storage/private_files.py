@@ -59,11 +59,7 @@ def connect(path: Path, *, timeout: float = 5.0) -> sqlite3.Connection:
     """Open an SQLite file, created with mode 0600, for any thread and in autocommit mode.
 
     SQLite creates its ``-wal`` and ``-shm`` files with the same mode; existing ones lose the
-    permissions of others.
-
-    Args:
-        path: The file, or ``:memory:``.
-        timeout: Seconds to wait for another process that writes.
+    permissions of others. ``timeout`` is in seconds to wait for another process that writes.
 
     Raises:
         OSError: The file cannot be created.

@@ -12,7 +12,6 @@ file, reads what an earlier one wrote, and appends:
 `RecordLines` only reads such a file, and `append_line` appends to one that several processes share.
 """
 
-import contextlib
 import json
 import os
 import time
@@ -30,21 +29,15 @@ _SYNC_SECONDS = 5.0
 
 
 class RecordLine(NamedTuple):
-    """A complete line."""
+    """A complete line: its number from 1, the bytes before it, and its bytes with the newline."""
 
     number: int
-    """From 1."""
     start: int
-    """Bytes before it."""
     text: bytes
-    """With its newline, which only the last line may lack."""
 
 
 IsHalf = Callable[[RecordLine], bool]
-"""Whether a last line without a newline is partial, as a kill in mid-write leaves it.
-
-One that is not is read as a complete line; it may be complete, or not be ours at all.
-"""
+"""Whether a last line without a newline is partial, as a kill in mid-write leaves it."""
 
 
 def no_json(line: RecordLine) -> bool:
@@ -66,13 +59,7 @@ class RecordLines:
         ended: Whether the last complete line has its newline.
     """
 
-    def __init__(self, path: Path, is_half: IsHalf = lambda line: True) -> None:
-        """Prepare to read; nothing is opened yet.
-
-        Args:
-            path: The file.
-            is_half: Called with a last line without a newline; by default it is partial.
-        """
+    def __init__(self, path: Path, is_half: IsHalf = no_json) -> None:
         self.path, self._is_half = path, is_half
         self.size, self.half, self.ended = 0, 0, True
 
@@ -104,7 +91,8 @@ class RecordLines:
 class RecordFile:
     """Appends lines to a locked file; a context manager.
 
-    The operating system has each line when `append` returns, so killing the process loses none.
+    The operating system has each line when `append` returns, so killing the process loses none. The
+    disk has it after five seconds at most, or on closing: a power cut loses the lines since then.
 
     Attributes:
         lines: The lines of the file when it was opened.
@@ -114,23 +102,17 @@ class RecordFile:
         self,
         path: Path,
         *,
-        is_half: IsHalf = lambda line: True,
+        is_half: IsHalf = no_json,
         kept: str = "what was written so far",
-        sync_each: bool = False,
     ) -> None:
         """Open and lock the file; create it if it is missing, and otherwise leave it as it is.
 
-        Args:
-            path: The file, in an existing folder.
-            is_half: Called with a last line without a newline; by default it is partial.
-            kept: The data that the same command resumes from after a full disk, for errors.
-            sync_each: Sync the file to disk at each line. Otherwise that happens at the first line
-                after five seconds and on closing: a power cut loses the lines since then.
+        ``kept`` is the data that the same command resumes from after a full disk, for errors.
 
         Raises:
             InputError: The file cannot be written, or another command writes to it.
         """
-        self._path, self._kept, self._sync_each = path, kept, sync_each
+        self._path, self._kept = path, kept
         self.lines = RecordLines(path, is_half)
         self._size: int | None = None
         self._synced = time.monotonic()
@@ -180,11 +162,14 @@ class RecordFile:
             raise RuntimeError("call resume() before append()")
         try:
             _write(self._file, line)
-            if self._sync_each or time.monotonic() - self._synced >= _SYNC_SECONDS:
+            if time.monotonic() - self._synced >= _SYNC_SECONDS:
                 os.fsync(self._file.fileno())
                 self._synced = time.monotonic()
         except BaseException as error:
-            self._truncate(self._size)
+            try:
+                self._file.truncate(self._size)
+            except OSError:  # then no line may follow the partial one
+                self._file.close()
             if isinstance(error, OSError):
                 self._fail(error.strerror)
             raise
@@ -198,26 +183,17 @@ class RecordFile:
         """
         if self._file.closed:
             return
-        with self._file:
-            if self._size is not None:
-                try:
-                    os.fsync(self._file.fileno())
-                except OSError as error:
-                    self._fail(error.strerror)
+        try:
+            with self._file:
+                os.fsync(self._file.fileno())
+        except OSError as error:
+            self._fail(error.strerror)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *raised: object) -> None:
         self.close()
-
-    def _truncate(self, size: int) -> None:
-        """Truncate a partial line, or close the file so that no line can follow it."""
-        try:
-            self._file.truncate(size)
-        except OSError:
-            with contextlib.suppress(OSError):
-                self._file.close()
 
     def _fail(self, reason: str | None) -> NoReturn:
         raise ConfigurationError(
@@ -227,11 +203,7 @@ class RecordFile:
 
 
 def json_line(value: Any, *, escape: bool = True) -> bytes:
-    """A value as a line of JSON, with its newline.
-
-    Args:
-        value: Plain JSON.
-        escape: Write ASCII only; otherwise UTF-8, with only lone surrogates escaped.
+    """Plain JSON as a line with its newline: in ASCII, or in UTF-8 with lone surrogates escaped.
 
     Raises:
         ValueError: It has NaN or an infinity.

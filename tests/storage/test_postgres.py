@@ -201,30 +201,9 @@ class TestRuns:
             server.stop()
             runs.begin("a", "me")
             runs.finish("a", {"run": "a"})
-            until(lambda: tables._waiting)
             server.start()
         with opened(server) as other:
             assert kept(other) == ["a"]
-
-    def test_runs_that_wait_for_the_server_are_bounded(
-        self, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(postgres, "_REST_S", 60.0)
-        monkeypatch.setattr(postgres, "_MOST_WAITING", 2000)
-        lost: list[str] = []
-        with opened(server) as tables:
-            runs = KeptRuns(most=9, most_bytes=10_000, store=tables)
-            server.stop()
-            try:
-                for name in "abc":
-                    runs.begin(name, "me")
-                    runs.finish(name, {"run": "x" * 900}, partial(lost.append, name))
-                until(lambda: lost)
-            finally:
-                server.start()
-        assert lost == ["c"]
-        with opened(server) as other:
-            assert kept(other) == ["a", "b"]
 
     def test_without_its_store_a_run_is_told_to_be_lost(self, server: PostgresServer) -> None:
         failures: list[str] = []
