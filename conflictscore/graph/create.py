@@ -40,7 +40,7 @@ from conflictscore.retrieval.providers import configured_search
 from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import off_loop
-from conflictscore.tokens import load_vocabularies
+from conflictscore.tokens import load_vocabulary
 
 __all__ = ["create_conflict_scorer", "create_self_correcting_rag", "open_run", "run_context"]
 
@@ -181,7 +181,7 @@ def open_run(
     decomposer = generator if judge is None else opened(judge)
     if effort_needed:
         require_effort(reasoning_effort, generator, decomposer)
-    load_vocabularies(generator.name, decomposer.name)
+    load_vocabulary()
     if settings.trust or settings.duplicates == "domain":
         load_suffixes()
     return RunContext(

@@ -227,7 +227,7 @@ class BatchJudge:
         some: list[Claim] = []
         total = 0
         for claim in claims:
-            tokens = _MARK_TOKENS + count_tokens(claim.text, self._model.name)
+            tokens = _MARK_TOKENS + count_tokens(claim.text)
             if some and (len(some) == _MOST_CLAIMS or total + tokens > _CLAIMS_TOKENS):
                 yield self._batch(some, document, total)
                 some, total = [], 0

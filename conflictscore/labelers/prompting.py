@@ -68,7 +68,7 @@ class JudgePrompts:
         """The prompt for a pair."""
         room = _CLAIM_TOKENS
         if len(claim.text.encode(errors="replace")) > room:  # no token is shorter than a byte
-            room = max(room, count_tokens(claim.text, self._model.name))
+            room = max(room, count_tokens(claim.text))
         shown, cut = self._shown(document, room)
         text = self._prompts.render(
             self._template, rules=self._rules, document=shown, claim=material(claim.text)

@@ -54,10 +54,10 @@ def fit_documents(
     room -= _OVERHEAD_TOKENS
     if _bytes(around) + sum(_bytes(prompts.documents([d])) for d in documents) <= room:
         return Fitted(tuple(documents), ())  # no token is shorter than a byte, so none is counted
-    room -= count_tokens(around, model.name)
+    room -= count_tokens(around)
     emptied = [document.model_copy(update={"text": ""}) for document in documents]
-    frames = [count_tokens(prompts.documents([d]), model.name) for d in emptied]
-    sizes = [count_tokens(material(d.text), model.name) for d in documents]
+    frames = [count_tokens(prompts.documents([d])) for d in emptied]
+    sizes = [count_tokens(material(d.text)) for d in documents]
     shares = _share_out(sizes, int(room) - sum(frames))
     if any(share < min(size, _LEAST_TOKENS) for share, size in zip(shares, sizes, strict=True)):
         raise ContextWindowError(
@@ -87,7 +87,7 @@ def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptS
     shown = total
     while shown:
         mark = prompts.render("cut", shown=shown, total=total)
-        size = count_tokens(material(f"{text[:shown]}\n{mark}"), model.name)
+        size = count_tokens(material(f"{text[:shown]}\n{mark}"))
         if size <= tokens:
             return document.model_copy(update={"text": f"{text[:shown]}\n{mark}"})
         shown = min(shown - 1, int(shown * tokens / size))

@@ -26,12 +26,8 @@ class Ledger:
     A call is refused before it is made, by :class:`~conflictscore.errors.BudgetError`, once usage
     has reached a limit. The cost of a call is known when it is answered, so a run exceeds its
     budget of tokens or dollars by at most the calls in flight. A budget of calls is never exceeded:
-    calls count as they are sent, even if they fail.
-
-    A model that reports no tokens is refused from its next call on under a budget of tokens or
-    dollars, and a model without a price before its first; both are a
-    :class:`~conflictscore.errors.ConfigurationError`. The cost of failed calls is not counted,
-    since no provider reports it.
+    calls count as they are sent, even if they fail. The cost of failed calls is not counted, since
+    no provider reports it.
     """
 
     def __init__(
@@ -45,20 +41,14 @@ class Ledger:
     ) -> None:
         """Open a ledger; a limit is for all models together, and None means no limit.
 
-        Args:
-            max_calls: Calls, counted as they are sent.
-            max_tokens: Input and output tokens.
-            max_cost: US dollars; needs ``prices``.
-            prices: Prices of the models; without them no cost is known.
-            spent: Earlier usage of the run, by the model's name; it counts.
+        ``max_cost`` is in US dollars and needs ``prices``, without which no cost is known;
+        ``spent`` is earlier usage of the run, by the model's name, and counts.
 
         Raises:
-            ConfigurationError: ``max_cost`` is no number from 0, or comes without prices.
+            ConfigurationError: ``max_cost`` is no number from 0.
         """
         if max_cost is not None and not (isfinite(max_cost) and max_cost >= 0):
             raise ConfigurationError(f"max_cost is {max_cost}; give US dollars, 0 or more")
-        if max_cost is not None and prices is None:
-            raise ConfigurationError("a budget in US dollars (max_cost) needs prices")
         self._max_calls, self._max_tokens, self._max_cost = max_calls, max_tokens, max_cost
         self._prices = prices
         self._spent = dict(spent or {})
@@ -85,8 +75,7 @@ class Ledger:
         """Count what the calls made inside cost, by the model's name.
 
         The calls of tasks and threads that are started inside count too, and so do those of steps
-        inside, and with their former cost those that a cache answers; steps that run at the same
-        time do not mix. What was spent stays readable if the step ends in an error.
+        inside, and with their former cost those that a cache answers.
         """
         usage: dict[str, Usage] = {}
         token, kept = _STEPS.set((*_STEPS.get(), usage)), KEPT_CALLS.set(self.count)
@@ -136,12 +125,9 @@ class Ledger:
                 self._silent = model
 
     def register(self, model: LanguageModel) -> None:
-        """Register a model whose calls will be counted.
+        """Register a model whose calls will be counted; see :func:`attach`.
 
         Two models of one name at two endpoints are counted as one, which has no published price.
-
-        Raises:
-            ConfigurationError: There is a budget in US dollars, and the price is not known.
         """
         known = self._endpoints.setdefault(model.name, model.endpoint)
         if known != model.endpoint:
@@ -154,9 +140,8 @@ class Ledger:
 def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
     """The same model, with its calls counted in a ledger and held to its budget.
 
-    Calls that the model's cache answers cost nothing and do not count. Every attempt at a call asks
-    the budget; but a client that tries a failed request again by itself, as a model of one's own
-    may, does so within one attempt. A model that is attached already would be counted twice.
+    Calls that the model's cache answers cost nothing and do not count. A client that tries a failed
+    request again by itself, as a model of one's own may, does so within one attempt.
 
     Raises:
         ConfigurationError: There is a budget in US dollars, and the model's price is not known.

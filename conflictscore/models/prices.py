@@ -23,18 +23,17 @@ if TYPE_CHECKING:
 __all__ = ["Price", "PriceTable"]
 
 _LIBRARY = "genai-prices"
-_OPENAI = "openai:"
+_OPENAI, _OPENAI_URL = "openai:", "https://api.openai.com/v1"
 _LOCAL = "local:"
 
 
 @dataclass(frozen=True)
 class Price:
-    """Price of a model, in US dollars per million tokens."""
+    """Price of a model, in US dollars per million tokens, with its source."""
 
     input: float
     output: float
     source: str
-    """Where the price is from, such as ``genai-prices 0.2.3``."""
     cached_input: float | None = None
     """For input that the provider found in its prompt cache; None if it costs as any other."""
 
@@ -110,10 +109,7 @@ def _published(model: str, endpoint: str | None) -> Price | None:
 
     nothing = Tokens(input_tokens=0, output_tokens=0)
     try:
-        if endpoint is None:
-            found = calc_price(nothing, model, provider_id="openai").model_price
-        else:
-            found = calc_price(nothing, model, provider_api_url=endpoint).model_price
+        found = calc_price(nothing, model, provider_api_url=endpoint or _OPENAI_URL).model_price
     except LookupError:
         return None
     read, written = _dollars(found.input_mtok), _dollars(found.output_mtok)

@@ -118,7 +118,7 @@ def require_whole_prompt(reply: Any, messages: Sequence[BaseMessage], model: str
     read = cost_of(reply).input_tokens
     if not read or sum(len(message.text) for message in messages) <= _CHARS_PER_TOKEN * read:
         return
-    sent = sum(count_tokens(message.text, model) for message in messages)
+    sent = sum(count_tokens(message.text) for message in messages)
     if sent >= _LEAST_TOKENS and read < _SHARE * sent:
         raise ProviderError(
             f"{model} read {read:,} of about {sent:,} tokens of the prompt: its server cut the"

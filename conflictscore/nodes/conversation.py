@@ -64,7 +64,7 @@ def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
     user's. System turns always stay.
     """
     turns = history_of(state.get("history"))
-    sizes = [count_tokens(turn.content, model.name) + _FRAME_TOKENS for turn in turns]
+    sizes = [count_tokens(turn.content) + _FRAME_TOKENS for turn in turns]
     spoken = [index for index, turn in enumerate(turns) if turn.role != "system"]
     room = model.context_window // _SHARE - sum(sizes) + sum(sizes[index] for index in spoken)
     shown: list[int] = []
@@ -168,6 +168,6 @@ async def _standing_alone(
     prompt = context.prompts.render(
         "contextualize", history="\n".join(turns), question=material(asked)
     )
-    length = count_tokens(asked, context.generator.name)
+    length = count_tokens(asked)
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length)
     return await context.reader(meter).ask(prompt, read_text, room)

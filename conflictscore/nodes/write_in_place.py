@@ -241,7 +241,7 @@ async def _written(
             raise ValueError(problem)
         return new
 
-    length = count_tokens(text, context.generator.name)
+    length = count_tokens(text)
     async with in_time("the model"):
         return await answerer_of(context).reply(
             state, prompt, read, meter, max_tokens=min(_MOST_TOKENS, _LEAST_TOKENS + 2 * length)

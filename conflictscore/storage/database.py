@@ -94,6 +94,7 @@ class SQLiteTables:
 
     def later(self, statement: str, *values: Value, done: Done, again: bool = False) -> None:
         """See :class:`Database`."""
+
         def run() -> None:
             try:
                 self._run(statement, values)

@@ -30,7 +30,7 @@ def world() -> Talk:
 
 
 def tokens(text: str) -> int:
-    return count_tokens(text, "scripted")
+    return count_tokens(text)
 
 
 # The question

@@ -114,7 +114,7 @@ def test_every_step_has_room_for_its_own_reply(
         assert {body["max_completion_tokens"] for body in sent(step)} == {tokens}
     said = ["It was lit in 1871.", "It was lit in 1874."]
     assert [body["max_completion_tokens"] for body in sent("decompose")] == [
-        160 + 4 * count_tokens(answer, "scripted") for answer in said
+        160 + 4 * count_tokens(answer) for answer in said
     ]
 
 

@@ -6,12 +6,10 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable
 from math import inf, nan
-from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManager
-from langchain_core.rate_limiters import InMemoryRateLimiter
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
@@ -21,7 +19,6 @@ from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.prices import Price, PriceTable
 from conflictscore.nodes.state import RagInput
 from conflictscore.records import Usage
-from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script, then
 from tests.models.calling import ask, ask_json, ask_letter, calling, face
 from tests.world import DISAGREEING, PAPER, World
@@ -199,12 +196,6 @@ class TestBudget:
             with pytest.raises(BudgetError):
                 await ask(model)
 
-    async def test_what_was_spent_before_counts(self) -> None:
-        ledger = Ledger(max_tokens=20, spent={"other": Usage(calls=1, input_tokens=20)})
-        with OpenAIServer(answer) as server, pytest.raises(BudgetError):
-            await ask(attach(calling(server), ledger))
-        assert not server.requests
-
     async def test_calls_in_flight_are_all_that_goes_beyond_it(self) -> None:
         ledger = Ledger(max_tokens=11)
         together = threading.Barrier(4, timeout=20)
@@ -258,16 +249,6 @@ class TestBudget:
         assert refused[0].exit_code == 3
         assert "5 of 5 calls" in str(refused[0])
         assert "higher max_calls" in str(refused[0])
-
-    async def test_the_end_of_one_budget_is_not_that_of_another_who_asks_the_same(
-        self, tmp_path: Path
-    ) -> None:
-        with OpenAIServer(answer) as server:
-            model = calling(server, cache=ContentCache(tmp_path / "replies.sqlite"))
-            poor, rich = attach(model, Ledger(max_calls=0)), attach(model, Ledger(max_calls=9))
-            ended, found = await asyncio.gather(ask(poor), ask(rich), return_exceptions=True)
-        assert isinstance(ended, BudgetError)
-        assert isinstance(found, str)
 
     async def test_a_call_that_fails_takes_of_the_budget_of_calls(self) -> None:
         ledger = Ledger(max_calls=1)
@@ -323,21 +304,3 @@ class TestBudget:
     def test_a_budget_is_an_amount_of_dollars(self, cost: float) -> None:
         with pytest.raises(ConfigurationError, match="max_cost is"):
             Ledger(max_cost=cost, prices=PRICES)
-        with pytest.raises(ConfigurationError, match="needs prices"):
-            Ledger(max_cost=1.0)
-
-
-class TestRateLimiter:
-    async def test_a_pace_that_a_model_brings_is_kept(self) -> None:
-        class Counting(InMemoryRateLimiter):
-            passed = 0
-
-            async def aacquire(self, *, blocking: bool = True) -> bool:
-                self.passed += 1
-                return True
-
-        own = Counting()
-        with OpenAIServer(answer) as server:
-            chat = calling(server).chat.model_copy(update={"rate_limiter": own})
-            await ask(attach(calling(server, chat=chat), Ledger()))
-        assert own.passed == 1

@@ -100,14 +100,3 @@ class TestOwnPrices:
         usage = {"openai:gpt-4.1-mini": MILLION, "qwen3-30b": MILLION}
         assert prices.cost(usage)[0] == pytest.approx(3.9)
         assert prices.price("openai:gpt-4o") is not None
-
-    @pytest.mark.parametrize(
-        ("price", "cost"),
-        [
-            (Price(1, 2, "contract", cached_input=0.2), 0.25 + 0.75 * 0.2 + 2),
-            (Price(1, 2, "contract"), 3),
-            (Price(0, 0, "contract", cached_input=0.2), 0.75 * 0.2),
-        ],
-    )
-    def test_cached_input_may_have_a_price_of_its_own(self, price: Price, cost: float) -> None:
-        assert PriceTable({"any": price}).cost({"any": MOSTLY_CACHED})[0] == pytest.approx(cost)

@@ -22,7 +22,7 @@ TALK = [
 
 def room_for(*turns: tuple[str, str]) -> int:
     """The tokens of these turns."""
-    return sum(count_tokens(text, "scripted") + FRAME for _, text in turns)
+    return sum(count_tokens(text) + FRAME for _, text in turns)
 
 
 def shown(turns: list[tuple[str, str]], room: int) -> Conversation:

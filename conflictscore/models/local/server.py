@@ -37,7 +37,6 @@ CONTEXT_WINDOW = 8192
 """Default number of tokens of prompt and reply together."""
 
 _HOST = Path(__file__).with_name("host.py")
-_MAGIC = b"GGUF"
 _PROMPT_CACHE_MIB = 512
 _REPLY_TIMEOUT_S = 60.0
 _REASON_CHARS = 300
@@ -47,30 +46,23 @@ _LOGGED_ERROR = re.compile(r"^\S+ E (.*)$", re.MULTILINE)
 class LocalServer:
     """A running model server, until `close` is called.
 
-    A process that dies, as one that was killed for memory, is started again at the same address.
-
-    Attributes:
-        base_url: Where it listens; ends in ``/v1``.
-        api_key: The key that every request needs; made anew at each start.
-        model: The name that it answers to: the file's name without its suffix.
-        context_window: Tokens of prompt and reply: what was asked for, or what the model was
-            trained with if that is less.
+    A process that dies, as one that was killed for memory, is started again at the same address
+    (``base_url``). ``model`` is the file's name without its suffix; ``context_window``, in tokens
+    of prompt and reply, is what was asked for, or what the model was trained with if that is less.
     """
 
     def __init__(self, path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> None:
         """Load a GGUF file and start listening; takes from a second to a minute.
 
         Raises:
-            ConfigurationError: The runtime is not installed, the file is missing or is no usable
-                GGUF model, or the window has fewer than 256 tokens.
+            ConfigurationError: The runtime is not installed, llama.cpp cannot load the file, or the
+                window has fewer than 256 tokens.
             ProviderError: The server started and then does not answer.
         """
         if context_window < 256:
             raise ConfigurationError(f"context_window is {context_window}; give at least 256")
         file = Path(path).resolve()
-        _check_magic(file)
-        self.model = file.stem
-        self.api_key = secrets.token_urlsafe(32)
+        self.model, self.api_key = file.stem, secrets.token_urlsafe(32)
         self._file, self._asked_window = file, context_window
         self._owner, self._ended = os.getpid(), False
         try:
@@ -102,7 +94,18 @@ class LocalServer:
 
     def _start(self, port: int) -> str:
         with tempfile.TemporaryFile() as log:
-            self._process = _spawn(log)
+            # Waiting threads that spin make two model servers on the same cores ten times slower.
+            environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
+            self._process = subprocess.Popen(  # noqa: S603 (this interpreter, our own file)
+                [sys.executable, "-P", str(_HOST)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=environment,
+                # What a terminal sends to the group in front, such as Ctrl-C, is for its owner, who
+                # may have calls in flight to wait for.
+                start_new_session=True,
+            )
             return self._handshake(port, log)
 
     def _keep_running(self) -> None:
@@ -120,16 +123,17 @@ class LocalServer:
                 self._process.kill()
 
     def _handshake(self, port: int, log: IO[bytes]) -> str:
-        file = self._file
+        usable = usable_cores()
         settings = {
-            "path": str(file),
+            "path": str(self._file),
             "model": self.model,
             "api_key": self.api_key,
             "port": port,
             "context_window": self._asked_window,
             "prompt_cache_mib": _PROMPT_CACHE_MIB,
-            "threads": _confined_cores(),
         }
+        # llama.cpp knows best how many threads it needs, but for the cores that it may not use
+        settings["threads"] = usable if usable < (os.cpu_count() or usable) else 0
         answer = _ask(self._process, settings)
         if address := answer.get("address"):
             return str(address)
@@ -142,8 +146,8 @@ class LocalServer:
         logged = _LOGGED_ERROR.search(log.read().decode("utf-8", "replace"))
         reason = logged[1].rpartition(": ")[2] if logged else "the process ended without a message"
         raise ConfigurationError(
-            f"llama.cpp cannot load {file}: {reason[:_REASON_CHARS]}; fetch the file again, choose"
-            " another model, or ask for a smaller context window if memory is short"
+            f"llama.cpp cannot load {self._file}: {reason[:_REASON_CHARS]}; fetch the file again,"
+            " choose another model, or ask for a smaller context window if memory is short"
         )
 
     def _trained_window(self) -> int:
@@ -187,33 +191,6 @@ def _close_shared() -> None:
         _shared.popitem()[1].close()
 
 
-def _check_magic(file: Path) -> None:
-    try:
-        with file.open("rb") as stream:
-            magic = stream.read(len(_MAGIC))
-    except OSError as error:
-        raise ConfigurationError(f"cannot read the model file {file}: {error.strerror}") from error
-    if magic != _MAGIC:
-        raise ConfigurationError(
-            f"{file} is not a GGUF model file; give the path of a .gguf file, or a model name"
-        )
-
-
-def _spawn(log: IO[bytes]) -> subprocess.Popen[bytes]:
-    # Waiting threads that spin make two model servers on the same cores ten times slower.
-    environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
-    return subprocess.Popen(  # noqa: S603 (this interpreter and a file of this package)
-        [sys.executable, "-P", str(_HOST)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        env=environment,
-        # What a terminal sends to the group in front, such as Ctrl-C, is for its owner, who may
-        # have calls in flight to wait for.
-        start_new_session=True,
-    )
-
-
 def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str, Any]:
     """Send the settings and read the answer; an empty one if the process died."""
     assert process.stdin is not None  # noqa: S101 (both are pipes: see _spawn)
@@ -226,9 +203,3 @@ def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str
     line = process.stdout.readline()
     answer: dict[str, Any] = json.loads(line) if line else {}
     return answer
-
-
-def _confined_cores() -> int:
-    """Cores this process is confined to; 0 if it may use all, and llama.cpp knows best."""
-    usable = usable_cores()
-    return usable if usable < (os.cpu_count() or usable) else 0

@@ -273,12 +273,12 @@ def test_a_forked_child_leaves_the_server_to_its_parent(smollm2_path: Path) -> N
 
 
 def test_a_file_that_is_missing_or_no_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"nothing\.gguf: No such file"):
+    with pytest.raises(ConfigurationError, match=r"cannot load .*nothing\.gguf"):
         LocalServer(tmp_path / "nothing.gguf")
     for content in (b"", b"<html>"):
         page = tmp_path / "page.gguf"
         page.write_bytes(content)
-        with pytest.raises(ConfigurationError, match=r"page\.gguf is not a GGUF model file"):
+        with pytest.raises(ConfigurationError, match=r"cannot load .*page\.gguf"):
             LocalServer(page)
 
 
