@@ -321,7 +321,7 @@ def _read_own(read: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ..
 
 
 async def _asked(prompt: str, text: str, read: Callable[[str], T], judge: Reader) -> T:
-    length = count_tokens(text, judge.model.name)
+    length = count_tokens(text)
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length)
     return await judge.ask(prompt, read, room)
 

@@ -103,7 +103,7 @@ class CountingModel(LanguageModel):
 
     def count(self, prompt: str, reply_tokens: int) -> None:
         """Count one call."""
-        read = min(count_tokens(prompt, self.name) + _MESSAGE_TOKENS, self.context_window)
+        read = min(count_tokens(prompt) + _MESSAGE_TOKENS, self.context_window)
         written = reply_tokens + min(self.thinking_tokens, _THINKING_TOKENS)
         self.ledger.count(self.name, Usage(calls=1, input_tokens=read, output_tokens=written))
 
@@ -118,7 +118,7 @@ class CountingModel(LanguageModel):
                 value = read(reply)
                 if form == _REPLIES[0] and type(value) is tuple:
                     continue  # a sentence under no heading can be read as a claim, too
-                self.count(prompt, count_tokens(reply, self.name))
+                self.count(prompt, count_tokens(reply))
                 return value
         self.count(prompt, _VERDICT_TOKENS)
         raise UnreadableReplyError("no form of reply fits", provider=self.name, reply="")
