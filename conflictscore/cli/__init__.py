@@ -12,16 +12,14 @@ from typing import Any
 import click
 
 from conflictscore import __version__
-from conflictscore.cli.ask import ask
+from conflictscore.cli.answers import ask, correct, score
 from conflictscore.cli.bench import bench
 from conflictscore.cli.config_file import with_config_file
-from conflictscore.cli.correct import correct
 from conflictscore.cli.judge_check import judge_check
 from conflictscore.cli.mcp import mcp
 from conflictscore.cli.model import model
 from conflictscore.cli.record import record
 from conflictscore.cli.report import export, report
-from conflictscore.cli.score import score
 from conflictscore.cli.score_file import score_file
 from conflictscore.cli.search import search
 from conflictscore.cli.serve import serve
@@ -111,6 +109,10 @@ Tab completes commands, options and files after this line (or zsh_source, fish_s
 
 @click.group(
     cls=OneLineErrors,
+    commands=[
+        *(ask, correct, score, score_file, search, record),
+        *(bench, report, export, judge_check, serve, mcp, model),
+    ],
     context_settings={
         "auto_envvar_prefix": "CONFLICTSCORE",
         "help_option_names": ["-h", "--help"],
@@ -127,20 +129,4 @@ def main() -> None:
     """
 
 
-for command in (
-    ask,
-    correct,
-    score,
-    score_file,
-    search,
-    record,
-    bench,
-    report,
-    export,
-    judge_check,
-    serve,
-    mcp,
-    model,
-):
-    main.add_command(command)
 with_config_file(main)

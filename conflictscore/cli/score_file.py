@@ -18,7 +18,6 @@ from conflictscore.cli.options import (
 from conflictscore.errors import ConflictScoreError, InputError
 
 if TYPE_CHECKING:
-    from conflictscore.nodes.state import RunContext
     from conflictscore.scoring_files.file_run import Summary
     from conflictscore.scoring_files.rows import Columns, Source
 
@@ -91,15 +90,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 def score_file(
-    source: Path,
-    out: Path,
-    columns: str | None,
-    concurrency: int | None,
-    retry_failed: bool,
-    fail_over: float | None,
-    as_json: bool,
-    quiet: bool,
-    **settings: Any,
+    source: Path, out: Path, columns: str | None, fail_over: float | None, **settings: Any
 ) -> None:
     """Score a file of answers with their documents, row by row.
 
@@ -117,8 +108,7 @@ def score_file(
     opened = Source(source, _columns(columns))
     if fail_over is not None and not opened.total:
         raise InputError(f"{source}: has no rows, so --fail-over has nothing to check")
-    context = open_context(judging(settings), min_coverage=None)
-    summary = _run(opened, out, context, concurrency, retry_failed=retry_failed, quiet=quiet)
+    summary, as_json = _run(opened, out, settings), settings["as_json"]
     failing: dict[int, str] = {}
     if not as_json:
         _print(out, summary)
@@ -151,26 +141,26 @@ def _columns(given: str | None) -> "Columns":
     return Columns(**named)
 
 
-def _run(
-    source: "Source",
-    out: Path,
-    context: "RunContext",
-    concurrency: int | None,
-    *,
-    retry_failed: bool,
-    quiet: bool,
-) -> "Summary":
+def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
     from rich.console import Console
 
     from conflictscore.reporting.displays import ItemProgress
     from conflictscore.scoring_files.engine import default_concurrency
     from conflictscore.scoring_files.file_run import ascore_file
 
-    at_once = concurrency or default_concurrency(context)
+    context = open_context(judging(settings), min_coverage=None)
+    at_once, again = settings["concurrency"], settings["retry_failed"]
     console = Console(stderr=True, highlight=False)
-    with ItemProgress(console, "scoring", "rows", enabled=not quiet) as progress:
+    with ItemProgress(console, "scoring", "rows", enabled=not settings["quiet"]) as progress:
         return run_async(
-            ascore_file(source, out, context, at_once, retry_failed=retry_failed, listener=progress)
+            ascore_file(
+                source,
+                out,
+                context,
+                at_once or default_concurrency(context),
+                retry_failed=again,
+                listener=progress,
+            )
         )
 
 

@@ -20,7 +20,8 @@ class GroupedHelp(click.Command):
         """Write the options by group."""
         groups: dict[str, list[tuple[str, str]]] = {_MAIN: []}
         for param in self.get_params(ctx):
-            if row := param.get_help_record(ctx):
+            row = param.get_help_record(ctx)
+            if row and isinstance(param, click.Option):
                 groups.setdefault(getattr(param, _GROUP, _MAIN), []).append(row)
         for group, rows in groups.items():
             if rows:

@@ -1,0 +1,162 @@
+"""conflictscore ask, score and correct: one answer, and the documents that it is held against."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conflictscore.cli.common import judging, open_context, open_retriever, run_graph
+from conflictscore.cli.options import (
+    with_call_budget,
+    with_model_options,
+    with_output_options,
+    with_run_settings,
+    with_scoring_settings,
+    with_search_options,
+)
+from conflictscore.cli.short_help import ManyDocs
+from conflictscore.errors import ConflictScoreError, InputError
+
+__all__ = ["ask", "correct", "score"]
+
+_ASK_EXAMPLES = """\b
+Examples:
+  conflictscore ask "When was the lamp first lit?" --docs notes/ report.md
+  conflictscore ask "Is it safe?" --search serper,searxng --read-pages
+  conflictscore ask "Which is it?" --option "It was 1871." --option "It was 1874." --docs notes/
+"""
+_SCORE_EXAMPLES = """\b
+Examples:
+  conflictscore score --answer "The lamp was first lit in 1871." --docs examples/lighthouse
+  conflictscore score --answer @answer.txt --docs sources/ --json
+"""
+_CORRECT_EXAMPLES = """\b
+Examples:
+  conflictscore correct --answer "The lamp was first lit in 1871." --docs examples/lighthouse
+  conflictscore correct --answer @answer.txt --docs sources/ --question "When was it lit?" --json
+"""
+
+
+def _with_answer_options(command: Any) -> Any:
+    """Add the options of an answer and the documents to hold it against."""
+    command = click.option(
+        "--docs",
+        type=click.Path(),
+        multiple=True,
+        required=True,
+        metavar="PATH ...",
+        help="The documents to hold the answer against, all of them, in file order.",
+    )(command)
+    return click.option(
+        "--answer", required=True, metavar="TEXT|@FILE", help="The answer, or @ and a file."
+    )(command)
+
+
+@click.command(
+    cls=ManyDocs,
+    epilog=_ASK_EXAMPLES,
+    short_help="Answer a question; look again where the documents disagree.",
+)
+@click.argument("question")
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="TEXT",
+    help="One of the options to choose between; give each.",
+)
+@with_search_options
+@with_run_settings
+@with_call_budget
+@with_model_options
+@with_output_options
+def ask(question: str, options: tuple[str, ...], **settings: Any) -> None:
+    """Answer QUESTION from documents; look again where they disagree."""
+    from conflictscore.graph.self_correction import build_self_correction_graph
+    from conflictscore.nodes.retrieve import check_question
+    from conflictscore.retrieval.cleaning import clean_text
+
+    question, options = clean_text(question), tuple(map(clean_text, options))
+    check_question(question, options)
+    _check_log(settings)
+    context = open_context(settings, retriever=open_retriever(settings))
+    graph = build_self_correction_graph(context)
+    run_graph(graph, {"question": question, "options": list(options)}, context, settings)
+
+
+@click.command(
+    cls=ManyDocs, epilog=_SCORE_EXAMPLES, short_help="Score an answer that exists already."
+)
+@_with_answer_options
+@with_scoring_settings
+@with_call_budget
+@with_model_options
+@with_output_options
+def score(answer: str, docs: tuple[str, ...], **settings: Any) -> None:
+    """Score an answer that exists already: ConflictScore (CS-C and CS-R) against documents.
+
+    The exit code is 1 if there is no score because the model failed.
+    """
+    from conflictscore.graph.self_correction import build_scoring_graph
+    from conflictscore.records import RunStatus
+    from conflictscore.retrieval.document_files import read_documents
+
+    _check_log(settings)
+    text, read = _read_answer(answer), read_documents(docs)
+    context = open_context(judging(settings))
+    start = {"answer": text, "documents": [document.to_json() for document in read.documents]}
+    run = run_graph(build_scoring_graph(context), start, context, settings, read.notes)
+    if run.status is RunStatus.FAILED:
+        raise click.exceptions.Exit(ConflictScoreError.exit_code)
+
+
+@click.command(
+    cls=ManyDocs,
+    epilog=_CORRECT_EXAMPLES,
+    short_help="Correct an answer where documents disagree with it.",
+)
+@_with_answer_options
+@click.option("--question", metavar="TEXT", help="The question that it answers, if known.")
+@with_run_settings
+@with_call_budget
+@with_model_options
+@with_output_options
+def correct(answer: str, docs: tuple[str, ...], question: str | None, **settings: Any) -> None:
+    """Check an answer against documents, and correct it where they disagree with it.
+
+    The answer may come from any chatbot. What no document disputes stays byte for byte.
+    """
+    from conflictscore.graph.self_correction import build_self_correction_graph
+    from conflictscore.middleware.corrector import correction_input
+    from conflictscore.retrieval.document_files import read_documents
+
+    _check_log(settings)
+    text, read = _read_answer(answer), read_documents(docs)
+    start = correction_input(text, read.documents, question)
+    context = open_context(settings)
+    run_graph(build_self_correction_graph(context), start, context, settings, read.notes)
+
+
+def _check_log(settings: dict[str, Any]) -> None:
+    """Refuse a log that cannot be written before anything is paid for."""
+    from conflictscore.reporting.run_log import check_log
+
+    if settings["log"]:
+        check_log(settings["log"])
+
+
+def _read_answer(answer: str) -> str:
+    """The answer in an option, or in the file that it names."""
+    from conflictscore.retrieval.cleaning import clean_text
+
+    text = answer
+    if answer.startswith("@"):
+        try:
+            text = Path(answer[1:]).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"--answer {answer}: cannot be read as UTF-8 text ({error})"
+            ) from error
+    if not (text := clean_text(text)):
+        raise InputError("--answer is empty")
+    return text
