@@ -77,9 +77,6 @@ def test_each_topic_with_conflict_is_written_on_by_each_prompt_and_scored() -> N
     assert rag["cs-c"]["value"] == pytest.approx(1 / 2)
     assert rag["cs-r"]["value"] == pytest.approx((1 / 3 + 0) / 2)
     assert [one["cs-c"]["value"] for one in careful] == [0, 0]
-    assert [(one["claims"]["value"], one["coverage"]["value"]) for one in shown["claims"]] == [
-        (2, 1)
-    ] * 3
     assert shown["cost"]["usage"]["scripted"]["calls"] == sum(world.asked.values())
     # the loop's score of the plain report is not had a second time
     assert (world.asked["generate"], world.asked["decompose"]) == (6, 6)
