@@ -235,7 +235,6 @@ def test_what_an_entry_names_is_what_its_benchmark_offers(name: str) -> None:
         fitting = [method for method in entry.methods if form in method_of(method).forms]
         assert fitting == list(opened.offered)
         assert opened.name == name
-        assert bool(opened.templates) is (bool(entry.judged_by) and form == "free-form")
 
 
 def test_a_method_that_a_benchmark_does_not_offer_is_refused(server: OpenAIServer) -> None:

@@ -9,11 +9,8 @@ from itertools import product
 import pytest
 from langchain_core.messages import AIMessage
 
-from conflictscore.benchmarks.harness.conflict_types import (
-    inline_citations,
-    read_type,
-    read_typed_answer,
-)
+from conflictscore.benchmarks.harness.conflict_types import inline_citations
+from conflictscore.benchmarks.harness.methods.conflict_aware import read_type, read_typed_answer
 from conflictscore.benchmarks.judging import read_verdict
 from conflictscore.labelers.label_words import read_label
 from conflictscore.models.json_replies import json_reply, json_texts

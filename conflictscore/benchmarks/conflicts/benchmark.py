@@ -19,7 +19,6 @@ from conflictscore.benchmarks.conflicts.judges import (
     GROUNDING,
     RECALL,
     REPLY_FORMS,
-    TEMPLATES,
     judge_answer,
 )
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
@@ -151,7 +150,6 @@ def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
         graded=frozenset({GROUNDING}),
         judge=judge_answer,
         reply_forms=REPLY_FORMS,
-        templates=TEMPLATES,
         wording=_CITED,
         offered=ENTRY.methods,
         hashes={"data": sha256_of_file(data)},

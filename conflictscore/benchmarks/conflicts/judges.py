@@ -177,14 +177,6 @@ def _case(kind: ConflictType) -> str:
     return f"conflicts_case_{kind.value.replace('-', '_')}"
 
 
-TEMPLATES = (
-    "conflicts_behaviour",
-    *map(_case, ConflictType),
-    "conflicts_recall",
-    GROUNDING_TEMPLATE,
-)
-"""The judges' templates."""
-
 _FOLLOWS, _GIVEN = "FOLLOWS", "GIVEN"
 
 REPLY_FORMS = (f"{_FOLLOWS}: True\n{_GIVEN}: True\nGROUNDING: {Support.SUPPORTED}",)

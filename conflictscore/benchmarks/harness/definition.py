@@ -80,8 +80,6 @@ class Benchmark:
     scored: bool = False
     """Whether free-form answers are judged by their ConflictScore against the documents of their
     question; ``measures`` are then :data:`SCORES`, and there is no judge."""
-    templates: tuple[str, ...] = ()
-    """Names of the prompt templates that the judge reads."""
     reply_forms: tuple[str, ...] = ()
     """Replies of the forms that the judge asks for, for a dry run."""
     usual_claims: int = 3

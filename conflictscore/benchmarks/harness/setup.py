@@ -1,13 +1,13 @@
 """From a user's settings to the collaborators of a benchmark run."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 
-from conflictscore.benchmarks.harness.definition import Benchmark, Form
+from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.methods.registry import (
     BASELINE,
     COMMON_METHODS,
@@ -32,21 +32,10 @@ __all__ = [
     "Setup",
     "chosen_methods",
     "paper_loop",
-    "templates_read",
 ]
 
 _REPLICATE_SEEDS = 1000
 """Added to the seed of a repetition."""
-_READ_BY_ALL = ("document", "cut", "evidence", "evidence_line", "justify", "retry")
-_CHOICE = ("multiple_choice_rag", "multiple_choice_control_rag", "multiple_choice_regenerate")
-_OPTIONS = ("options_rag", "options_control_rag", "options_regenerate")
-_READ_BY_FORM: Mapping[Form, tuple[str, ...]] = {
-    "mc1": (*_CHOICE, *_OPTIONS),
-    "mc2": _OPTIONS,
-    "multiple-choice": _CHOICE,
-    "free-form": ("decompose", "free_form_rag", "free_form_control_rag", "free_form_regenerate"),
-}
-"""Counted to every run, also to one without ``control-rag`` or a second look."""
 
 
 @dataclass(frozen=True)
@@ -87,15 +76,6 @@ def chosen_methods(names: Sequence[str], benchmark: Benchmark) -> tuple[str, ...
         if name not in benchmark.offered and name != BASELINE:
             raise InputError(f"{benchmark.name} is not run with {name}; give some of {known}")
     return tuple(m for m in METHODS if m in names or m == BASELINE)
-
-
-def templates_read(benchmark: Benchmark, methods: Collection[str]) -> set[str]:
-    """The templates that these methods and the judge read, which decide the figures of a run.
-
-    The labeler's own are not among them: they are part of its identity.
-    """
-    read = {*_READ_BY_ALL, *_READ_BY_FORM[benchmark.form], *benchmark.templates}
-    return read.union(*(method_of(name).templates for name in methods))
 
 
 class BenchmarkModels(ModelOptions, total=False):
@@ -187,10 +167,7 @@ class Setup:
                 "name": labeler.name,
                 "identity": None if labeler.identity is None else dict(labeler.identity),
             },
-            "prompts": {
-                "set": context.prompts.name,
-                "sha256": context.prompts.sha256_of(*templates_read(benchmark, settings.methods)),
-            },
+            "prompts": {"set": context.prompts.name, "sha256": context.prompts.sha256},
             "max_rounds": self.loop.max_rounds,
             "max_claims": self.loop.max_claims,
             "duplicates": self.loop.duplicates,

@@ -199,7 +199,8 @@ def _refuse_another_run(folder: Path, old: Manifest, new: Manifest) -> None:
         )
     if changes := differences(old, new):
         raise InputError(
-            f"{folder}: the run was started with other settings: {_listed(changes, '; ')};"
+            f"{folder}: the run was started with other settings, by conflictscore"
+            f" {old.versions.get('conflictscore', '?')}: {_listed(changes, '; ')};"
             " resume it with those, or give another folder"
         )
 

@@ -18,13 +18,11 @@ from conflictscore.benchmarks.natconfqa.data import (
     read_natconfqa,
 )
 from conflictscore.benchmarks.natconfqa.error_types import (
-    ERROR_TEMPLATE,
     TOLD,
     ErrorType,
     told_in_full,
 )
 from conflictscore.benchmarks.natconfqa.judges import (
-    JUDGE_TEMPLATES,
     REPLY_FORMS,
     Judgement,
     judge_natconfqa,
@@ -92,7 +90,6 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
     return replace(
         benchmark,
         measures=(*benchmark.measures, TOLD),
-        templates=(*benchmark.templates, ERROR_TEMPLATE),
         # no type is asked for a conflict that the answer reports
         reply_forms=(
             REPLY_FORMS[0],
@@ -133,7 +130,6 @@ def _of_subsets(
         measures=MEASURES,
         judge=judge,
         graded=frozenset(MEASURES),
-        templates=JUDGE_TEMPLATES,
         offered=ENTRY.methods,
         reply_forms=REPLY_FORMS,
         wording={

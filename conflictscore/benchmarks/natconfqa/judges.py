@@ -17,15 +17,6 @@ from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Record
 
-JUDGE_TEMPLATES = (
-    "natconfqa_decompose",
-    "natconfqa_found_in_answer",
-    "natconfqa_found_in_passages",
-    "natconfqa_conflict_in_answer",
-    "natconfqa_conflict_in_passages",
-)
-"""The judge's templates; a judgement belongs to these texts."""
-
 REPLY_FORMS = ("ANSWERS:\n1. one\n2. another\nCONFLICTS:\n1 - 2", "FOUND: True", "CONFLICT: True")
 
 _DECOMPOSED_TOKENS = 768

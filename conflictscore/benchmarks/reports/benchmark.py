@@ -179,9 +179,7 @@ async def _write(template: str, asker: Asker, asked: Asked) -> dict[str, Any]:
 
 
 def _report(name: str, template: str) -> BenchmarkMethod:
-    return BenchmarkMethod(
-        name=name, ask=partial(_write, template), forms=("free-form",), templates=(template,)
-    )
+    return BenchmarkMethod(name=name, ask=partial(_write, template), forms=("free-form",))
 
 
 BALANCED = _report("balanced", "report_balanced")

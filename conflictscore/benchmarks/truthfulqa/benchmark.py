@@ -30,7 +30,6 @@ def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
         measures=("truthful", "informative") if free else (CHOICES[form],),
         graded=frozenset({"mc2"}) if form == "mc2" else frozenset(),
         judge=judge_answer if free else None,
-        templates=("judge_truthful", "judge_informative") if free else (),
         reply_forms=REPLY_FORMS if free else (),
         prompt_set="paper",
         offered=COMMON_METHODS,

@@ -15,7 +15,6 @@ from conflictscore.benchmarks.wikicontradict.judge import (
     AGREEMENT_TEMPLATE,
     CONFLICT_TEMPLATE,
     MEASURES,
-    TEMPLATE,
     ModelRating,
     Rating,
 )
@@ -40,7 +39,6 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
         measures=MEASURES,
         judge=ModelRating(),
         judges=own,
-        templates=(TEMPLATE,),
         reply_forms=(f"RATING: {Rating.CORRECT}",),
         wording={
             "free_form_rag": "wikicontradict_passages",

@@ -6,7 +6,6 @@ from typing import Any
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.wikicontradict.data import AGREEING
-from conflictscore.benchmarks.wikicontradict.judge import AGREEMENT_TEMPLATE, CONFLICT_TEMPLATE
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answer_replies import read_text
@@ -59,7 +58,7 @@ def _numbered(documents: Sequence[Document]) -> list[Document]:
 
 
 def _asking(
-    name: str, template: str, shown: Callable[[Asked], Sequence[Document]], *judged_by: str
+    name: str, template: str, shown: Callable[[Asked], Sequence[Document]]
 ) -> BenchmarkMethod:
     """A method that asks by a template of the benchmark's own with some of the documents."""
 
@@ -70,14 +69,11 @@ def _asking(
         name=name,
         ask=ask,
         forms=("free-form",),
-        templates=(template, *judged_by),
         own_judge=name != "swapped-order",  # to the others' question other answers are right
     )
 
 
-NO_DOCUMENTS = BenchmarkMethod(
-    name="no-documents", ask=_from_none, forms=("free-form",), templates=(_UNAIDED,)
-)
+NO_DOCUMENTS = BenchmarkMethod(name="no-documents", ask=_from_none, forms=("free-form",))
 
 FIRST_DOCUMENT = BenchmarkMethod(name="first-document", ask=_from_first, forms=("free-form",))
 
@@ -86,13 +82,11 @@ SECOND_DOCUMENT = BenchmarkMethod(name="second-document", ask=_from_second, form
 SWAPPED_ORDER = _asking("swapped-order", _BOTH_VIEWS, lambda a: _numbered(a.documents[::-1]))
 """Template 5 with the second passage first (5.1)."""
 
-ASKED_CONFLICT = _asking(
-    "asked-conflict", _CONFLICT_ASKED, lambda a: a.documents, CONFLICT_TEMPLATE
-)
+ASKED_CONFLICT = _asking("asked-conflict", _CONFLICT_ASKED, lambda a: a.documents)
 """Whether the passages conflict over the question (5.2)."""
 
 AGREEING_PAIR = _asking("agreeing-pair", _BOTH_VIEWS, _agreeing)
 """Template 5 with two passages that agree (5.3)."""
 
-ASKED_AGREEING = _asking("asked-agreeing", _CONFLICT_ASKED, _agreeing, AGREEMENT_TEMPLATE)
+ASKED_AGREEING = _asking("asked-agreeing", _CONFLICT_ASKED, _agreeing)
 """Whether two passages that agree conflict over the question (5.4)."""

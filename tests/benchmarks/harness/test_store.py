@@ -145,7 +145,7 @@ def test_damage_is_named_by_its_row_and_goes_away_with_it(
     [
         (
             manifest(seed=8),
-            r"started with other settings: configuration\.seed 7 there and 8 now; res",
+            r"other settings, by conflictscore 0\.1\.0: configuration\.seed 7 there and 8 now; res",
         ),
         (
             manifest(options={str(number): number for number in range(10)}),

@@ -1,4 +1,4 @@
-"""A benchmark's own words, and which templates decide what a run comes to."""
+"""A benchmark's own words."""
 
 import json
 from dataclasses import replace
@@ -8,17 +8,12 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
-from conflictscore.benchmarks.harness.setup import templates_read
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.prompts import PromptSet
 from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
 from tests.fakes.openai_server import OpenAIServer
 
 PROMPTS = PromptSet.load()
-SIX = COMMON_METHODS[:6]
-COMMON = ("document", "cut", "evidence", "evidence_line", "justify", "retry")
-ANSWERING = ("rag", "control_rag", "regenerate")
 
 
 def passages(**more: Any) -> Benchmark:
@@ -92,46 +87,9 @@ def test_two_templates_can_stand_in_for_each_other() -> None:
     assert swapped.sha256 != PROMPTS.sha256 == PROMPTS.worded({}).sha256
 
 
-def test_runs_of_the_earlier_methods_are_hashed_over_the_templates_they_always_were() -> None:
-    choice = {*COMMON, *(f"multiple_choice_{kind}" for kind in ANSWERING)}
-    assert templates_read(lamps(1), SIX) == templates_read(lamps(1), SIX[:1]) == choice
-    free = {*COMMON, "decompose", *(f"free_form_{kind}" for kind in ANSWERING)}
-    judged = replace(lamps(1, free_form=True), templates=("judge_truthful",))
-    assert templates_read(judged, SIX) == {*free, "judge_truthful"}
-
-
-@pytest.mark.parametrize("free_form", [True, False])
-async def test_a_run_reads_no_template_but_those_that_it_is_told_apart_by(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_form: bool
-) -> None:
-    read, render = set[str](), PromptSet.render
-
-    def noting(prompts: PromptSet, name: str, **fields: str | int) -> str:
-        read.add(name)
-        return render(prompts, name, **fields)
-
-    judges = ("judge_truthful", "judge_informative") if free_form else ()
-    benchmark = replace(lamps(2, free_form=free_form), templates=judges)
+async def test_peoples_type_is_told_to_the_oracle_alone(tmp_path: Path) -> None:
     quiz = Quiz(kinds={0: "misinformation", 1: "misinformation"}, failing={("classify", 1): "?"})
-    with OpenAIServer(quiz) as server, monkeypatch.context() as patch:
-        patch.setattr(PromptSet, "render", noting)
-        await run_quiz(tmp_path / "run", server, benchmark, methods=benchmark.offered)
-    labels = {"label_rules", "label_choice"}  # of the labeler's identity
-    assert read - labels <= templates_read(benchmark, benchmark.offered)
+    benchmark = lamps(2, free_form=True)
+    await run_quiz(tmp_path / "run", quiz, benchmark, methods=benchmark.offered)
     told = [p for asked in quiz.prompts.values() for p in asked if "relate: outdated" in p]
-    assert len(told) == (2 if free_form else 0), "people's type is told to the oracle alone"
-
-
-@pytest.mark.parametrize(
-    ("method", "read", "unread"),
-    [
-        ("pipeline", "classify_conflict", "cited_taxonomy_aware"),
-        ("taxonomy-aware", "cited_taxonomy_aware", "classify_conflict"),
-        ("oracle", "behaviour_outdated", "conflict_types"),
-        ("no-documents", "wikicontradict_no_passage", "cited_rag"),
-    ],
-)
-def test_a_method_adds_the_templates_that_it_reads(method: str, read: str, unread: str) -> None:
-    names = templates_read(lamps(1, free_form=True), (method,))
-    assert read in names
-    assert unread not in names
+    assert len(told) == 2

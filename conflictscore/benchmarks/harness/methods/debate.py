@@ -66,6 +66,4 @@ async def _ask(asker: Asker, asked: Asked) -> dict[str, Any]:
     return {"answer": answer, "notes": list(notes), "rounds": rounds}
 
 
-MADAM_RAG = BenchmarkMethod(
-    name="madam-rag", ask=_ask, forms=("free-form",), templates=(_READER, _AGAIN, _SUM)
-)
+MADAM_RAG = BenchmarkMethod(name="madam-rag", ask=_ask, forms=("free-form",))

@@ -9,7 +9,7 @@ from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMeth
 from conflictscore.benchmarks.harness.records import MethodResult
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
 from conflictscore.nodes.state import RunContext
-from conflictscore.records import Ground, Method, Usage
+from conflictscore.records import Method, Usage
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.results import Recorded
@@ -94,14 +94,5 @@ async def _revise(asker: Asker, asked: Asked) -> dict[str, Any]:
 
 
 REVISED_RAG = BenchmarkMethod(
-    name="revised-rag",
-    ask=_revise,
-    forms=("free-form",),
-    templates=(
-        *("decompose_places", "decompose_passage", "decompose_short"),
-        *("ask_document", "claim_question", "put_in", "put_in_correction", "weigh"),
-        *(f"ground_{ground}" for ground in Ground),
-        *("evidence_source", "evidence_source_reason"),
-    ),
-    looks_again=True,
+    name="revised-rag", ask=_revise, forms=("free-form",), looks_again=True
 )

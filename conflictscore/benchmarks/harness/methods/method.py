@@ -51,8 +51,6 @@ class BenchmarkMethod:
     the method's own step."""
     forms: tuple[Form, ...] = ("multiple-choice", "mc1", "mc2", "free-form")
     """The forms of question that it fits."""
-    templates: tuple[str, ...] = ()
-    """The templates that it reads besides those of every run."""
     looks_again: bool = False
     """Whether it looks at the loop's first answer again."""
     own_judge: bool = False
