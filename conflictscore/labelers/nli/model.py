@@ -1,4 +1,4 @@
-"""An NLI model, loaded once per process and tried out before it judges.
+"""An NLI model, loaded once per process.
 
 Each pair goes through by itself, on one thread, and as many at a time as there are cores. On a CPU
 that is as fast as batches from about 50 tokens on, and nothing is padded. Above all a pair's
@@ -9,7 +9,7 @@ other numbers beside other pairs.
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -34,23 +34,17 @@ _NAMES = {
     "neutral": Label.IRRELEVANT,
     "irrelevant": Label.IRRELEVANT,
 }
-_OFFSET_FAMILIES = ("camembert", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl")
-"""Model families that count positions from the padding token's number on."""
 _CHUNK = 1 << 20
 
-
-class ModelFolder(NamedTuple):
-    """Content of a model's folder."""
-
-    path: Path
-    labels: tuple[Label, ...]
-    """Of the model's outputs, in their order."""
-    positions: int
-    """The most tokens of a claim and a premise together."""
-    vocabulary: int | None
-    """Rows of the embedding matrix; None where the configuration does not say."""
-    sha256: str
-    """Digest of the files that verdicts depend on."""
+LEAST_TOKENS = 96
+"""The fewest tokens of a pair that have room for a claim and a premise."""
+MOST_TOKENS = 512
+"""More tokens of a pair are never used, whatever the model could read."""
+_PAIR_TOKENS = 128
+"""Tokens of a pair where the tokenizer was set up for no length: three sentences or so, which as
+evidence can be shown whole."""
+_MOST_THREADS = 16
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 def resolve(model: str | Path | None) -> Path:
@@ -73,52 +67,27 @@ def resolve(model: str | Path | None) -> Path:
     return path.resolve()
 
 
-def read_folder(path: Path) -> ModelFolder:
-    """Read what a folder says of its model."""
-    for name in _FILES:
-        if not (path / name).is_file():
-            raise ConfigurationError(f"{path} is not an NLI model: it has no {name}")
+def _read_config(path: Path) -> tuple[tuple[Label, ...], int]:
+    """The label of each output, in order, and the most tokens of a claim and a premise together.
+
+    Labels are never guessed, since models differ in their order.
+    """
     source = path / "config.json"
     try:
         config = json.loads(source.read_bytes())
-        digest = _digest(path)
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"cannot read {source}: {error}") from error
-    if not isinstance(config, dict):
-        raise ConfigurationError(f"{source} is not a JSON object")
-    positions = _number(config, "max_position_embeddings", source)
-    if positions is None:
-        raise ConfigurationError(f"{source} has no max_position_embeddings")
-    if config.get("model_type") in _OFFSET_FAMILIES:
-        positions -= 1 + (_number(config, "pad_token_id", source) or 0)
-    return ModelFolder(
-        path=path,
-        labels=_labels(config.get("id2label"), source),
-        positions=positions,
-        vocabulary=_number(config, "vocab_size", source),
-        sha256=digest,
-    )
-
-
-def _number(config: Mapping[str, Any], field: str, source: Path) -> int | None:
-    value = config.get(field)
-    if value is not None and (type(value) is not int or value < 0):
-        raise ConfigurationError(f"{source}: {field} is {value!r}, not a number of 0 or more")
-    return value
-
-
-def _labels(id2label: Any, source: Path) -> tuple[Label, ...]:
-    """The label of each output; never guessed, since models differ in their order."""
-    named = id2label if isinstance(id2label, dict) else {}
-    said = ", ".join(str(name) for name in named.values()) or "nothing"
-    order = [_NAMES.get(str(named.get(str(place))).strip().lower()) for place in range(3)]
-    labels = tuple(label for label in order if label is not None)
-    if len(named) != len(set(labels)) or len(set(labels)) != len(order):
+        names, positions = config["id2label"], int(config["max_position_embeddings"])
+        labels = tuple(_NAMES[names[str(place)].strip().lower()] for place in range(len(names)))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigurationError(
-            f"{source}: id2label must name the three outputs 0, 1 and 2 entailment, contradiction"
-            f" and neutral, in the model's own order; it says {said}"
+            f"cannot read {source}: {type(error).__name__}: {error}; id2label has to name the three"
+            " outputs entailment, contradiction and neutral"
+        ) from error
+    if sorted(labels) != sorted(set(_NAMES.values())):
+        raise ConfigurationError(
+            f"{source}: id2label has to name the three outputs 0, 1 and 2 entailment, contradiction"
+            " and neutral, in the model's own order"
         )
-    return labels
+    return labels, positions
 
 
 def _digest(path: Path) -> str:
@@ -130,21 +99,6 @@ def _digest(path: Path) -> str:
             while chunk := content.read(_CHUNK):
                 digest.update(chunk)
     return digest.hexdigest()
-
-
-LEAST_TOKENS = 96
-"""The fewest tokens of a pair that have room for a claim and a premise."""
-
-MOST_TOKENS = 512
-"""More tokens of a pair are never used, whatever the model could read."""
-_PAIR_TOKENS = 128
-"""Tokens of a pair where the tokenizer was set up for no length: three sentences or so, which as
-evidence can be shown whole."""
-_ROUNDED_UP = 1024
-"""How many rows more than tokens an embedding matrix may have: many are rounded up."""
-_MOST_THREADS = 16
-_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-_INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
 
 class TokenPair(NamedTuple):
@@ -162,11 +116,10 @@ class PairTokenizer:
     its texts'; ``truncation`` is the length of a pair that the tokenizer was set up for, if any.
     """
 
-    def __init__(self, folder: ModelFolder) -> None:
+    def __init__(self, source: Path) -> None:
         """Load ``tokenizer.json``."""
         from tokenizers import Tokenizer
 
-        source = folder.path / "tokenizer.json"
         try:
             self._tokenizer = Tokenizer.from_str(source.read_text("utf-8"))
         except Exception as error:  # the library raises a plain Exception
@@ -177,19 +130,7 @@ class PairTokenizer:
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True
         self.vocabulary = Vocabulary(self._starts, self.count)
-        numbers = self._tokenizer.get_vocab(with_added_tokens=True)
-        self.largest_id = max(numbers.values(), default=-1)
-        size = self.largest_id + 1
-        if folder.vocabulary and not folder.vocabulary - _ROUNDED_UP <= size <= folder.vocabulary:
-            raise ConfigurationError(
-                f"{source} has {size} tokens and the model {folder.vocabulary}:"
-                " it is another model's tokenizer"
-            )
         self.marks: int = self._tokenizer.num_special_tokens_to_add(is_pair=True)
-        if not self.marks:
-            raise ConfigurationError(
-                f"{source} puts no special tokens around a pair: it needs a post_processor"
-            )
 
     def count(self, text: str) -> int:
         """Tokens of a text by itself, without marks."""
@@ -224,23 +165,19 @@ class NliModel:
             raise ConfigurationError(
                 f"the labeler nli needs the package {error.name}: {install_hint('nli')}"
             ) from error
-        said = read_folder(path)
+        for name in _FILES:
+            if not (path / name).is_file():
+                raise ConfigurationError(f"{path} is not an NLI model: it has no {name}")
         self.folder = path
-        self.sha256 = said.sha256
-        self._labels = said.labels
-        self.tokenizer = PairTokenizer(said)
-        self.most_tokens = min(said.positions, MOST_TOKENS)
+        self.sha256 = _digest(path)
+        self._labels, positions = _read_config(path)
+        self.tokenizer = PairTokenizer(path / "tokenizer.json")
+        self.most_tokens = min(positions, MOST_TOKENS)
         self.pair_tokens = min(self.tokenizer.truncation or _PAIR_TOKENS, self.most_tokens)
-        if self.pair_tokens < LEAST_TOKENS:
-            raise ConfigurationError(
-                f"{path} reads {self.pair_tokens} tokens at most;"
-                f" an NLI labeler needs at least {LEAST_TOKENS}"
-            )
         self._session, self._types = _graph(path / "model.onnx")
         self.threads = _threads()
         self._pool = ThreadPoolExecutor(self.threads, "conflictscore nli")
         self._turns = Semaphore(self.threads)  # what the pool has begun outlasts Ctrl-C
-        self._try_out()
 
     def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
         """The model's outputs for each pair, before any calibration; blocks."""
@@ -264,30 +201,6 @@ class NliModel:
             )
         return dict(zip(self._labels, found[0].tolist(), strict=True))
 
-    def _try_out(self) -> None:
-        """Find what the files do not say before the first pair is judged."""
-        pair = self.tokenizer.pairs([""], "")[0]
-        largest = [*pair.ids, self.tokenizer.largest_id]
-        side = pair.sides[-1]
-        longest = pair.ids + [pair.ids[-1]] * (self.most_tokens - len(pair.ids))
-        trials = [
-            (pair.ids, "it cannot be run"),
-            (
-                largest,
-                f"it has no embedding for token {self.tokenizer.largest_id} of tokenizer.json:"
-                " that is another model's tokenizer",
-            ),
-            (longest, f"it cannot read {self.most_tokens} tokens, though its files say so"),
-        ]
-        for ids, trouble in trials:
-            sides = pair.sides + [side] * (len(ids) - len(pair.ids))
-            try:
-                self.logits([TokenPair(ids, sides)])
-            except ProviderError as error:
-                raise ConfigurationError(
-                    f"{self.folder} is not an NLI model: {trouble} ({error})"
-                ) from error
-
 
 def _threads() -> int:
     """As many as there are cores, or as ``OMP_NUM_THREADS`` says."""
@@ -310,13 +223,10 @@ def _graph(path: Path) -> tuple[Any, dict[str, Any]]:
         )
     except Exception as error:  # the library's errors have no base of their own
         raise ConfigurationError(f"cannot load {path}: {_first_line(error)}") from error
-    for node in session.get_inputs():
-        if node.type not in _INTEGERS or node.name not in _INPUTS:
-            raise ConfigurationError(
-                f"{path} asks for an input {node.name} ({node.type}); one of an NLI"
-                f" cross-encoder has {', '.join(_INPUTS)}, of integers"
-            )
-    return session, {node.name: _INTEGERS[node.type] for node in session.get_inputs()}
+    types = {
+        node.name: np.int32 if "32" in node.type else np.int64 for node in session.get_inputs()
+    }
+    return session, {name: types[name] for name in _INPUTS if name in types}
 
 
 def _first_line(error: Exception) -> str:

@@ -1,11 +1,9 @@
 """Loading a model: what fits, and one clear line for each thing that does not."""
 
-import json
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from onnx import TensorProto
@@ -15,13 +13,10 @@ from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.labelers.nli.model import NliModel, shared_model
 from conflictscore.records import Label
 from conflictscore.threads import usable_cores
-from tests.nli_model import MARKS, ORDER, WORDS, make_nli_model
+from tests.nli_model import MARKS, ORDER, make_nli_model
 
 SUPPORTS, CONTRADICTS, IRRELEVANT = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT
 _CLAIM = "The lamp was lit in 1871."
-_THREE = {str(place): name for place, name in enumerate(ORDER)}
-_SIZE = len(MARKS) + len(WORDS)
-_POSITIONS = "max_position_embeddings"
 
 
 def verdicts(model: NliModel) -> list[Label]:
@@ -79,19 +74,6 @@ class TestFits:
         assert (plain.pair_tokens, plain.most_tokens) == (100, 100)
         large = NliModel(make_nli_model(tmp_path / "c", positions=4000))
         assert (large.pair_tokens, large.most_tokens) == (128, 512)
-
-    def test_families_that_count_positions_from_the_padding_on_read_less(
-        self, tmp_path: Path
-    ) -> None:
-        roberta = {"model_type": "roberta", "pad_token_id": 1}
-        families: list[tuple[dict[str, Any], int]] = [
-            (roberta, 128),
-            ({"model_type": "roberta"}, 129),
-            ({"pad_token_id": 1}, 130),
-        ]
-        for number, (config, most) in enumerate(families):
-            folder = make_nli_model(tmp_path / str(number), positions=130, config=config)
-            assert NliModel(folder).most_tokens == most
 
     def test_a_pair_gets_its_own_numbers_in_any_company_also_of_a_quantised_model(
         self, tmp_path: Path, model_folder: Path
@@ -166,67 +148,23 @@ class TestDoesNotFit:
         )
 
     @pytest.mark.parametrize(
-        ("names", "said"),
+        "names",
         [
-            ({"0": "entailment", "1": "not_entailment"}, "entailment, not_entailment"),
-            ({"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}, "LABEL_0, LABEL_1, LABEL_2"),
-            (
-                {"0": "entailment", "1": "neutral", "2": "entailment"},
-                "entailment, neutral, entailment",
-            ),
-            (
-                {"0": "entailment", "1": "neutral", "2": "contradiction", "3": "unsure"},
-                "entailment, neutral, contradiction, unsure",
-            ),
-            (
-                {"1": "entailment", "2": "neutral", "3": "contradiction"},
-                "entailment, neutral, contradiction",
-            ),
-            (["entailment", "neutral", "contradiction"], "nothing"),
-            (None, "nothing"),
+            {"0": "entailment", "1": "not_entailment"},
+            {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"},
+            {"0": "entailment", "1": "neutral", "2": "entailment"},
+            {"1": "entailment", "2": "neutral", "3": "contradiction"},
+            ["entailment", "neutral", "contradiction"],
+            None,
         ],
     )
-    def test_classes_that_are_not_the_three(self, tmp_path: Path, names: object, said: str) -> None:
+    def test_classes_that_are_not_the_three(self, tmp_path: Path, names: object) -> None:
         message = refused(make_nli_model(tmp_path, config={"id2label": names}))
-        assert message == (
-            f"{tmp_path / 'config.json'}: id2label must name the three outputs 0, 1 and 2"
-            " entailment, contradiction and neutral, in the model's own order; it says"
-            f" {said}"
-        )
+        assert "the three outputs" in message
+        assert str(tmp_path / "config.json") in message
 
-    @pytest.mark.parametrize(
-        ("made", "said"),
-        [
-            ({"order": ORDER[:2], "config": {"id2label": _THREE}}, "it cannot be run (the NLI"),
-            ({"rows": _SIZE - 1}, f"it has no embedding for token {_SIZE - 1} of tokenizer.json"),
-            ({"config": {"vocab_size": 20}}, f"has {_SIZE} tokens and the model 20: it is another"),
-            ({"config": {"vocab_size": 5000}}, f"{_SIZE} tokens and the model 5000: it is another"),
-            ({"tokenizer": {"post_processor": None}}, "puts no special tokens around a pair"),
-            ({"positions": 120, "config": {_POSITIONS: 512}}, "it cannot read 512 tokens, though"),
-            ({"positions": 95}, "reads 95 tokens at most; an NLI labeler needs at least 96"),
-            ({"config": {_POSITIONS: None}}, f"config.json has no {_POSITIONS}"),
-            ({"config": {_POSITIONS: "512"}}, f"{_POSITIONS} is '512', not a number of 0 or more"),
-            ({"config": {_POSITIONS: -1}}, f"{_POSITIONS} is -1, not a number of 0 or more"),
-            ({"config": {_POSITIONS: True}}, f"{_POSITIONS} is True, not a number of 0 or more"),
-            ({"integers": TensorProto.FLOAT}, "asks for an input input_ids (tensor(float))"),
-        ],
-    )
-    def test_files_that_do_not_belong_together(
-        self, tmp_path: Path, made: dict[str, Any], said: str
-    ) -> None:
-        message = refused(make_nli_model(tmp_path, **made))
-        assert message.startswith(str(tmp_path))
-        assert said in message
-
-    def test_a_configuration_may_count_rows_that_only_round_the_matrix_up(
-        self, tmp_path: Path
-    ) -> None:
-        for number, rows in enumerate((_SIZE, _SIZE + 1024)):
-            folder = make_nli_model(tmp_path / str(number), config={"vocab_size": rows})
-            assert verdicts(NliModel(folder)) == [SUPPORTS, CONTRADICTS, IRRELEVANT]
-        more = refused(make_nli_model(tmp_path / "more", config={"vocab_size": _SIZE + 1025}))
-        assert f"and the model {_SIZE + 1025}: " in more
-
-    def test_a_configuration_that_is_no_object(self, tmp_path: Path) -> None:
-        (make_nli_model(tmp_path) / "config.json").write_text(json.dumps([1]), "utf-8")
-        assert refused(tmp_path) == f"{tmp_path / 'config.json'} is not a JSON object"
+    @pytest.mark.parametrize("positions", [None, "many"])
+    def test_a_length_that_is_no_number(self, tmp_path: Path, positions: object) -> None:
+        config = {"max_position_embeddings": positions}
+        message = refused(make_nli_model(tmp_path, config=config))
+        assert message.startswith(f"cannot read {tmp_path / 'config.json'}")
