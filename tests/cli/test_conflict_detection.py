@@ -111,7 +111,7 @@ def test_json_holds_sets_and_all_together(run: Run, lamps: Path, tmp_path: Path)
     assert [one["name"] for one in found["sets"]] == ["lamps", "piers"]
     assert found["overall"]["groups"] == 5
     assert found["overall"]["detection"]["recall"]["count"] == 3
-    assert found["overall"]["labels"]["accuracy"]["value"] == 1
+    assert found["overall"]["label_accuracy"]["value"] == 1
     assert found["labeler"] == "choice(scripted)"
 
 

@@ -45,17 +45,17 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
     yield _detection(figures, sets)
     yield by_set(
         "Single labels beside people's",
-        "pairs|no gold|failed|acc %|95 %",
+        "pairs|failed|acc %|95 %",
         [
             (
-                *_counts(s.labels.pairs, s.labels.without_gold, s.labels.unlabelled),
-                percent(s.labels.accuracy.value),
-                _bounds(s.labels.accuracy),
+                *_counts(s.pairs, s.unlabelled),
+                percent(s.label_accuracy.value),
+                _bounds(s.label_accuracy),
             )
             for s in sets
         ],
     )
-    used, pairs = figures.usage, overall.labels.pairs
+    used, pairs = figures.usage, overall.pairs
     each = f", {figures.seconds / pairs:.2f} s a pair" if pairs else ""
     spent = (
         f"{counted(used.calls, 'call')}, {used.cached_calls:,} from the cache,"

@@ -1,9 +1,7 @@
 """The figures of conflict detection, as records, and how they come of verdicts.
 
 Figures depend on the verdicts alone, not on their order. What cannot be had is None, never 0.
-Intervals resample groups, since the pairs of a group hang together: a bootstrap resample is how
-often each group is drawn. Where a figure depends on counts of a few kinds of groups, how often each
-kind is drawn is enough, which is a multinomial draw.
+Intervals resample groups, since the pairs of a group hang together.
 """
 
 from collections import Counter
@@ -19,44 +17,22 @@ from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.records import Label, Record, Usage
 
-_GROUP_CELLS = ((True, True), (True, False), (False, True), (False, False))
-"""(people's answer, the answer given): true positive, false negative, false positive, true
-negative."""
 _RESAMPLES = 2_000
-
 _Numbers = NDArray[Any]
-_SIDES = (Label.SUPPORTS, Label.CONTRADICTS)
 _Count = Annotated[int, Field(ge=0)]
 
 
 class Detection(Record):
     """How the answers "conflict" and "no conflict" agree with people's (paper, Table 2)."""
 
-    true_positives: _Count
-    false_positives: _Count
-    false_negatives: _Count
-    true_negatives: _Count
     precision: Proportion
     recall: Proportion
     """Also the accuracy on the groups with conflict, as the paper notes."""
     f1: Interval
-    """2 TP / (2 TP + FP + FN); its bounds resample groups."""
+    """2 TP / (2 TP + FP + FN)."""
     accuracy: Proportion
     accuracy_no_conflict: Proportion
     """Accuracy on the groups without conflict."""
-
-
-class LabelFigures(Record):
-    """Single verdicts beside people's, over the documents that have both."""
-
-    pairs: _Count
-    """Pairs of claim and document."""
-    without_gold: _Count
-    """Of these, pairs that people gave none of the three labels."""
-    unlabelled: _Count
-    """Of these, pairs that the labeler failed on; in no mean."""
-    accuracy: Interval
-    """Its bounds resample groups: the pairs of a claim hang together."""
 
 
 class SetFigures(Record):
@@ -72,19 +48,15 @@ class SetFigures(Record):
     figure of detection. Conflicts that were found in spite of such pairs do count, so the more of
     these groups there are, the more recall is an upper bound."""
     detection: Detection
-    always: Detection
-    """The figures of always saying "conflict", on the same groups."""
-    never: Detection
-    """The figures of never saying so."""
-    two_documents: Detection
-    """The figures of saying so of every claim with two documents or more, which is hard to beat."""
-    labels: LabelFigures
-
-    @property
-    def constants(self) -> dict[str, Detection]:
-        """The figures of answers that need no judge, by name."""
-        named = {"always": self.always, "two documents": self.two_documents}
-        return named | {"never": self.never}
+    constants: dict[str, Detection]
+    """The figures of answers that need no judge, on the same groups: ``always`` saying "conflict",
+    saying so of every claim with ``two documents`` or more, and ``never``."""
+    pairs: _Count
+    """Pairs of claim and document."""
+    unlabelled: _Count
+    """Of these, pairs that the labeler failed on."""
+    label_accuracy: Interval
+    """Of single verdicts, over the documents that people labelled too."""
 
     @property
     def beaten_by(self) -> tuple[str, ...]:
@@ -110,11 +82,11 @@ class DetectionFigures(Record):
 def verdict_of(labels: Iterable[Label]) -> bool | None:
     """Whether labels make a conflict; None where pairs without a label could still make one.
 
-    A conflict that was found stays one. Otherwise each missing side could be among the pairs
-    without a label, which takes as many of them as sides are missing.
+    Args:
+        labels: Those of one claim.
     """
     counts = Counter(labels)
-    missing = sum(not counts[side] for side in _SIDES)
+    missing = sum(not counts[side] for side in (Label.SUPPORTS, Label.CONTRADICTS))
     if not missing:
         return True
     return None if counts[Label.UNLABELLED] >= missing else False
@@ -139,30 +111,39 @@ def detection_figures(
 
 
 def _figures(name: str, judged: Sequence[Judged]) -> SetFigures:
-    said = [(one, verdict_of(label.label for label in one.labels)) for one in judged]
-    decided = [(one, answer) for one, answer in said if answer is not None]
-    truth = [one.group.has_conflict for one, _ in decided]
+    said = [(one.group, verdict_of(label.label for label in one.labels)) for one in judged]
+    decided = [(group, answer) for group, answer in said if answer is not None]
+    truth = [group.has_conflict for group, _ in decided]
+    pairs = [[*zip(one.group.labels, one.labels, strict=True)] for one in judged]
+    known = [
+        [gold is given.label for gold, given in of if gold and given.label is not Label.UNLABELLED]
+        for of in pairs
+    ]
     return SetFigures(
         name=name,
         groups=len(judged),
         conflicts=sum(one.group.has_conflict for one in judged),
         undecidable=len(said) - len(decided),
         detection=_detection(truth, [answer for _, answer in decided]),
-        always=_detection(truth, [True] * len(truth)),
-        never=_detection(truth, [False] * len(truth)),
-        two_documents=_detection(truth, [len(one.group.documents) > 1 for one, _ in decided]),
-        labels=_labels(judged),
+        constants={
+            "always": _detection(truth, [True] * len(truth)),
+            "two documents": _detection(truth, [len(one.documents) > 1 for one, _ in decided]),
+            "never": _detection(truth, [False] * len(truth)),
+        },
+        pairs=sum(map(len, pairs)),
+        unlabelled=sum(given.label is Label.UNLABELLED for of in pairs for _, given in of),
+        label_accuracy=_interval(
+            [(sum(of), len(of)) for of in known], lambda cells: _ratio(*cells.T)
+        ),
     )
 
 
 def _detection(truth: Sequence[bool], answers: Sequence[bool]) -> Detection:
-    cells = [[pair == cell for cell in _GROUP_CELLS] for pair in zip(truth, answers, strict=True)]
+    # true positive, false negative, false positive, true negative
+    kinds = ((True, True), (True, False), (False, True), (False, False))
+    cells = [[pair == kind for kind in kinds] for pair in zip(truth, answers, strict=True)]
     tp, fn, fp, tn = (sum(column) for column in zip(*cells, strict=True)) if cells else (0,) * 4
     return Detection(
-        true_positives=tp,
-        false_positives=fp,
-        false_negatives=fn,
-        true_negatives=tn,
         precision=proportion(tp, tp + fp),
         recall=proportion(tp, tp + fn),
         f1=_interval(cells, _f1),
@@ -171,25 +152,11 @@ def _detection(truth: Sequence[bool], answers: Sequence[bool]) -> Detection:
     )
 
 
-def _labels(judged: Sequence[Judged]) -> LabelFigures:
-    cells: list[tuple[int, int]] = []
-    without_gold = unlabelled = 0
-    for one in judged:
-        pairs = list(zip(one.group.labels, (given.label for given in one.labels), strict=True))
-        without_gold += sum(gold is None for gold, _ in pairs)
-        unlabelled += sum(given is Label.UNLABELLED for _, given in pairs)
-        both = [gold is given for gold, given in pairs if gold and given is not Label.UNLABELLED]
-        cells.append((sum(both), len(both) - sum(both)))
-    return LabelFigures(
-        pairs=sum(len(one.labels) for one in judged),
-        without_gold=without_gold,
-        unlabelled=unlabelled,
-        accuracy=_interval(cells, lambda counts: _ratio(counts[:, 0], counts.sum(axis=1))),
-    )
-
-
 def _interval(groups: Sequence[Sequence[int]], figure: Callable[[_Numbers], _Numbers]) -> Interval:
     """A figure of cells with its 95 % percentile bootstrap interval by group.
+
+    A resample is how often each group is drawn; where the figure depends on the counts of a few
+    kinds of groups, how often each kind is drawn is enough, which is a multinomial draw.
 
     Args:
         groups: Each group's count in every cell; groups that are in none do not count.

@@ -8,7 +8,6 @@ from typing import Annotated
 from pydantic import Field
 
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.benchmarks.judging import Judge, at_once
 from conflictscore.benchmarks.natconfqa.judges import Judgement, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import verdicts_of
@@ -49,8 +48,6 @@ class JudgeAgreement(Record):
     answers: _Natural
     failures: dict[str, tuple[str, ...]]
     """Why the judge could not decide everything, by answer."""
-    uncounted: dict[str, dict[str, str]]
-    """Why people's decisions cannot be counted, by answer and measure."""
     measures: dict[str, Correlation]
 
 
@@ -88,15 +85,9 @@ def agreement(people: Sequence[JudgedByPeople], judged: Sequence[Judgement]) -> 
     pairs = list(zip(people, judged, strict=True))
     ours = [verdicts_of(row.question, judgement) for row, judgement in pairs]
     theirs = [row.verdicts for row in people]
-    uncounted: dict[str, dict[str, str]] = {}
-    for row in people:
-        for name in _PUBLISHED:
-            if (verdict := row.verdicts.get(name)) and verdict.error:
-                uncounted.setdefault(row.id, {})[name] = verdict.error
     return JudgeAgreement(
         answers=len(pairs),
         failures={row.id: judgement.errors for row, judgement in pairs if judgement.errors},
-        uncounted=uncounted,
         measures={m: _correlation(_values(theirs, m), _values(ours, m)) for m in _PUBLISHED},
     )
 
@@ -125,20 +116,13 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
         ),
         note=f"{figures.answers} answers; paper: Table 7, o4-mini on 120 answers\n"
         "left out: undefined for the answer, or not decided on one side",
-        after=(
-            *(
-                f"people's {measure} of {answer} is not counted: {reason}"
-                for answer, reasons in figures.uncounted.items()
-                for measure, reason in reasons.items()
-            ),
-            *(f"{answer}: {'; '.join(errors)}" for answer, errors in figures.failures.items()),
-        ),
+        after=tuple(f"{answer}: {'; '.join(why)}" for answer, why in figures.failures.items()),
     )
 
 
 def _correlation(people: Sequence[float | None], judge: Sequence[float | None]) -> Correlation:
     both = [(x, y) for x, y in zip(people, judge, strict=True) if x is not None and y is not None]
-    ours, theirs = [y for _, y in both], [x for x, _ in both]
+    theirs, ours = ([pair[side] for pair in both] for side in (0, 1))
     pearson, p_value = correlation(theirs, ours) or (None, None)
     return Correlation(
         n=len(both),
@@ -154,7 +138,6 @@ def correlation(people: Sequence[float], judge: Sequence[float]) -> tuple[float,
     """Pearson's r and its two-sided p; None where there is no correlation to compute."""
     if len(people) < _FEWEST or len(set(people)) == 1 or len(set(judge)) == 1:
         return None
-    require_statistics()
     from scipy.stats import pearsonr
 
     found = pearsonr(people, judge)

@@ -21,8 +21,8 @@ REPLY_FORMS = ("ANSWERS:\n1. one\n2. another\nCONFLICTS:\n1 - 2", "FOUND: True",
 
 _DECOMPOSED_TOKENS = 768
 _DECIDED_TOKENS = 160
-_MARKUP = r"[\s*_`#>]*"
-_HEADING = re.compile(rf"{_MARKUP}(answers|conflicts){_MARKUP}:{_MARKUP}(none)?[\s*_`.]*", re.I)
+_MARKUP = r"[ \t*_`#>]*"
+_HEADING = re.compile(rf"^{_MARKUP}(answers|conflicts){_MARKUP}:[ \t*_`]*", re.I | re.M)
 _NONE = re.compile(r"[\s*_`#>\-\u2022(\"]*none[\s*_`.)\"]*", re.I)
 _NUMBERED = re.compile(r"[\s*_`\[]*(\d{1,3})[\]*_]*[.:)][*_]*\s+(.*\S)\s*")
 _PAIR = re.compile(
@@ -122,7 +122,7 @@ async def decompose(question: NatConfQuestion, answer: str, judge: Judge) -> Dec
 
 @dataclass(frozen=True)
 class _Decider:
-    """Decides about the parts of one answer, each in one call or in none."""
+    """Decides about the parts of one answer, each in one call or in none (formulas 1 to 4)."""
 
     question: NatConfQuestion
     answer: str
@@ -130,21 +130,18 @@ class _Decider:
     judge: Judge
 
     async def reference(self, index: int) -> Verdict:
-        """Whether the answer gives a reference, in whatever way (formula 1)."""
         if index in self._parts:
             return _known(f"it is short answer {self._parts[index] + 1}")
         text = self.question.answers[index]
         return await self._in_answer("natconfqa_found_in_answer", "FOUND", short_answer=text)
 
     async def answer_part(self, index: int) -> Verdict:
-        """Whether a passage gives a short answer (formula 2)."""
         if index in self._references:
             return _known(f"it is reference answer {self._references[index] + 1}")
         text = self.parts.answers[index]
         return await self._in_passages("natconfqa_found_in_passages", "FOUND", short_answer=text)
 
     async def reference_conflict(self, pair: AnswerPair) -> Verdict:
-        """Whether the answer tells its reader that two references disagree (formula 3)."""
         if _translated(pair, self._parts) in self.parts.conflicts:
             return _known("it is one of the answer's conflicts")
         first, second = (self.question.answers[index] for index in pair)
@@ -153,7 +150,6 @@ class _Decider:
         )
 
     async def conflict(self, pair: AnswerPair) -> Verdict:
-        """Whether the passages are in conflict over two short answers (formula 4)."""
         if _translated(pair, self._references) in self.question.conflicts:
             return _known("it is one of the question's conflicts")
         first, second = (self.parts.answers[index] for index in pair)
@@ -164,9 +160,9 @@ class _Decider:
     @cached_property
     def _references(self) -> Mapping[int, int]:
         """The references that short answers are word for word: index by index."""
-        references = {answer_key(a): i for i, a in enumerate(self.question.answers)}
+        references = [answer_key(answer) for answer in self.question.answers]
         keys = enumerate(map(answer_key, self.parts.answers))
-        return {index: references[key] for index, key in keys if key in references}
+        return {index: references.index(key) for index, key in keys if key in references}
 
     @cached_property
     def _parts(self) -> Mapping[int, int]:
@@ -218,10 +214,15 @@ def read_decomposition(reply: str) -> Decomposition:
     Args:
         reply: What the judge wrote.
     """
-    lists = _lists(reply)
+    before, *parts = _HEADING.split(reply)
+    if before.strip() or [name.lower() for name in parts[::2]] != ["answers", "conflicts"]:
+        raise ValueError('the lines "ANSWERS:" and "CONFLICTS:" were expected, each once')
+    answers, conflicts = ([*filter(str.strip, text.splitlines())] for text in parts[1::2])
+    if not answers or not conflicts:
+        raise ValueError('below a line there was nothing, not even "none"')
     kept: dict[str, str] = {}
     index: list[int] = []
-    for number, line in enumerate(lists["answers"], start=1):
+    for number, line in enumerate(_without_none(answers), start=1):
         found = _NUMBERED.fullmatch(line)
         if found is None or int(found[1]) != number:
             raise ValueError(f'below "ANSWERS:", "{number}. " and a short answer were expected')
@@ -230,31 +231,12 @@ def read_decomposition(reply: str) -> Decomposition:
             raise ValueError(f"short answer {number} has no words")
         kept.setdefault(key, found[2])
         index.append(list(kept).index(key))
-    pairs = {_pair(line, index) for line in lists["conflicts"]}
+    pairs = {_pair(line, index) for line in _without_none(conflicts)}
     return Decomposition(answers=tuple(kept.values()), conflicts=tuple(sorted(pairs)))
 
 
-def _lists(reply: str) -> dict[str, list[str]]:
-    lists: dict[str, list[str]] = {}
-    current: list[str] | None = None
-    for line in filter(str.strip, reply.splitlines()):
-        if heading := _HEADING.fullmatch(line):
-            name = heading[1].lower()
-            if name in lists:
-                raise ValueError(f'the line "{name.upper()}:" stands there twice')
-            current = lists[name] = ["none"] if heading[2] else []
-        elif current is None:
-            raise ValueError('it did not begin with the line "ANSWERS:"')
-        else:
-            current.append(line)
-    for name in ("answers", "conflicts"):
-        if name not in lists:
-            raise ValueError(f'the line "{name.upper()}:" was missing')
-        if not lists[name]:
-            raise ValueError(f'below "{name.upper()}:" there was nothing, not even "none"')
-        if len(lists[name]) == 1 and _NONE.fullmatch(lists[name][0]):
-            lists[name] = []
-    return lists
+def _without_none(lines: list[str]) -> list[str]:
+    return [] if len(lines) == 1 and _NONE.fullmatch(lines[0]) else lines
 
 
 def _pair(line: str, index: list[int]) -> AnswerPair:
@@ -262,12 +244,11 @@ def _pair(line: str, index: list[int]) -> AnswerPair:
     if found is None:
         raise ValueError('below "CONFLICTS:", two numbers such as "1 - 2" or "none" were expected')
     numbers = int(found[1]), int(found[2])
-    if not all(1 <= number <= len(index) for number in numbers):
-        raise ValueError(f"the conflict {numbers[0]} - {numbers[1]} names no short answer")
-    one, other = sorted(index[number - 1] for number in numbers)
-    if one == other:
-        raise ValueError(f"the conflict {numbers[0]} - {numbers[1]} is of an answer with itself")
-    return one, other
+    if all(1 <= number <= len(index) for number in numbers):
+        one, other = sorted(index[number - 1] for number in numbers)
+        if one != other:
+            return one, other
+    raise ValueError(f"the conflict {numbers[0]} - {numbers[1]} is not of two short answers")
 
 
 def _known(reason: str) -> Verdict:

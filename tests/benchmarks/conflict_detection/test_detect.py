@@ -65,8 +65,8 @@ async def test_a_scripted_model_finds_what_there_is(kind: Any) -> None:
 
     assert world.asked.total() == 8
     found = figures.overall
-    assert (found.detection.true_positives, found.detection.true_negatives) == (2, 2)
-    assert found.detection.f1.value == found.labels.accuracy.value == 1
+    assert found.detection.accuracy.count == 4
+    assert found.detection.f1.value == found.label_accuracy.value == 1
     assert figures.usage.calls == 8
     assert figures.usage.input_tokens > 0
 
@@ -91,9 +91,9 @@ async def test_a_run_that_was_stopped_goes_on_where_it_was_and_asks_again_for_wh
         whole = await run(judge_of(server), cache)
         again = await run(judge_of(server), cache)
     cache.close()
-    assert (failed.overall.labels.unlabelled, failed.usage.cached_calls) == (1, 7)
+    assert (failed.overall.unlabelled, failed.usage.cached_calls) == (1, 7)
     assert world.asked.total() == 8
-    assert whole.overall.labels.unlabelled == 0
+    assert whole.overall.unlabelled == 0
     assert (again.usage.calls, again.usage.cached_calls) == (0, 8)
     assert again.overall == whole.overall
 
