@@ -245,16 +245,6 @@ def test_a_method_that_a_benchmark_does_not_offer_is_refused(server: OpenAIServe
     assert not server.requests
 
 
-def test_a_report_and_exports_are_made_of_a_run(server: OpenAIServer) -> None:
-    bench(server, "--methods", "all")
-    assert run("report", "runs/mc").exit_code == 0
-    page = Path("runs/mc/report.html").read_text()
-    assert "was lit in" in page
-    exported = run("export", "runs/mc", "--to", "answers.csv")
-    assert exported.exit_code == 0, exported.stderr
-    assert Path("answers.csv").read_text().count("\n") == len(COMMON_METHODS) * LAMPS + 1
-
-
 def test_any_two_methods_can_be_compared_and_the_papers_pair_is_by_default(
     server: OpenAIServer,
 ) -> None:
@@ -277,9 +267,3 @@ def test_any_two_methods_can_be_compared_and_the_papers_pair_is_by_default(
         refused = run("report", "runs/mc", "--compare", pair)
         assert refused.exit_code == 2
         assert complaint in refused.stderr
-
-
-def test_a_folder_without_a_run_is_named() -> None:
-    result = run("report", "nowhere")
-    assert result.exit_code == 2
-    assert "nowhere: there is no run" in result.stderr

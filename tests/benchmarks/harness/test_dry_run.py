@@ -9,7 +9,7 @@ import pytest
 
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.dry_run import Amounts, Estimate, estimate
-from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, GRADE, LOOP, MEANING
+from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP, MEANING
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup, paper_loop
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.prices import Price, PriceTable
@@ -111,12 +111,6 @@ def test_a_labeler_of_ones_own_makes_no_call_that_is_counted() -> None:
             raise AssertionError("a dry run asks no labeler of one's own")
 
     assert calls(planned(lamps(1), "regenerated-rag", labeler=Mine()).high)[LOOP] == 1 + 1
-
-
-def test_many_questions_are_counted_on_some_of_them() -> None:
-    few, many = (planned(two_documents(lamps(count)), *COMMON_METHODS) for count in (10, 100))
-    assert many.questions == 10 * few.questions == 100
-    assert many.high[-1].calls == pytest.approx(10 * few.high[-1].calls)
 
 
 def test_no_prompt_is_longer_than_the_window_and_thinking_comes_on_top() -> None:

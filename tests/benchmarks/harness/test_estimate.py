@@ -48,13 +48,6 @@ def test_a_step_has_what_to_expect_above_its_bounds() -> None:
     assert ["total", "400", "120,331", "8,812", "$0.50"] in lines
 
 
-def test_a_local_model_costs_nothing_for_certain() -> None:
-    lines = [cells(line) for line in shown(estimate(0.0)).splitlines()]
-    first = next(number for number, line in enumerate(lines) if line[0] == "loop")
-    assert lines[first][-1] == "$0.00"
-    assert lines[first + 1][-1] == "4,406 to 17,624", "no bounds of the money"
-
-
 @pytest.mark.parametrize("hostile", ["\x1b[2J", "\u202e", "\r"])
 def test_an_unpriced_model_is_named_and_cannot_steer_the_terminal(hostile: str) -> None:
     text = shown(estimate(None, f"[red]{hostile}x[/red]"))

@@ -11,7 +11,6 @@ from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.figures import Figures, Interval
 from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
-from conflictscore.benchmarks.harness.statistics import proportion
 from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
 from tests.benchmarks.harness.recorded import (
     answered,
@@ -105,50 +104,12 @@ def test_values_that_only_rounding_tells_apart_are_no_change() -> None:
     assert summed(*pairs((None, 0.5)), RAG, CONTROL).paired[0].p_value is None
 
 
-def test_what_rises_is_a_correction_and_what_falls_a_harm_among_revised_answers() -> None:
-    ways = {"up": (0.25, 0.75), "down": (1.0, 0.5), "same": (0.5, 0.5), "blind": (0.5, None)}
-    questions, records = [], []
-    for name, (before, after) in ways.items():
-        q = free(name)
-        questions.append(q)
-        second = attempt(text("New."), SUPPORTED, after=SPLIT)
-        records += [
-            loop(q, attempt(text("Old."), SPLIT), second),
-            graded(q, "Old.", recall=before),
-            graded(q, "New.", recall=after),
-        ]
-    (changes,) = summed(questions, records, RAG, REGENERATED).transitions
-    counts = [changes.corrections, changes.harms, changes.neutral]
-    assert [(share.count, share.n) for share in counts] == [(1, 3), (1, 3), (1, 3)]
-    assert (changes.conflict, changes.revised.count, changes.unjudged) == (4, 4, 1)
-
-
-def test_yes_or_no_and_graded_measures_stand_side_by_side_in_every_category() -> None:
-    q = free("one", category="Law")
-    records = [
-        loop(q, attempt(text("Old."), SUPPORTED)),
-        graded(q, "Old.", recall=1.0, correct=True),
-    ]
-    made = summed([q], records, RAG, measures=("correct", "recall"))
-    (law,) = made.categories
-    assert law.measures[RAG]["correct"] == proportion(1, 1)
-    assert law.measures[RAG]["recall"] == Interval(value=1.0, n=1)
-    assert law.measures == {RAG: made.methods[0].measures}
-
-
 def test_a_measure_that_does_not_apply_is_waited_for_by_nobody_and_in_no_count() -> None:
     q = free("one")
     records = [loop(q, attempt(text("Old."), SUPPORTED)), graded(q, "Old.", correct=False)]
     made = summed([q], records, RAG, measures=("correct", "recall"))
     assert made.ended == 1
     assert (made.methods[0].unjudged["recall"], made.methods[0].measures["recall"].n) == (0, 0)
-
-
-def test_a_whole_number_by_a_graded_measure_is_the_same_after_a_resume() -> None:
-    for value in (1.0, 0.0, True, False):
-        verdict = Verdict(value=value)
-        read = Verdict.model_validate_json(verdict.model_dump_json())
-        assert (read.value, type(read.value)) == (value, type(value))
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,14 @@
 """What a run was made with, and what differs from it."""
 
-import hashlib
-import json
-import os
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conflictscore.benchmarks.harness.manifest import (
-    Manifest,
     differences,
     found_in,
     read_manifest,
-    sha256_of_file,
-    versions,
 )
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.run_folders import manifest
@@ -52,14 +45,6 @@ def test_time_and_versions_are_no_difference() -> None:
     assert differences(old, new) == []
 
 
-def test_a_manifest_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
-    written = manifest(docs=[os.fsdecode(b"caf\xe9"), "phare à éclats"], seeds=(1, 2), margin=1e-9)
-    path = tmp_path / "manifest.json"
-    path.write_text(json.dumps(written.to_json()), "ascii")
-
-    assert differences(written, read_manifest(path)) == []
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -86,15 +71,6 @@ def test_a_manifest_that_cannot_be_used_is_named_with_the_reason(
     with pytest.raises(InputError, match=rf"manifest\.json: {words}") as refused:
         read_manifest(path)
     assert "\n" not in str(refused.value)
-
-
-def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path) -> None:
-    path = tmp_path / "data.csv"
-    path.write_bytes(b"a,b\r\n" * 100_000)
-
-    assert sha256_of_file(path) == hashlib.sha256(b"a,b\r\n" * 100_000).hexdigest()
-    with pytest.raises(InputError, match=r"none\.csv: cannot be read \(No such file"):
-        sha256_of_file(tmp_path / "none.csv")
 
 
 @pytest.fixture
@@ -144,12 +120,3 @@ def test_the_hash_of_folders_changes_with_what_is_read(tree: Path, change: str) 
 def test_a_path_that_is_not_there_has_no_hash(tree: Path) -> None:
     with pytest.raises(InputError, match="none: there is no such file or folder"):
         found_in(None, [tree, tree / "none"])
-
-
-def test_versions_are_those_of_what_is_installed() -> None:
-    found = versions()
-
-    assert found["conflictscore"] == version("conflictscore")
-    assert found["openai"] == version("openai")
-    assert found["python"].count(".") == 2
-    assert Manifest.model_validate({**manifest().to_json(), "versions": found}).versions == found

@@ -70,12 +70,6 @@ def test_a_graded_gain_takes_what_a_paired_t_test_takes(gain: float) -> None:
     assert powers[0] < 0.8 <= powers[1]
 
 
-@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 5))
-def test_the_sign_flip_test_of_one_run_is_mcnemars(up: int, down: int, same: int) -> None:
-    totals = [1] * up + [-1] * down + [0] * same
-    assert sign_flip(totals) == (None if not totals else pytest.approx(mcnemar(up, down)))
-
-
 @given(st.lists(st.integers(-3, 3), min_size=2, max_size=7))
 @settings(max_examples=30)
 def test_the_sign_flip_test_is_the_permutation_test_with_all_patterns(totals: list[int]) -> None:

@@ -136,18 +136,6 @@ async def test_a_spent_budget_stops_the_run_and_a_higher_one_goes_on(tmp_path: P
     assert costs[0].tokens_per_net_correction == costs[1].tokens_per_net_correction
 
 
-async def test_replies_of_steps_that_were_never_recorded_are_kept(tmp_path: Path) -> None:
-    quiz = Quiz()
-    with OpenAIServer(quiz) as server:
-        await run_quiz(tmp_path / "run", server, lamps(2), limits=Limits(1))
-        (tmp_path / "run" / "records.jsonl").write_text("")
-        asked = quiz.asked.total()
-        again = await run_quiz(tmp_path / "run", server, lamps(2), limits=Limits(1, max_tokens=1))
-    assert quiz.asked.total() == asked, "the replies were kept"
-    assert again.stopped is None, "kept replies cost nothing"
-    assert again.figures.ended == 2
-
-
 async def test_a_wrong_key_ends_the_run_at_once(tmp_path: Path) -> None:
     quiz = Quiz()
     with (
@@ -180,12 +168,6 @@ async def test_questions_that_a_recording_lacks_are_named_or_left_out(tmp_path: 
         )
     assert [result.question.id for result in run.results] == ["lamp-0"]
     assert any("1 questions were left out" in note for note in run.notes)
-
-
-async def test_documents_are_looked_for_once_a_question(tmp_path: Path) -> None:
-    await run_quiz(tmp_path / "run", Quiz(), lamps(4))
-    found = [r.question for r in records_in(tmp_path / "run") if r.step == DOCUMENTS]
-    assert sorted(found) == [f"lamp-{n}" for n in range(4)]
 
 
 async def _record(path: Path, questions: list[str]) -> None:

@@ -1,9 +1,5 @@
 """A run's folder: started, resumed, refused, and read."""
 
-import json
-import os
-import stat
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +9,7 @@ from conflictscore.benchmarks.harness.manifest import Manifest
 from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
 from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.harness.store import RunStore
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import InputError
 from tests.benchmarks.harness.run_folders import (
     QUESTIONS,
     begin,
@@ -22,7 +18,6 @@ from tests.benchmarks.harness.run_folders import (
     opened,
     record,
 )
-from tests.full_disk import no_room
 
 
 @pytest.fixture
@@ -96,17 +91,6 @@ def test_a_run_is_read_while_it_is_written_and_reading_changes_nothing(folder: P
         assert contents(folder) == before
         with pytest.raises(ValueError, match=r"^the run was opened to be read$"):
             read.append(record("q1"))
-
-
-def test_what_a_power_cut_leaves_of_a_line_is_cut_off(folder: Path) -> None:
-    with opened(folder) as store:
-        store.append(record("q0"))
-    with (folder / "records.jsonl").open("ab") as file:
-        file.write(b"\0" * 4096)
-
-    with opened(folder) as store:
-        assert store.records() == (record("q0"),)
-        assert "(4096 bytes)" in store.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -229,64 +213,7 @@ def test_a_folder_with_other_files_is_left_as_it_is(tmp_path: Path, names: list[
     assert contents(tmp_path) == before
 
 
-def test_an_empty_folder_and_a_new_one_are_taken(tmp_path: Path) -> None:
-    begin(tmp_path)
-    begin(tmp_path / "a" / "b")
-
-    assert RunStore.read(tmp_path).questions == RunStore.read(tmp_path / "a" / "b").questions
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="permissions bind others")
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
-
-    with pytest.raises(InputError, match=r"no run can be written there \(Permission denied"):
-        begin(tmp_path)
-
-
 def test_where_there_is_no_run_none_is_read(folder: Path) -> None:
     with pytest.raises(InputError, match=r"first: there is no run in it \(no manifest\.json\)"):
         RunStore.read(folder)
     assert not folder.exists()
-
-
-def test_on_a_full_disk_the_file_stays_sound_and_the_run_goes_on(folder: Path) -> None:
-    long = record("q1", text="x" * 100_000)
-    path = folder / "records.jsonl"
-    with opened(folder) as store:
-        store.append(record("q0"))
-        before = path.read_bytes()
-        with no_room(len(before) + 50_000), pytest.raises(ConfigurationError) as refused:
-            store.append(long)
-        assert str(refused.value) == (
-            f"{path}: cannot be written (File too large); make room there, and run the same"
-            " command to resume from what was recorded so far"
-        )
-        assert (path.read_bytes(), store.records()) == (before, (record("q0"),))
-        store.append(long)
-
-    with opened(folder) as store:
-        assert store.records() == (record("q0"), long)
-        assert store.notes == ()
-
-
-def test_records_are_forced_onto_the_disk_every_few_seconds_and_at_the_end(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[int] = []
-    fsync, now = os.fsync, 100.0
-
-    def sync(file: int) -> None:
-        fsync(file)
-        synced.append(os.fstat(file).st_size)
-
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    path = folder / "records.jsonl"
-    with opened(folder) as store:
-        monkeypatch.setattr(os, "fsync", sync)
-        for later in (4.0, 2.0, 4.0):
-            now += later
-            store.append(record("q0"))
-        assert synced == [path.stat().st_size * 2 // 3]
-    assert synced[1:] == [path.stat().st_size]
-    assert [json.loads(line)["question"] for line in path.open()] == ["q0"] * 3

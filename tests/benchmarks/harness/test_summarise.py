@@ -184,16 +184,6 @@ def test_an_unjudged_flip_is_counted_and_neither_a_correction_nor_a_harm() -> No
     assert (changes.neutral.count, changes.neutral.n, changes.harms_of_conflict.n) == (1, 1, 1)
 
 
-def test_every_method_has_changes_beside_the_changes_of_the_loop() -> None:
-    one, two, calm = questions = [choice(name) for name in ("one", "two", "calm")]
-    records = [chosen(one, 0, 0), chosen(two, 0, 1), chosen(calm, 0)]
-    records += [answered(q, OTHER, option(q, 1)) for q in (one, calm)]
-    made = summed(questions, records, methods=[RAG, REGENERATED, OTHER])
-    revised = {t.method: (t.revised.count, t.revised.n) for t in made.transitions}
-    assert revised == {REGENERATED: (1, 2), OTHER: (1, 1)}
-    assert made.ended == 2
-
-
 def test_coverage_is_that_of_the_first_answers() -> None:
     half, full = questions = [choice("half"), choice("full")]
     records = [
@@ -257,19 +247,6 @@ class TestCost:
         assert cost.by_step[LOOP] == Usage(calls=18, input_tokens=2000)
         assert (cost.money, cost.unknown_prices, cost.seconds) == (2860, (), 5.0)
 
-    def test_tokens_from_the_prompt_cache_are_counted_to_what_read_them(self) -> None:
-        def a_dollar_each(usage: Mapping[str, Usage]) -> tuple[float, tuple[str, ...]]:
-            return sum(used.cache_read_tokens for used in usage.values()), ()
-
-        q = choice("one")
-        both = corrected(
-            q,
-            first_usage={MODEL: Usage(calls=1, input_tokens=100, cache_read_tokens=30)},
-            usage={MODEL: Usage(calls=9, input_tokens=1000, cache_read_tokens=400)},
-        )
-        cost = summed([q], [both], methods=(RAG, REGENERATED), money=a_dollar_each).cost
-        assert (cost.money, cost.cold_money_per_net_correction[REGENERATED]) == (400, 370)
-
     def test_a_reply_of_a_cache_costs_nothing_now_and_has_its_price_all_the_same(self) -> None:
         q = choice("one")
         kept = Usage(cached_calls=1, counted_calls=1, kept_input_tokens=40)
@@ -289,13 +266,6 @@ class TestCost:
         assert (cost.money, cost.cold_money) == (0, None)
         assert cost.cold_money_per_net_correction == {REGENERATED: None}
         assert cost.uncounted_calls == 4
-
-    def test_grading_is_in_the_bill_and_counted_to_no_method(self) -> None:
-        questions, records = self.run()
-        bill = record(questions[0], GRADE, None, key="?", error="x", usage=tokens(5000))
-        cost = summed(questions, [*records, bill]).cost
-        assert cost.money == 7860
-        assert cost.tokens_per_net_correction[REGENERATED] == 900
 
     def test_a_second_look_of_unknown_cost_stays_unknown(self) -> None:
         cost = summed(*self.run(said=False)).cost
