@@ -89,6 +89,18 @@ def _report(sides: str) -> ConflictReport:
     )
 
 
+def _lamp(name: str, sides: str, about: dict[str, Any], **fields: Any) -> QuestionResult:
+    """A question with documents on these sides, whose first answer has a conflict."""
+    question = {"id": name, "question": f"When was the lamp of {name} lit?", "category": "Lamps"}
+    given = {
+        "question": Question(**{**question, **about}),
+        "documents": documents(len(sides)),
+        "conflict": True,
+        "reconsidered": evidence(sides),
+    }
+    return QuestionResult(**{**given, **fields})
+
+
 def choice(
     name: str,
     before: int,
@@ -113,32 +125,18 @@ def choice(
         )
 
     first, second = answered(before, sides), answered(after, "SSI")
-    flipped = after is not None and after != before
+    guarded = first if refused else second
+    guard = Guard(accepted=not refused, note="no better evidence" if refused else None)
     fields: dict[str, Any] = {
-        "question": Question(
-            id=name,
-            question=f"When was the lamp of {name} lit?",
-            options=options,
-            gold=gold,
-            category=category,
-        ),
-        "documents": documents(len(sides)),
-        "methods": {
-            RAG: first,
-            CONTROL: answered(before),
-            REGENERATED: second,
-            GUARDED: first if refused else second,
-        },
-        "conflict": True,
+        "methods": {RAG: first, CONTROL: answered(before), REGENERATED: second, GUARDED: guarded},
         "reconsidered": evidence(sides, options[before]),
         "justification": f"Document 2 is the log of {name}, written on the night.",
-        "guard": Guard(accepted=not refused, note="no better evidence" if refused else None)
-        if flipped
-        else None,
+        "guard": None if after in (None, before) else guard,
         "usage": {LOOP: {"model-a": Usage(calls=5, input_tokens=900, output_tokens=60)}},
         "seconds": {LOOP: 2.5},
     }
-    return QuestionResult(**fields | changes)
+    about = {"options": options, "gold": gold, "category": category}
+    return _lamp(name, sides, about, **fields | changes)
 
 
 def free(
@@ -152,68 +150,39 @@ def free(
     """A free-form question: each answer with whether it is truthful, None where not judged."""
 
     def answered(text: str, truthful: bool | None) -> MethodResult:
-        verdict = (
-            Verdict(value=None, error="the judge's reply could not be read")
-            if truthful is None
-            else Verdict(value=truthful, explanation=f"The reference speaks of {text[:20]}")
+        known = truthful is not None
+        verdict = Verdict(
+            value=truthful,
+            explanation=f"The reference speaks of {text[:20]}" if known else None,
+            error=None if known else "the judge's reply could not be read",
         )
         verdicts = {"truthful": verdict, "informative": Verdict(value=True)}
         return MethodResult(answer=Answer(text=text), verdicts=verdicts, report=_report("SC"))
 
-    fields: dict[str, Any] = {
-        "question": Question(
-            id=name,
-            question=f"When was the lamp of {name} lit?",
-            correct=("It was lit in 1874.",),
-            incorrect=("It was lit in 1871.", "It was never lit."),
-            category=category,
-        ),
-        "documents": documents(2),
+    wrong = ("It was lit in 1871.", "It was never lit.")
+    about = {"correct": ("It was lit in 1874.",), "incorrect": wrong, "category": category}
+    fields = {
         "methods": {RAG: answered(*before), REGENERATED: answered(*after)},
-        "conflict": True,
-        "reconsidered": evidence("SC"),
         "justification": "The log was written on the night (Document 2).",
     }
-    return QuestionResult(**fields | changes)
+    return _lamp(name, "SC", about, **fields | changes)
 
 
-def graded(
-    name: str,
-    before: float | None,
-    after: float | None,
-    *,
-    told: ConflictType | None = ConflictType.OUTDATED,
-    **changes: Any,
-) -> QuestionResult:
+def graded(name: str, before: float | None, after: float | None, **changes: Any) -> QuestionResult:
     """A question of which answers recall a part, in [0, 1]; None where that was not judged."""
 
-    def answered(text: str, recall: float | None, **more: Any) -> MethodResult:
+    def answered(text: str, recall: float | None) -> MethodResult:
         error = "the judge's reply could not be read" if recall is None else None
         verdict = Verdict(value=recall, error=error, explanation=None if error else "1 of 2")
-        return MethodResult(answer=Answer(text=text, **more), verdicts={"recall": verdict})
+        return MethodResult(answer=Answer(text=text), verdicts={"recall": verdict})
 
-    first = answered("It was 1871.", before)
+    first, again = answered("It was 1871.", before), answered("It was 1871 or 1874.", after)
     fields: dict[str, Any] = {
-        "question": Question(
-            id=name,
-            question=f"When was the lamp of {name} lit?",
-            correct=("1871", "1874"),
-            category="Lamps",
-            conflict_type=ConflictType.OUTDATED,
-        ),
-        "documents": documents(2),
-        "methods": {
-            RAG: first,
-            REGENERATED: answered("It was 1871 or 1874.", after),
-            TYPED: answered("It was 1871 or 1874.", after),
-            PIPELINE: first,
-        },
-        "predicted": {TYPED: told, PIPELINE: ConflictType.MISINFORMATION},
-        "conflict": True,
-        "reconsidered": evidence("SC"),
-        "justification": "Both logs were kept (Documents 1 and 2).",
+        "methods": {RAG: first, REGENERATED: again, TYPED: again, PIPELINE: first},
+        "predicted": {TYPED: ConflictType.OUTDATED, PIPELINE: ConflictType.MISINFORMATION},
     }
-    return QuestionResult(**fields | changes)
+    about = {"correct": ("1871", "1874"), "conflict_type": ConflictType.OUTDATED}
+    return _lamp(name, "SC", about, **fields | changes)
 
 
 def run(name: str, results: Sequence[QuestionResult], **changes: Any) -> ReportRun:
