@@ -107,7 +107,6 @@ def test_every_command_has_the_options_that_it_is_shown_with(page: Path) -> None
 
 
 ELSEWHERE = {
-    *("--conflict-threshold", "--conflict-judge"),  # pytest's, by the plugin
     *("--model-role", "--temperature"),  # Inspect's
     *("--context-length", "--max-model-len"),  # of LM Studio and vLLM
     *("--help", "--help-all", "--split"),
