@@ -1,7 +1,6 @@
-"""Fit the temperature of a labeler's probabilities on pairs that people labelled.
+"""Fit the temperature of an NLI model's probabilities on pairs that people labelled.
 
-For ``nli`` the file belongs beside the model as ``calibration.json``; for ``choice`` its entry goes
-into ``conflictscore/labelers/calibrations.json``. It prints the log loss and the expected
+The file belongs beside the model as ``calibration.json``. It prints the log loss and the expected
 calibration error before and after; on other pairs the ones after are higher.
 """
 
@@ -17,11 +16,8 @@ import numpy as np
 
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, FittedCalibration
-from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.models.spec import open_model
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, Label
 from training.human import balanced_sample, read_labelled
 from training.pairs import Pair
@@ -73,7 +69,7 @@ def _told(calibration: Calibration, scored: Sequence[Scored]) -> str:
     return f"log loss {loss:.3f} (guessing {log(3):.3f}), expected calibration error {error:.3f}"
 
 
-async def _scored(labeler: NliLabeler | ChoiceJudge, pairs: Sequence[Pair]) -> list[Scored]:
+async def _scored(labeler: NliLabeler, pairs: Sequence[Pair]) -> list[Scored]:
     meter, scored = UsageMeter(), list[Scored]()
     for pair in pairs:
         claim = Claim(number=1, text=pair.claim)
@@ -84,7 +80,7 @@ async def _scored(labeler: NliLabeler | ChoiceJudge, pairs: Sequence[Pair]) -> l
 
 @click.command(help=__doc__)
 @click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--model", required=True, help="The folder of an NLI model, or a model's spec.")
+@click.option("--model", required=True, help="The folder of an NLI model.")
 @click.option("--sample", type=int, help="Pairs of each file, balanced by label. Default: all.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), required=True)
@@ -94,20 +90,13 @@ def main(data: Sequence[Path], model: str, sample: int | None, seed: int, out: P
         files = [[row.pair for row in read_labelled(file)] for file in data]
         drawn = [balanced_sample(read, sample, seed) if sample else read for read in files]
         pairs = [pair for read in drawn for pair in read]
-        labeler = (
-            NliLabeler.open(model, calibration=UNCALIBRATED)
-            if Path(model).is_dir()
-            else ChoiceJudge(open_model(model), PromptSet.load())
-        )
+        labeler = NliLabeler.open(model, calibration=UNCALIBRATED)
         scored = asyncio.run(_scored(labeler, pairs))
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
-    identity = labeler.identity or {}
     named = ", ".join(sorted(file.stem for file in data))
     fitted = FittedCalibration(
-        labeler=identity["labeler"],
-        model=identity["model"] if isinstance(labeler, NliLabeler) else open_model(model).name,
-        prompt_sha256=identity.get("prompt"),
+        model=labeler.identity["model"],
         calibration=Calibration(
             temperature=fit_temperature(scored), fitted_on=f"{len(scored)} pairs of {named}"
         ),

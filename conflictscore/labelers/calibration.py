@@ -1,14 +1,13 @@
 """From log-probabilities of three labels to calibrated probabilities.
 
 Temperature scaling, one number a model, makes probabilities honest and never changes which label
-wins. It is fitted on labelled pairs (``training/calibrate.py``), for one labeler and one model.
+wins. It is fitted on labelled pairs (``training/calibrate.py``), for one NLI model.
 """
 
-import json
 from collections.abc import Mapping
-from importlib import resources
 from math import exp, fsum
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -53,24 +52,13 @@ class FittedCalibration(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    labeler: str
-    """The labeler, such as ``choice`` or ``nli``."""
+    labeler: Literal["nli"] = "nli"
     model: str
-    """The language model's name; of an NLI model the digest of its files."""
-    prompt_sha256: str | None = None
-    """Hash of the prompt; None where the labeler has none."""
+    """The digest of the model's files."""
     calibration: Calibration
 
 
-def shipped_calibration(model: str, prompt_sha256: str) -> Calibration:
-    """The bundled calibration of ``choice`` for a model with this very prompt, if any."""
-    entry = _SHIPPED.get(model)
-    if entry is None or entry.prompt_sha256 != prompt_sha256:
-        return UNCALIBRATED
-    return entry.calibration
-
-
-def read_calibration(path: Path, *, labeler: str, model: str) -> Calibration:
+def read_calibration(path: Path, *, model: str) -> Calibration:
     """Read a calibration from a file, which holds a :class:`FittedCalibration` as JSON."""
     try:
         fitted = FittedCalibration.model_validate_json(path.read_bytes())
@@ -79,22 +67,9 @@ def read_calibration(path: Path, *, labeler: str, model: str) -> Calibration:
     except ValidationError as error:
         field, why = first_fault(error)
         raise ConfigurationError(f"{path}: {field or 'the file'}: {why}") from error
-    for what, found, wanted in (
-        ("labeler", fitted.labeler, labeler),
-        ("model", fitted.model, model),
-    ):
-        if found != wanted:
-            raise ConfigurationError(
-                f"{path} was fitted for the {what} {found}, and this is {wanted}:"
-                " fit it again or remove it"
-            )
+    if fitted.model != model:
+        raise ConfigurationError(
+            f"{path} was fitted for the model {fitted.model}, and this is {model}: fit it again or"
+            " remove it"
+        )
     return fitted.calibration
-
-
-# Read with the module: the first judge to need it may be made on an event loop.
-_SHIPPED = {
-    model: FittedCalibration.model_validate({"labeler": "choice", "model": model, **entry})
-    for model, entry in json.loads(
-        (resources.files(__package__) / "calibrations.json").read_text("utf-8")
-    ).items()
-}

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from importlib.util import find_spec
-from operator import attrgetter
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal
 
 from conflictscore.errors import ConfigurationError
@@ -42,14 +41,12 @@ class LabelerKind:
             then called with; a ``judge`` for the pairs it leaves open; or ``nothing``.
         options: Keyword arguments of its maker that a spec may set, each with its reader:
             ``cascade:certain=0.9``.
-        extra: The optional extra that it needs; empty where it needs none.
     """
 
     summary: str
     maker: str
     needs: Literal["model", "judge", "nothing"] = "model"
     options: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
-    extra: str = ""
 
     def open(self, **options: Any) -> "Labeler | LabelerFactory":
         """Open it with these options; one that needs the judging model stays a factory.
@@ -57,10 +54,8 @@ class LabelerKind:
         Raises:
             ConfigurationError: An option is wrong, or its extra is missing.
         """
-        module, _, name = self.maker.partition(":")
-        maker = attrgetter(name)(import_module(f"conflictscore.labelers.{module}"))
-        with_options = partial(maker, **options)
-        made: Labeler | LabelerFactory = with_options if self.needs == "model" else with_options()
+        maker = partial(resolve_name(f"conflictscore.labelers.{self.maker}"), **options)
+        made: Labeler | LabelerFactory = maker if self.needs == "model" else maker()
         return made
 
 
@@ -79,7 +74,6 @@ LABELERS: Mapping[str, LabelerKind] = {
         "nli.by_claim:open_nli_by_claim",
         needs="nothing",
         options={"model": str},
-        extra="nli",
     ),
     "cascade": LabelerKind(
         "nli settles the easy pairs, and the model judges the others, a local one by choice and"
@@ -87,7 +81,6 @@ LABELERS: Mapping[str, LabelerKind] = {
         "cascade:open_cascade",
         needs="judge",
         options={"model": str, "certain": _share},
-        extra="nli",
     ),
     "per-document": LabelerKind(
         "up to 8 claims and one document in a call",

@@ -7,19 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from conflictscore.labelers import calibration as module
-from conflictscore.labelers.calibration import (
-    UNCALIBRATED,
-    Calibration,
-    FittedCalibration,
-    shipped_calibration,
-)
-from conflictscore.labelers.choice_judge import ChoiceJudge, choice_prompt_sha256
-from conflictscore.models.local import DEFAULT
+from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
 from conflictscore.records import Label
-from tests.fakes.openai_server import OpenAIServer, script
-from tests.labelers.judging import PROMPTS
-from tests.models.calling import calling
 
 LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 LOWEST_OF_LLAMA_CPP = -3.4028234663852886e38
@@ -76,38 +65,3 @@ def test_a_temperature_that_makes_no_sense_is_refused(temperature: float) -> Non
 def test_a_calibration_is_written_as_it_always_was() -> None:
     """It is part of what verdicts are kept under."""
     assert fitted(2.0).model_dump(mode="json") == {"temperature": 2.0, "fitted_on": "these tests"}
-
-
-@pytest.fixture
-def shipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = FittedCalibration(
-        labeler="choice",
-        model="test-model",
-        prompt_sha256=choice_prompt_sha256(PROMPTS),
-        calibration=fitted(2.0),
-    )
-    monkeypatch.setattr(module, "_SHIPPED", {"test-model": entry})
-
-
-@pytest.mark.usefixtures("shipped")
-class TestShipped:
-    def test_it_is_used_for_its_model_with_the_prompt_it_was_fitted_with(self) -> None:
-        found = shipped_calibration("test-model", choice_prompt_sha256(PROMPTS))
-        assert found == fitted(2.0)
-
-    def test_another_model_or_another_prompt_has_none(self) -> None:
-        assert shipped_calibration("other-model", choice_prompt_sha256(PROMPTS)) == UNCALIBRATED
-        assert shipped_calibration("test-model", "0" * 64) == UNCALIBRATED
-
-    def test_a_judge_takes_it_unless_it_is_given_one(self) -> None:
-        with OpenAIServer(script()) as server:
-            model = calling(server)
-        assert ChoiceJudge(model, PROMPTS).calibration == fitted(2.0)
-        assert ChoiceJudge(model, PROMPTS, calibration=UNCALIBRATED).calibration == UNCALIBRATED
-
-
-def test_the_shipped_calibrations_belong_to_the_shipped_prompt() -> None:
-    """A changed prompt switches them off: fit them again (docs/findings/labelers.md)."""
-    used = choice_prompt_sha256(PROMPTS)
-
-    assert shipped_calibration(f"local:{DEFAULT.name}", used) is not UNCALIBRATED

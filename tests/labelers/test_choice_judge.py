@@ -5,7 +5,6 @@ from math import exp
 import pytest
 
 from conflictscore.errors import ConfigurationError, ContextWindowError
-from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
@@ -15,9 +14,9 @@ from tests.labelers.judging import PROMPTS, claim, document, letter
 from tests.models.calling import calling
 
 
-async def judged(reply: Reply, calibration: Calibration = UNCALIBRATED) -> EvidenceLabel:
+async def judged(reply: Reply) -> EvidenceLabel:
     with OpenAIServer(script(reply)) as server:
-        judge = ChoiceJudge(calling(server), PROMPTS, calibration=calibration)
+        judge = ChoiceJudge(calling(server), PROMPTS)
         return await judge.label(claim(number=3), document(number=7), UsageMeter())
 
 
@@ -37,20 +36,6 @@ async def test_the_letters_mean_what_the_prompt_says() -> None:
     prompt = server.requests[0].prompt
     for chosen, label in (("A", "SUPPORTS"), ("B", "CONTRADICTS"), ("C", "IRRELEVANT")):
         assert f"\n{chosen}: {label}" in prompt
-
-
-async def test_the_log_probability_of_every_label_is_that_of_its_letter() -> None:
-    with OpenAIServer(script(letter("B", logprob=-0.1, others=-3.0))) as server:
-        judge = ChoiceJudge(calling(server), PROMPTS)
-        found = await judge.logprobs(claim(), document(), UsageMeter())
-    assert found == {Label.SUPPORTS: -3.0, Label.CONTRADICTS: -0.1, Label.IRRELEVANT: -3.0}
-
-
-async def test_a_calibration_makes_the_probability_honest() -> None:
-    shy = Calibration(temperature=0.5, fitted_on="these tests")
-    found = await judged(letter("A", logprob=-0.1, others=-3.0), shy)
-    assert found.label is Label.SUPPORTS
-    assert found.score == pytest.approx(exp(-0.2) / (exp(-0.2) + 2 * exp(-6.0)))
 
 
 @pytest.mark.parametrize("status", [400, 403])

@@ -149,7 +149,7 @@ class NliLabeler:
         if calibration is None and (model.folder / CALIBRATION_FILE).exists():
             calibration = model.folder / CALIBRATION_FILE
         if isinstance(calibration, Path):
-            calibration = read_calibration(calibration, labeler="nli", model=model.sha256)
+            calibration = read_calibration(calibration, model=model.sha256)
         self.calibration = calibration or UNCALIBRATED
         self.name = f"nli({model.folder.name})"
         ours = model.folder in (resolve(None), NLI_MPNET.folder)

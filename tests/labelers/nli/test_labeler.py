@@ -167,7 +167,7 @@ class TestCalibration:
     def test_the_one_in_the_models_folder_is_used(self, tmp_path: Path) -> None:
         model = NliModel(make_nli_model(tmp_path))
         shy = Calibration(temperature=2.0, fitted_on="these tests")
-        fitted = FittedCalibration(labeler="nli", model=model.sha256, calibration=shy)
+        fitted = FittedCalibration(model=model.sha256, calibration=shy)
         assert NliLabeler(model).calibration == UNCALIBRATED
         (tmp_path / CALIBRATION_FILE).write_text(fitted.model_dump_json(), "utf-8")
         assert NliLabeler(model).calibration == shy
@@ -177,7 +177,7 @@ class TestCalibration:
         ("fields", "said"),
         [
             ({"model": "0" * 64}, "was fitted for the model 000.*, and this is"),
-            ({"labeler": "choice"}, "was fitted for the labeler choice, and this is nli"),
+            ({"labeler": "choice"}, "labeler: Input should be 'nli'"),
             ({"calibration": {"temperature": 0, "fitted_on": "x"}}, r"calibration\.temperature"),
             ({"colour": "red"}, "colour"),
             ({"calibration": {"temperature": 1, "fitted_on": "x", "bias": {}}}, "bias"),
@@ -187,7 +187,7 @@ class TestCalibration:
         self, tmp_path: Path, fields: dict[str, object], said: str
     ) -> None:
         model = NliModel(make_nli_model(tmp_path))
-        right = FittedCalibration(labeler="nli", model=model.sha256, calibration=UNCALIBRATED)
+        right = FittedCalibration(model=model.sha256, calibration=UNCALIBRATED)
         wrong = right.model_dump(mode="json") | fields
         (tmp_path / CALIBRATION_FILE).write_text(json.dumps(wrong), "utf-8")
         with pytest.raises(ConfigurationError, match=said) as caught:
