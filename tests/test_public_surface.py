@@ -39,7 +39,7 @@ PUBLIC = {
         fit_documents from_chat_model open_model
     """,
     "conflictscore.retrieval": """
-        ChainRetriever CorpusRetriever Fault FetchSettings GoogleRetriever Hit PROVIDERS Page
+        CorpusRetriever Fault FetchSettings GoogleRetriever Hit PROVIDERS Page
         PageReadingRetriever PassageRetriever RecordedRetriever SearxngRetriever SerperRetriever
         TopKRetriever
         VertexRetriever WebSearchRetriever open_retrieval record_questions

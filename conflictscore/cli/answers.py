@@ -22,7 +22,7 @@ __all__ = ["ask", "correct", "score"]
 _ASK_EXAMPLES = """\b
 Examples:
   conflictscore ask "When was the lamp first lit?" --docs notes/ report.md
-  conflictscore ask "Is it safe?" --search serper,searxng --read-pages
+  conflictscore ask "Is it safe?" --search serper --read-pages
   conflictscore ask "Which is it?" --option "It was 1871." --option "It was 1874." --docs notes/
 """
 _SCORE_EXAMPLES = """\b

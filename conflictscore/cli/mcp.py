@@ -30,7 +30,7 @@ _FOR_HTTP = ("host", "port", "key_file", "no_auth")
 _MCP_EXAMPLES = """\b
 Examples:
   conflictscore mcp --docs ~/notes
-  conflictscore mcp --search serper,searxng --model openai:gpt-4.1-mini
+  conflictscore mcp --search serper --model openai:gpt-4.1-mini
   conflictscore mcp --transport http --docs notes/
 
 \b

@@ -116,11 +116,11 @@ _search_options = [
     ),
     click.option(
         "--search",
-        metavar="NAME[,NAME...]",
+        metavar="NAME",
         help="Search engine:"
-        f" {', '.join(provider.usage(name) for name, provider in PROVIDERS.items())}. With several,"
-        " the next one is tried if one fails or its quota is used up. Default: --docs if given,"
-        " otherwise the first whose variables are set; `conflictscore search --help` lists them.",
+        f" {', '.join(provider.usage(name) for name, provider in PROVIDERS.items())}."
+        " Default: --docs if given, otherwise the first whose variables are set;"
+        " `conflictscore search --help` lists them.",
     ),
     click.option(
         "--top-k",

@@ -17,7 +17,7 @@ __all__ = ["record"]
 _RECORD_EXAMPLES = """\b
 Examples:
   conflictscore record --questions TruthfulQA.csv --search serper --out truthfulqa.jsonl
-  conflictscore record --questions mine.txt --search serper,searxng --read-pages --out mine.jsonl
+  conflictscore record --questions mine.txt --search serper --read-pages --out mine.jsonl
   conflictscore ask "Is it safe?" --search recorded:mine.jsonl
 """
 

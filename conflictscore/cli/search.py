@@ -20,7 +20,7 @@ _SEARCHES = "\n".join(
 _EPILOG = f"""\b
 Examples:
   conflictscore search "When was the lamp first lit?" --docs notes/
-  conflictscore search "Is it safe?" --search serper,searxng --top-k 5
+  conflictscore search "Is it safe?" --search serper --top-k 5
   conflictscore search "Is it safe?" --search searxng:http://localhost:8080 --read-pages --json
 
 \b

@@ -1,5 +1,4 @@
 from .base import TopKRetriever as TopKRetriever
-from .chain import ChainRetriever as ChainRetriever
 from .corpus import CorpusRetriever as CorpusRetriever
 from .google import GoogleRetriever as GoogleRetriever
 from .http_searches import SearxngRetriever as SearxngRetriever

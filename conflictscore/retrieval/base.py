@@ -15,7 +15,7 @@ from pydantic import ConfigDict, model_validator
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
 
-__all__ = ["TopKRetriever", "WrappingRetriever", "afound_by", "found_by"]
+__all__ = ["TopKRetriever", "WrappingRetriever"]
 
 
 class TopKRetriever(BaseRetriever):
@@ -105,30 +105,16 @@ class WrappingRetriever(TopKRetriever):
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
         k = self._usable(k, query)
-        return self.change(query, found_by(self.retriever, query, k, run_manager))
+        found = self.retriever.invoke(query, {"callbacks": run_manager.get_child()}, **self._k(k))
+        return self.change(query, found[:k])
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
         k = self._usable(k, query)
-        return await self.achange(query, await afound_by(self.retriever, query, k, run_manager))
+        callbacks = run_manager.get_child()
+        found = await self.retriever.ainvoke(query, {"callbacks": callbacks}, **self._k(k))
+        return await self.achange(query, found[:k])
 
-
-def found_by(
-    retriever: BaseRetriever, query: str, k: int, run_manager: CallbackManagerForRetrieverRun
-) -> list[Document]:
-    """The first ``k`` documents that a retriever finds as part of another one's run."""
-    config, options = {"callbacks": run_manager.get_child()}, _options(retriever, k)
-    return retriever.invoke(query, config, **options)[:k]  # type: ignore[arg-type]
-
-
-async def afound_by(
-    retriever: BaseRetriever, query: str, k: int, run_manager: AsyncCallbackManagerForRetrieverRun
-) -> list[Document]:
-    """As ``found_by``, awaited."""
-    config, options = {"callbacks": run_manager.get_child()}, _options(retriever, k)
-    return (await retriever.ainvoke(query, config, **options))[:k]  # type: ignore[arg-type]
-
-
-def _options(retriever: BaseRetriever, k: int) -> dict[str, Any]:
-    return {"k": k} if isinstance(retriever, TopKRetriever) else {}
+    def _k(self, k: int) -> dict[str, Any]:
+        return {"k": k} if isinstance(self.retriever, TopKRetriever) else {}

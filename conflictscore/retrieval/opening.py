@@ -2,9 +2,8 @@
 
 import difflib
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from textwrap import shorten
-from typing import Any
 
 from langchain_core.retrievers import BaseRetriever
 
@@ -66,80 +65,27 @@ def open_retrieval(
 
 
 def open_search(
-    spec: str | None = None,
-    *,
-    docs: Sequence[str] = (),
-    top_k: int = 10,
+    spec: str | None = None, *, docs: Sequence[str] = (), top_k: int = 10
 ) -> BaseRetriever:
-    """The retriever for a choice of searches, ready to be invoked.
+    """The retriever for one search, ready to be invoked.
 
-    ``spec`` is a name in ``PROVIDERS``, with ``searxng:URL`` and ``recorded:FILE``; or several,
-    separated by commas, of which the next one answers if one fails. None takes ``corpus`` if there
-    are docs, else the first of ``DEFAULT_ORDER`` that is configured.
+    ``spec`` is a name in ``PROVIDERS``, with ``searxng:URL`` and ``recorded:FILE``. None takes
+    ``corpus`` if there are docs, else the first of ``DEFAULT_ORDER`` that is configured.
 
     Raises:
-        ConfigurationError: There is nothing to search; or a search's key, address or package is
-            missing.
+        ConfigurationError: There is nothing to search; or a search's key or address is missing.
         NoDocumentsError: There is nothing to read in the docs.
         InputError: An unknown name; docs that are missing, unreadable or not wanted; a recording
             that cannot be read; or a ``top_k`` out of range.
     """
-    chosen = [_parsed(part) for part in (_default(docs) if spec is None else spec).split(",")]
-    names = [name for name, _ in chosen]
-    if docs and "corpus" not in names:
-        raise InputError(
-            'docs are searched by search="corpus": leave them out, or give'
-            f' search="{",".join((*names, "corpus"))}"'
-        )
-    if "corpus" in names and not docs:
-        raise InputError('search="corpus" needs docs="PATH", a file or folder to search')
-    opened: list[BaseRetriever] = []
-    for name, options in chosen:
-        module, _, class_name = PROVIDERS[name].retriever.partition(":")
-        # Only here, so that a search's libraries load only if that search is used.
-        found = importlib.import_module(f"conflictscore.retrieval.{module}")
-        retriever: Any = getattr(found, class_name)
-        if name == "corpus":
-            opened.append(retriever.from_paths(docs, top_k))
-        else:
-            opened.append(retriever(k=top_k, **options))
-    if len(opened) == 1:
-        return opened[0]
-    from conflictscore.retrieval.chain import ChainRetriever
-
-    return ChainRetriever(retrievers=tuple(opened), k=top_k)
-
-
-def described(retriever: BaseRetriever | None) -> str:
-    """Where a retriever searches, in a few words for a reader; no path, address or key is told."""
-    if retriever is None:
-        return ""
-    if inner := getattr(retriever, "retriever", None):
-        return described(inner)
-    if several := getattr(retriever, "retrievers", None):
-        return ", or else ".join(map(described, several))
-    documents = getattr(retriever, "documents", None)
-    if isinstance(documents, tuple):
-        titles = [shorten(d.title, _TITLE_CHARS, placeholder=" …") for d in documents if d.title]
-        count = "1 document" if len(documents) == 1 else f"{len(documents):,} documents"
-        return ", ".join([count, *(f"“{title}”" for title in titles[:_NAMED])])
-    return str(getattr(retriever, "title", "") or type(retriever).__name__)
-
-
-def _default(docs: Sequence[str]) -> str:
-    name = "corpus" if docs else configured_search()
-    if name is None:
+    if spec is None and not docs and not configured_search():
         ways = ", ".join(f"{PROVIDERS[name].needs} ({name})" for name in DEFAULT_ORDER)
         raise ConfigurationError(
             'nothing to search: give docs="PATH" to answer from your own files, or set one of'
             f" {ways}"
         )
-    return name
-
-
-def _parsed(part: str) -> tuple[str, dict[str, str]]:
-    """The name of a search, and the option that the text after a colon gives."""
-    name, colon, argument = (text.strip() for text in part.strip().partition(":"))
+    given = ("corpus" if docs else str(configured_search())) if spec is None else spec
+    name, colon, argument = (text.strip() for text in given.partition(":"))
     if name not in PROVIDERS:
         near = difflib.get_close_matches(name.lower(), PROVIDERS, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
@@ -149,5 +95,29 @@ def _parsed(part: str) -> tuple[str, dict[str, str]]:
     provider = PROVIDERS[name]
     lacks_argument = provider.argument and not argument and (colon or not provider.variables)
     if lacks_argument or (colon and not provider.argument):
-        raise InputError(f'search="{part}" is incomplete or too long: give {provider.usage(name)}')
-    return name, {provider.option: argument} if argument else {}
+        raise InputError(f'search="{given}" is incomplete or too long: give {provider.usage(name)}')
+    if (name == "corpus") != bool(docs):
+        raise InputError('search="corpus" and docs="PATH" go together, and with no other search')
+    # Imported only here, so that a search's libraries load only if that search is used.
+    if docs:
+        from conflictscore.retrieval.corpus import CorpusRetriever
+
+        return CorpusRetriever.from_paths(docs, top_k)
+    module, _, class_name = provider.retriever.partition(":")
+    found = importlib.import_module(f"conflictscore.retrieval.{module}")
+    retriever: Callable[..., BaseRetriever] = getattr(found, class_name)
+    return retriever(k=top_k, **({provider.option: argument} if argument else {}))
+
+
+def described(retriever: BaseRetriever | None) -> str:
+    """Where a retriever searches, in a few words for a reader; no path, address or key is told."""
+    if retriever is None:
+        return ""
+    if inner := getattr(retriever, "retriever", None):
+        return described(inner)
+    documents = getattr(retriever, "documents", None)
+    if isinstance(documents, tuple):
+        titles = [shorten(d.title, _TITLE_CHARS, placeholder=" …") for d in documents if d.title]
+        count = "1 document" if len(documents) == 1 else f"{len(documents):,} documents"
+        return ", ".join([count, *(f"“{title}”" for title in titles[:_NAMED])])
+    return str(getattr(retriever, "title", "") or type(retriever).__name__)

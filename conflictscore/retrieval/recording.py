@@ -5,7 +5,7 @@ A recording is JSON lines in UTF-8, a line a question; of several with the same 
 ```
 {"format": 1,
  "question": "When was the lamp first lit?",       as it was asked
- "search": "serper,searxng",                       as --search names it, without passwords
+ "search": "serper",                               as --search names it, without passwords
  "parameters": {"top_k": 10, "read_pages": true},  how it was asked; never a key
  "recorded_at": "2026-11-21T09:30:00+00:00",
  "notes": [],                                      what the user should know about this search

@@ -13,7 +13,6 @@ from langchain_core.retrievers import BaseRetriever
 from conflictscore.cli import main
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
 from conflictscore.retrieval.base import TopKRetriever
-from conflictscore.retrieval.chain import ChainRetriever
 from conflictscore.retrieval.corpus import CorpusRetriever
 from conflictscore.retrieval.google import GoogleRetriever
 from conflictscore.retrieval.http_searches import SearxngRetriever, SerperRetriever
@@ -85,16 +84,6 @@ def test_the_address_of_a_searxng_server_may_follow_its_name() -> None:
     assert retriever.endpoint == "http://search.example:8080/searx"
 
 
-@pytest.mark.usefixtures("all_keys")
-def test_several_names_are_a_chain_in_their_order(docs: str) -> None:
-    retriever = open_search("serper, searxng:http://a.example,corpus", docs=[docs], top_k=4)
-    assert isinstance(retriever, ChainRetriever)
-    kinds = [type(one) for one in retriever.retrievers]
-    assert kinds == [SerperRetriever, SearxngRetriever, CorpusRetriever]
-    assert retriever.k == 4
-    assert [getattr(one, "k", None) for one in retriever.retrievers] == [4, 4, 4]
-
-
 @pytest.mark.parametrize("name", DEFAULT_ORDER)
 def test_by_default_the_first_configured_search_is_taken(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -132,12 +121,12 @@ def test_without_docs_and_keys_every_way_is_named() -> None:
         ("bing", "'bing'; choose from serper, searxng, .*corpus"),
         ("surper", "'surper'; did you mean serper"),
         ("SEARXNG", "did you mean searxng"),
-        ("serper,,corpus", "no search named ''"),
+        ("serper,corpus", "no search named 'serper,corpus'"),
         ("", "no search named ''"),
         ("serper:key", 'search="serper:key" .*give serper'),
         ("searxng:", r"give searxng\[:URL\]"),
         ("recorded", "give recorded:FILE"),
-        ("corpus", "needs docs="),
+        ("corpus", "and docs=.* go together"),
     ],
 )
 def test_a_choice_that_is_none_is_refused(name: str, words: str) -> None:
@@ -146,7 +135,7 @@ def test_a_choice_that_is_none_is_refused(name: str, words: str) -> None:
 
 
 def test_options_that_do_not_go_together_are_refused(docs: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"give search=.serper,corpus"):
+    with pytest.raises(InputError, match="go together"):
         open_search("serper", docs=[docs])
     with pytest.raises(InputError, match="k is 0"):
         open_search(docs=[docs], top_k=0)
@@ -182,7 +171,5 @@ def test_sources_are_described_without_paths_or_addresses(
     monkeypatch.setenv("SERPER_API_KEY", "key")
 
     assert described(open_retrieval(docs=docs)) == "1 document, “sky”"
-    assert described(open_retrieval("serper,corpus", docs=docs)) == (
-        "Serper, or else 1 document, “sky”"
-    )
+    assert described(open_retrieval("serper")) == "Serper"
     assert described(None) == ""

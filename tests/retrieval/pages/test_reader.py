@@ -125,7 +125,7 @@ def test_every_page_that_fails_leaves_its_snippet_and_one_note_counts_them(web: 
         "reset": "was cut off",
         "empty": "has no text",
         "short": "says less than its snippet",
-        "binary": "is not text",
+        "binary": "is not text in an encoding that can be determined",
     }
     for document in found:
         assert document.metadata["snippet"] == SNIPPET

@@ -236,7 +236,7 @@ async def test_notes_go_to_the_question_that_they_are_about(out: Path) -> None:
     ("search", "recorded"),
     [
         ("searxng:http://me:s3cret@host:80/s", "searxng:http://host:80/s"),
-        ("serper,searxng:https://me:s3c@ret@host,corpus", "serper,searxng:https://host,corpus"),
+        ("searxng:https://me:s3c@ret@host", "searxng:https://host"),
         ("recorded:mail/me@home.jsonl", "recorded:mail/me@home.jsonl"),
     ],
 )

@@ -17,10 +17,9 @@ from conflictscore.errors import InputError, NoDocumentsError
 from conflictscore.records import Document
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.documents import to_documents
-from conflictscore.retrieval.opening import open_search
 from conflictscore.retrieval.recording import RecordedRetriever, record_questions
 from conflictscore.retrieval.search_notes import collecting
-from tests.fakes.search_server import SearchServer, searxng
+from tests.fakes.search_server import searxng
 from tests.retrieval.recording.searching import PARAMETERS, questions, searching
 
 
@@ -162,17 +161,6 @@ async def test_many_threads_may_ask_at_once(out: Path) -> None:
     assert [text for [text] in found] == [
         Retrieved(page_content=f"on {question}") for question in wanted * 5
     ]
-
-
-async def test_a_search_after_it_answers_what_was_not_recorded(out: Path) -> None:
-    await record(["A?"], Listed(found=PAGES), out)
-    handler = searxng([{"url": "https://new.example/", "title": "", "content": "new"}])
-    with SearchServer(handler) as server:
-        chain = open_search(f"recorded:{out},searxng:{server.endpoint}", top_k=1)
-
-        assert chain.invoke("A?") == [PAGES[0]]
-        assert not server.requests
-        assert [document.page_content for document in chain.invoke("B?")] == ["new"]
 
 
 def test_a_line_says_everything_in_fields_of_its_own(out: Path) -> None:
