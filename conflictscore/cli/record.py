@@ -1,16 +1,13 @@
 """conflictscore record."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from conflictscore.cli.common import open_retriever, run_async
 from conflictscore.cli.options import with_search_options
 from conflictscore.cli.short_help import ManyDocs
-from conflictscore.errors import ProviderError, QuotaError
-
-if TYPE_CHECKING:
-    from conflictscore.retrieval.recording import RecordingReport
+from conflictscore.errors import ProviderError
 
 __all__ = ["record"]
 
@@ -55,7 +52,7 @@ def record(
     """Keep what a search finds for every question of a file, for --search recorded:FILE.
 
     It can be stopped at any time, and stops by itself when the quota of the search is used up: run
-    the same command to resume; no question is asked twice. The exit code is 1 if questions that
+    the same command to resume; no recorded question is asked again. The exit code is 1 if questions that
     should have been recorded are left.
     """
     from rich.console import Console
@@ -82,27 +79,16 @@ def record(
                 on_progress=bar,
             )
         )
-    _report_result(report, out)
-
-
-def _report_result(report: "RecordingReport", out: str) -> None:
-    """Print the result, and raise if something went wrong."""
-    done = report.wanted - report.left
     click.echo(
-        f"{out}: {done} of {report.wanted} questions recorded, {report.recorded} of them now,"
-        f" {report.left} left"
+        f"{out}: {report.wanted - report.left} of {report.wanted} questions recorded,"
+        f" {report.recorded} of them now, {report.left} left"
     )
     if report.empty:
         click.echo(f"nothing was found for {report.empty} of the questions recorded now")
+    again = f"questions left: {report.left}; run the same command to resume, if need be tomorrow"
     if stopped := report.stopped:
-        kind, why = ProviderError, f"the search kept failing: {stopped}"
-        if isinstance(stopped, QuotaError):
-            kind, why = QuotaError, str(stopped)
-        left = f"questions left: {report.left}; run the same command to resume, if need be tomorrow"
-        raise kind(f"{why}; {left}", provider=stopped.provider)
+        kind = type(stopped)
+        raise kind(f"the search failed: {stopped}; {again}", provider=stopped.provider)
     if report.failures:
-        raise ProviderError(
-            f"questions that failed: {len(report.failures)}; run the same command to ask them"
-            " again",
-            provider="search",
-        )
+        count = len(report.failures)
+        raise ProviderError(f"questions that failed: {count}; {again}", provider="search")

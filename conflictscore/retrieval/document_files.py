@@ -126,7 +126,6 @@ def _cannot_read(error: OSError) -> None:
 
 
 def _read_file(path: Path, url: str) -> tuple[list[FileDocument], list[str]]:
-    """The documents of one file, with notes; ``url`` is their address, and its name in errors."""
     ending = path.suffix.lower()
     try:
         if not path.is_file():

@@ -10,13 +10,7 @@ from conflictscore.records import Document
 from conflictscore.retrieval.cleaning import clean_text, is_scalar
 from conflictscore.retrieval.search_notes import note
 
-__all__ = [
-    "URL_KEYS",
-    "DocumentLike",
-    "as_document",
-    "as_documents",
-    "to_documents",
-]
+__all__ = ["URL_KEYS", "DocumentLike", "as_document", "as_documents", "to_documents"]
 
 DocumentLike = str | Retrieved | Document | Mapping[str, Any]
 """A document as a caller may hold it: its text, a LangChain ``Document``, a record, or a mapping
@@ -121,7 +115,6 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
 
 
 def _kept(fields: Mapping[Any, Any], without: Collection[str]) -> dict[str, Any]:
-    """The fields that are kept as metadata: single values."""
     return {
         clean_text(str(key)): clean_text(value) if isinstance(value, str) else value
         for key, value in fields.items()
@@ -130,7 +123,6 @@ def _kept(fields: Mapping[Any, Any], without: Collection[str]) -> dict[str, Any]
 
 
 def _named(fields: dict[Any, Any], key: str, where: str) -> str:
-    """Takes a title or address out; a number is one as well."""
     value = _decoded(fields.pop(key, ""), where)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InputError(f"{where}: {type(value).__name__}, not a text")
@@ -147,8 +139,7 @@ def _decoded(value: Any, where: str) -> Any:
 
 
 def _is_null(value: object) -> bool:
-    """Whether there is nothing: None, or the NaN that pandas puts in its place."""
-    return value is None or (isinstance(value, float) and value != value)
+    return value is None or (isinstance(value, float) and value != value)  # NaN, as of pandas
 
 
 def _is_null_document(item: object) -> bool:

@@ -27,8 +27,7 @@ def registrable_domain(url: str) -> str | None:
 
     A host that has none, such as an IP address or ``localhost``, stands for itself.
 
-    Returns:
-        None for a path and whatever else is no web address.
+    None for a path and whatever else is no web address.
     """
     host = host_of(url)
     if host is None or _is_address(host):
@@ -39,11 +38,7 @@ def registrable_domain(url: str) -> str | None:
 
 
 def host_of(url: str) -> str | None:
-    """The host of a web address, in small letters, and in ASCII if IDNA can write it so.
-
-    Returns:
-        None for a path and whatever else is no web address.
-    """
+    """The host of a web address, in small letters, and in ASCII if IDNA can write it so."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
@@ -77,11 +72,10 @@ def voices(documents: Sequence[Document]) -> dict[int, int]:
 
 
 def _is_address(host: str) -> bool:
-    try:
+    with suppress(ValueError):
         ip_address(host)
-    except ValueError:
-        return False
-    return True
+        return True
+    return False
 
 
 @cache

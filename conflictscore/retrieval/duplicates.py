@@ -71,8 +71,6 @@ def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
 
 
 class _Originals:
-    """The documents so far that are not copies, for the next one to be compared with."""
-
     def __init__(self) -> None:
         self._index = RMinHashLSH(_EDITED, _SLOTS, _BANDS)
         self._shingles: dict[int, dict[str, None]] = {}
@@ -80,7 +78,6 @@ class _Originals:
         self._by_text: dict[str, int] = {}
 
     def match(self, document: Document) -> int:
-        """The number of the document that this one is a copy of, its own if it is none."""
         text = " ".join(_plain_letters(document.text).split())
         if text not in self._by_text:
             self._by_text[text] = self._nearest(document.number, text)
@@ -121,7 +118,6 @@ class _Originals:
 
 
 def _shingles(text: str) -> dict[str, None]:
-    """The shingles of a text, each once, in its order."""
     words = words_in(text)
     return dict.fromkeys(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
 
@@ -142,21 +138,13 @@ def _is_all_over(one: dict[str, None], other: dict[str, None]) -> bool:
 def _plain_letters(text: str) -> str:
     """A text, case folded, in which letters that look alike are the same letter.
 
-    As ``_latin_letters``; within words ``i``, ``l`` and ``1`` are one too, and so are ``o`` and
-    ``0``. Numbers stay as they are.
-    """
-    folded = _latin_letters(text).casefold()
-    return _WITH_A_LETTER.sub(lambda word: word[0].translate(_STROKES), folded)
-
-
-def _latin_letters(text: str) -> str:
-    """A text in which what looks like a letter from A to Z is that letter.
-
-    Characters that are not drawn and accents are gone.
+    Characters that are not drawn and accents are gone; within words ``i``, ``l`` and ``1`` are one,
+    and so are ``o`` and ``0``. Numbers stay as they are.
     """
     text = unicodedata.normalize("NFKD", without_invisibles(text))
     text = unicodedata.normalize("NFKC", _ACCENTS.sub("", text))
-    return text.translate(_lookalikes()) if _FOREIGN.search(text) else text
+    text = text.translate(_lookalikes()) if _FOREIGN.search(text) else text
+    return _WITH_A_LETTER.sub(lambda word: word[0].translate(_STROKES), text.casefold())
 
 
 @cache

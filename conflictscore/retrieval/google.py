@@ -14,7 +14,6 @@ from pydantic import PrivateAttr, model_validator
 from conflictscore.errors import ConfigurationError
 from conflictscore.retrieval.http_searches import published
 from conflictscore.retrieval.web_search import (
-    OTHER_WAYS,
     Fault,
     Page,
     WebSearchRetriever,
@@ -35,13 +34,9 @@ _END = (
 class GoogleRetriever(WebSearchRetriever):
     """The first ``k`` results of a Google search, through Google's own client; see the base.
 
-    Deprecated: the service takes no new customers and ends on 2027-01-01.
-
-    Attributes:
-        k: The number of results, 1 to 100; every ten cost one request of the daily quota.
-        api_key: Google's API key; without it, the environment's GOOGLE_API_KEY.
-        engine_id: The search engine's id; without it, the environment's GOOGLE_CSE_ID.
-        endpoint: The service's address, where it is not Google's own, such as a proxy's.
+    Deprecated: the service takes no new customers and ends on 2027-01-01. The key is ``api_key``,
+    or the environment's GOOGLE_API_KEY, and the engine ``engine_id`` or GOOGLE_CSE_ID. Every ten
+    results, of 1 to 100, cost one request of the daily quota.
     """
 
     provider: ClassVar[str] = "google"
@@ -88,7 +83,7 @@ class GoogleRetriever(WebSearchRetriever):
         if not self._engine:
             raise ConfigurationError(
                 f"Google search needs {_ENGINE_VARIABLE}; an id comes from"
-                f" programmablesearchengine.google.com; {_END}; {OTHER_WAYS}"
+                f" programmablesearchengine.google.com; {_END}"
             )
         self._service = build(
             "customsearch",

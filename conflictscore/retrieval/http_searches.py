@@ -93,16 +93,12 @@ class SearxngRetriever(WebSearchRetriever):
 
 
 class VertexRetriever(WebSearchRetriever):
-    """The first ``k`` results of a Vertex AI search; see the base for the rest.
+    """The first ``k`` results of a Vertex AI search, 1 to 100; every 25 cost one request.
 
     Searched are the websites listed in one engine, about 50 domains at most, and not the web.
-    With an API key, Google allows that only for an engine of public websites.
-
-    Attributes:
-        k: The number of results, 1 to 100; every 25 cost one request.
-        api_key: Google's API key; without it, the environment's VERTEX_API_KEY or GOOGLE_API_KEY.
-        serving_config: The engine's serving config, by its full resource name or as
-            ``PROJECT/ENGINE``; without it, the environment's VERTEX_SERVING_CONFIG.
+    With an API key, Google allows that only for an engine of public websites. The key is
+    ``api_key``, or the environment's VERTEX_API_KEY or GOOGLE_API_KEY; ``serving_config`` is the
+    engine's full resource name or ``PROJECT/ENGINE``, or the environment's VERTEX_SERVING_CONFIG.
     """
 
     provider: ClassVar[str] = "vertex"

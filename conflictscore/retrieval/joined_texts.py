@@ -180,7 +180,6 @@ def _has_front_matter(text: str, at: int) -> bool:
 
 
 def _numberless(part: str) -> Part:
-    """A part without the number at its head."""
     part = part.strip()
     for pattern in _NUMBERED[:2]:
         if found := pattern.match(part):

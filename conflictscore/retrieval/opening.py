@@ -32,18 +32,13 @@ def open_retrieval(
     """The retriever that these settings describe, ready to be invoked.
 
     Args:
-        search: As for ``open_search``.
+        search: As for ``open_search``, which says what is raised.
         docs: Files and folders for ``corpus``.
         top_k: Documents per question, at least 1.
         read_pages: Use the text of the page behind each result in place of its snippet.
         passage_tokens: Cut a longer document to its best passage; 0 leaves all whole.
         references: A benchmark's questions with their reference answers; documents that hold both
             are left out.
-
-    Raises:
-        ConfigurationError: A key or an extra is missing, or there is nothing to search.
-        NoDocumentsError: There is nothing to read in the docs.
-        InputError: A setting is out of range, or docs are missing or unreadable.
     """
     if passage_tokens and passage_tokens < LEAST_TOKENS:
         raise InputError(f"passage_tokens is {passage_tokens}; give {LEAST_TOKENS} or more, or 0")

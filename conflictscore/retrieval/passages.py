@@ -40,12 +40,7 @@ def cut_to_passages(query: str, documents: Sequence[Document], tokens: int) -> l
     The windows of all documents are ranked together, so that a word that is in all of them counts
     for little. Of a document none of whose windows fits at all, the first is kept.
 
-    Returns:
-        As many documents, in their order. The metadata of one that was cut has ``passage``, the
-        range of characters kept.
-
-    Raises:
-        InputError: There are fewer than 16 tokens.
+    The metadata of a document that was cut has ``passage``, the range of characters kept.
     """
     cuts = [cut_windows(document.page_content, tokens, tokens // 2) for document in documents]
     if all(len(cut) == 1 for cut in cuts):

@@ -12,12 +12,10 @@ class Provider:
     """One search.
 
     Attributes:
-        summary: What it searches, in a few words.
         retriever: Its class, as ``module:class`` with the module in ``conflictscore.retrieval``.
         variables: The environment variables that it needs; of those in one entry, any does.
-        argument: What follows its name after a colon, in capitals; empty if nothing does. It
-            is required unless a variable can take its place.
-        option: The constructor's argument that it sets.
+        argument: What may follow its name after a colon, in capitals, and sets ``option``. It is
+            required unless a variable can take its place.
     """
 
     summary: str

@@ -105,7 +105,6 @@ class _Recording(_Part):
 
 
 def _read(lines: RecordLines) -> dict[str, _Recording]:
-    """Recordings of a file by question; InputError names the line and field that are wrong."""
     found: dict[str, _Recording] = {}
     shown = lines.path.as_posix()
     try:
@@ -167,15 +166,9 @@ class RecordedRetriever(TopKRetriever):
     Questions are found again if they differ by no more than white space or the Unicode form.
     The file is read and checked when it is opened. Safe to use from many threads at once.
 
-    Attributes:
-        k: The number of documents asked for, at least 1; if fewer were asked for when the
-            question was recorded, there are no more, and a note says so.
-        path: The file.
-
     Raises:
         NoDocumentsError: The question was not recorded.
-        InputError: ``k`` is out of range, the question is empty, or the file cannot be read, is
-            damaged or empty.
+        InputError: As the base, or the file at ``path`` cannot be read, is damaged or empty.
     """
 
     provider: ClassVar[str] = "recorded"
@@ -183,18 +176,11 @@ class RecordedRetriever(TopKRetriever):
     path: Path
 
     _recordings: dict[str, _Recording] = PrivateAttr()
-    _half: bool = PrivateAttr()
 
     @classmethod
     def from_file(cls, path: str | Path, k: int = 10) -> Self:
         """Opens a recording."""
         return cls(path=Path(path), k=k)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes for the user on the file."""
-        said = f"{self.path.as_posix()}: left out half a line at its end; was it interrupted?"
-        return (said,) if self._half else ()
 
     def missing(self, questions: Sequence[str]) -> tuple[str, ...]:
         """Those of the questions that were not recorded, in order, each once."""
@@ -221,16 +207,14 @@ class RecordedRetriever(TopKRetriever):
 
     @model_validator(mode="after")
     def _open(self) -> Self:
-        lines = RecordLines(self.path, _is_half)
-        self._recordings = _read(lines)
-        self._half = bool(lines.half)
+        self._recordings = _read(RecordLines(self.path, _is_half))
         if not self._recordings:
             raise InputError(f"{self.path.as_posix()}: nothing is recorded in it")
         return self
 
 
 class FailedQuestion(NamedTuple):
-    """A question that was not recorded, and why."""
+    """One that was not recorded, and why."""
 
     question: str
     error: ConflictScoreError
@@ -238,13 +222,10 @@ class FailedQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordingReport:
-    """How far a recording is.
+    """How many of the questions ``wanted`` were recorded ``before``, and by this run.
 
     Attributes:
-        wanted: The questions to be recorded, each counted once.
-        before: How many of them an earlier run recorded.
-        recorded: How many this run recorded.
-        empty: For how many of these nothing was found.
+        empty: For how many of those recorded now nothing was found.
         failures: The questions that failed in this run.
         stopped: Why no further question is asked although some are left: a
             ``QuotaError``, or the last one of ``FAILURES_IN_A_ROW`` errors.

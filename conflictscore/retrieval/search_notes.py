@@ -5,8 +5,7 @@ with collecting() as notes:
     documents = retriever.invoke(question)
 ```
 
-A retriever calls `note`; whoever asked it opened a collector and finds the text there. The
-collector travels in the context, so it is the same one in ``asyncio.to_thread``, in LangChain's
+The collector travels in the context, so it is the same one in ``asyncio.to_thread``, in LangChain's
 executors and in any thread that runs in a copy of the context.
 """
 
@@ -25,10 +24,7 @@ _adding = threading.Lock()
 
 @contextmanager
 def collecting() -> Iterator[list[str]]:
-    """Collects the notes left inside the block, in the order they came, each text once.
-
-    A collector inside another one keeps what is left inside it for itself.
-    """
+    """Collects the notes left inside the block, in the order they came, each text once."""
     notes: list[str] = []
     token = _collected.set(notes)
     try:

@@ -51,12 +51,8 @@ def cut_windows(
     last quarter of the way, it ends anywhere between two characters. ``size`` and ``stride``, from
     the start of a window to the start of the next, are at most so many tokens.
 
-    Returns:
-        At least one window, in the order of the text, which together hold every character; one that
-        would lie within the one before it is left out.
-
-    Raises:
-        InputError: The size is below 16, or the stride not from 1 to the size.
+    The windows, at least one, together hold every character; none lies within the one before it.
+    InputError if the size is below 16, or the stride not from 1 to the size.
     """
     if size < LEAST_TOKENS or not 1 <= stride <= size:
         raise InputError(f"passages of {size} tokens every {stride}: give 16 tokens or more")
@@ -80,7 +76,6 @@ def cut_windows(
 
 
 def _breaks(text: str) -> tuple[list[int], list[int]]:
-    """Where sentences begin, and where words begin."""
     return sentence_starts(text)[1:], [match.end() for match in _WORD_END.finditer(text)]
 
 

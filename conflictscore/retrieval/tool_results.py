@@ -3,7 +3,7 @@
 import ast
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -94,19 +94,14 @@ def _found(message: ToolMessage, sources: Collection[str] | None) -> list[Retrie
         prose = len(str(message.text).split()) >= _PROSE_WORDS
         if words & _WRITES or not (words & _READS or returned or prose):
             return []
-    return found if told else [_named(document, name) for document in found]
+    for document in found:
+        if not told and not _origin(document):
+            document.metadata["title"] = name
+    return found
 
 
 def _origin(document: Retrieved) -> bool:
-    """Whether it says where it is from, as documents do."""
     return any(document.metadata.get(key) for key in ("title", *URL_KEYS))
-
-
-def _named(document: Retrieved, name: str) -> Retrieved:
-    """The document, with the tool's name for a title if it has neither title nor address."""
-    if _origin(document):
-        return document
-    return Retrieved(document.page_content, metadata={**document.metadata, "title": name})
 
 
 def _in_block(block: object, searches: bool) -> Iterator[Retrieved]:
@@ -124,19 +119,15 @@ def _in_block(block: object, searches: bool) -> Iterator[Retrieved]:
 
 def _in_text(text: str, searches: bool) -> Iterator[Retrieved]:
     text = text.strip()
-    read = next(filter(_is_read, (reader(text) for reader in _READERS)), None)
-    if read is not None:
+    for read in (_json_lines(text), _json(text), _written_out(text)):
         texts = read if isinstance(read, list) and all(map(_has_text, read)) else ()
         found = [Retrieved(page_content=one) for one in texts] or list(_documents(read))
-        if found or _none_found(read):
+        lists = [read.get(key) for key in _LIST_KEYS] if isinstance(read, Mapping) else [read]
+        if found or [] in lists:  # a search that found nothing
             yield from found
             return
     for part, about in parts_of(text, blank_lines=searches):
         yield Retrieved(part, metadata=about)
-
-
-def _is_read(value: object) -> bool:
-    return isinstance(value, list | Mapping)
 
 
 def _json(text: str) -> object:
@@ -153,7 +144,6 @@ def _json(text: str) -> object:
 
 
 def _json_lines(text: str) -> object:
-    """JSON objects, one a line."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) < 2 or not all(line.lstrip().startswith("{") for line in lines):
         return None
@@ -196,18 +186,7 @@ def _keywords(call: object) -> dict[str, Any]:
     return fields
 
 
-_READERS: tuple[Callable[[str], object], ...] = (_json_lines, _json, _written_out)
-
-
-def _none_found(read: object) -> bool:
-    """Whether this is a search tool's list of results with nothing in it."""
-    if isinstance(read, Mapping):
-        return any(read.get(key) == [] for key in _LIST_KEYS)
-    return read == []
-
-
 def _documents(found: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
-    """Every document in what a tool returned; nothing for what has another form."""
     if not depth:
         return
     if isinstance(found, Retrieved):
@@ -223,7 +202,7 @@ def _in_mapping(found: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
     for key in _LIST_KEYS:
         if isinstance(found.get(key), Mapping | list | tuple):
             texts = found[key]
-            if isinstance(texts, list) and len(texts) == 1 and isinstance(texts[0], list):
+            if len(texts) == 1 and isinstance(texts, list) and isinstance(texts[0], list):
                 texts = texts[0]  # a list of results for each of its queries
             if isinstance(texts, list) and texts and all(map(_has_text, texts)):
                 yield from (Retrieved(page_content=text) for text in texts)
@@ -244,7 +223,6 @@ def _in_mapping(found: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
 
 
 def _metadata(result: Mapping[Any, Any]) -> dict[str, Any]:
-    """A search result's fields, with those of its ``metadata``, by the names that we know."""
     nested = result.get("metadata")
     fields = {**result, **(nested if isinstance(nested, Mapping) else {})}
     return {

@@ -9,9 +9,8 @@ import os
 import random
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Annotated, Any, ClassVar, Self
 from urllib.parse import unquote
 
@@ -31,13 +30,11 @@ from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.shown import marked_inline
 
-__all__ = [
-    *("OTHER_WAYS", "Fault", "Hit", "Page", "WebSearchRetriever", "hits", "objects", "reason_of"),
-]
+__all__ = ["Fault", "Hit", "Page", "WebSearchRetriever", "hits", "objects", "reason_of"]
 
 _log = logging.getLogger(__name__)
 
-OTHER_WAYS = (
+_OTHER_WAYS = (
     "other ways: --search searxng:URL (a server of your own), or --search corpus --docs PATH"
     " (your own files)"
 )
@@ -49,20 +46,16 @@ _MOMENTARY = re.compile(r"per\s*(?:second|minute)|rate[\s_-]?limit", re.I)
 _SET_UP_WRONGLY = re.compile(r"api[ _]?key|FAILED_PRECONDITION", re.I)
 _LONGEST_WAIT = 60.0
 """Seconds; a provider that asks for a longer pause gets no further request."""
-_REASON_KEYS = ("error", "errors", "code", "message", "detail", "reason", "status")
+_SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 _GZIP = {"accept-encoding": "gzip"}
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result, as the provider gives it; tags and entities may stand in ``title`` and ``text``.
+    """One result, as the provider gives it: the address and what is said of the page, or nothing.
 
-    Attributes:
-        title: The page's title; empty if it has none.
-        url: The page's address.
-        text: The snippet, or more of the page if the provider gives more.
-        date: When the page was published, as the provider says it; empty if it does not.
+    Tags and entities may stand in ``title`` and ``text``, which is the snippet or more of the page.
     """
 
     title: str
@@ -73,12 +66,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Results of one request, best first.
-
-    Attributes:
-        hits: The results; may be empty.
-        more: Whether a next page may hold further ones.
-    """
+    """Results of one request, best first; ``more`` says whether a next page may hold others."""
 
     hits: Sequence[Hit]
     more: bool = False
@@ -89,12 +77,8 @@ class Fault:
     """One request that failed.
 
     It is returned and not raised: an error raised inside an ``except`` block would carry what a
-    library raised, which may hold the key.
-
-    Attributes:
-        error: What is raised unless the request is made again.
-        retry: Whether the same request may succeed in a moment.
-        retry_after: The provider's Retry-After header; None if it sent none.
+    library raised, which may hold the key. ``retry`` says whether the same request may succeed in a
+    moment, or in the seconds of the provider's Retry-After header.
     """
 
     error: ConflictScoreError
@@ -249,7 +233,7 @@ class WebSearchRetriever(TopKRetriever):
         momentary = _MOMENTARY.search(reason)
         lasting = _FOR_LONG.search(reason) or (_USED_UP.search(reason) and not momentary)
         if status == 402 or (status in (400, 403, 429) and lasting):
-            message = f"the quota or credit of {self.title} is used up ({said}); {OTHER_WAYS}"
+            message = f"the quota or credit of {self.title} is used up ({said}); {_OTHER_WAYS}"
             return Fault(QuotaError(message, provider=self.provider, status=status))
         if status == 429 or (status == 403 and momentary):
             error = self.failed(f"{self.title} asks for fewer searches ({said})", status)
@@ -276,7 +260,7 @@ class WebSearchRetriever(TopKRetriever):
         if not key:
             raise ConfigurationError(
                 f"{self.title} search needs {names}; a key comes from {self.key_source};"
-                f" {OTHER_WAYS}"
+                f" {_OTHER_WAYS}"
             )
         if not re.fullmatch("[!-~]+", key):  # a header cannot hold it, and its error would show it
             raise ConfigurationError(f"{names}: the key holds a space or a special character")
@@ -311,9 +295,9 @@ class WebSearchRetriever(TopKRetriever):
         """One page, asked for again while that may help; raises the last fault's error."""
         attempt = 0
         while isinstance(outcome := self.ask(query, number, size), Fault):
-            pause = _seconds(outcome.retry_after)
-            if pause is None:
-                pause = self.backoff * 2.0**attempt * random.uniform(0.5, 1.5)  # noqa: S311 - a pause
+            pause = self.backoff * 2.0**attempt * random.uniform(0.5, 1.5)  # noqa: S311 - a pause
+            if _SECONDS.fullmatch(asked := outcome.retry_after or ""):
+                pause = float(asked)
             if not outcome.retry or pause > _LONGEST_WAIT or attempt == self.retries:
                 raise outcome.error
             _log.info("%s; asking again in %.1f s", outcome.error, pause)
@@ -329,9 +313,7 @@ class WebSearchRetriever(TopKRetriever):
 
 
 def hits(found: Any, title: str, url: str, text: str, date: str) -> list[Hit]:
-    """The results in a reply's list, by the names that their fields have at this provider.
-
-    Numbers are made text; a result that is odd costs no other.
+    """The results in a reply's list, by the names of their fields; an odd one costs no other.
 
     Raises:
         TypeError: It is no list, or none of its items says anything.
@@ -362,34 +344,20 @@ def _text(value: object) -> str:
 
 
 def reason_of(body: bytes | bytearray) -> str:
-    """Codes and messages of a JSON error, wherever they stand in it; empty if there are none."""
+    """The texts of a JSON error, wherever they stand in it; empty if it is no JSON."""
     try:
-        return _reason(json.loads(body))
+        return ": ".join(_texts(json.loads(body)))
     except (ValueError, RecursionError):
         return ""
 
 
-def _reason(reply: Any, depth: int = 5) -> str:
+def _texts(reply: Any) -> Iterator[str]:
     if isinstance(reply, str):
-        return reply
-    inner = reply if isinstance(reply, list) else []
-    if isinstance(reply, dict):
-        inner = [reply.get(key) for key in _REASON_KEYS]
-    return ": ".join(filter(None, (_reason(part, depth - 1) for part in inner if depth)))
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    """Seconds from now, from 0, if a Retry-After header holds a number of them or a date."""
-    if retry_after is None:
-        return None
-    if re.fullmatch(r"\s*\d{1,9}(\.\d{1,9})?\s*", retry_after):
-        return float(retry_after)
-    try:
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except ValueError:
-        return None
+        yield reply
+    inner = reply.values() if isinstance(reply, dict) else reply
+    for part in inner if isinstance(reply, dict | list) else ():
+        yield from _texts(part)
 
 
 def _plain(text: str) -> str:
-    """The text without tags and entities, on one line."""
     return " ".join(html.unescape(_TAG.sub("", marked_inline(text))).split())

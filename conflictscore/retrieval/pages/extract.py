@@ -8,7 +8,6 @@ from conflictscore.retrieval.reading.decoding import decode
 
 __all__ = ["extract"]
 
-
 _LONGEST_TEXT = 200_000
 """Characters, more than any passage of a prompt is cut from."""
 _LONGEST_TITLE = 300

@@ -35,16 +35,11 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 3
 _HOST = re.compile(rb"[\w.:-]+")
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
-_LONGEST_TYPE = 60
-"""Characters of a media type that a reason repeats."""
 _GZIP = zlib.MAX_WBITS | 16
 """What makes zlib read the gzip format."""
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
-
-_NOT_PUBLIC = "is at an address that is not public"
-"""Why a page was not asked for; the address itself is not disclosed."""
 
 _UNICAST = ip_network("2000::/3")
 """All of IPv6 that was ever given out for public use. What lies outside leads somewhere else, such
@@ -63,19 +58,15 @@ _SPECIAL = [
 ]
 """What Python's ``is_global`` takes for public, in this version or another."""
 _MOST_ADDRESSES = 4
-"""Addresses of one name that are tried."""
 
 
 class PageFetcher:
     """Fetches pages; an async context manager, for one event loop.
 
     It keeps no cookies, sends no credentials, and heeds no proxy of the environment, since a
-    proxy looks names up by itself; SSL_CERT_FILE and SSL_CERT_DIR hold. Any port of a public
-    address is asked. robots.txt speaks to crawlers and is not read: each page here is one that a
+    proxy looks names up by itself; SSL_CERT_FILE and SSL_CERT_DIR hold, or are a
+    ConfigurationError. robots.txt speaks to crawlers and is not read: each page here is one that a
     person's own search found.
-
-    Raises:
-        ConfigurationError: SSL_CERT_FILE or SSL_CERT_DIR is wrong.
     """
 
     def __init__(self, settings: FetchSettings | None = None) -> None:
@@ -193,7 +184,7 @@ def _checked(address: str, base: httpx2.URL | None = None) -> httpx2.URL:
 
 def _content_type(header: str) -> str:
     """The media type; UnreadableError if it is not one that is read."""
-    found = re.split("[;,]", header, maxsplit=1)[0].strip().lower()[:_LONGEST_TYPE]
+    found = re.split("[;,]", header, maxsplit=1)[0].strip().lower()[:60]
     if not _TYPE.fullmatch(found):
         raise UnreadableError("does not say what type it is")
     if found not in _TYPES:
@@ -222,7 +213,7 @@ async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> lis
         raise UnreadableError("has a host name that cannot be found") from None
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not all(admitted(ip_address(one), allowed) for one in addresses):
-        raise UnreadableError(_NOT_PUBLIC)
+        raise UnreadableError("is at an address that is not public")
     return addresses[:_MOST_ADDRESSES]
 
 
@@ -244,15 +235,9 @@ class _Body:
 
     @property
     def full(self) -> bool:
-        """Whether there is more than the limit."""
         return max(self._wire, len(self._kept)) > self._limit
 
     def add(self, data: bytes) -> None:
-        """Takes the next bytes from the wire; call it until the body is full.
-
-        Raises:
-            UnreadableError: They cannot be decompressed.
-        """
         self._wire += len(data)
         if self._inflate is None:
             self._kept += data
@@ -269,11 +254,6 @@ class _Body:
             raise UnreadableError("is compressed and cannot be decompressed") from None
 
     def content(self) -> bytes:
-        """The bytes up to the limit.
-
-        Raises:
-            UnreadableError: The compressed form breaks off.
-        """
         if self._inflate and self._wire and not (self.full or self._inflate.eof):
             raise UnreadableError("was cut off")
         return bytes(self._kept[: self._limit])

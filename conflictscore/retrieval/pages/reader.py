@@ -50,15 +50,9 @@ class PageReadingRetriever(WrappingRetriever):
     threads and event loops at once.
 
     Attributes:
-        k: See the base.
-        retriever: Finds the documents.
         settings: Limits of a fetch, and the addresses it may reach.
         deadline: Seconds for all pages of a question, above 0; those not read by then keep their
             snippets.
-
-    Raises:
-        ConfigurationError: The extra ``fetch`` is not installed.
-        InputError: ``k`` is out of range.
     """
 
     settings: FetchSettings = FetchSettings()
@@ -156,7 +150,6 @@ def _with_page(document: Document, outcome: _Outcome) -> Document:
 
 
 def _fitting(page: PageText, snippet: str) -> _Outcome:
-    """The page, if it can replace its snippet."""
     if len(page.text) < len(snippet):
         return UnreadableError("says less than its snippet")
     words, text = set(_WORD.findall(snippet.casefold())), page.text.casefold()

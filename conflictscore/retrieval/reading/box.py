@@ -50,11 +50,6 @@ class ReaderBox:
     Its processes start when they are needed, no more of them than there are cores, and serve one
     request after the other until `close`. A page or file that takes too long or too much memory,
     or breaks its process, costs that process and nothing else.
-
-    Args:
-        page_seconds: What one page may take, above 0.
-        file_seconds: What one file may take, above 0.
-        megabytes: The memory that reading one may take, above 0.
     """
 
     def __init__(

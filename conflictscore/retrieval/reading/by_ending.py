@@ -201,7 +201,6 @@ def csv_rows(text: str, shown: str, separator: str = ",") -> Iterator[tuple[str,
 
 
 def _read_rich(kind: str, data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
-    """The one document of a PDF or Word file."""
     try:
         if kind == "PDF":
             from conflictscore.retrieval.reading.pdf import read_pdf as read

@@ -55,15 +55,7 @@ def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> De
     A byte order mark is believed first. Bytes beyond ASCII that are valid UTF-8 are UTF-8,
     whatever is named; else what the server names, then what the page itself names, where it fits.
     A text with little damage is read in spite of it, and an encoding is guessed otherwise. Names
-    are read by the WHATWG's table: iso-8859-9 means windows-1254.
-
-    Args:
-        body: The bytes, which may break off in mid-character.
-        charset: The encoding that the server names; None where it names none.
-        html: Whether the text may name its encoding itself.
-
-    Raises:
-        UnreadableError: It is not text.
+    are read by the WHATWG's table: iso-8859-9 means windows-1254. UnreadableError if it is no text.
     """
     found = _decoded(body, charset, html)
     controls = len(_CONTROLS.findall(found.text))

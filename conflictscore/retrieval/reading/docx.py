@@ -7,7 +7,7 @@ markitdown 11 and docx2python 13.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from posixpath import dirname, join, normpath
 from xml.etree import ElementTree  # entities are refused below
@@ -36,6 +36,7 @@ _NOTED = {
     "pic": "a picture",
 }
 _MERGED = ("vMerge", "hMerge")
+_HIDING = ("vanish", "strike", "dstrike")
 _FALSE = ("0", "false", "off", "none")
 
 
@@ -60,8 +61,6 @@ def read_docx(data: bytes) -> RichText:
 
 
 class _Package:
-    """The parts of a file, and how they refer to each other."""
-
     def __init__(self, file: ZipFile) -> None:
         self._file = file
         self._names = set(file.namelist())
@@ -92,8 +91,6 @@ class _Package:
 
 
 class _Walk:
-    """One pass through a document, which collects its text."""
-
     def __init__(self, package: _Package, main: str) -> None:
         self._package, self._main = package, main
         self._related = package.related(main)
@@ -120,7 +117,6 @@ class _Walk:
         return self._package.part(self._package.target(self._main, kind))
 
     def _margins(self, body: Element, kind: str) -> list[str]:
-        """The lines of all headers or footers that sections refer to, each once."""
         ids = [_attribute(e, "id") for e in body.iter() if _name(e) == f"{kind}Reference"]
         parts = (self._package.part(self._related.get(i or "", ("", ""))[1]) for i in ids)
         lines = (line for part in parts if part is not None for line in self._lines(part))
@@ -143,8 +139,7 @@ class _Walk:
 
     def _rows(self, table: Element) -> Iterator[str]:
         for row in _descend(table, "tr"):
-            properties = _child(row, "trPr")
-            if properties is not None and any(_name(e) in ("del", "hidden") for e in properties):
+            if _is_on_in(_child(row, "trPr"), "del", "hidden"):
                 continue
             cells: list[str] = []
             for cell in _descend(row, "tc"):
@@ -156,10 +151,10 @@ class _Walk:
             yield " | ".join(cells)
 
     def _inline(self, parent: Element, boxes: list[str], hidden: bool) -> Iterator[str]:
-        """The text in a paragraph; that of boxes that hang on it goes to ``boxes``."""
+        """The text in a paragraph; that of its boxes goes to ``boxes``."""
         for child in parent:
             name = _name(child)
-            if name in _LEFT_OUT or (name == "sdt" and _is_placeholder(child)):
+            if name in _LEFT_OUT or _is_on_in(_child(child, "sdtPr"), "showingPlcHdr"):
                 continue
             if name in _NOTED:
                 self._left_out[_NOTED[name]] += 1
@@ -179,19 +174,11 @@ class _Walk:
                 yield from self._inline(child, boxes, hidden)
 
     def _hides(self, properties: Element | None) -> bool:
-        """Whether properties, or the style that they name, hide or strike text."""
-        if properties is None:
-            return False
-        for one in properties:
-            if _name(one) in ("rStyle", "pStyle"):
-                if _attribute(one, "val") in self._hidden_styles:
-                    return True
-            elif _is_on(one, ("vanish", "strike", "dstrike")):
-                return True
-        return False
+        given = properties if properties is not None else ()
+        styles = [_attribute(one, "val") for one in given if _name(one) in ("rStyle", "pStyle")]
+        return not self._hidden_styles.isdisjoint(styles) or _is_on_in(properties, *_HIDING)
 
     def _note(self, kind: str, number: str) -> str:
-        """The mark of a note, whose text is put behind the document once."""
         if not any(known == kind for known, _ in self._notes):
             notes = self._part(f"{kind}s")
             for note in notes if notes is not None else ():
@@ -209,7 +196,7 @@ def _hidden_styles(tree: Element | None) -> frozenset[str]:
         name = _attribute(style, "styleId") or ""
         parent, looks = _child(style, "basedOn"), _child(style, "rPr")
         based[name] = (_attribute(parent, "val") or "") if parent is not None else ""
-        if looks is not None and any(_is_on(e, ("vanish", "strike", "dstrike")) for e in looks):
+        if _is_on_in(looks, *_HIDING):
             hidden.add(name)
     for _ in range(10):  # as deep as styles are based on each other
         hidden |= {name for name, parent in based.items() if parent in hidden}
@@ -229,12 +216,12 @@ def _child(element: Element, name: str) -> Element | None:
     return next((child for child in element if _name(child) == name), None)
 
 
-def _is_on(element: Element, names: Iterable[str]) -> bool:
-    return _name(element) in names and _attribute(element, "val") not in _FALSE
+def _is_on_in(properties: Element | None, *names: str) -> bool:
+    given = properties if properties is not None else ()
+    return any(_name(e) in names and _attribute(e, "val") not in _FALSE for e in given)
 
 
 def _descend(parent: Element, name: str) -> Iterator[Element]:
-    """The rows or cells below an element, through content controls and insertions."""
     for child in parent:
         if _name(child) == name:
             yield child
@@ -245,11 +232,6 @@ def _descend(parent: Element, name: str) -> Iterator[Element]:
 def _chosen(alternatives: Element) -> Element:
     """Form that Word 2010 and later show, of two forms of the same content."""
     return next((c for c in alternatives if _name(c) == "Choice" and len(c)), alternatives)
-
-
-def _is_placeholder(control: Element) -> bool:
-    properties = _child(control, "sdtPr")
-    return properties is not None and any(_is_on(e, ("showingPlcHdr",)) for e in properties)
 
 
 def _raised(text: str, properties: Element | None) -> str:

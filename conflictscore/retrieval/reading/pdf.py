@@ -174,7 +174,6 @@ def _letters(page: Any) -> Iterator[_Letter]:
 
 
 def _in_columns(lines: list[list[_Letter]]) -> Iterator[str]:
-    """The lines as text, those of two columns one column after the other."""
     halves = [_at_gap(line) for line in lines]
     for place, group in groupby(halves, key=lambda half: half[1] and round(half[1][0].x)):
         left, right = zip(*group, strict=True)
@@ -199,7 +198,6 @@ def _said(letters: Iterable[_Letter]) -> str:
 
 
 def _form_values(page: Any) -> Iterator[str]:
-    """Values of the page's form: a line a field, after its name."""
     import pypdfium2.raw as pdfium
 
     form = page.formenv
