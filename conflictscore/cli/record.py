@@ -52,8 +52,8 @@ def record(
     """Keep what a search finds for every question of a file, for --search recorded:FILE.
 
     It can be stopped at any time, and stops by itself when the quota of the search is used up: run
-    the same command to resume; no recorded question is asked again. The exit code is 1 if questions that
-    should have been recorded are left.
+    the same command to resume; what is recorded is not asked again. The exit code is 1 if questions
+    are left.
     """
     from rich.console import Console
 
