@@ -28,12 +28,8 @@ _OTHER_FORM = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A table, or tags around each claim: what belongs to a claim cannot be told for sure."""
-_TAGS_ALONE = re.compile(r"(?:</?[a-z_]{1,20}>\s{0,9}){1,4}", re.IGNORECASE)
 _NOTHING = re.compile(r"(?:none|n/a|no\s{1,9}claims)", re.IGNORECASE)
 _NOT_WORDS = " \t*_#`-–—.,;:()[]{}\"'"
-_FENCED = re.compile(
-    r"^[ \t]*(?P<fence>```|~~~)[^\n`]*\n(?P<inside>[^`]*?)^[ \t]*(?P=fence)[ \t]*$", re.MULTILINE
-)
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
 _STYLED = re.compile(r"(?P<sign>\*\*|__|[*_])(?P<inside>[^*_]+)(?P=sign)")
 _FULL_STOP = re.compile(r"[.!?。\uff01\uff1f।][\"'”’»)\]*_]{0,3}$")
@@ -43,7 +39,6 @@ _ADDRESSES_READER = re.compile(
     r"|claims?|reasoning|explanation|anything\s+else|that\s+is\s+all)\b",
     re.IGNORECASE,
 )
-_UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u2060"))
 _BULLETS = 4  # the most in a row: models number bullets, and put bullets before numbers
 _LEAD_LINES = 3  # the most lines of introduction before a list
 _HEADING_CHARS = 120
@@ -77,16 +72,11 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
     in JSON. Headings, parents of nested bullets and remarks to the reader are no claims; lines
     under no heading are, where they have words of the answer. Another reply is a ValueError.
     """
-    reply = unwrapped(reply.translate(_UNSEEN))
+    reply = unwrapped(reply)
     if _OTHER_FORM.search(reply):
         raise ValueError("it was a table, or had tags around its claims")
-    if fenced := _FENCED.search(reply):
-        inside = fenced["inside"].strip()
-        reply = inside if inside[:1] in {"[", "{"} else reply
     listed, headed = _after_heading(reply)
     texts = json_texts(listed)
-    if texts is not None and len(texts) == 1 and "\n" in texts[0]:
-        return read_claims(texts[0], answer)
     if texts is not None:
         rows = _lines("\n".join(" ".join(text.split()) for text in texts))
         texts = [line.text for line in rows if not line.is_heading]
@@ -100,7 +90,6 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
         if lines and not texts:
             raise ValueError("it had headings and no claim")
     texts = [_STYLED.sub(r"\g<inside>", t) if _STYLED.fullmatch(t) else t for t in texts]
-    texts = [text[1:-1] if _QUOTED.fullmatch(text) else text for text in texts]
     return each_once(text for text in texts if _says_something(text))
 
 
@@ -137,8 +126,6 @@ def _lines(reply: str) -> list[_Line]:
     for raw in reply.splitlines():
         text = raw.strip()
         text = plain = text[1:-1] if _QUOTED.fullmatch(text) else text
-        if _TAGS_ALONE.fullmatch(text):
-            continue
         if not any(map(str.isalnum, text)) or text.startswith(("```", "~~~")):
             apart = apart or not text
             continue
@@ -148,8 +135,6 @@ def _lines(reply: str) -> list[_Line]:
     lines = []
     for place, (raw, plain, text, apart) in enumerate(raws):
         bare = _without_bullets(_NUMBER.sub("", text)) if place in counting else text
-        if place in counting and text.startswith("#") and not _FULL_STOP.search(bare):
-            bare = text  # a heading with a number
         indent = len(raw) - len(raw.lstrip())
         lines.append(_Line(bare, indent, bare != plain, apart))
     return lines
