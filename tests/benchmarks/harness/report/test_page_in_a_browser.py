@@ -111,22 +111,6 @@ def test_flips_are_filtered_by_kind_guard_run_category_and_words(
     assert severe(reader.driver) == []
 
 
-def test_everything_is_reached_by_keyboard_alone(reader: Reader, report: Path) -> None:
-    reader.open(report.as_uri() + "#flips")
-    reader.driver.execute_script("document.querySelector('input[name=show]').focus()")
-    reader.press(Keys.SPACE, Keys.TAB, Keys.SPACE)
-    assert lamps(reader) == ["buoy"]
-    reader.press(*[Keys.TAB] * 7, "1869")
-    until(lambda: "1 of 3" in reader.text("#count"))
-    reader.press(Keys.TAB, Keys.TAB, Keys.ENTER)
-    assert reader.focused == "Reference answers: 1 right, 2 wrong"
-    assert "right It was lit in 1874." in reader.text(".references").replace("\n", " ")
-    reader.press(Keys.TAB, Keys.ENTER)
-    assert reader.focused == "What changed, word by word"
-    reader.press(Keys.TAB, Keys.ENTER)
-    assert reader.focused == "Evidence: 1 for, 1 against the claim"
-
-
 def test_hostile_texts_neither_run_nor_break_the_layout(reader: Reader, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     write_report([hostile_run(), run("other", [choice("a", 1, 0)])], out)

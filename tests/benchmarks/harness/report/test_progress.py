@@ -12,51 +12,37 @@ from conflictscore.records import Usage
 from tests.benchmarks.harness.report.bench_world import changed
 
 
-class Watched:
-    """A bar in a log or at a terminal, with its output."""
-
-    def __init__(self, total: int = 20, *, terminal: bool = False, enabled: bool = True) -> None:
-        self.out = StringIO()
-        console = Console(file=self.out, width=200, force_terminal=terminal, color_system=None)
-        self.progress = BenchProgress(console, total, enabled=enabled)
-
-    @property
-    def lines(self) -> list[str]:
-        return self.out.getvalue().splitlines()
-
-
-def work(progress: BenchProgress, question: str, *, error: str | None = None) -> None:
-    value = None if error else {"reason": ""}
-    progress.ended(StepRecord(question=question, step=LOOP, value=value, error=error))
-    progress.question(changed(False, True, question=question, error=error))
+def watched(
+    *errors: str | None, question: str = "q", spent: float | None = None, terminal: bool = False
+) -> str:
+    """The bar's output, in a log or at a terminal: a question each, with its error if it failed."""
+    out = StringIO()
+    console = Console(file=out, width=200, force_terminal=terminal, color_system=None)
+    used = Usage(calls=3, cached_calls=1, input_tokens=1200, output_tokens=30)
+    with BenchProgress(console, 20, enabled=True) as progress:
+        progress.spent({"a": used, "b": used}, spent)
+        for number, error in enumerate(errors):
+            name, value = f"{question}-{number}", None if error else {"reason": ""}
+            progress.ended(StepRecord(question=name, step=LOOP, value=value, error=error))
+            progress.question(changed(False, True, question=name, error=error))
+    return out.getvalue()
 
 
 def test_the_cost_is_shown_and_an_unknown_price_is_not_0() -> None:
-    watched = Watched()
-    one = Usage(calls=3, cached_calls=1, input_tokens=1200, output_tokens=30)
-    with watched.progress as progress:
-        progress.spent({"a": one, "b": one}, 0.05)
-        work(progress, "q-1")
-        assert watched.lines[-1].endswith("6 calls (2 cached), $0.0500")
-        progress.spent({"a": one}, None)
-        work(progress, "q-2")
-    assert watched.lines[-1].endswith("3 calls (1 cached), cost unknown")
+    assert watched(None, spent=0.05).splitlines()[-1].endswith("6 calls (2 cached), $0.0500")
+    assert watched(None).splitlines()[-1].endswith("6 calls (2 cached), cost unknown")
 
 
 def test_a_failure_is_printed_once_by_its_reason_and_counted() -> None:
-    watched = Watched(total=50)
-    with watched.progress as progress:
-        for number in range(10):
-            work(progress, f"q-{number}", error="no connection" if number < 4 else f"odd {number}")
-    assert watched.lines[0] == "q-0, loop failed: no connection"
-    assert sum("loop failed" in line for line in watched.lines) == 5, "many reasons flood no log"
-    assert "10 failed" in watched.lines[-1]
+    lines = watched(*["no connection"] * 4, *(f"odd {n}" for n in range(6))).splitlines()
+    assert lines[0] == "q-0, loop failed: no connection"
+    assert sum("loop failed" in line for line in lines) == 5, "many reasons flood no log"
+    assert "10 failed" in lines[-1]
 
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_untrusted_text_cannot_steer_the_terminal(terminal: bool) -> None:
-    watched = Watched(terminal=terminal)
-    with watched.progress as progress:
-        work(progress, "[red]\x1b[2J\u202ex\r\n[/red]", error="[red]\x1b[2J\u202ex\r\n[/red]")
-    assert "[red] [2J x [/red], loop failed" in watched.out.getvalue()
-    assert "\x1b[2J" not in watched.out.getvalue()
+    hostile = "[red]\x1b[2J\u202ex\r\n[/red]"
+    text = watched(hostile, question=hostile, terminal=terminal)
+    assert "[red] [2J x [/red]-0, loop failed" in text
+    assert "\x1b[2J" not in text

@@ -60,65 +60,38 @@ def rated(name: str, correct: int, some: int, measures: tuple[str, ...]) -> Meth
     return made.model_copy(update={"measures": {**made.measures, measures[1]: share(some, 10)}})
 
 
-TRUTHFUL = ("truthful", "informative")
-IN_WORDS = figures(measures=TRUTHFUL, methods=(rated("rag", 7, 9, TRUTHFUL),), paired=())
+WORDS = ("truthful", "informative")
+PLAIN, GRADED = figures(), graded_figures()
+IN_WORDS = figures(measures=WORDS, methods=(rated("rag", 7, 9, WORDS),), paired=())
 LACKING = figures(methods=(method("rag", 5, 9, failed=2, unjudged=1),), failed=2)
-NO_NET = cost().model_copy(update={"net_corrections": {"regenerated-rag": -1}})
+UNPRICED = figures(cost=cost(money=None, unknown=("my-model",)))
+NO_GAIN = figures(cost=cost().model_copy(update={"net_corrections": {"regenerated-rag": -1}}))
+KEPT = figures(transitions=(transitions(0, 0, 10),))
+TAXONOMY = method("taxonomy-aware", 5, 10, measure="expected behaviour")
+EXPECTED = figures(measures=("expected behaviour",), methods=(TAXONOMY,))
+PAIRS, CONFLICT, NET, TYPES = "Against", "Answers with", "net corrections", "Types of conflict"
 
 
 @pytest.mark.parametrize(
     ("given", "paper", "after", "cells"),
     [
-        (figures(), PAPER, "", "rag|51.0|10.0 to 90.0|51|100|84.21"),
+        (PLAIN, PAPER, "", "rag|51.0|10.0 to 90.0|51|100|84.21"),
         (IN_WORDS, None, "Truthful", "rag|70.0|10.0 to 90.0|7|10"),
         (IN_WORDS, None, "Informative", "rag|90.0|10.0 to 90.0|9|10"),
         (LACKING, None, "Accuracy", "method|%|95 % interval|right|n|failed|unjudged"),
         (LACKING, None, "Accuracy", "rag|55.6|10.0 to 90.0|5|9|2|1"),
-        (graded_figures(), NATCONFQA, "Conflicts f1", "method|mean %|95 % interval|n|paper %"),
-        (graded_figures(), NATCONFQA, "Conflicts f1", "rag|50.0|40.0 to 60.0|100|67.2"),
-        (
-            graded_figures(),
-            None,
-            "Against rag",
-            "method|n|higher|lower|p|points|95 % interval",
-        ),
-        (
-            graded_figures(),
-            None,
-            "Against rag",
-            "regenerated-rag|100|9|3|0.021|+5.0|+1.2 to +9.0",
-        ),
-        (
-            figures(),
-            PAPER,
-            "Against rag",
-            "regenerated-rag|50|47|2|1|1.000|+1.0|-2.0 to +4.0",
-        ),
-        (figures(), PAPER, "Against rag", "in the paper|16|8|0.152|+1.0"),
-        (figures(), PAPER, "Answers with", "harms|1|3|33.3|6.1 to 79.2|8 of 24, 33.3 %"),
-        (
-            figures(transitions=(transitions(0, 0, 10),)),
-            None,
-            "Answers with",
-            "harms|0|0|none|none",
-        ),
-        (graded_figures(), None, "Types of conflict", "pipeline|60.0|31.3 to 83.2|6|10|1"),
-        (
-            figures(cost=cost(money=None, unknown=("my-model",))),
-            None,
-            "net corrections",
-            "regenerated-rag|+1|unknown|64,500",
-        ),
-        (figures(cost=NO_NET), None, "net corrections", "regenerated-rag|-1|no gain|no gain"),
-        (
-            figures(
-                measures=("expected behaviour",),
-                methods=(method("taxonomy-aware", 5, 10, measure="expected behaviour"),),
-            ),
-            CONFLICTS,
-            "",
-            "taxonomy-aware|50.0|10.0 to 90.0|5|10|70.0",
-        ),
+        (GRADED, NATCONFQA, "Conflicts f1", "method|mean %|95 % interval|n|paper %"),
+        (GRADED, NATCONFQA, "Conflicts f1", "rag|50.0|40.0 to 60.0|100|67.2"),
+        (GRADED, None, PAIRS, "method|n|higher|lower|p|points|95 % interval"),
+        (GRADED, None, PAIRS, "regenerated-rag|100|9|3|0.021|+5.0|+1.2 to +9.0"),
+        (PLAIN, PAPER, PAIRS, "regenerated-rag|50|47|2|1|1.000|+1.0|-2.0 to +4.0"),
+        (PLAIN, PAPER, PAIRS, "in the paper|16|8|0.152|+1.0"),
+        (PLAIN, PAPER, CONFLICT, "harms|1|3|33.3|6.1 to 79.2|8 of 24, 33.3 %"),
+        (KEPT, None, CONFLICT, "harms|0|0|none|none"),
+        (GRADED, None, TYPES, "pipeline|60.0|31.3 to 83.2|6|10|1"),
+        (UNPRICED, None, NET, "regenerated-rag|+1|unknown|64,500"),
+        (NO_GAIN, None, NET, "regenerated-rag|-1|no gain|no gain"),
+        (EXPECTED, CONFLICTS, "", "taxonomy-aware|50.0|10.0 to 90.0|5|10|70.0"),
     ],
 )
 def test_a_figure_stands_with_its_interval_its_counts_and_the_papers(
@@ -131,31 +104,19 @@ def test_a_figure_stands_with_its_interval_its_counts_and_the_papers(
 @pytest.mark.parametrize(
     ("given", "paper", "told"),
     [
-        (
-            figures(),
-            PAPER,
-            "paper: Table 5 and section 6.4 of the ACL submission, gpt-4.1-mini, 779",
-        ),
-        (figures(), PAPER, "regenerated-rag: 10 first answers with conflict"),
-        (figures(), PAPER, "p: exact McNemar test"),
-        (graded_figures(), None, "p: Wilcoxon"),
-        (graded_figures(), None, "higher less lower"),
-        (
-            graded_figures(),
-            NATCONFQA,
-            "NatConfQA, Table 1, gpt-4o, 269 questions (o4-mini was the judge there)",
-        ),
-        (graded_figures(), CONFLICTS, "GPT-4o 59.2 %"),
-        (graded_figures(), CONFLICTS, '"DRAGged into Conflicts", Table 4, 458 questions'),
+        (PLAIN, PAPER, "Table 5 and section 6.4 of the ACL submission, gpt-4.1-mini, 779"),
+        (PLAIN, PAPER, "regenerated-rag: 10 first answers with conflict"),
+        (PLAIN, PAPER, "p: exact McNemar test"),
+        (GRADED, None, "p: Wilcoxon"),
+        (GRADED, None, "higher less lower"),
+        (GRADED, NATCONFQA, "Table 1, gpt-4o, 269 questions (o4-mini was the judge there)"),
+        (GRADED, CONFLICTS, "GPT-4o 59.2 %"),
+        (GRADED, CONFLICTS, '"DRAGged into Conflicts", Table 4, 458 questions'),
+        (UNPRICED, None, "dollars: unknown (no price for my-model)"),
         (
             figures(coverage=Interval(value=0.99987, n=97)),
             None,
             "99.9 % of their pairs were labelled (97 answers); 3 could not be scored",
-        ),
-        (
-            figures(cost=cost(money=None, unknown=("my-model",))),
-            None,
-            "dollars: unknown (no price for my-model)",
         ),
     ],
 )
