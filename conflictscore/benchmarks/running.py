@@ -172,8 +172,6 @@ def run_benchmark(
     prices: PriceTable | None = None,
     missing: Literal["fail", "skip"] = "fail",
     retry_failed: bool = False,
-    retrieval: Mapping[str, Any] | None = None,
-    listener: Listener | None = None,
     **settings: Unpack[BenchmarkOptions],
 ) -> BenchmarkRun:
     """Run a benchmark, or resume the run that the folder holds; nothing is paid for twice.
@@ -201,9 +199,6 @@ def run_benchmark(
         prices: What calls cost; by default what is published.
         missing: Whether questions that a recording does not have end the run or are left out.
         retry_failed: Whether steps that failed in an earlier session are tried again.
-        retrieval: How your retriever is set up, as plain JSON for the manifest: a run is resumed
-            only where it is the same.
-        listener: Is told what happens.
         **settings: See below; the loop is the paper's (``effort="paper"``) but for these. The calls
             of a labeler of your own are not counted. The prompt set is by default the one that the
             benchmark is reported with.
@@ -238,12 +233,11 @@ def run_benchmark(
             Path(folder),
             setup,
             limits=Limits(concurrency, max_tokens, max_cost),
-            retrieval=retrieval or {"retriever": type(retriever).__name__},
+            retrieval={"retriever": type(retriever).__name__},
             hashes={},
             selection=selection,
             missing=missing,
             retry_failed=retry_failed,
             prices=prices,
-            listener=listener,
         )
     )

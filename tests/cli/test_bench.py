@@ -9,7 +9,6 @@ from click.testing import CliRunner, Result
 
 from conflictscore.benchmarks.harness.methods.registry import (
     COMMON_METHODS,
-    METHODS,
     method_of,
 )
 from conflictscore.benchmarks.registry import BENCHMARKS, Entry, open_benchmark
@@ -142,37 +141,6 @@ def test_labels_are_counted_as_the_labeler_makes_them(server: OpenAIServer, tmp_
     assert not Path("runs").exists()
 
 
-def test_documents_that_questions_bring_can_be_cut_and_a_run_tells_how_they_were(
-    server: OpenAIServer,
-) -> None:
-    filler = "The harbour keeps long ledgers about rope, tar and weather. " * 40
-    line = {
-        "question": "What is Ada?",
-        "documents": [{"text": f"{filler} Ada is a poet. {filler}", "type": "correct"}],
-        "disambig_entity": ["Ada (writer)"],
-        "gold_answers": ["poet"],
-        "wrong_answers": [],
-    }
-    Path("r.jsonl").write_text(json.dumps(line))
-    model = ["--model", "scripted", "--base-url", server.base_url, "--no-cache", "--methods", "rag"]
-
-    def asked(*args: str) -> Result:
-        return run("bench", "ramdocs", "--data", "r.jsonl", *model, *args)
-
-    def tokens_in(*args: str) -> float:
-        made = json.loads(asked("--dry-run", "--json", *args).stdout)
-        tokens: float = made["low"][-1]["input_tokens"]
-        return tokens
-
-    assert tokens_in("--passage-tokens", "64") < tokens_in() / 4
-    asked("--passage-tokens", "64", "--quiet")
-    manifest = json.loads(Path("runs/ramdocs-free-form/manifest.json").read_text())
-    assert manifest["configuration"]["retrieval"]["passage_tokens"] == 64
-    other = asked("--passage-tokens", "32", "--quiet")
-    assert other.exit_code == 2
-    assert "passage_tokens" in other.stderr
-
-
 def test_a_spent_budget_ends_with_its_own_exit_code(server: OpenAIServer) -> None:
     result = bench(server, "--max-tokens", "1", "--concurrency", "1")
     assert result.exit_code == 3
@@ -216,12 +184,6 @@ def test_every_benchmark_is_a_command_whose_help_has_an_example_and_its_methods(
         assert ("--search" in said) is entry.searches
         assert ("--answer-judge" in said) is bool(entry.judged_by)
         assert ("--form" in said) is (len(entry.forms) > 1)
-
-
-def test_the_group_says_what_each_method_does() -> None:
-    said = run("bench", "--help").stdout
-    for method in METHODS:
-        assert f"  {method} " in said, method
 
 
 @pytest.mark.parametrize("name", sorted(BENCHMARKS))

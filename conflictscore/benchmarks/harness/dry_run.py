@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import count
+from math import fsum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self, TypeVar
@@ -20,10 +21,10 @@ from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.figures import Paired
 from conflictscore.benchmarks.harness.manifest import Manifest
 from conflictscore.benchmarks.harness.methods.registry import MEANING, steps
-from conflictscore.benchmarks.harness.power import mcnemar_power, questions_needed
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.harness.session import Session
 from conflictscore.benchmarks.harness.setup import Setup
+from conflictscore.benchmarks.harness.statistics import mcnemar_power, questions_needed
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.paper_figures import paper_figures
 from conflictscore.errors import ProviderError, UnreadableReplyError
@@ -235,29 +236,29 @@ def estimate(
     low, high = (run_for_sync_caller(bound(conflicts=side)) for side in (False, True))
     places = sorted({*low, *high}, key=lambda place: steps().index(place[0]))
     endpoints = {model.name: model.endpoint for model in models}
+    scale = len(questions) / len(sample)
 
-    def amounts(step: str, usage: Mapping[str, Usage]) -> Amounts:
-        cost, _ = prices.cost(usage, endpoints=endpoints)
-        total = sum(usage.values(), Usage()).to_json()
-        tokens = {name: total[name] for name in _COUNTED}
-        return Amounts(step=step, model="" if step == "total" else min(usage), cost=cost, **tokens)
-
-    def level(rate: float) -> Iterator[Amounts]:
-        spent = dict[str, Usage]()
+    def level(rate: float) -> tuple[Amounts, ...]:
+        rows = []
         for step, model in places:
             least, most = low.get((step, model), Usage()), high.get((step, model), Usage())
-            ends = {name: (getattr(least, name), getattr(most, name)) for name in _COUNTED}
-            share = len(questions) / len(sample)
-            mixed = {n: round(share * (a + rate * (b - a))) for n, (a, b) in ends.items()}
-            spent[model] = spent.get(model, Usage()) + Usage(**mixed)
-            yield amounts(step, {model: Usage(**mixed)})
-        yield amounts("total", spent)
+            counts = {
+                name: round(scale * (a + rate * (getattr(most, name) - a)))
+                for name in _COUNTED
+                for a in [getattr(least, name)]
+            }
+            cost, _ = prices.cost({model: Usage(**counts)}, endpoints=endpoints)
+            rows.append(Amounts(step=step, model=model, cost=cost, **counts))
+        costs = [row.cost for row in rows if row.cost is not None]
+        whole = {name: sum(getattr(row, name) for row in rows) for name in _COUNTED}
+        dollars = fsum(costs) if len(costs) == len(rows) else None
+        return (*rows, Amounts(step="total", model="", cost=dollars, **whole))
 
-    most = tuple(level(1.0))
+    most = level(1.0)
     return Estimate(
         questions=len(questions),
-        low=tuple(level(0.0)),
-        expected=tuple(level(_CONFLICT_RATE)),
+        low=level(0.0),
+        expected=level(_CONFLICT_RATE),
         high=most,
         unknown_prices=tuple(dict.fromkeys(a.model for a in most[:-1] if a.cost is None)),
     )

@@ -1,6 +1,6 @@
 """The figures of a run, as records: what tables and exports are made of.
 
-They are computed by ``harness.summarise``. A figure that cannot be had is None, never 0, and every
+They are computed by ``harness.outcome``. A figure that cannot be had is None, never 0, and every
 proportion stands with its counts.
 """
 

@@ -22,6 +22,7 @@ from conflictscore.benchmarks.harness.methods.registry import (
     METHODS,
     method_of,
 )
+from conflictscore.benchmarks.harness.outcome import COMPARED
 from conflictscore.benchmarks.harness.records import (
     STOPPED,
     Question,
@@ -33,7 +34,6 @@ from conflictscore.benchmarks.harness.records import (
 )
 from conflictscore.benchmarks.harness.results import results
 from conflictscore.benchmarks.harness.store import RunStore
-from conflictscore.benchmarks.harness.summarise import COMPARED
 from conflictscore.errors import (
     BudgetError,
     ConfigurationError,

@@ -7,9 +7,9 @@ from typing import Any
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
+from conflictscore.benchmarks.harness.outcome import figures
 from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
 from conflictscore.benchmarks.harness.results import results
-from conflictscore.benchmarks.harness.summarise import figures
 from conflictscore.records import (
     Answer,
     Attempt,

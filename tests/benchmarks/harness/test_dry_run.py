@@ -113,15 +113,6 @@ def test_a_labeler_of_ones_own_makes_no_call_that_is_counted() -> None:
     assert calls(planned(lamps(1), "regenerated-rag", labeler=Mine()).high)[LOOP] == 1 + 1
 
 
-def test_no_prompt_is_longer_than_the_window_and_thinking_comes_on_top() -> None:
-    benchmark = lamps(1)
-    wide = with_documents(benchmark, *({"text": f"{word} " * 5000} for word in ("so", "it")))
-    read = planned(wide, "control-rag").low[-1].input_tokens
-    assert read < 4 * 8192
-    thinker = planned(benchmark, "rag", model=named("thinker", thinking_tokens=600))
-    assert next(a for a in thinker.low if a.model == "thinker").output_tokens > 600
-
-
 def test_documents_that_a_search_would_be_paid_for_are_assumed() -> None:
     benchmark = lamps(1)
     bare = replace(

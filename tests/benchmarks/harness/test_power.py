@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.harness.power import (
+from conflictscore.benchmarks.harness.statistics import (
+    mcnemar,
     mcnemar_power,
     questions_needed,
     questions_needed_graded,
+    sign_flip,
 )
-from conflictscore.benchmarks.harness.statistics import mcnemar, sign_flip
 
 
 @given(st.integers(1, 25), st.floats(0.05, 1), st.floats(0.05, 1))

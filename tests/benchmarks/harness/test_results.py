@@ -4,24 +4,22 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS, GRADE, LOOP, METHODS
+from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS, LOOP, METHODS
 from conflictscore.benchmarks.harness.records import (
     Guard,
-    MethodResult,
     Question,
     QuestionResult,
     StepRecord,
 )
 from conflictscore.benchmarks.harness.results import results
 from conflictscore.errors import InputError
-from conflictscore.records import Answer, Change, ConflictReport, Document, RevisionAction, Usage
+from conflictscore.records import Answer, Change, ConflictReport, RevisionAction, Usage
 from tests.benchmarks.harness.recorded import (
     MODEL,
     answered,
     attempt,
     choice,
     free,
-    grade,
     loop,
     option,
     record,
@@ -107,26 +105,6 @@ class TestLoop:
         assert result.claims_about(REGENERATED) == (changed,)
         assert result.changes[LOOP] == tuple(changes)
 
-    def test_an_answer_that_was_confirmed_needs_no_guard(self) -> None:
-        again = attempt(text("it  is WHITE."), SUPPORTED, after=SPLIT)
-        result = joined(FREE_MOON, loop(FREE_MOON, attempt(text("It is white."), SPLIT), again))
-        assert result.guard is None
-        assert result.methods[GUARDED] == result.methods[RAG]
-        assert result.methods[REGENERATED].report == SUPPORTED
-
-    def test_without_a_conflict_all_three_have_the_first_answer(self) -> None:
-        result = joined(MOON, loop(MOON, attempt(option(MOON, 0), SUPPORTED)))
-        assert options_of(result) == {RAG: 0, REGENERATED: 0, GUARDED: 0}
-        assert (result.conflict, result.reconsidered, result.guard) == (False, None, None)
-
-    def test_where_the_second_answer_failed_the_first_stands_and_the_loop_failed(self) -> None:
-        first = attempt(option(MOON, 0), SPLIT)
-        result = joined(MOON, loop(MOON, first, regeneration_error="no reply"))
-        failed = MethodResult(answer=None, error="no reply")
-        assert options_of(result)[RAG] == 0
-        assert result.methods[REGENERATED] == result.methods[GUARDED] == failed
-        assert (result.conflict, result.guard, result.reconsidered) == (True, None, None)
-
     def test_without_a_first_answer_all_that_builds_on_it_failed(self) -> None:
         result = joined(
             MOON,
@@ -162,26 +140,6 @@ class TestOtherSteps:
         assert {r.answer for r in result.methods.values()} == {None}
         assert result.methods[CONTROL].error == result.methods[RAG].error == "nothing found"
 
-    def test_a_method_is_there_once_its_step_ended_and_where_it_was_asked_for(self) -> None:
-        control = answered(MOON, "control-rag", option(MOON, 0))
-        other = answered(MOON, OTHER, option(MOON, 1))
-        assert options_of(joined(MOON)) == {}
-        assert options_of(joined(MOON, control)) == {CONTROL: 0}
-        assert options_of(joined(MOON, control, other)) == {CONTROL: 0, OTHER: 1}
-        assert options_of(joined(MOON, control, other, methods=[OTHER])) == {OTHER: 1}
-
-    def test_documents_and_notes_come_along_each_note_once(self) -> None:
-        question, page = choice("moon"), Document(number=1, text="The moon.")
-        first = loop(question, attempt(option(question, 0), SUPPORTED))
-        noted = {**(first.value or {}), "notes": ["cut", "half"]}
-        result = joined(
-            question,
-            first.model_copy(update={"value": noted}),
-            record(question, DOCUMENTS, {"documents": [page.to_json()], "notes": ["cut"]}),
-        )
-        assert result.documents == (page,)
-        assert result.notes == ("cut", "half")
-
 
 class TestVerdicts:
     def test_a_choice_is_right_where_it_is_the_gold_option(self) -> None:
@@ -192,31 +150,6 @@ class TestVerdicts:
         ]
         assert [v.value("accuracy") for v in values] == [True, False, None]
         assert values[2].verdicts["accuracy"].error == "the answer names no option"
-
-    def test_a_free_answer_has_the_verdicts_of_its_own_text(self) -> None:
-        control = answered(FREE_MOON, "control-rag", text("White."))
-        other = answered(FREE_MOON, OTHER, text("Cheese."))
-        result = joined(
-            FREE_MOON,
-            control,
-            other,
-            grade(FREE_MOON, "White.", True, informative=False),
-            grade(FREE_MOON, "Cheese.", False),
-        )
-        by_measure = {
-            method: (r.value("truthful"), r.value("informative"))
-            for method, r in result.methods.items()
-        }
-        assert by_measure == {CONTROL: (True, False), OTHER: (False, True)}
-
-    def test_a_grade_that_failed_leaves_the_answer_unjudged_and_says_why(self) -> None:
-        control = answered(FREE_MOON, "control-rag", text("White."))
-        failed = record(FREE_MOON, GRADE, None, key="White.", error="no reply")
-        verdicts = joined(FREE_MOON, control, failed).methods[CONTROL].verdicts
-        assert {m: (v.value, v.error) for m, v in verdicts.items()} == {
-            "truthful": (None, "no reply"),
-            "informative": (None, "no reply"),
-        }
 
 
 class TestRecords:

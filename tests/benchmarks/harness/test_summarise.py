@@ -184,33 +184,6 @@ def test_an_unjudged_flip_is_counted_and_neither_a_correction_nor_a_harm() -> No
     assert (changes.neutral.count, changes.neutral.n, changes.harms_of_conflict.n) == (1, 1, 1)
 
 
-def test_coverage_is_that_of_the_first_answers() -> None:
-    half, full = questions = [choice("half"), choice("full")]
-    records = [
-        loop(half, attempt(option(half, 0), report("+?"))),
-        loop(full, attempt(option(full, 0), SPLIT), attempt(option(full, 0), None, after=SPLIT)),
-    ]
-    coverage = summed(questions, records).coverage
-    assert (coverage.value, coverage.n) == (0.75, 2)
-
-
-def test_categories_stand_by_name_and_only_where_there_are_any() -> None:
-    law, myth, bare = questions = [
-        choice("law", category="Law"),
-        choice("myth", category="Myths"),
-        choice("bare"),
-    ]
-    records = [chosen(law, 0), chosen(myth, 1), chosen(bare, 0)]
-    made = summed(questions, records, methods=[RAG])
-    assert [(c.category, c.questions) for c in made.categories] == [
-        ("", 1),
-        ("Law", 1),
-        ("Myths", 1),
-    ]
-    assert [share(c.measures[RAG]["accuracy"]).count for c in made.categories] == [1, 1, 0]
-    assert summed([bare], records, methods=[RAG]).categories == ()
-
-
 class TestCost:
     def run(self, *, said: bool = True) -> tuple[list[Question], list[StepRecord]]:
         """Two wrong answers with conflict, of which the loop corrects both and a debate one."""

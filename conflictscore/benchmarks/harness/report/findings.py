@@ -7,7 +7,7 @@ from math import sqrt
 from conflictscore.benchmarks.harness.definition import SCORES
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
 from conflictscore.benchmarks.harness.methods.registry import method_of
-from conflictscore.benchmarks.harness.power import (
+from conflictscore.benchmarks.harness.statistics import (
     ALPHA,
     questions_needed,
     questions_needed_graded,

@@ -12,20 +12,21 @@ from statistics import fmean, stdev
 
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
-from conflictscore.benchmarks.harness.power import ALPHA, questions_needed_graded
+from conflictscore.benchmarks.harness.outcome import judged_both
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.tables import difference_cells
 from conflictscore.benchmarks.harness.statistics import (
+    ALPHA,
     changes,
     holm,
     krippendorff_alpha,
     mean_interval,
+    questions_needed_graded,
     sign_flip,
     wilcoxon_pratt,
 )
-from conflictscore.benchmarks.harness.summarise import judged_both
 from conflictscore.records import Record
 from conflictscore.reporting.figure_text import counted, one_line, p_value, percent, points, span
 from conflictscore.reporting.plain_table import Card, card_of

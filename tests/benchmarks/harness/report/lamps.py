@@ -5,6 +5,7 @@ from typing import Any
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.methods.registry import LOOP, METHODS
+from conflictscore.benchmarks.harness.outcome import figures
 from conflictscore.benchmarks.harness.records import (
     Guard,
     MethodResult,
@@ -13,7 +14,6 @@ from conflictscore.benchmarks.harness.records import (
     Verdict,
 )
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
-from conflictscore.benchmarks.harness.summarise import figures
 from conflictscore.records import (
     Answer,
     Claim,
