@@ -2,7 +2,7 @@
 
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,11 +19,6 @@ from conflictscore.cli.serving import (
 )
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.storage import STORE
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-
-    from conflictscore.middleware.service.service import Service
 
 __all__ = ["serve"]
 
@@ -120,15 +115,6 @@ def serve(host: str, port: int, **options: Any) -> None:
     One process serves one port. deploy/ has nginx in front of several, and LiteLLM for budgets and
     fallbacks.
     """
-    app = _app(host, options)
-    service: Service = app.state.service
-    model = service.context.generator
-    about = f" in front of {model.name} at {model.endpoint}, mode {service.settings.mode}"
-    run_server(app, service.access, (host, port), about)
-
-
-def _app(host: str, options: dict[str, Any]) -> "FastAPI":
-    """The service that the options describe."""
     from conflictscore.middleware.service import ServiceSettings, create_app
     from conflictscore.reviewing import add_runs_page
 
@@ -139,4 +125,6 @@ def _app(host: str, options: dict[str, Any]) -> "FastAPI":
     context = open_context(options, retriever=open_retriever(options), max_calls=_CALLS)
     app = create_app(context, settings)
     add_runs_page(app)
-    return app
+    model = context.generator
+    about = f" in front of {model.name} at {model.endpoint}, mode {settings.mode}"
+    run_server(app, app.state.service.access, (host, port), about)

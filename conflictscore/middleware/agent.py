@@ -23,9 +23,13 @@ except ModuleNotFoundError:
 
 from conflictscore.middleware.agent_turn import AgentSettings, AgentTurn, Response, not_looked_at
 from conflictscore.middleware.approval import decide_on
-from conflictscore.middleware.call_watch import CallWatch
+from conflictscore.middleware.call_watch import (
+    CallWatch,
+    ToolResult,
+    retrieved_documents,
+    with_artifact,
+)
 from conflictscore.middleware.entrypoints import FailurePolicy, OnEvent, check_choices
-from conflictscore.middleware.tool_watch import ToolResult, retrieved_documents, with_artifact
 
 __all__ = ["ConflictScoreMiddleware", "ConflictState"]
 

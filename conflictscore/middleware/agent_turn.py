@@ -14,7 +14,6 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableBinding
 from langgraph.types import Command
-from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, NoDocumentsError, UnreadableReplyError
 from conflictscore.graph.create import open_run
@@ -37,6 +36,7 @@ from conflictscore.middleware.entrypoints import (
 )
 from conflictscore.middleware.messages import asked_in
 from conflictscore.middleware.own_answer import Chatbot, reconsider_prompt
+from conflictscore.models.clients import secrets_of
 from conflictscore.models.failures import clear_error
 from conflictscore.models.replies import abnormal_ending, was_cut
 from conflictscore.nodes.answerer import Reconsideration, cut_notes
@@ -168,7 +168,6 @@ class AgentTurn:
         return answer.text
 
     async def _reply_to(self, prompt: str, before: str) -> _Said:
-        """Reply of the agent's model to this, after an answer of its own."""
         request = self._called.override(
             messages=[
                 *self._called.messages,
@@ -190,7 +189,7 @@ class AgentTurn:
                 error,
                 provider=generator.name,
                 endpoint=generator.endpoint,
-                secrets=_secrets(generator.chat),
+                secrets=secrets_of(generator.chat),
             ) from None
         answer = _answer_in(response)
         if answer is None or self._watch.failure is not None:
@@ -233,7 +232,6 @@ class AgentTurn:
 
     @cached_property
     def _context(self) -> RunContext:
-        """Context for scoring the answer; the agent's own model judges where no other is given."""
         settings = self._settings
         model = _chat_model(self._called.model) or settings.models.get("judge")
         if model is None:
@@ -244,7 +242,6 @@ class AgentTurn:
         return open_run(model, settings.retriever, settings.run, **settings.models)
 
     def _failed(self, error: Exception) -> Response:
-        """State update for an answer that could not be checked."""
         if error is self._foreign:
             raise error
         reason = reason_or_raise(error, self._settings.on_failure)
@@ -291,7 +288,6 @@ def _answer_in(response: ModelResponse[Any]) -> _Said | None:
 
 
 def _structured_in(response: ModelResponse[Any]) -> _Said | None:
-    """A structured answer as JSON, where it is data with values."""
     text = data_text(response.structured_response)
     told = next((one for one in response.result if isinstance(one, AIMessage)), None)
     if text is None or told is None:
@@ -316,7 +312,3 @@ def _chat_model(model: object) -> BaseChatModel | None:
     while isinstance(model, RunnableBinding):
         model = model.bound
     return model if isinstance(model, BaseChatModel) else None
-
-
-def _secrets(model: object) -> list[str]:
-    return [item.get_secret_value() for item in vars(model).values() if isinstance(item, SecretStr)]

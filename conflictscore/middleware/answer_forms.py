@@ -68,10 +68,8 @@ def answer_text(returned: object) -> str | None:
 
 def no_text(name: str, returned: object) -> str:
     """Why an answer cannot be read: the function by its name, and what it returned."""
-    problem = f"{name} returned {type(returned).__name__}, not text"
-    if isinstance(returned, Iterator | AsyncIterator):
-        problem += "; join its pieces"
-    return problem
+    pieces = "; join its pieces" if isinstance(returned, Iterator | AsyncIterator) else ""
+    return f"{name} returned {type(returned).__name__}, not text{pieces}"
 
 
 def spoken(message: BaseMessage) -> str:

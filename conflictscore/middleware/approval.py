@@ -105,23 +105,21 @@ def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
 def _read(decision: object) -> tuple[str, str] | None:
     """The word of a decision, in our form or LangChain's, and its text; None where it is none."""
     if isinstance(decision, str):
-        word = decision.strip().casefold()
-        return (word, "") if word in ("approve", "reject") else None
+        decision = {"type": decision.strip().casefold()}
     if isinstance(decision, Mapping) and isinstance(decision.get("decisions"), list):
         [decision, *more] = decision["decisions"] or [None]
         if more:
             return None
     if not isinstance(decision, Mapping):
         return None
-    if "type" not in decision:
-        decision = {"type": "edit", **decision} if set(decision) == {"edit"} else {}
-    kind = decision.get("type")
+    if set(decision) == {"edit"}:
+        decision = {"type": "edit", "text": decision["edit"]}
+    kind, action = decision.get("type"), decision.get("edited_action")
     if kind in ("approve", "reject"):
         return str(kind), str(decision.get("message") or "")
-    action = decision.get("edited_action")
-    arguments = action.get("args") if isinstance(action, Mapping) else None
-    told = arguments if isinstance(arguments, Mapping) else decision
-    texts = [told[key] for key in ("answer", "after", "edit", "text") if key in told]
+    told = action.get("args") if isinstance(action, Mapping) else decision
+    fields = told if isinstance(told, Mapping) else {}
+    texts = [fields[key] for key in ("answer", "text") if key in fields]
     usable = kind == "edit" and len(texts) == 1 and isinstance(texts[0], str) and texts[0].strip()
     return ("edit", texts[0]) if usable else None
 

@@ -1,19 +1,25 @@
-"""Usage, failure and time of the model calls that an agent makes."""
+"""Calls that an agent makes: of models, with their usage, and of retrievers inside its tools."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.messages import ToolMessage
 from langchain_core.outputs import LLMResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
+from langchain_core.tracers.context import register_configure_hook
+from langgraph.types import Command
 
 from conflictscore.middleware.entrypoints import HIDDEN
 from conflictscore.models.usage import UsageMeter
 
-__all__ = ["CallWatch"]
+__all__ = ["CallWatch", "ToolResult", "retrieved_documents", "with_artifact"]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -67,3 +73,46 @@ class CallWatch(UsageMeter):
 
     def _config(self, hidden: bool) -> RunnableConfig:
         return merge_configs(ensure_config(), {"callbacks": [self]}, HIDDEN if hidden else None)
+
+
+ToolResult = ToolMessage | Command[Any]
+
+
+class _Found(BaseCallbackHandler):
+    """Collects what retrievers return."""
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self.documents: list[Document] = []
+
+    def on_retriever_end(self, documents: Sequence[Document], **_: Any) -> None:
+        """Keep what a retriever found."""
+        self.documents += documents
+
+
+_found: ContextVar[BaseCallbackHandler | None] = ContextVar("conflictscore_found", default=None)
+# a tool is called with a config of the agent's own, so that no callback can be handed down in it
+register_configure_hook(_found, True)
+
+
+@contextmanager
+def retrieved_documents() -> Iterator[list[Document]]:
+    """Collect the documents that retrievers find in this block."""
+    found = _Found()
+    token = _found.set(found)
+    try:
+        yield found.documents
+    finally:
+        _found.reset(token)
+
+
+def with_artifact(result: ToolResult, found: Sequence[Document]) -> ToolResult:
+    """A tool's result with those of the documents as its artifact that it tells whole.
+
+    An artifact of its own stays.
+    """
+    if not isinstance(result, ToolMessage) or result.artifact is not None:
+        return result
+    told = [document for document in found if document.page_content in str(result.text)]
+    return result.model_copy(update={"artifact": told}) if told else result

@@ -88,10 +88,8 @@ class ChatLoop:
         """
         parameters = dict(parameters)
         brought = given_documents({"documents": _listed(parameters.pop("documents", None))})
-        asked, draft = (
-            asked_in(messages, brought, parameters.pop("question", None), self.sources),
-            None,
-        )
+        asked = asked_in(messages, brought, parameters.pop("question", None), self.sources)
+        draft: AIMessage | None = None
         if self.context.retriever is None:
             asked = asked.or_earlier()
         own = asked.since or asked.other_content or not asked.question or "tools" in parameters
@@ -134,7 +132,6 @@ class ChatLoop:
         parameters: Mapping[str, Any],
         meter: UsageMeter | None = None,
     ) -> AIMessage:
-        """The answering model's own reply."""
         config = merge_configs(ensure_config(), {"callbacks": [meter]} if meter else None, HIDDEN)
         return await self.context.generator.reply(messages, parameters, config)
 
@@ -177,7 +174,6 @@ def apart(
 
 
 def _attached(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
-    """The conversation with a block of documents before the text of its last human message."""
     last = max(n for n, message in enumerate(messages) if isinstance(message, HumanMessage))
     content = with_block(messages[last].content, block)
     asked = messages[last].model_copy(update={"content": content})
@@ -198,7 +194,6 @@ def in_words(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name: str) -> AIMessage:
-    """The message with the last answer of a run."""
     metadata = {"model_name": name, "conflictscore": run.summary("asked")}
     usage = _usage(run.usage)
     update: dict[str, Any] = {
@@ -214,7 +209,6 @@ def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name
 
 
 def _unscored(reply: AIMessage, note: str, *, question: str) -> AIMessage:
-    """A model's own reply, with why it was not scored."""
     run = Run(question=question, asked=question).unchecked(str(reply.text), note)
     _log.warning("the reply was not checked: %s", note)
     # what the reply cost stands in its own usage

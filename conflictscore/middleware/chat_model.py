@@ -293,27 +293,13 @@ class SelfCorrectingChatModel(SettingFields):
 
         return RunnableLambda(fill, afunc=afill, name="structured_answer")
 
-    def stream(
-        self,
-        input: LanguageModelInput,  # noqa: A002 - the base's name
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> Iterator[AIMessageChunk]:
+    def stream(self, *args: Any, **kwargs: Any) -> Iterator[AIMessageChunk]:
         """The reply in one chunk, once it stands."""
-        yield as_chunk(self.invoke(input, config, stop=stop, **kwargs))
+        yield as_chunk(self.invoke(*args, **kwargs))
 
-    async def astream(
-        self,
-        input: LanguageModelInput,  # noqa: A002 - the base's name
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[AIMessageChunk]:
+    async def astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[AIMessageChunk]:
         """:meth:`stream` for an asynchronous caller."""
-        yield as_chunk(await self.ainvoke(input, config, stop=stop, **kwargs))
+        yield as_chunk(await self.ainvoke(*args, **kwargs))
 
     def _generate(
         self,

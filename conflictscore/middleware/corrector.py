@@ -106,10 +106,11 @@ def correct_batch(
     on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> list[Run]:
-    """Correct many answers; see :func:`correct`.
+    """Correct many answers; see :func:`correct`, whose arguments and errors these are.
 
     Args:
-        rows: Mappings with ``answer``, ``documents`` and, if known, ``question``.
+        rows: Mappings with ``answer``, ``documents`` and, if known, ``question``. One that cannot
+            be used is an InputError that names it, before any model is called.
         model: As for :func:`correct`.
         concurrency: The most answers at once.
         on_event: Called with each event of the runs, which has the number of its row as ``row``.
@@ -117,9 +118,6 @@ def correct_batch(
 
     Returns:
         The runs, in the order of the rows.
-
-    Raises:
-        InputError: A row cannot be used; names it. No model has been called then.
     """
     starts, tell = _starts(rows, concurrency), listener(on_event)
     context = _opened(None, model, settings)
@@ -144,11 +142,7 @@ async def acorrect_batch(
 def correction_input(
     answer: str, documents: Iterable[DocumentLike] | str, question: str | None
 ) -> RagInput:
-    """The loop's input for an answer that exists already.
-
-    Raises:
-        InputError: The answer or a document is empty, or there is no document.
-    """
+    """The loop's input for an answer that exists already; an empty one is an InputError."""
     if not isinstance(cast("object", answer), str) or not answer.strip():
         raise InputError("answer is empty; give the text to check")
     listed = [documents] if isinstance(documents, str) else documents

@@ -52,7 +52,6 @@ __all__ = ["http_app", "mcp_server"]
 
 _AT_ONCE = 32
 _WAITS_S = 60.0
-_NO_SEARCH = "this server has no search of its own: give documents"
 _TELLS = """\
 Checks answers claim by claim against documents, and says where the documents disagree
 (ConflictScore; 0 is best). `checked` is fully, partly or no: rely on no answer that was not
@@ -72,12 +71,7 @@ Documents = Annotated[
 def mcp_server(
     open_context: Callable[[], RunContext], retriever: BaseRetriever | None
 ) -> MCPServer[Any]:
-    """The server, for any transport.
-
-    Args:
-        open_context: Called in a thread; gives the same context each time.
-        retriever: Finds documents for calls that bring none.
-    """
+    """The server, for any transport; ``open_context`` is called in a thread for each call."""
     where = material_line(described(retriever)) or "no documents; give your own"
     instructions = f"{_TELLS}\nIt searches: {where}."
     server = MCPServer[Any](
@@ -91,7 +85,7 @@ def mcp_server(
 
 
 class _Tools:
-    """The tools; an agent reads their docstrings."""
+    # an agent reads the docstrings of the tools
 
     def __init__(
         self, open_context: Callable[[], RunContext], retriever: BaseRetriever | None
@@ -142,10 +136,9 @@ class _Tools:
         """
         async with self._opened(call) as context:
             check_question(question, ())
-            if not documents and self._retriever is None:
-                raise InputError(_NO_SEARCH)
-            start: Any = {"question": question, "documents": documents}
-            return _result(await correct(context, start))
+            found, notes = await self._found(documents, question)
+            start: Any = {"question": question, "documents": found}
+            return _result(await correct(context, start), notes)
 
     @asynccontextmanager
     async def _opened(self, call: Context[Any]) -> AsyncIterator[RunContext]:
@@ -171,7 +164,7 @@ class _Tools:
         if not question.strip():
             raise InputError("give documents to check the answer against, or a question to search")
         if self._retriever is None:
-            raise InputError(_NO_SEARCH)
+            raise InputError("this server has no search of its own: give documents")
         return await find_documents(self._retriever, question)
 
 
@@ -190,7 +183,7 @@ async def _progress(call: Context[Any]) -> AsyncIterator[OnEvent]:
     await asyncio.gather(*map(asyncio.wrap_future, sent), return_exceptions=True)
 
 
-def _result(run: Run, notes: Sequence[str] = ()) -> CallToolResult:
+def _result(run: Run, notes: Sequence[str]) -> CallToolResult:
     run = run.model_copy(
         update={"run_id": run.run_id or uuid4().hex, "notes": (*notes, *run.notes)}
     )

@@ -104,16 +104,13 @@ class OwnAnswer(ModelAnswerer):
     Nothing tells the model how to answer or how long to be. The documents that the loop has found
     stand before the text of the last message, in the same message. Corrections are requested as
     usual.
-
-    Attributes:
-        ask: Sends the messages.
-        read_before: All that the messages say, for counting tokens.
-        limit: The caller's limit of tokens, if any.
     """
 
     ask: Ask
     read_before: str
+    """All that the messages say, for counting tokens."""
     limit: int | None
+    """The caller's limit of tokens."""
 
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
         """Ask with the documents; what the model raises reaches the caller."""

@@ -2,7 +2,6 @@
 
 import json
 import logging
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -82,28 +81,6 @@ def test_words_beside_a_call_of_a_tool_are_no_answer(
     assert agent_world.asked["decompose"] == scored
 
 
-def test_the_loop_goes_on_from_the_newer_answer_while_there_is_new_evidence(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    years = {"lamp": (1871, 1874), "tower": (1840, 1850)}
-    documents = [f"The {what}: {year}." for what in years for year in years[what]]
-    agent_world.answer = "The lamp was lit in 1871."
-    agent_world.regenerated = ["The tower was built in 1840.", "The lamp was lit in 1874."]
-
-    @tool
-    def search(query: str) -> str:
-        """Search."""
-        return json.dumps([{"text": text} for text in documents])
-
-    state = invoke(agent_of(agent_model, tools=[search], max_rounds=5), QUESTION)
-
-    assert texts(state["messages"])[-1] == "The lamp was lit in 1874."
-    assert [a["round"] for a in state["conflict"]["attempts"]] == [0, 1, 2]
-    second = agent_world.requests["regenerate"][1]
-    assert second.messages[-2]["content"] == "The tower was built in 1840."
-    assert [message["role"] for message in second.messages].count("assistant") == 2
-
-
 # What is not an answer in words
 
 
@@ -151,22 +128,6 @@ def test_where_tools_brought_none_the_retriever_finds_the_documents(
     [request] = agent_world.requests["regenerate"]
     assert [message["role"] for message in request.messages] == ["user", "assistant", "user"]
     assert request.prompt.count("<document ") == 3
-
-
-def test_for_the_retriever_a_follow_up_question_is_made_to_stand_alone(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    library = Library(found=[document["text"] for document in DISAGREEING])
-    talk = [
-        HumanMessage("Tell me of the lamp."),
-        AIMessage("It is a big one."),
-        HumanMessage("And when was it lit?"),
-    ]
-
-    state = invoke(agent_of(agent_model, tools=[], retriever=library), {"messages": talk})
-
-    assert state["conflict"]["question"] == agent_world.standing_alone
-    assert library.queries == [agent_world.standing_alone]
 
 
 def test_where_tools_brought_documents_a_question_is_taken_as_it_was_asked_and_not_searched_for(
@@ -288,20 +249,6 @@ def test_a_judge_of_its_own_decomposes_and_labels(agent_world: AgentWorld, invok
 
     assert set(judge_world.asked) == {"decompose", "label"}
     assert set(agent_world.asked) == {"tools", "generate", "regenerate", "justify"}
-
-
-def test_an_agent_with_a_context_of_its_own_keeps_it(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    @dataclass
-    class Who:
-        name: str
-
-    agent = agent_of(agent_model, about={"context_schema": Who})
-
-    state = invoke(agent, QUESTION, context=Who("Ann"))
-
-    assert state["conflict"]["flipped"]
 
 
 def test_the_time_of_the_first_answer_counts_against_the_budget(

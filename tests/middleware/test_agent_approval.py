@@ -138,17 +138,6 @@ def test_a_decision_that_is_none_is_refused_with_those_there_are(
     assert agent_world.asked["generate"] == 1
 
 
-def test_without_a_flip_nobody_is_asked(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    agent_world.regenerated = "it was lit in  1871."
-
-    state = invoke(reviewed(agent_model), QUESTION, THREAD)
-
-    assert "__interrupt__" not in state
-    assert not state["conflict"]["flipped"]
-
-
 @pytest.mark.parametrize(
     ("decision", "said"), [("approve", ["It was lit in 1874."]), ("reject", [])]
 )

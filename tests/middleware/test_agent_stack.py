@@ -183,23 +183,6 @@ def test_what_another_middleware_raises_or_asks_is_not_swallowed(
     assert texts(state["messages"]) == CORRECTED
 
 
-def test_nothing_of_others_is_swallowed_where_passages_are_asked_about_side_by_side(
-    invoke: Invoke,
-) -> None:
-    passages = "- Lit in 1871 | the lamp was lit in 1871\n- The lamp (1871) was lit in 1871"
-    with OpenAIServer(RevisingAgentWorld(answer=passages)) as server:
-        model = scripted_model(server)
-
-        def agent(act: Callable[[], object]) -> Any:
-            revising = {"regeneration": "revise", "on_failure": "raise"}
-            return stack(model, True, AtSecondAnswers(act), **revising)
-
-        with pytest.raises(PermissionError, match="over budget"):
-            invoke(agent(refuse), QUESTION, THREAD)
-        state = invoke(agent(lambda: interrupt("go on?")), QUESTION, THREAD)
-        assert state["__interrupt__"][0].value == "go on?"
-
-
 class AskingModel(ChatOpenAI):
     """Asks a person before a document is read for the second look."""
 
@@ -265,21 +248,6 @@ def test_what_a_model_fails_with_shows_no_key(
 
 
 # The check
-
-
-@pytest.fixture
-def locked_out() -> Any:
-    """A judge whose key is wrong."""
-    with OpenAIServer(AgentWorld(), api_key="right") as server:
-        yield scripted_model(server)
-
-
-@pytest.mark.parametrize("on_failure", ["raise", "pass_through"])
-def test_a_wrong_key_of_the_judge_is_an_error_whatever_the_policy(
-    agent_model: ChatOpenAI, locked_out: ChatOpenAI, invoke: Invoke, on_failure: str
-) -> None:
-    with pytest.raises(ConfigurationError, match="refused the key"):
-        invoke(agent_of(agent_model, judge=locked_out, on_failure=on_failure), QUESTION)
 
 
 def test_a_search_that_fails_leaves_the_answer_and_shows_no_key(

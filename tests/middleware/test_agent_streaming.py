@@ -73,17 +73,6 @@ def test_where_nothing_can_be_replaced_the_answer_is_streamed_word_by_word(
     assert [m.text for m in scored] == ["", FOUND, *words]
 
 
-def test_a_call_of_tools_beside_documents_is_streamed_whole_and_once(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, stream: Stream
-) -> None:
-    agent_world.tools = ("search", "search")
-
-    first, _, second, _, _ = messages_of(stream, agent_of(agent_model))
-
-    assert (type(first), type(second)) == (AIMessageChunk, AIMessage)
-    assert [call["name"] for call in second.tool_calls] == ["search"]
-
-
 def test_with_a_retriever_the_draft_is_hidden_from_the_start(
     agent_model: ChatOpenAI, stream: Stream
 ) -> None:

@@ -316,20 +316,6 @@ async def test_an_answer_after_tools_is_scored_against_what_they_brought(
     assert (world.asked["generate"], world.asked["regenerate"]) == (1, 1)
 
 
-def test_an_answer_after_tools_that_stands_is_the_models_own_message(
-    server: OpenAIServer, world: Talk
-) -> None:
-    world.regenerated = FIRST
-    messages = _searched(json.dumps(DISAGREEING))
-    own = scripted_model(server).invoke(messages)
-
-    reply = wrapped(server, None).invoke(messages)
-
-    assert run_of(reply)["report"]["cs_c"] == 1.0
-    assert (reply.content, reply.additional_kwargs) == (own.content, own.additional_kwargs)
-    assert reply.response_metadata["id"] == own.response_metadata["id"]
-
-
 def test_a_whole_answer_in_the_place_of_a_draft_that_was_cut_off_does_not_look_cut_off(
     world: Talk,
 ) -> None:

@@ -3,22 +3,19 @@
 import json
 from collections.abc import Iterator
 from typing import Any
-from uuid import UUID
 
 import pytest
 from langchain_core.exceptions import OutputParserException
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.tracers import LangChainTracer
 from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
-from langsmith import Client
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from conflictscore.middleware import SelfCorrectingChatModel
 from tests.fakes.openai_server import ChatRequest, OpenAIServer
 from tests.middleware.faces import BOTH, Ask
-from tests.talking import LAMP, Failing, Shelf, Talk
+from tests.talking import Shelf, Talk
 from tests.world import PAPER, scripted_model
 
 QUESTION = "When was the lamp lit?"
@@ -87,26 +84,6 @@ async def test_the_answer_that_stands_is_what_is_put_into_a_form(
 
 
 @BOTH
-async def test_a_trace_is_whole(
-    ask: Ask, chat: SelfCorrectingChatModel, server: OpenAIServer
-) -> None:
-    traces: list[UUID] = []
-
-    class Trace(LangChainTracer):
-        def on_chat_model_start(self, *args: Any, **about: Any) -> Any:
-            run = super().on_chat_model_start(*args, **about)
-            traces.append(run.trace_id)
-            return run
-
-    silent = Client("http://127.0.0.1:9", tracing_sampling_rate=0, auto_batch_tracing=False)
-
-    await ask(chat.with_structured_output(Lit), QUESTION, {"callbacks": [Trace(client=silent)]})
-
-    assert len(traces) == 1 + len(server.requests)
-    assert len(set(traces)) == 1
-
-
-@BOTH
 async def test_a_graph_around_it_streams_the_form_and_nothing_else(
     ask: Ask, chat: SelfCorrectingChatModel
 ) -> None:
@@ -167,24 +144,3 @@ async def test_the_raw_message_has_the_run_and_a_form_that_cannot_be_read_is_rai
     for result in (read, unread):
         run = result["raw"].response_metadata["conflictscore"]
         assert (run["answer"], run["flipped"], run["report"]["cs_c"]) == (LAST, True, 1.0)
-
-
-@BOTH
-async def test_the_models_own_reply_is_put_into_the_form_where_a_run_fails(
-    ask: Ask, inner: ChatOpenAI, clerk: Clerk
-) -> None:
-    chat = SelfCorrectingChatModel(
-        inner,
-        Failing(error=ConnectionError()),
-        content_cache=False,
-        **PAPER,
-        on_failure="pass_through",
-    )
-    result = await ask(
-        chat.with_structured_output(Lit, include_raw=True), [*LAMP, ("user", "When was it lit?")]
-    )
-
-    assert result["parsed"] == Lit(year=1871)
-    run = result["raw"].response_metadata["conflictscore"]
-    assert run["notes"] == ["not scored: ConnectionError"]
-    assert clerk.asked == {"contextualize": 1, "generate": 1}

@@ -53,13 +53,3 @@ def test_a_conversation_is_read_as_a_question_with_a_history() -> None:
 )
 def test_what_text_cannot_stand_for_is_told(message: BaseMessage) -> None:
     assert asked_in([message, HumanMessage("When?")]).other_content
-
-
-def test_without_a_human_message_nothing_is_asked() -> None:
-    asked = asked_in([SystemMessage("Greet."), AIMessage("Hello.")])
-
-    assert (asked.question, asked.since) == ("", ())
-    assert asked.history == [
-        {"role": "system", "content": "Greet."},
-        {"role": "assistant", "content": "Hello."},
-    ]

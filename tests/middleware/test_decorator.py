@@ -208,15 +208,6 @@ def _named(text: str) -> AIMessage:
     return AIMessage(text, id="last")
 
 
-def test_nothing_is_opened_before_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", " ")
-
-    answer = self_correct(judge="openai:any")(Oracle("x").answer)
-
-    with pytest.raises(ConfigurationError, match="needs a key"):
-        answer(QUESTION, DISAGREEING)
-
-
 def test_parentheses_and_a_retriever_that_is_one_are_asked_for() -> None:
     with pytest.raises(ConfigurationError, match=r"write @self_correct\(\), with parentheses"):
         self_correct(lambda question, documents: "")  # type: ignore[arg-type]

@@ -244,17 +244,6 @@ class TestHttp:
 
         assert (reply.status_code, reply.headers["www-authenticate"]) == (401, "Bearer")
 
-    async def test_without_keys_only_this_machine_is_answered(self, tools: Any) -> None:
-        with served_over_http(tools) as address:
-            async with client_of(f"{address}/mcp") as client:
-                tools_there = await client.list_tools()
-            async with httpx2.AsyncClient(trust_env=False) as plain:
-                page = {"origin": "https://other.test"}
-                reply = await plain.post(f"{address}/mcp", json={}, headers=page)
-
-        assert len(tools_there.tools) == 3
-        assert reply.status_code == 403
-
 
 HEAD = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
 DEEP = b"[" * 200_000

@@ -112,16 +112,6 @@ def test_a_value_is_replaced_by_one_of_its_type_or_named(
     assert all(f"the value at {pointer} is disputed" in note for note in named)
 
 
-def test_a_value_on_which_as_many_disagree_is_named_in_a_note() -> None:
-    answer = '{"lit": "1871"}'
-    world = JsonWorld(answer=answer, tools=(), broken={"weigh": "SIDE: NEITHER\nREASON: None."})
-    with OpenAIServer(world) as undecided:
-        run = correct(answer, DISAGREEING, QUESTION, **_of(undecided))
-
-    assert run.answer == answer
-    assert any(NOTE in note for note in run.notes)
-
-
 def test_a_value_of_several_sentences_is_named_and_never_replaced(server: OpenAIServer) -> None:
     answer = '{"lit": "It was lit in 1871. It is tall, and white."}'
 

@@ -34,7 +34,7 @@ from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.conflict_details import Witness, witnesses
 from conflictscore.prompts import material
-from conflictscore.records import Checked, Document, Label, Run, RunStatus
+from conflictscore.records import Checked, Label, Run, RunStatus
 
 __all__ = ["CheckedAnswer", "disagreement_note", "unchecked_note"]
 
@@ -211,7 +211,6 @@ class CheckedAnswer:
 
 
 def _attached(body: Mapping[str, Any], block: str) -> dict[str, Any]:
-    """The request with a block of documents before the text of its last user message."""
     messages = list(body["messages"])
     last = max(n for n, message in enumerate(messages) if message["role"] == "user")
     messages[last] = {
@@ -254,21 +253,16 @@ def unchecked_note(reason: str) -> str:
 
 
 def _listed(side: Sequence[Witness]) -> str:
-    """The first sources of a side, each with the number of its near-copies there."""
-    shown = [
-        _name(one.document) + (f" (and {len(one.copies)} like it)" if one.copies else "")
-        for one in side[:_MOST_SOURCES]
-    ]
+    """The first sources of a side, each by title and host or by its number."""
+    shown = []
+    for one in side[:_MOST_SOURCES]:
+        document = one.document
+        title = _plain(document.title, _TITLE_CHARS) or f"document {document.number}"
+        host = _plain(document.site, _TITLE_CHARS) if document.site != document.url else ""
+        shown.append(f"{title}, {host}" if host else title)
     if len(side) > _MOST_SOURCES:
         shown.append(f"{len(side) - _MOST_SOURCES} more")
     return "; ".join(shown) or "none"
-
-
-def _name(document: Document) -> str:
-    """A document by title and host, or by its number."""
-    title = _plain(document.title, _TITLE_CHARS) or f"document {document.number}"
-    host = _plain(document.site, _TITLE_CHARS) if document.site != document.url else ""
-    return f"{title}, {host}" if host else title
 
 
 def _plain(text: str, most: int) -> str:

@@ -1,7 +1,6 @@
 """OpenAI's chat completions, in one piece and as a stream of chunks."""
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
@@ -9,7 +8,7 @@ from langchain_core.messages import AIMessage
 
 from conflictscore.middleware.service.refusals import RefusedError, internal_error
 from conflictscore.middleware.service.service import RequestRecord
-from conflictscore.middleware.service.wire import ALIVE, frame
+from conflictscore.middleware.service.wire import frame
 from conflictscore.models.replies import abnormal_ending
 from conflictscore.models.usage import known_tokens
 from conflictscore.records import Run, Usage
@@ -26,11 +25,6 @@ __all__ = [
 
 Completion = dict[str, Any]
 """OpenAI's chat completion; ours has ``conflictscore`` beside its fields."""
-
-_WORD = re.compile(r"\S+\s*|\s+")
-_WORDS_A_CHUNK = 4
-_CHUNK_SECONDS = 50.0
-"""Some clients time out without an event, and do not count comments."""
 
 
 def completion_of(
@@ -144,14 +138,8 @@ async def completion_frames(
         return frame({**common, "choices": [{**empty, **choice}], **beside})
 
     yield chunk({"role": "assistant", "content": ""})
-    silent = 0.0
     while not (await asyncio.wait({work}, timeout=heartbeat))[0]:
-        silent += heartbeat
-        if silent < _CHUNK_SECONDS:
-            yield ALIVE
-        else:
-            yield chunk({"content": ""})
-            silent = 0.0
+        yield chunk({"content": ""})  # some clients time out without one, and ignore comments
     try:
         completion = work.result()
     except Exception as error:  # noqa: BLE001 - the headers are out: there is no status to send
@@ -177,11 +165,10 @@ async def completion_frames(
 
 
 def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A message in pieces: its text by a few words, and all other fields in one."""
+    """A message in pieces: its text, and all other fields."""
     text, content = _split(message.get("content"))
-    words = _WORD.findall(text)
-    for start in range(0, len(words), _WORDS_A_CHUNK):
-        yield {"content": "".join(words[start : start + _WORDS_A_CHUNK])}
+    if text:
+        yield {"content": text}
     others = {**message, "content": content}
     rest = {name: value for name, value in others.items() if name != "role" and value}
     if calls := rest.get("tool_calls"):

@@ -10,7 +10,6 @@ import logging
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -24,12 +23,9 @@ from conflictscore.errors import InputError
 
 __all__ = ["Server", "open_listener", "raise_file_limit"]
 
-_log = logging.getLogger(__name__)
-
 _IDLE_S = 5.0
 _UNREAD_S = 20.0
 _BACKLOG = 2048
-_BETWEEN_WARNINGS_S = 60.0
 _ENDS_WITHIN_S = 5.0
 """Seconds that interrupted requests get to clean up."""
 
@@ -87,7 +83,7 @@ class Server:
     async def serve(self, *, signals: bool = False) -> None:
         """Serve until :meth:`stop`, or with ``signals`` until SIGTERM or Ctrl-C."""
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(QuietExceptionHandler())
+        loop.set_exception_handler(_quiet)
         if signals:
             for number in (signal.SIGINT, signal.SIGTERM):
                 _on_signal(loop, number, self.stop)
@@ -141,21 +137,7 @@ def _on_signal(loop: asyncio.AbstractEventLoop, number: int, stop: Callable[[], 
         signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
 
 
-class QuietExceptionHandler:
-    """Keeps out of the log what any client can cause, but for one line a minute.
-
-    asyncio logs a traceback for each connection that cannot be accepted, as when all files are in
-    use, and for each that the system closes.
-    """
-
-    def __init__(self) -> None:
-        self._next = 0.0
-
-    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Handle what an event loop reports."""
-        error = context.get("exception")
-        if not isinstance(error, OSError):
-            loop.default_exception_handler(context)
-        elif "accept" in str(context.get("message")) and time.monotonic() >= self._next:
-            self._next = time.monotonic() + _BETWEEN_WARNINGS_S
-            _log.warning("no connection can be accepted just now (%s)", error.strerror)
+def _quiet(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Keep out of the log what any client can cause, as asyncio logs it: connections that fail."""
+    if not isinstance(context.get("exception"), OSError):
+        loop.default_exception_handler(context)

@@ -237,7 +237,6 @@ class KeptRuns:
             self._database.close()
 
     def _one(self, statement: str, *values: Value) -> Sequence[Any] | None:
-        """The first row that a statement gives, if any."""
         return next(iter(self._database.execute(statement, *values)), None)
 
     def _unusable(self, error: Exception) -> ConfigurationError:
@@ -248,7 +247,6 @@ class KeptRuns:
 
 
 def _list_row(run_id: str, owner: str, finished: int, run: Mapping[str, Any]) -> list[Value]:
-    """Fields of a run that lists and searches use."""
     status, report = str(run.get("status", "")), run.get("report") or {}
     claims = report.get("claims") or ()
     disputed = status in _DISPUTED or any(claim.get("conflicting") for claim in claims)

@@ -11,7 +11,7 @@ desk     pw4…                       runs=all
 
 ``runs=all`` lets a caller read and review the runs of every key; all others see their own.
 
-Two lines with one name are two keys of one caller, as while a key is replaced.
+Two lines with one name are two keys of one caller.
 """
 
 import hashlib

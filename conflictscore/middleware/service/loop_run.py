@@ -52,14 +52,11 @@ class LoopRun:
         self._graph, self._start, self._context = shared_graph(), start, context
         self._on_event = on_event
         self._state: Mapping[str, Any] = start
-        self._known: tuple[Mapping[str, Any], Run] | None = None
 
     @property
     def known(self) -> Run:
         """The run so far."""
-        if self._known is None or self._known[0] is not self._state:
-            self._known = self._state, run_of(self._state)
-        return self._known[1]
+        return run_of(self._state)
 
     async def go(self, seconds: float | None = None) -> LoopFailure | None:
         """Run to the end, and return the failure, if any; raises what the chatbot itself raised."""

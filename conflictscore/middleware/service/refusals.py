@@ -14,6 +14,7 @@ from conflictscore.errors import (
     UnreadableReplyError,
 )
 from conflictscore.middleware.service.wire import header_value
+from conflictscore.models.clients import secrets_of
 from conflictscore.models.failures import clear_error
 from conflictscore.models.language_model import LanguageModel
 
@@ -33,6 +34,7 @@ CLIENT_GONE = 499
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _SERVER = 500
+_TOO_MANY = 429
 _THE_CALLERS = frozenset({400, 409, 413, 415, 422})
 """Statuses of an upstream that blame a forwarded request: the caller must fix it."""
 
@@ -121,34 +123,33 @@ def refusal_of(error: Exception, model: LanguageModel, *, forwarded: bool = Fals
 def _of_upstream(
     error: openai.OpenAIError, model: LanguageModel, *, forwarded: bool
 ) -> RefusedError:
-    client = getattr(model.chat, "root_async_client", None)
-    secrets = [client.api_key] if client else []
+    secrets = secrets_of(model.chat)
     message = str(clear_error(error, provider=model.name, endpoint=model.endpoint, secrets=secrets))
-    match error:
-        case openai.AuthenticationError() | openai.PermissionDeniedError():
-            # about this service's key, which the caller cannot change
+    match getattr(error, "status_code", None):
+        case 401 | 403:  # about this service's key, which the caller cannot change
             return RefusedError(
                 502,
                 "the upstream rejected this service's key; its operator must fix that",
                 code="upstream_authentication",
             )
-        case openai.NotFoundError():
+        case 404:
             return RefusedError(
                 502,
                 "the upstream does not have this service's model; its operator must fix that",
                 code="upstream_model_not_found",
             )
-        case openai.RateLimitError():
-            wait = header_value(error.response.headers.get("retry-after"))
-            code = error.code or "upstream_rate_limit"
-            return RefusedError(429, message, code=code, retry_after=wait)
-        case openai.APITimeoutError():
-            return RefusedError(504, message, code="upstream_timeout")
-        case openai.APIConnectionError():
-            return RefusedError(502, message, code="upstream_unreachable")
-        case openai.APIStatusError() if forwarded and error.status_code in _THE_CALLERS:
-            return RefusedError(error.status_code, message, code=error.code, param=error.param)
-    return RefusedError(502, message, code="upstream_failed")
+    if isinstance(error, openai.APIStatusError) and error.status_code == _TOO_MANY:
+        wait = header_value(error.response.headers.get("retry-after"))
+        code = error.code or "upstream_rate_limit"
+        return RefusedError(429, message, code=code, retry_after=wait)
+    if isinstance(error, openai.APIStatusError) and forwarded and error.status_code in _THE_CALLERS:
+        return RefusedError(error.status_code, message, code=error.code, param=error.param)
+    if isinstance(error, openai.APITimeoutError):
+        return RefusedError(504, message, code="upstream_timeout")
+    connected = not isinstance(error, openai.APIConnectionError)
+    return RefusedError(
+        502, message, code="upstream_failed" if connected else "upstream_unreachable"
+    )
 
 
 def internal_error(error: Exception) -> RefusedError:

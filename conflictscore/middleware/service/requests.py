@@ -215,18 +215,13 @@ def read_json(data: bytes) -> dict[str, Any]:
     """The JSON object that is a request's body; anything else is refused (400)."""
     try:
         value = json.loads(data, parse_constant=_not_a_number)
-        json.dumps(value, ensure_ascii=False).encode()
-    except RecursionError:
-        fault = "is nested too deeply"
-    except UnicodeError:
-        fault = "is not all Unicode text"
-    except ValueError as error:
-        fault = f"is not valid JSON: {error}"
-    else:
-        if isinstance(value, dict):
-            return value
-        fault = "is not a JSON object"
-    raise RefusedError(400, f"the body {fault}", code="invalid_json")
+        json.dumps(value, ensure_ascii=False).encode()  # which lone surrogates cannot be
+    except (ValueError, RecursionError) as error:
+        reason = f"the body is not valid JSON: {error}"
+        raise RefusedError(400, reason, code="invalid_json") from None
+    if not isinstance(value, dict):
+        raise RefusedError(400, "the body is not a JSON object", code="invalid_json")
+    return value
 
 
 def read_chat(body: Mapping[str, Any]) -> ChatRequest:
@@ -311,7 +306,6 @@ def _out_of_reach(body: _Body, asked: ChatQuestion) -> str | None:
 
 
 def _messages(messages: list[_Message]) -> list[BaseMessage]:
-    """The texts of a conversation, to read the question from."""
     tools = {
         call.get("id"): (call.get("function") or {}).get("name")
         for message in messages

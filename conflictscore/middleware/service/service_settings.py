@@ -14,8 +14,7 @@ Mode = Literal["correct", "annotate"]
 """``correct`` changes what the sources disagree about; ``annotate`` gives the first answer with a
 note about the disagreement."""
 UncheckedPolicy = Literal["pass_through", "annotate", "refuse"]
-"""Response for an answer that could not be checked: the answer as it is, the answer with a note
-that says so, or an error in its place."""
+"""Response for an answer that could not be checked: as it is, with a note, or an error."""
 FirstAnswer = Literal["rag", "upstream"]
 """The first answer is always the upstream's own: ``rag`` adds the documents that were found before
 the text of the last message, ``upstream`` sends the request as it is."""
@@ -45,8 +44,7 @@ class ServiceSettings:
     no_auth: bool = False
     """Whether it answers to any name even without keys."""
     store: str | None = field(default=None, repr=False)
-    """The PostgreSQL database (``postgresql://…``) that keeps the runs of all services that name
-    it, in place of the file."""
+    """The PostgreSQL database (``postgresql://…``) that keeps runs in place of the file."""
     max_body: int = _MIB
     """The most bytes of a request body."""
     max_concurrent: int = 32
@@ -55,7 +53,7 @@ class ServiceSettings:
     timeout: float = 300.0
     """The most seconds that a request may take, waiting included."""
     heartbeat: float = 10.0
-    """Seconds between two comments in a stream that has no text yet."""
+    """Seconds between two signs of life in a stream that has no text yet."""
     runs_kept: int = 1000
     """The most runs that are kept; the least recently used one goes first."""
     runs_bytes: int = 256 * _MIB

@@ -83,7 +83,6 @@ class Upstream:
 
 
 def _is_completion(value: Any) -> bool:
-    """Whether this is a chat completion with at least one message."""
     try:
         messages = [choice["message"] for choice in value["choices"]]
     except (TypeError, LookupError):

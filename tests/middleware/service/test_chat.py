@@ -121,19 +121,6 @@ class TestCorrect:
         assert key not in json.dumps([dict(r.headers) for r in upstream.requests])
         assert key not in json.dumps(run)
 
-    def test_the_upstreams_own_answer_can_be_the_first(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        with serving(upstream, settings={"first_answer": "upstream"}) as served:
-            reply = served.ask([{"role": "system", "content": "Be brief."}, *user()], seed=3)
-
-        [request] = world.handed_on
-        assert request.messages == [{"role": "system", "content": "Be brief."}, *user()]
-        assert (request.body["seed"], request.model) == (3, "scripted")
-        assert world.asked["generate"] == 0
-        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
-        assert reply.json()["usage"]["prompt_tokens"] == tokens(upstream)[0]
-
     def test_an_unchanged_upstream_answer_keeps_all_that_came_with_it_and_says_how_it_ended(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:

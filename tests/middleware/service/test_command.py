@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -31,7 +30,6 @@ from tests.middleware.service.serving import (
     listening,
     until,
 )
-from tests.middleware.service.sockets import closed_port
 from tests.world import PAPER_OPTIONS
 
 ROOT = Path(__file__).parents[3]
@@ -163,23 +161,6 @@ def test_bad_options_are_refused_in_one_line(
     [line] = result.stderr.splitlines()
     assert complaint in line
     assert "secret" not in line
-
-
-def test_keys_come_from_a_file_and_are_in_no_line_of_the_log(tmp_path: Path) -> None:
-    file = tmp_path / "keys.txt"
-    file.write_text(f"# the door\n\n  {KEY}  \n")
-    nowhere = SimpleNamespace(base_url=f"http://127.0.0.1:{closed_port()}/v1")
-    options = ["--host", "0.0.0.0", "--key-file", str(file)]
-
-    with served(nowhere, *options) as command:
-        without = command.get("/v1/models").status_code
-        command.key = KEY
-        status = command.ask().status_code
-        _, rest = command.end()
-
-    assert (without, status) == (401, 502)
-    assert KEY not in command.line + rest
-    assert rest.splitlines()[-1] == "stopped"
 
 
 def test_a_running_request_is_finished_before_the_end(

@@ -1,7 +1,7 @@
 """GET /metrics."""
 
-from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.middleware.service.serving import QUESTION, ChatWorld, Served, serving
+from tests.fakes.openai_server import Fault
+from tests.middleware.service.serving import QUESTION, ChatWorld, Served
 
 
 def test_a_run_is_counted_with_its_results(world: ChatWorld, served: Served) -> None:
@@ -38,11 +38,3 @@ def test_no_label_comes_from_a_caller(world: ChatWorld, served: Served) -> None:
 
     assert "caller-text" not in said.casefold()
     assert QUESTION not in said
-
-
-def test_two_services_count_apart(upstream: OpenAIServer) -> None:
-    with serving(upstream) as one, serving(upstream) as other:
-        one.ask()
-        counts = [s.metric('conflictscore_runs_total{status="corrected"}') for s in (one, other)]
-
-    assert counts == [1, 0]

@@ -293,13 +293,6 @@ def test_a_failing_model_is_reported_plainly_and_can_be_retried(
     assert not reader.all(".trouble")
 
 
-def test_a_service_that_went_away_is_reported(reader: Reader, world: World) -> None:
-    with serving(world) as served:
-        reader.open(served.address)
-    reader.ask(QUESTION)
-    reader.sees(".trouble", "The service cannot be reached.")
-
-
 def test_missing_verdicts_are_shown_with_their_errors(
     reader: Reader, world: World, served: Served
 ) -> None:
