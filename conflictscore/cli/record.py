@@ -43,12 +43,7 @@ Examples:
     metavar="N",
     help="The most questions asked at once.",
 )
-def record(
-    questions: str,
-    out: str,
-    concurrency: int,
-    **settings: Any,
-) -> None:
+def record(questions: str, out: str, concurrency: int, **settings: Any) -> None:
     """Keep what a search finds for every question of a file, for --search recorded:FILE.
 
     It can be stopped at any time, and stops by itself when the quota of the search is used up: run

@@ -1,7 +1,6 @@
 """From a question to documents: a web search, files of your own, or what was recorded.
 
-`open_retrieval` builds a retriever from settings. Every search in `PROVIDERS` is a LangChain
-retriever with a number of documents ``k``, and any other LangChain retriever fits in its place.
+`open_retrieval` builds a LangChain retriever from settings; any other fits in its place.
 """
 
 import lazy_loader

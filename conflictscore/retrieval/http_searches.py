@@ -175,10 +175,7 @@ def _snippet(page: Mapping[str, Any]) -> str:
 
 
 def published(item: Mapping[str, Any]) -> str:
-    """When a page that Google found says it was published, by its meta tags; empty if it does not.
-
-    Custom Search and Vertex AI Search give them in the same form.
-    """
+    """When a page that Google or Vertex AI found was published, by its meta tags; else empty."""
     pages = item.get("pagemap")
     blocks = pages.get("metatags") if isinstance(pages, dict) else ()
     tags = [tag for tag in (blocks if isinstance(blocks, list) else ()) if isinstance(tag, dict)]

@@ -104,7 +104,6 @@ def _read(part: str) -> Part:
 
 
 def _label(line: str) -> tuple[str, str]:
-    """A line's label, in small letters, and what follows it; no label, and the line."""
     found = _FIELD.match(line)
     return (found.group(1).strip().casefold(), line[found.end() :].strip()) if found else ("", line)
 

@@ -14,9 +14,7 @@ from conflictscore.threads import off_loop
 
 __all__ = ["PASSAGE_TOKENS", "described", "open_retrieval", "open_search"]
 
-_NAMED, _TITLE_CHARS = 3, 50
 PASSAGE_TOKENS = 512
-"""The default length of a passage."""
 
 
 @off_loop
@@ -112,7 +110,7 @@ def described(retriever: BaseRetriever | None) -> str:
         return described(inner)
     documents = getattr(retriever, "documents", None)
     if isinstance(documents, tuple):
-        titles = [shorten(d.title, _TITLE_CHARS, placeholder=" …") for d in documents if d.title]
+        titles = [shorten(d.title, 50, placeholder=" …") for d in documents if d.title]
         count = "1 document" if len(documents) == 1 else f"{len(documents):,} documents"
-        return ", ".join([count, *(f"“{title}”" for title in titles[:_NAMED])])
+        return ", ".join([count, *(f"“{title}”" for title in titles[:3])])
     return str(getattr(retriever, "title", "") or type(retriever).__name__)

@@ -10,7 +10,6 @@ executors and in any thread that runs in a copy of the context.
 """
 
 import logging
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,7 +18,6 @@ __all__ = ["collecting", "note"]
 
 _log = logging.getLogger(__name__)
 _collected: ContextVar[list[str] | None] = ContextVar("conflictscore_notes", default=None)
-_adding = threading.Lock()
 
 
 @contextmanager
@@ -39,6 +37,5 @@ def note(text: str) -> None:
     if notes is None:
         _log.info("%s", text)
         return
-    with _adding:
-        if text not in notes:
-            notes.append(text)
+    if text not in notes:
+        notes.append(text)

@@ -292,7 +292,6 @@ class WebSearchRetriever(TopKRetriever):
         return self
 
     def _page(self, query: str, number: int, size: int) -> Page:
-        """One page, asked for again while that may help; raises the last fault's error."""
         attempt = 0
         while isinstance(outcome := self.ask(query, number, size), Fault):
             pause = self.backoff * 2.0**attempt * random.uniform(0.5, 1.5)  # noqa: S311 - a pause

@@ -1,7 +1,6 @@
 """Search in one's own documents."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -104,14 +103,6 @@ def test_no_documents_and_a_wrong_k_are_refused() -> None:
         CorpusRetriever.from_documents([])
     with pytest.raises(InputError, match="k is 0"):
         CorpusRetriever.from_documents(documents(), k=0)
-
-
-def test_twenty_threads_share_one_retriever() -> None:
-    texts = [f"word{n} common" for n in range(200)]
-    retriever = CorpusRetriever.from_documents(documents(texts), k=1)
-    with ThreadPoolExecutor(20) as threads:
-        answers = list(threads.map(retriever.invoke, (f"word{n}" for n in range(200))))
-    assert [found[0].page_content for found in answers] == texts
 
 
 @given(

@@ -1,6 +1,5 @@
 """Reading documents from real files."""
 
-import codecs
 import json
 import os
 import re
@@ -109,10 +108,6 @@ def test_a_web_page_gives_its_title_and_its_text_without_menus_and_scripts() -> 
     assert page.text == "Ask:\nWhy?\nThe sky, it is blue.\nMore.\nEnd\none\ntwo"
 
 
-def test_a_web_page_without_title_is_called_by_its_file() -> None:
-    assert only(write("the-sky.htm", "blue")).title == "the-sky"
-
-
 def test_jsonl_keeps_single_values_and_says_which_fields_it_left_out() -> None:
     row = {"text": "t", "title": None, "url": "u", "year": 2024, "ok": True, "by": None, "p": 0.5}
     lines = [json.dumps({**row, "tags": ["a"]}), "", json.dumps({"text": "v", "tags": {}})]
@@ -206,21 +201,6 @@ def read_or_error(file: Path) -> tuple[Document, ...] | str:
         return str(error)
 
 
-@given(line=LINES.map(lambda line: line.replace("\n", " ").replace("\0", " ")))
-def test_any_line_is_a_document_or_an_error_that_names_it(
-    line: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    file = tmp_path_factory.getbasetemp() / "any.jsonl"
-    file.write_bytes(b'{"text": "first"}\n' + line.encode("utf-8", "replace"))
-    outcome = read_or_error(file)
-    if isinstance(outcome, str):
-        assert "any.jsonl, line 2" in outcome
-        return
-    assert len(outcome) == (2 if line.strip() else 1)
-    for document in outcome:
-        assert Document.model_validate_json(document.model_dump_json()) == document
-
-
 @given(data=st.binary(), ending=st.sampled_from(["txt", "html", "jsonl", "csv"]))
 def test_any_bytes_are_text_or_an_error_that_names_the_file(
     data: bytes, ending: str, tmp_path_factory: pytest.TempPathFactory
@@ -233,14 +213,6 @@ def test_any_bytes_are_text_or_an_error_that_names_the_file(
         return
     assert outcome[0].text.strip()
     assert outcome[0].model_dump_json().encode()
-
-
-@pytest.mark.parametrize(
-    "data",
-    ["é".encode("utf-8-sig"), codecs.BOM_UTF16_LE + "é".encode("utf-16-le"), "é".encode("utf-16")],
-)
-def test_a_byte_order_mark_tells_the_encoding(data: bytes) -> None:
-    assert only(write("a.txt", data)).text == "é"
 
 
 def test_another_encoding_than_utf8_is_told_in_a_note() -> None:

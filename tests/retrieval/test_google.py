@@ -36,13 +36,6 @@ def test_the_request_carries_question_engine_and_key() -> None:
     assert asked == {"q": "sky & sea = blue?", "cx": "engine", "num": "3", "start": "1"}
 
 
-def test_more_than_ten_results_come_in_pages() -> None:
-    with GoogleSearchServer(PAGES) as server:
-        searching(server, k=25).invoke("sky")
-    asked = [(page.parameters["start"], page.parameters["num"]) for page in server.requests]
-    assert asked == [("1", "10"), ("11", "10"), ("21", "10")]
-
-
 def test_a_question_too_long_for_an_address_is_searched_too() -> None:
     question = "空はなぜ青いのですか。" * 60
     with GoogleSearchServer(PAGES, api_key=KEY) as server:

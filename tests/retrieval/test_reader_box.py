@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -60,17 +59,6 @@ async def test_pages_at_the_same_time_share_a_few_processes(
 ) -> None:
     found = await asyncio.gather(*(extractor.extract(html(f"It is {n}.")) for n in range(30)))
     assert [one.text for one in found] == [f"It is {n}." for n in range(30)]
-    assert len(started) <= min(4, usable_cores())
-
-
-def test_threads_and_event_loops_share_them_too(
-    extractor: ReaderBox, started: list[subprocess.Popen[bytes]]
-) -> None:
-    def read(n: int) -> str:
-        return asyncio.run(extractor.extract(html(f"It is {n}."))).text
-
-    with ThreadPoolExecutor(10) as threads:
-        assert list(threads.map(read, range(20))) == [f"It is {n}." for n in range(20)]
     assert len(started) <= min(4, usable_cores())
 
 
@@ -132,16 +120,6 @@ async def test_a_process_that_breaks_costs_its_page(
     started[0].kill()
     with pytest.raises(UnreadableError, match="breaks the extraction of its text"):
         await extracting
-    assert (await extractor.extract(html("It is blue."))).text == "It is blue."
-    assert len(started) == 2
-
-
-async def test_a_process_that_is_gone_is_replaced_before_it_costs_a_page(
-    extractor: ReaderBox, started: list[subprocess.Popen[bytes]]
-) -> None:
-    await extractor.extract(html("It is blue."))
-    started[0].kill()
-    started[0].wait()
     assert (await extractor.extract(html("It is blue."))).text == "It is blue."
     assert len(started) == 2
 

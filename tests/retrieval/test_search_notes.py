@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
 import pytest
@@ -50,14 +49,6 @@ def test_a_collector_inside_another_one_keeps_its_notes_for_itself() -> None:
     assert (outer, inner) == (["before", "after"], ["inside"])
 
 
-def test_a_collector_ends_with_its_block_when_the_block_fails() -> None:
-    with collecting() as outer:
-        with pytest.raises(ValueError, match="broken"), collecting():
-            raise ValueError("broken")
-        note("after")
-    assert outer == ["after"]
-
-
 async def test_a_retriever_in_langchains_executor_reaches_the_collector() -> None:
     def search(query: str) -> list[Document]:
         return NotingRetriever().invoke(query)
@@ -78,22 +69,3 @@ async def test_threads_and_tasks_reach_the_collector_of_whoever_started_them() -
         thread.start()
         thread.join()
     assert notes == ["to_thread", "task", "thread"]
-
-
-async def test_runs_at_the_same_time_do_not_mix() -> None:
-    async def run(name: str) -> list[str]:
-        with collecting() as notes:
-            for turn in range(5):
-                note(f"{name} {turn}")
-                await asyncio.sleep(0)
-        return notes
-
-    found = await asyncio.gather(*(run(name) for name in "abc"))
-    assert found == [[f"{name} {turn}" for turn in range(5)] for name in "abc"]
-
-
-def test_a_hundred_threads_leave_the_same_note_once() -> None:
-    with collecting() as notes, ThreadPoolExecutor(20) as threads:
-        for _ in range(2000):
-            threads.submit(copy_context().run, note, "the same")
-    assert notes == ["the same"]

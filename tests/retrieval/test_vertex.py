@@ -33,13 +33,6 @@ def test_the_request_is_one_that_search_lite_takes() -> None:
     }
 
 
-def test_pages_hold_twenty_five_and_the_offset_counts_results() -> None:
-    with SearchServer(vertex(PAGES)) as server:
-        searching(server, k=60).invoke("sky")
-    asked = [(page.json["pageSize"], page.json["offset"]) for page in server.requests]
-    assert asked == [(25, 0), (25, 25), (25, 50)]
-
-
 def test_the_page_without_a_next_one_is_the_last() -> None:
     with SearchServer(vertex(PAGES[:25])) as server:
         assert len(searching(server, k=60).invoke("sky")) == 25

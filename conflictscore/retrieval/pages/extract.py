@@ -10,7 +10,6 @@ __all__ = ["extract"]
 
 _LONGEST_TEXT = 200_000
 """Characters, more than any passage of a prompt is cut from."""
-_LONGEST_TITLE = 300
 _MOST_TAGS = 50_000
 """Tags of a page whose main text is looked for; an article of a megabyte has half as many."""
 
@@ -30,7 +29,7 @@ def extract(page: FetchedPage) -> PageText:
         raise UnreadableError("has no text")
     return PageText(
         text=text[:_LONGEST_TEXT],
-        title=title[:_LONGEST_TITLE],
+        title=title[:300],
         date=date,
         cut=page.truncated or len(text) > _LONGEST_TEXT,
     )
@@ -38,18 +37,16 @@ def extract(page: FetchedPage) -> PageText:
 
 def _main_text(html: str, url: str) -> tuple[str, str, str | None]:
     """Title, text and date; an empty text where there is none, or too much of it to look for."""
-    if html.count("<") > _MOST_TAGS:
-        return "", "", None
-    import trafilatura
+    found: Any = None
+    if html.count("<") <= _MOST_TAGS:
+        import trafilatura
 
-    found: Any = trafilatura.bare_extraction(
-        shown_page(html).html,
-        url=url,
-        with_metadata=True,
-        include_comments=False,
-        # A year that merely stands in the text is not when the page was published.
-        date_extraction_params={"original_date": True, "extensive_search": False},
-    )
-    if found is None:
-        return "", "", None
-    return found.title or "", found.text or "", found.date
+        found = trafilatura.bare_extraction(
+            shown_page(html).html,
+            url=url,
+            with_metadata=True,
+            include_comments=False,
+            # A year that merely stands in the text is not when the page was published.
+            date_extraction_params={"original_date": True, "extensive_search": False},
+        )
+    return (found.title or "", found.text or "", found.date) if found else ("", "", None)

@@ -1,8 +1,7 @@
 """Fetching a page from the open web: bounded, stateless, and never from an internal network.
 
-Every hop of a page goes through the same gate. Its address must be plain http or https, its name
-is looked up once, every IP address found must be public, and the connection is made to one of them,
-so that nothing is looked up a second time in between.
+At every hop the address must be plain http or https, its name is looked up once, every IP address
+found must be public, and the connection is made to one of them, with no second look-up in between.
 """
 
 import asyncio
@@ -183,7 +182,6 @@ def _checked(address: str, base: httpx2.URL | None = None) -> httpx2.URL:
 
 
 def _content_type(header: str) -> str:
-    """The media type; UnreadableError if it is not one that is read."""
     found = re.split("[;,]", header, maxsplit=1)[0].strip().lower()[:60]
     if not _TYPE.fullmatch(found):
         raise UnreadableError("does not say what type it is")

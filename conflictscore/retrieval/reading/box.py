@@ -172,7 +172,6 @@ def _close_shared() -> None:
 
 
 def _serve() -> None:
-    """Answer one request after another, in a process of its own."""
     logging.disable()
     # Only answers go where answers are read, whatever a library prints.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")

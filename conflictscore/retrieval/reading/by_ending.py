@@ -41,7 +41,7 @@ Notes = list[str]
 
 
 class RichText(NamedTuple):
-    """Text of a PDF or Word file, its title or nothing, and notes on what could not be read."""
+    """Text of a PDF or Word file, and notes on what could not be read."""
 
     text: str
     title: str

@@ -137,7 +137,6 @@ def _lines(page: Any) -> Iterator[list[_Letter]]:
 
 
 def _notes(first: _Letter, letter: _Letter) -> bool:
-    """Whether the first character of a line is the raised mark of a note."""
     raised = first.size and (first.y - letter.y) / first.size > _SHIFTED
     return bool(raised and first.text.isalnum() and first.size < _SMALLER * letter.size)
 

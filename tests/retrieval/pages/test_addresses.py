@@ -19,36 +19,24 @@ def _wide(text: str, but: str = "") -> str:
 INSIDE = {
     # Loopback, in the forms that a resolver understands.
     "dotted": "127.0.0.1",
-    "another loopback": "127.8.9.10",
     "decimal": "2130706433",
     "octal": "0177.0.0.1",
-    "octal, one number": "017700000001",
-    "octal with zeros": "00000177.0000.0000.0001",
     "hexadecimal": "0x7f.0x0.0x0.0x1",
     "hexadecimal, one number": "0x7f000001",
-    "hexadecimal in capitals": "0X7F000001",
     "two parts": "127.1",
-    "three parts": "127.0.1",
-    "mixed bases": "0x7f.0.1",
     "zero": "0",
     "this host": "0.0.0.0",
-    "this network": "0.1.2.3",
     "trailing dot": "127.0.0.1.",
     # Loopback, as other characters that are read as these digits and dots.
     "circled digits": "①②⑦.⓪.⓪.①",
     "fullwidth digits": _wide("127.0.0.1", but="."),
-    "fullwidth dots": _wide("127.0.0.1", but="0127"),
     "ideographic dots": "127。0。0。1",
-    "halfwidth dots": "127｡0｡0｡1",
     "arabic digits": "\u0661\u0662\u0667.\u0660.\u0660.\u0661",
     "percent-encoded dots": "127%2e0%2e0%2e1",
-    "percent-encoded digits": "%31%32%37.0.0.1",
     "a soft hyphen": "127.0.0.1\u00ad",
     "a null": "127.0.0.1%00.example.com",
     # Names of loopback.
     "localhost": "localhost",
-    "localhost with a dot": "localhost.",
-    "localhost in capitals": "LOCALHOST",
     "localhost percent-encoded": "loc%61lhost",
     "localhost in fullwidth": _wide("localhost"),
     "localhost with a long s": "localho\u017ft",
@@ -56,25 +44,19 @@ INSIDE = {
     "a name inside and outside": "both.example",
     # IPv6, short and long, and IPv4 inside it.
     "IPv6 loopback": "[::1]",
-    "IPv6 loopback in full": "[0000:0000:0000:0000:0000:0000:0000:0001]",
     "IPv6 unspecified": "[::]",
     "IPv4-mapped": "[::ffff:127.0.0.1]",
     "IPv4-mapped in hexadecimal": "[::ffff:7f00:1]",
-    "IPv4-mapped in full": "[0:0:0:0:0:ffff:7f00:0001]",
     "IPv4-mapped public": f"[::ffff:{PUBLIC}]",
     "IPv4-compatible": "[::127.0.0.1]",
     "IPv4-translated": "[::ffff:0:127.0.0.1]",
     "NAT64": "[64:ff9b::127.0.0.1]",
-    "NAT64 in hexadecimal": "[64:ff9b::7f00:1]",
     "NAT64 public": f"[64:ff9b::{PUBLIC}]",
     "NAT64, local prefix": "[64:ff9b:1::7f00:1]",
-    "NAT64, local prefix, private": "[64:ff9b:1::10.0.0.1]",
     "6to4": "[2002:7f00:1::]",
-    "6to4 private": "[2002:c0a8:101::1]",
     "Teredo": "[2001:0:53aa:64c:0:0:80ff:fffe]",
     "link-local": "[fe80::1]",
     "link-local with a zone": "[fe80::1%25lo]",
-    "link-local with a bare zone": "[fe80::1%lo]",
     "loopback with a zone": "[::1%25lo]",
     "public with a zone": "[2606:4700::1111%25lo]",
     "site-local": "[fec0::1]",
@@ -89,7 +71,6 @@ INSIDE = {
     "private 10": "10.0.0.1",
     "private 172": "172.16.0.1",
     "private 192": "192.168.1.1",
-    "private 192 in decimal": "3232235777",
     "carrier's network": "100.64.0.1",
     "link-local 169": "169.254.1.1",
     "protocol assignments": "192.0.0.9",
@@ -101,21 +82,15 @@ INSIDE = {
     "broadcast": "255.255.255.255",
     # What clouds tell their own machines.
     "metadata": "169.254.169.254",
-    "metadata in decimal": "2852039166",
-    "metadata in hexadecimal": "0xa9fea9fe",
     "metadata in octal": "0251.0376.0251.0376",
     "metadata, mapped": "[::ffff:169.254.169.254]",
     "metadata over IPv6": "[fd00:ec2::254]",
-    "metadata over IPv6, another cloud": "[fd20:ce::254]",
     "metadata in a carrier's network": "100.100.100.200",
     "metadata at a public number": "168.63.129.16",
     "metadata by name": "metadata.google.internal",
-    "metadata by a short name": "metadata",
     # User names that look like hosts.
     "public user, private host": f"{PUBLIC}@127.0.0.1",
-    "public name as user": "site.example@127.0.0.1",
     "public name and a password": "site.example:80@127.0.0.1",
-    "two at signs": "site.example@site.example@127.0.0.1",
     "a backslash": "127.0.0.1\\@site.example",
     "an empty user": "@127.0.0.1",
 }
@@ -128,7 +103,6 @@ def inside(network: Network) -> Network:
     network.name("localtest.example", ["127.0.0.1"])
     network.name("both.example", [PUBLIC, "127.0.0.1"])
     network.name("metadata.google.internal", ["169.254.169.254"])
-    network.name("metadata", ["169.254.169.254"])
     network.name("site.example", [PUBLIC])
     return network
 

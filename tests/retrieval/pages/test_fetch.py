@@ -109,11 +109,6 @@ async def test_a_redirect_loop_ends() -> None:
         assert len(web.visits) == 4
 
 
-@pytest.mark.parametrize("location", ["", "http://[::1", "http://x:y/", "\u00ff\u2028", "about:x"])
-async def test_a_redirect_to_nowhere_is_no_crash(location: str) -> None:
-    await failure(redirect(location))
-
-
 @pytest.mark.parametrize("status", [204, 304, 403, 404, 410, 429, 500, 503])
 async def test_only_success_is_read(status: int) -> None:
     reason = "does not say what type it is" if status == 204 else f"answered with status {status}"
@@ -124,11 +119,8 @@ async def test_only_success_is_read(status: int) -> None:
     ("content_type", "reason"),
     [
         ("application/pdf", "is application/pdf"),
-        ("image/png", "is image/png"),
         ("APPLICATION/JSON; charset=utf-8", "is application/json"),
-        ("text/css", "is text/css"),
         ("", "does not say what type it is"),
-        ("nonsense", "does not say what type it is"),
         ("\x1b[31m/\u00ff", "does not say what type it is"),
         ("a/" + "b" * 5000, "is a/" + "b" * 58),
     ],
@@ -153,10 +145,8 @@ async def test_text_and_xhtml_are_read_too(content_type: str) -> None:
 SLOW = {
     "silence": hang(),
     "half a header": hang(b"HTTP/1.1 200 OK\r\nContent-Type: te"),
-    "no body": hang(START),
     "half a body": hang(START + b"<p>the beginning"),
     "letter by letter": drip(),
-    "one long header": drip(b"HTTP/1.1 200 OK\r\nX: "),
     "a slow body": drip(START),
     "slow chunks": drip(head(content_type=HTML, transfer_encoding="chunked"), b"1\r\nx\r\n"),
     "hints without end": endless(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
@@ -214,18 +204,6 @@ async def test_a_name_server_that_does_not_answer_is_left(monkeypatch: pytest.Mo
 )
 async def test_a_reply_that_is_not_whole_is_left(reply: Reply, reason: str) -> None:
     assert await failure(reply) == reason
-
-
-async def test_a_length_that_is_too_short_cuts_the_page_there() -> None:
-    with WebServer({"/": page("<p>short</p> and more", content_length="12")}) as web:
-        assert (await fetch(web.url())).body == b"<p>short</p>"
-
-
-async def test_nobody_at_home_is_no_crash() -> None:
-    with WebServer({}) as web:
-        url = web.url()
-    with pytest.raises(UnreadableError, match="is on a server that cannot be reached"):
-        await fetch(url)
 
 
 @pytest.mark.parametrize(
@@ -358,19 +336,6 @@ async def test_a_certificate_is_checked_for_the_name_and_not_for_the_number(
         assert [visit.headers["host"] for visit in web.visits] == ["site.example", "site.example."]
 
 
-async def test_a_certificate_of_no_known_authority_is_not_good(
-    network: Network, authority: trustme.CA
-) -> None:
-    network.name("site.example", [PUBLIC])
-    tls = _server_side(authority.issue_cert("site.example"))
-    with WebServer({"/": page("<p>safe</p>")}, tls=tls) as web:
-        network.servers[PUBLIC] = web.port
-        async with PageFetcher() as fetcher:
-            with pytest.raises(UnreadableError, match="certificate is not valid"):
-                await fetcher.fetch("https://site.example/")
-        assert web.visits == []
-
-
 def test_authorities_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/no/such/file.pem")
     with pytest.raises(ConfigurationError, match="SSL_CERT_FILE or SSL_CERT_DIR"):
@@ -383,14 +348,6 @@ async def test_a_server_without_tls_fails_at_it() -> None:
         pytest.raises(UnreadableError, match="that cannot be reached"),
     ):
         await fetch(web.url().replace("http:", "https:"))
-
-
-async def test_many_pages_come_at_once_through_one_fetcher() -> None:
-    pages = {f"/{n}": page(f"<p>{n}</p>") for n in range(50)}
-    with WebServer(pages) as web:
-        async with PageFetcher(FetchSettings(allowed_networks=LOOPBACK)) as fetcher:
-            found = await asyncio.gather(*(fetcher.fetch(web.url(path)) for path in pages))
-    assert [one.body.decode() for one in found] == [f"<p>{n}</p>" for n in range(50)]
 
 
 async def test_a_server_is_left_as_soon_as_it_has_said_enough() -> None:

@@ -11,7 +11,6 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,6 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from conflictscore.errors import ConfigurationError, InputError, install_hint
-from conflictscore.retrieval.corpus import CorpusRetriever
-from conflictscore.retrieval.documents import to_documents
 from conflictscore.retrieval.pages.page import FetchSettings
 from conflictscore.retrieval.pages.reader import PageReadingRetriever
 from conflictscore.retrieval.search_notes import collecting
@@ -80,13 +77,6 @@ def test_the_pages_text_stands_in_for_the_snippet(web: WebServer) -> None:
 def test_what_the_search_knows_stands_before_what_the_page_says(web: WebServer) -> None:
     (found,) = reading(result(web.url(), title="From the search", date="2020-01-01")).invoke("?")
     assert (found.metadata["title"], found.metadata["date"]) == ("From the search", "2020-01-01")
-
-
-def test_the_record_of_a_run_says_which_text_was_judged(web: WebServer) -> None:
-    read, left = to_documents(reading(result(web.url()), result(web.url("/gone"))).invoke("?"))
-    assert (read.text, read.metadata["text_from"]) == (STORY, "page")
-    assert (left.text, left.metadata["text_from"]) == (SNIPPET, "snippet")
-    assert left.metadata["page_error"] == "answered with status 404"
 
 
 def test_every_page_that_fails_leaves_its_snippet_and_one_note_counts_them(web: WebServer) -> None:
@@ -160,12 +150,6 @@ def test_a_notice_in_place_of_the_page_leaves_the_snippet(web: WebServer, notice
     assert found.metadata["page_error"] == "is about something other than its snippet"
 
 
-@pytest.mark.parametrize("snippet", ["", " \n", "Log: 4 Oct, lit", "灯台"])
-def test_a_snippet_without_long_words_is_no_obstacle(web: WebServer, snippet: str) -> None:
-    (found,) = reading(result(web.url(), snippet)).invoke("when?")
-    assert (found.page_content, found.metadata["snippet"]) == (STORY, snippet)
-
-
 @pytest.mark.parametrize("key", ["url", "source", "link"])
 def test_the_address_may_stand_under_any_of_its_names(web: WebServer, key: str) -> None:
     document = Document(page_content=SNIPPET, metadata={key: f" {web.url()} ".replace("h", "H", 1)})
@@ -194,31 +178,10 @@ def test_a_document_without_a_web_address_is_passed_on_as_it_is(metadata: dict[s
     assert notes == []
 
 
-def test_a_document_that_is_read_keeps_its_id_and_leaves_the_searchs_own_alone(
-    web: WebServer,
-) -> None:
-    document = result(web.url())
-    document.id = "seven"
-    (found,) = reading(document).invoke("when?")
-    assert found.id == "seven"
-    assert document == Document(id="seven", **result(web.url()).model_dump(exclude={"id", "type"}))
-
-
 def test_a_page_that_is_found_twice_is_fetched_once(web: WebServer) -> None:
     found = reading(result(web.url()), result(web.url(), "The lamp: another snippet")).invoke("?")
     assert [document.page_content for document in found] == [STORY, STORY]
     assert len(web.visits) == 1
-
-
-def test_k_goes_to_a_retriever_that_takes_it_and_cuts_what_another_one_finds() -> None:
-    documents = [Document(page_content=f"{n}") for n in range(20)]
-    found = Found(documents=documents)
-    assert len(PageReadingRetriever(retriever=found, k=3).invoke("?")) == 3
-    assert len(PageReadingRetriever(retriever=found).invoke("?", k=4)) == 4
-    assert found.asked == [3, 4]
-    assert len(PageReadingRetriever(retriever=Plain(documents=documents), k=3).invoke("?")) == 3
-    with pytest.raises(InputError, match="at least 1, and k is 0"):
-        PageReadingRetriever(retriever=found).invoke("?", k=0)
 
 
 async def test_it_can_be_invoked_synchronously_inside_a_running_loop(web: WebServer) -> None:
@@ -226,13 +189,6 @@ async def test_it_can_be_invoked_synchronously_inside_a_running_loop(web: WebSer
         found = reading(result(web.url()), result(web.url("/gone"))).invoke("?")
     assert [document.metadata["text_from"] for document in found] == ["page", "snippet"]
     assert len(notes) == 1
-
-
-def test_ten_threads_share_one_retriever(web: WebServer) -> None:
-    retriever = reading(result(web.url()))
-    with ThreadPoolExecutor(10) as threads:
-        for found in threads.map(retriever.invoke, ["?"] * 10):
-            assert found[0].page_content == STORY
 
 
 def test_callbacks_and_notes_of_the_search_come_through() -> None:
@@ -267,13 +223,6 @@ def test_at_most_eight_pages_are_read_at_once() -> None:
     with WebServer({f"/{n}": reply for n in range(30)}) as web:
         reading(*(result(web.url(path)) for path in web.pages), k=30).invoke("?")
     assert 2 <= most <= 8
-
-
-def test_the_best_results_are_read_first() -> None:
-    with WebServer({f"/{n}": ARTICLE for n in range(30)}) as web:
-        reading(*(result(web.url(path)) for path in web.pages), k=30).invoke("?")
-        first = {visit.path for visit in web.visits[:8]}
-    assert len(first & {f"/{n}" for n in range(12)}) >= 6
 
 
 def test_the_deadline_leaves_the_rest_to_their_snippets(web: WebServer) -> None:
@@ -376,17 +325,6 @@ def test_without_the_extra_it_cannot_be_built(monkeypatch: pytest.MonkeyPatch) -
 def test_a_wrong_option_is_refused(option: dict[str, Any]) -> None:
     with pytest.raises((ValidationError, InputError)):
         reading(**option)
-
-
-def test_documents_of_ones_own_that_name_a_web_address_are_read_there(
-    web: WebServer, tmp_path: Path
-) -> None:
-    (tmp_path / "a.jsonl").write_text(f'{{"text": "{SNIPPET}", "url": "{web.url()}"}}\n')
-    (tmp_path / "b.txt").write_text("The lamp was lit in 1874.")
-    corpus = CorpusRetriever.from_paths([str(tmp_path)])
-    first, second = reading(retriever=corpus).invoke("lamp lit")
-    texts = {first.page_content, second.page_content}
-    assert texts == {STORY, "The lamp was lit in 1874."}
 
 
 def test_a_page_that_was_read_when_it_was_recorded_is_not_fetched_again(web: WebServer) -> None:

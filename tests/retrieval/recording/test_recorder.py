@@ -177,41 +177,6 @@ async def test_a_cancelled_run_keeps_what_was_found_and_frees_the_file(out: Path
         assert asked(server) == ["B?", "C?"]
 
 
-async def test_no_more_questions_are_in_flight_than_allowed(out: Path) -> None:
-    three, most, now = threading.Barrier(3), 0, 0
-    lock = threading.Lock()
-
-    def handler(request: Received) -> Reply:
-        nonlocal most, now
-        with lock:
-            now += 1
-            most = max(most, now)
-        three.wait(30)  # passes only where three questions are in flight
-        with lock:
-            now -= 1
-        return answer(request)
-
-    with searching(handler) as (_, retriever):
-        report = await record(questions(9), retriever, out, concurrency=3)
-
-    assert report.recorded == 9
-    assert most == 3
-
-
-async def test_progress_is_told_at_the_start_and_after_each_question(out: Path) -> None:
-    seen: list[tuple[int, int, int]] = []
-
-    def show(report: RecordingReport) -> None:
-        seen.append((report.before, report.recorded, len(report.failures)))
-
-    wanted = questions(3)
-    with searching(refusing({wanted[1]: BROKEN})) as (_, retriever):
-        await record(wanted, retriever, out, on_progress=show)
-        await record(wanted[:1], retriever, out, on_progress=show)
-
-    assert seen == [(0, 0, 0), (0, 1, 0), (0, 1, 1), (0, 2, 1), (1, 0, 0)]
-
-
 async def test_notes_go_to_the_question_that_they_are_about(out: Path) -> None:
     class Noting(TopKRetriever):
         @property
@@ -246,13 +211,6 @@ async def test_a_password_is_not_recorded(out: Path, search: str, recorded: str)
         await record(["A?", "B?"], retriever, out, search=search)
 
     assert [line["search"] for line in lines(out)] == [recorded] * 2
-
-
-async def test_control_characters_and_surrogates_are_not_asked_for(out: Path) -> None:
-    with searching() as (server, retriever):
-        await record(["A\x00 \ud83d?"], retriever, out)
-        assert asked(server) == ["A \ufffd?"]
-        assert (await record(["A \ud83d?"], retriever, out)).before == 1
 
 
 @pytest.mark.parametrize(

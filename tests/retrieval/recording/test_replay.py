@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -143,23 +142,6 @@ def test_a_recording_without_a_question_is_refused(out: Path, content: bytes) ->
     out.write_bytes(content)
     with pytest.raises(InputError, match=r"r\.jsonl: nothing is recorded in it"):
         RecordedRetriever.from_file(out)
-
-
-async def test_many_threads_may_ask_at_once(out: Path) -> None:
-    class Echo(TopKRetriever):
-        def search(self, query: str, k: int) -> list[Retrieved]:
-            return [Retrieved(page_content=f"on {query}")]
-
-    wanted = questions(40)
-    await record(wanted, Echo(), out)
-    replay = RecordedRetriever.from_file(out)
-
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(replay.invoke, wanted * 5))
-
-    assert [text for [text] in found] == [
-        Retrieved(page_content=f"on {question}") for question in wanted * 5
-    ]
 
 
 def test_a_line_says_everything_in_fields_of_its_own(out: Path) -> None:
