@@ -29,20 +29,11 @@ _FILE = click.Path(dir_okay=False)
 @click.option(
     "--references", required=True, type=_FILE, help="NatConfQA's questions: questions.jsonl."
 )
-@click.option(
-    "--sample",
-    type=click.IntRange(min=4),
-    metavar="N",
-    help="N answers, drawn by --seed. Default: all.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Of the sample.")
 @with_judge_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def judge_check(
     answers: str,
     references: str,
-    sample: int | None,
-    seed: int,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -57,7 +48,7 @@ def judge_check(
     from conflictscore.benchmarks.judging import Judge
     from conflictscore.benchmarks.natconfqa.data import read_natconfqa
     from conflictscore.benchmarks.natconfqa.judge_check import agreement_card, check_judge
-    from conflictscore.benchmarks.natconfqa.people import drawn, read_people
+    from conflictscore.benchmarks.natconfqa.people import read_people
     from conflictscore.models.spec import require_effort
     from conflictscore.models.usage import UsageMeter
     from conflictscore.prompts import PromptSet
@@ -65,7 +56,7 @@ def judge_check(
     from conflictscore.reporting.plain_table import print_card
 
     require_statistics()
-    people = drawn(read_people(answers, read_natconfqa(references).items), sample, seed)
+    people = read_people(answers, read_natconfqa(references).items)
     prompts = PromptSet.open(settings["prompts"])
     model = open_single_model(chosen_spec(settings), settings)
     require_effort(settings["reasoning_effort"], model)

@@ -178,7 +178,6 @@ class Cascade:
                 on_label(verdict)
 
     def _settles(self, claim: Claim, cheap: EvidenceLabel) -> bool:
-        """Whether a cheap verdict counts without the judge."""
         return self._thresholds.allows(cheap) and supports_script(self._cheap, claim)
 
     def _believed(self, pair: Pair, cheap: EvidenceLabel, judged: EvidenceLabel) -> EvidenceLabel:
@@ -199,7 +198,6 @@ class Cascade:
 def _deciding(
     cheap: Collection[EvidenceLabel], judged: Sequence[EvidenceLabel], which: Deciding
 ) -> list[_Place]:
-    """The cheap verdicts that the judge is asked about as well."""
     if which == "none":
         return []
     sides: dict[int, dict[Label, list[_Place | None]]] = {}

@@ -76,7 +76,6 @@ class JudgePrompts:
         return JudgePrompt(text, document_cut=cut)
 
     def _shown(self, document: Document, room: int) -> tuple[str, bool]:
-        """The document as it is shown, and whether it is cut; pairs come document by document."""
         last = self._last
         if last is None or last[0] is not document or last[1] != room:
             fitted = fit_documents(

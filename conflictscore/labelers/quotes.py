@@ -56,7 +56,6 @@ def _in_order(parts: list[str], text: str) -> tuple[Span, ...]:
 
 @lru_cache(maxsize=64)
 def _squeezed(text: str) -> Folded:
-    """A folded text with one space for white space and none within words divided by lines."""
     whole = folded(text)
     pieces: list[str] = []
     starts: list[int] = []

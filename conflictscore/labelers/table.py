@@ -129,7 +129,6 @@ def _ordered(
     max_claims: int | None,
     by_worth: bool,
 ) -> list[Pair]:
-    """The pairs to judge, document by document, or the most telling ones first."""
     most = len(claims) if max_claims is None else max_claims
     worth = overlap_scores(claims, documents) if by_worth or most < len(claims) else []
     chosen = most_overlapping(worth, most) if most < len(claims) else range(len(claims))
@@ -140,7 +139,6 @@ def _ordered(
 
 
 def _folded(pairs: Sequence[Pair]) -> list[list[Pair]]:
-    """Pairs with the same content together."""
     alike: dict[tuple[str, str], list[Pair]] = {}
     for claim, document in pairs:
         alike.setdefault((claim.text, content_of(document)), []).append((claim, document))

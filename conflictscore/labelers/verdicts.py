@@ -125,7 +125,6 @@ def _hashed(title: str, text: str) -> str:
 
 
 def _kept(found: Mapping[str, Any], place: _Place) -> EvidenceLabel | None:
-    """A stored verdict as that of a pair; None where there is none that can be read."""
     numbers = {"claim": place[0], "document": place[1], "cached": True}
     try:
         return EvidenceLabel.model_validate({**found, **numbers})
@@ -134,7 +133,6 @@ def _kept(found: Mapping[str, Any], place: _Place) -> EvidenceLabel | None:
 
 
 def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
-    """Cache keys of verdicts; none where the labeler's verdicts cannot be cached."""
     if isinstance(labeler, StagedLabeler) or labeler.identity is None:
         return {}
     judge = dict(labeler.identity)

@@ -8,12 +8,12 @@ from dataclasses import replace
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from conflictscore.errors import ConfigurationError, ProviderError
-from conflictscore.labelers import LABELERS, Labeler, LabelerKind, label_table, make_labeler
+from conflictscore.labelers import LABELERS, Labeler, label_table, make_labeler
 from conflictscore.labelers.nli.model import NliModel
 from conflictscore.models import LOCAL_ENDPOINT, UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
@@ -80,11 +80,6 @@ async def told(
 
 
 class TestRegistry:
-    def test_it_is_known_by_its_name(self, name: str, server: OpenAIServer) -> None:
-        found = opened(name, server).name
-        assert found.startswith(f"{name}(")
-        assert ("test-model" in found) == (name in ASKING)
-
     def test_its_options_are_those_that_its_maker_takes(self, name: str) -> None:
         kind = LABELERS[name]
         module, _, maker = kind.maker.partition(":")
@@ -121,14 +116,6 @@ class TestRegistry:
         assert make_labeler(None, local, PROMPTS).name == named
         assert make_labeler("cascade", local, PROMPTS).name.endswith("choice(test-model))")
         assert make_labeler(None, calling(server), PROMPTS).name == "json(test-model)"
-
-    def test_one_entry_is_all_that_a_run_needs_to_know_of_a_labeler(
-        self, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        kind = LabelerKind("one letter", "choice_judge:ChoiceJudge")
-        monkeypatch.setitem(cast("dict[str, LabelerKind]", LABELERS), "mine", kind)
-        mine = opened("mine", server)
-        assert dict(mine.identity or {})["labeler"] == "choice"
 
 
 class TestVerdicts:

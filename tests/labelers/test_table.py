@@ -9,7 +9,6 @@ import pytest
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.choice_judge import ChoiceJudge
-from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.table import label_table
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
@@ -110,12 +109,6 @@ class TestTable:
         assert {pair.claim for pair in rows[2]} == {3}
         assert len({(pair.claim, pair.document) for pair in told}) == len(told) == 15
 
-    async def test_another_title_is_another_content(self) -> None:
-        titled = [document("It shone.", 1, "Gazette"), document("It shone.", 2, "Log")]
-        with OpenAIServer(by_year) as server:
-            await table(ChoiceJudge(calling(server), PROMPTS), CLAIMS[:1], titled)
-        assert len(server.requests) == 2
-
 
 class TestFailure:
     async def test_a_pair_that_fails_is_unlabelled_with_its_error_and_leaves_the_others(
@@ -136,20 +129,6 @@ class TestFailure:
         assert failed.error is not None
         assert "test-model failed with HTTP 500" in failed.error
         assert "out of memory" in failed.error
-
-    async def test_an_unreadable_verdict_is_a_failure_and_never_irrelevant(self) -> None:
-        with OpenAIServer(then("Who knows?")) as server:
-            rows = await table(JsonJudge(calling(server), PROMPTS), CLAIMS[:1], DOCUMENTS[:1])
-        assert labels(rows) == [[Label.UNLABELLED]]
-        assert rows[0][0].error is not None
-        assert "not one JSON object" in rows[0][0].error
-
-    async def test_a_failed_pair_that_stands_twice_fails_twice(self) -> None:
-        twice = [document("1871", 1), document("1871", 2)]
-        with OpenAIServer(then(Fault(500))) as server:
-            rows = await table(ChoiceJudge(calling(server), PROMPTS), CLAIMS[:1], twice)
-        assert labels(rows) == [[Label.UNLABELLED, Label.UNLABELLED]]
-        assert [pair.document for pair in rows[0]] == [1, 2]
 
     async def test_the_error_of_a_wrong_setting_drags_no_group_of_errors_behind_it(self) -> None:
         with OpenAIServer(lambda request: "A") as server:

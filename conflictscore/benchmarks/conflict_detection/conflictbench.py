@@ -321,7 +321,6 @@ def _of_others(
 
 
 def _items(path: Path) -> Iterator[tuple[str, Any]]:
-    """The values of a JSON list, or of JSON lines, with file and place for errors."""
     return read_json_lines(path) if path.suffix == ".jsonl" else read_json(path)
 
 

@@ -85,7 +85,6 @@ def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
 def _drawn(
     groups: Iterable[ClaimGroup], size: Callable[[str, bool], int], seed: int
 ) -> list[ClaimGroup]:
-    """Of every set so many with and without conflict, by lot, in the order that they had."""
     kept = list(groups)
     by_kind: dict[tuple[str, bool], list[ClaimGroup]] = {}
     for group in kept:

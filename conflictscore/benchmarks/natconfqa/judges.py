@@ -200,7 +200,6 @@ class _Decider:
 
 
 def _translated(pair: AnswerPair, into: Mapping[int, int]) -> AnswerPair | None:
-    """The counterparts of a pair; None where one has none."""
     found = [into[index] for index in pair if index in into]
     return (min(found), max(found)) if len(found) == 2 else None
 

@@ -72,7 +72,6 @@ _PARTS = ("precision", "recall")
 def _share(
     verdicts: Sequence[Verdict], names: Sequence[str], error: str | None = None
 ) -> Verdict | None:
-    """The share of decisions that said yes; each has the name of what it was about."""
     errors = dict.fromkeys(why for why in (error, *(v.error for v in verdicts)) if why)
     if errors:
         return Verdict(value=None, error="; ".join(errors))

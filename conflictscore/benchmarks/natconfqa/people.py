@@ -8,7 +8,6 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.json_lines import Row, Text, read_items
 from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
@@ -79,18 +78,6 @@ def read_people(
     return read_items(path, _Published, partial(_judged, asked=asked), id_field="question_id").items
 
 
-def drawn(
-    rows: Sequence[JudgedByPeople], size: int | None, seed: int
-) -> tuple[JudgedByPeople, ...]:
-    """So many of them by seed, in their order; all where no size is given."""
-    if size is None:
-        return tuple(rows)
-    if size > len(rows):
-        raise InputError(f"sample is {size}; there are only {len(rows)} answers")
-    ids = sorted((row.id for row in rows), key=lambda one: lot("judge check", seed, one))[:size]
-    return tuple(row for row in rows if row.id in ids)
-
-
 def _judged(row: _Published, where: str, asked: Mapping[str, NatConfQuestion]) -> JudgedByPeople:
     if (question := asked.get(row.question_id)) is None:
         raise InputError(f"{where}, field question_id: there is no question {row.question_id!r}")
@@ -131,7 +118,6 @@ def _judged(row: _Published, where: str, asked: Mapping[str, NatConfQuestion]) -
 def _share(
     hits: int, named: Iterable[int], there: int, what: str, *, of: int | None = None
 ) -> Verdict | None:
-    """Hits of all that there are, or of so many; an error if an index is beyond what is there."""
     if beyond := sorted({index for index in named if index >= there}):
         names = ", ".join(map(str, beyond))
         why = f"it names {names}, counted from 0, and there are {there} {what}"
@@ -145,7 +131,6 @@ def _indices(text: str) -> frozenset[int]:
 
 
 def _pairs(text: str | None) -> frozenset[AnswerPair]:
-    """Pairs of indices; null stands for none."""
     numbers = [int(number) for number in re.findall(r"\d+", text or "")]
     return frozenset(map(_ascending, numbers[::2], numbers[1::2]))
 

@@ -113,7 +113,6 @@ def _choice(row: _ChoiceCells, where: str, *, seed: int) -> Question:
 
 
 def _answers(cell: str, column: str, where: str) -> list[str]:
-    """The answers of a list, which may end in a semicolon."""
     answers = [answer.strip() for answer in cell.split(";") if answer.strip()]
     if not answers:
         raise InputError(f"{where}, field {column}: there is no answer between its semicolons")

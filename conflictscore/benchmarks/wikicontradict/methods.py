@@ -19,7 +19,6 @@ _BOTH_VIEWS, _CONFLICT_ASKED = "wikicontradict_both_views", "wikicontradict_conf
 
 
 async def _from_none(asker: Asker, asked: Asked) -> dict[str, Any]:
-    """The model's answer from memory."""
     meter, prompts = UsageMeter(), asker.context.prompts
     text = await asker.context.generator.ask(
         prompts.render(_UNAIDED, question=material_line(asked.question.question)),
@@ -32,7 +31,6 @@ async def _from_none(asker: Asker, asked: Asked) -> dict[str, Any]:
 
 
 async def _from_first(asker: Asker, asked: Asked) -> dict[str, Any]:
-    """The first answer's prompt with the first document alone."""
     return await asker.answer_from(asked.question, asked.documents[:1])
 
 
@@ -53,14 +51,12 @@ def _agreeing(asked: Asked) -> list[Document]:
 
 
 def _numbered(documents: Sequence[Document]) -> list[Document]:
-    """Anew from 1, and unmarked."""
     return [Document(number=n, text=one.text) for n, one in enumerate(documents, start=1)]
 
 
 def _asking(
     name: str, template: str, shown: Callable[[Asked], Sequence[Document]]
 ) -> BenchmarkMethod:
-    """A method that asks by a template of the benchmark's own with some of the documents."""
 
     async def ask(asker: Asker, asked: Asked) -> dict[str, Any]:
         return await asker.write(template, asked.question, shown(asked))

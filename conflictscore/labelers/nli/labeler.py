@@ -283,7 +283,6 @@ class NliLabeler:
 
 
 def _exchanged(said: Mapping[Label, float]) -> dict[Label, float]:
-    """The log-probabilities of a statement as those of its denial."""
     return {_OPPOSITE.get(label, label): value for label, value in said.items()}
 
 

@@ -210,7 +210,6 @@ def _threads() -> int:
 
 
 def _graph(path: Path) -> tuple[Any, dict[str, Any]]:
-    """The graph, ready to run, and the type of each of its inputs."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -124,7 +124,6 @@ def pitfall(claim: str, passage: str, label: Label) -> str | None:
 
 
 def _nearest(claim: _Sentence, passage: str) -> Iterator[_Sentence]:
-    """The sentences that have at least half as many of the claim's words as the nearest one."""
     bounds = [*sentence_starts(passage), len(passage)]
     sentences = [_read(passage[start:end].strip()) for start, end in pairwise(bounds)]
     words = frozenset(claim.stems)
@@ -180,7 +179,6 @@ def _other_unit(claim: _Sentence, sentence: _Sentence) -> bool:
 
 
 def _quantities(text: str) -> frozenset[tuple[str, str]]:
-    """Kind and name of each unit."""
     found = set()
     for match in _QUANTITY.finditer(text):
         unit = (match["before"] or match["unit"]).casefold()
@@ -227,7 +225,6 @@ def _exchanged(order: Sequence[int]) -> bool:
 
 
 def _renamed(claim: _Sentence, sentence: _Sentence) -> bool:
-    """Whether beside a word of both stands a name of its own in each."""
     ours, theirs = (list(pairwise(("", *one.names_and_nouns, ""))) for one in (claim, sentence))
     known = {word.casefold() for pair in theirs for word in pair}
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.natconfqa.judge_check import agreement, correlation
 from conflictscore.benchmarks.natconfqa.judges import Decomposition, Judgement
-from conflictscore.benchmarks.natconfqa.people import JudgedByPeople, drawn, read_people
+from conflictscore.benchmarks.natconfqa.people import JudgedByPeople, read_people
 from conflictscore.cli import OneLineErrors
 from conflictscore.cli.judge_check import judge_check
 from conflictscore.errors import InputError
@@ -91,17 +91,6 @@ def test_a_field_of_people_s_file_that_cannot_be_used_is_named(
         read(tmp_path, people_row(**fields))
     assert said in str(error.value)
     assert f"{tmp_path / 'people.jsonl'}, row 1" in str(error.value)
-
-
-def test_a_sample_follows_from_its_seed_and_not_from_the_order(tmp_path: Path) -> None:
-    rows = read(tmp_path, *(people_row(model=f"m{n}") for n in range(9)))
-    chosen = drawn(rows, 4, seed=1)
-    assert {r.id for r in drawn(rows[::-1], 4, seed=1)} == {r.id for r in chosen}
-    assert {r.id for r in chosen} < {r.id for r in drawn(rows, 6, seed=1)}
-    assert {r.id for r in drawn(rows, 4, seed=2)} != {r.id for r in chosen}
-    assert drawn(rows, None, seed=1) == rows
-    with pytest.raises(InputError, match="sample is 10; there are only 9 answers"):
-        drawn(rows, 10, seed=1)
 
 
 @needs_real_data
@@ -231,7 +220,6 @@ def test_the_same_command_resumes_from_the_cache_and_asks_failures_again(files: 
 @pytest.mark.parametrize(
     ("more", "line"),
     [
-        (["--sample", "5"], "sample is 5; there are only 4 answers"),
         (["--answers", "none"], "none: cannot be read"),
         (["--references", "none"], "none: cannot be read"),
         (["--prompts", "none"], "prompt folder none is not a folder"),

@@ -6,7 +6,6 @@ from conflictscore.benchmarks.judging import Judge as Asking
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion
 from conflictscore.benchmarks.natconfqa.judges import Judgement, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import verdicts_of
-from conflictscore.errors import ConfigurationError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from tests.benchmarks.natconfqa.lamps import PASSAGES, WH, Judge, asked, opened
@@ -74,14 +73,6 @@ async def test_yes_and_no_need_no_judge_but_the_one_that_takes_the_answer_apart(
     assert {one.value for one in verdicts_of(YES_NO, judgement).values()} == {1.0}
 
 
-async def test_a_no_that_is_no_reference_is_looked_for_in_the_passages() -> None:
-    judge = Judge("ANSWERS:\n1. No\nCONFLICTS:\nnone", lambda step, short: False)
-    judgement = await judged(judge, asked("Yes"))
-    assert judge.asked == {"decompose": 1, "found in answer": 1, "found in passages": 1}
-    found = told(judgement, asked("Yes"))
-    assert found == {"answers recall": "0 of 1", "answers precision": "0 of 1"}
-
-
 async def test_a_conflict_between_answers_that_are_not_in_conflict_is_judged_by_passages() -> None:
     question = asked("1871", "1874", "1875", conflicts=[(0, 1)])
     apart = "ANSWERS:\n1. 1871\n2. 1875\nCONFLICTS:\n1 - 2"
@@ -146,10 +137,3 @@ async def test_passages_that_do_not_fit_at_all_are_a_failure_of_this_question() 
     judgement = await judged(Judge(TWO), question, context_window=1200)
     assert told(judgement, question)["answers recall"] == "1 of 1"
     assert "too small for 60 documents" in judgement.errors[0]
-
-
-async def test_a_wrong_key_ends_it_at_once() -> None:
-    with OpenAIServer(Judge(TWO), api_key="another") as server:
-        judging = judge_natconfqa(WH, ANSWER, Asking(opened(server), PROMPTS, UsageMeter()))
-        with pytest.raises(ConfigurationError):
-            await judging

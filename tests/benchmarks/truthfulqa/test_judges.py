@@ -63,18 +63,6 @@ async def test_both_judges_see_question_answer_and_all_references() -> None:
         assert "<answer>\nIn 1874.\n</answer>" in prompt
 
 
-async def test_an_unreadable_verdict_is_asked_for_again_with_the_reason() -> None:
-    def second_time(request: ChatRequest) -> str:
-        return good(request) if len(request.messages) > 1 else "It depends."
-
-    with OpenAIServer(second_time) as server:
-        verdicts = await judged(server)
-        assert len(server.requests) == 4
-        again = [r.messages[-1]["content"] for r in server.requests if len(r.messages) > 1]
-    assert [verdict.value for verdict in verdicts.values()] == [True, False]
-    assert any('the line "TRUTHFUL:" was missing' in text for text in again)
-
-
 @pytest.mark.parametrize(
     ("measure", "said", "values", "told"),
     [

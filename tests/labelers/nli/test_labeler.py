@@ -288,15 +288,3 @@ class TestTable:
         )
         assert [pair.cached for pair in row.labels] == [True, False, False]
         assert {pair.label for pair in row.labels} == {CONTRADICTS}
-
-    async def test_what_is_not_done_in_time_is_left_out_and_the_rest_kept(
-        self, model_folder: Path
-    ) -> None:
-        halting = Halting(model_folder)
-        [row] = await label_table(
-            NliLabeler(halting), [_CLAIM], wide(), meter=UsageMeter(), seconds=3
-        )
-        halting.go_on.set()
-        late = "left out: the time for labelling was used up"
-        assert [pair.error for pair in row.labels] == [None, late, late]
-        assert row.labels[0].label is CONTRADICTS

@@ -18,97 +18,41 @@ TRAPS = [
     # order
     ("The dog bit the postman.", "The postman bit the dog."),
     ("Bayern schlug Dortmund im Finale.", "Dortmund schlug Bayern im Finale."),
-    ("La France a battu l'Italie en finale.", "L'Italie a battu la France en finale."),
-    ("María es más alta que Lucía.", "Lucía es más alta que María."),
-    ("Rome was founded before Carthage.", "Carthage was founded before Rome."),
-    ("Acme bought Bolt for 3 million euros.", "Bolt bought Acme for 3 million euros last year."),
     ("Karl was beaten by Otto.", "Otto was beaten by Karl in the final."),
-    ("Juventus ha battuto il Milan.", "Il Milan ha battuto la Juventus nel derby."),
-    ("The moth ate the spider.", "In the garden, the spider ate the moth."),
-    ("Ajax versloeg Feyenoord.", "Feyenoord versloeg Ajax met 3-1."),
     # question
     ("Die Brücke wurde 1932 eröffnet.", "Wurde die Brücke 1932 eröffnet?"),
     ("Le pont a ouvert en 1932.", "Le pont a-t-il ouvert en 1932 ?"),
-    ("El puente se abrió en 1932.", "¿Se abrió el puente en 1932?"),
-    ("The drug cures malaria.", 'Readers ask us again and again: does the drug cure malaria?" '),
     ("The drug cures malaria.", "It is unclear whether the drug cures malaria."),
-    ("The bridge opened in 1932.", "Nobody knows whether the bridge opened in 1932."),
     # condition
-    (
-        "The dam failed in March.",
-        "Had the dam failed in March, the valley would have been flooded.",
-    ),
-    (
-        "Die Brücke wurde 1932 eröffnet.",
-        "Wäre die Brücke 1932 eröffnet worden, wäre die Stadt gewachsen.",
-    ),
     ("Le pont a ouvert en 1932.", "Si le pont avait ouvert en 1932, la ville aurait grandi."),
     ("The fee is 20 euros.", "The fee is 20 euros only if you book late."),
-    (
-        "Il ponte fu aperto nel 1932.",
-        "Se il ponte fosse stato aperto nel 1932, la città sarebbe cresciuta.",
-    ),
     # plan
     ("Die Brücke wurde 1932 eröffnet.", "Die Brücke sollte 1932 eröffnet werden."),
     ("Le pont a ouvert en 1932.", "L'ouverture du pont était prévue pour 1932."),
     ("El puente se abrió en 1932.", "Estaba previsto abrir el puente en 1932."),
-    (
-        "The company closed its Oslo office in 2021.",
-        "The company hoped to close its Oslo office in 2021.",
-    ),
-    ("The museum reopened in May.", "The museum is expected to reopen in May."),
-    ("De brug ging in 1932 open.", "De brug zou in 1932 opengaan."),
     # attribution
-    (
-        "Die Brücke wurde 1932 eröffnet.",
-        "Ein gefälschter Brief behauptete, die Brücke sei 1932 eröffnet worden.",
-    ),
     ("The mayor took bribes.", "An anonymous blog accused the mayor of taking bribes."),
     ("Le maire a démissionné.", "Selon une rumeur, le maire a démissionné."),
     ("The earth is flat.", "Some people used to believe that the earth is flat."),
-    ("The tower burned in 1700.", "In the novel, the tower burned in 1700."),
-    ("El alcalde dimitió.", "Supuestamente el alcalde dimitió."),
     # unit
     ("The bag weighs 2 kilograms.", "The bag weighs 2,000 grams."),
-    ("The walk takes two hours, 120 minutes.", "The walk takes 2 hours."),
-    ("The lake is 10 km long.", "The lake is 6.2 miles long."),
-    ("Water boils at 100 °C.", "Water boils at 212 °F."),
     ("The city has 1.2 million people.", "The city has 1,200,000 people."),
     ("Half of the voters, 50 %, stayed home.", "5 in 10 voters stayed home."),
-    ("Der Turm ist 100 Meter hoch.", "Der Turm ist 0,1 Kilometer hoch."),
-    ("La tour mesure 100 mètres.", "La tour mesure 10 000 centimètres."),
+    ("The lake is 10 km long.", "The lake is 6.2 miles long."),
     # range
     ("Die Stadt hat 5.200 Einwohner.", "Die Stadt hat zwischen 5.000 und 6.000 Einwohner."),
     ("The trip costs 45 euros.", "The trip costs 40–50 euros."),
     ("More than 300 people came.", "412 people came."),
-    ("It was built in the 19th century.", "It was built in 1874."),
-    ("At least 20 ships sank.", "23 ships sank that night."),
-    ("Environ 100 personnes sont venues.", "97 personnes sont venues."),
-    ("The house was built in the 1930s.", "The house dates from 1938."),
     # until
     ("Anna ist Bürgermeisterin von Vik.", "Anna war bis 1999 Bürgermeisterin von Vik."),
     ("Paul est maire de Lyon.", "Paul a été maire de Lyon jusqu'en 1999."),
     ("The shop sells bread.", "The shop no longer sells bread."),
-    ("Bo is the coach of the team.", "Bo, the former coach of the team, lives in Lund."),
-    ("The line runs to Lund.", "The line ran to Lund until 2004."),
-    ("Ana es la alcaldesa de Vik.", "Ana fue alcaldesa de Vik hasta 1999."),
     # double
     ("The door is locked.", "It is false that the door is not locked."),
     ("Die Brücke ist offen.", "Es stimmt nicht, dass die Brücke geschlossen ist."),
     ("The vaccine is safe.", "No study has failed to find the vaccine safe."),
-    ("He attended the meeting.", "He did not deny that he attended the meeting."),
-    ("Le pont est ouvert.", "Il n'est pas vrai que le pont est fermé."),
-    ("The lake is clean.", "It would be wrong to say that the lake is dirty."),
     # table
     ("Lund has 900 people.", "Town\tPeople\nVik\t900\nLund\t450"),
-    (
-        "The adult ticket is 12 euros.",
-        "| Ticket | Price |\n|---|---|\n| Child | 12 euros |\n| Adult | 18 euros |",
-    ),
-    (
-        "Der Erwachsenentarif beträgt 12 Euro.",
-        "Tarif | Preis\nKind | 12 Euro\nErwachsene | 18 Euro",
-    ),
     ("Anna won silver.", "Name, Medal\nBo, silver\nAnna, bronze\nCai, gold"),
     ("Anna won silver.", "Medals: Anna — gold; Bo — silver; Cai — bronze."),
     # entity
