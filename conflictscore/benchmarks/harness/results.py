@@ -113,13 +113,13 @@ def results(
             by_question[record.question].append(record)
     wanted = {name: method_of(name) for name in METHODS if name in methods}
     return [
-        Recorded(question, by_question[question.id], measures).result(wanted)
+        _Recorded(question, by_question[question.id], measures).result(wanted)
         for question in questions
     ]
 
 
-class Recorded:
-    """The records of one question, in which methods read their answers."""
+class _Recorded:
+    """The records of one question."""
 
     def __init__(
         self, question: Question, records: list[StepRecord], measures: Sequence[str]
@@ -139,10 +139,7 @@ class Recorded:
 
     def result(self, methods: Mapping[str, BenchmarkMethod]) -> QuestionResult:
         """The question's result by these methods."""
-        found = {
-            name: method.answer(self) if method.answer else self.answer_of(method)
-            for name, method in methods.items()
-        }
+        found = {name: self._ended(method) for name, method in methods.items()}
         documents = self._value(DOCUMENTS, _DocumentsValue)
         attempts = self._loop.attempts if isinstance(self._loop, _LoopValue) else ()
         changes = self._changes(methods)
@@ -158,7 +155,7 @@ class Recorded:
             reconsidered=about[0] if about else None,
             changes=changes,
             justification=last.answer.justification if last and last.round else None,
-            guard=self.guard,
+            guard=self._guard,
             predicted={
                 name: told.conflict_type if (told := self._value(name, _AnsweredValue)) else None
                 for name, method in methods.items()
@@ -185,13 +182,13 @@ class Recorded:
         return self._outcome(LOOP, _LoopValue)
 
     @cached_property
-    def first(self) -> MethodResult | None:
+    def _first(self) -> MethodResult | None:
         """The first answer."""
         loop = self._loop
         return self._attempt(loop.attempts[0]) if isinstance(loop, _LoopValue) else loop
 
     @cached_property
-    def last(self) -> MethodResult | None:
+    def _last(self) -> MethodResult | None:
         """The loop's last answer."""
         if not isinstance(self._loop, _LoopValue):
             return self._loop
@@ -200,9 +197,9 @@ class Recorded:
         return self._attempt(self._loop.attempts[-1])
 
     @cached_property
-    def guard(self) -> Guard | None:
+    def _guard(self) -> Guard | None:
         """The loop's guard on the change from the first answer to the last."""
-        first, last = self.first, self.last
+        first, last = self._first, self._last
         if first is None or last is None or not first.answer or not last.answer:
             return None
         if not reworded(first.answer, last.answer):
@@ -222,9 +219,15 @@ class Recorded:
         judged = judge_change(change, first.report, last.report)
         return Guard(accepted=judged.accepted, note=judged.note)
 
-    def answer_of(self, method: BenchmarkMethod) -> MethodResult | None:
-        """The answer of a method's step, its failure, or None where it is still to come."""
-        if method.begins_with_first and self.first is not None and self.first.answer is None:
+    def _ended(self, method: BenchmarkMethod) -> MethodResult | None:
+        """The answer of a method, its failure, or None where it is still to come."""
+        if method.step == LOOP:
+            failed = self._last is None or self._last.answer is None
+            accepted = failed or (self._guard is not None and self._guard.accepted)
+            if method.name == "regenerated-rag" or (method.name == "guarded-rag" and accepted):
+                return self._last
+            return self._first
+        if method.begins_with_first and self._first is not None and self._first.answer is None:
             return _failed("the first answer failed")
         outcome = self._outcome(method.step, _AnsweredValue)
         if not isinstance(outcome, _AnsweredValue):
@@ -279,7 +282,7 @@ class Recorded:
         return _read_value(record, form) if record and record.error is None else None
 
     def _conflict(self) -> bool | None:
-        report = self.first.report if self.first else None
+        report = self._first.report if self._first else None
         if report is None or report.error is not None or report.cs_c is None:
             return None
         return bool(report.conflicting)

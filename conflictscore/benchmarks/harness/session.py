@@ -40,6 +40,7 @@ from conflictscore.errors import (
     ConflictScoreError,
     InputError,
     ProviderError,
+    scrubbed,
 )
 from conflictscore.labelers.table import LEFT_OUT
 from conflictscore.models.language_model import LanguageModel
@@ -50,9 +51,7 @@ from conflictscore.nodes.state import RunContext
 from conflictscore.records import Attempt, ConflictReport, Document, Label, Usage
 from conflictscore.retrieval.duplicates import mark_duplicates
 
-_QUERY = re.compile(r"\?[^\s=]{1,200}=\S*")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_REASON_CHARS = 300
+_ADDRESS_QUERY = re.compile(r"\?[^\s=]{1,200}=\S*")
 
 
 class Listener:
@@ -286,11 +285,9 @@ def _is_lacking(report: Mapping[str, Any] | None) -> bool:
 
 def _reason_of(failure: BaseException) -> str:
     """One line; what somebody else's error says is bare of queries, where keys stand."""
-    text = " ".join(str(failure).split())
     if isinstance(failure, ConflictScoreError):
-        return text
-    bare = _QUERY.sub("?...", _UNPRINTABLE.sub(" ", text))[:_REASON_CHARS]
-    return f"{type(failure).__name__}: {bare}"
+        return " ".join(str(failure).split())
+    return f"{type(failure).__name__}: {scrubbed(_ADDRESS_QUERY.sub('?...', str(failure)))}"
 
 
 def _refuse_odd_values(verdicts: Mapping[str, Verdict], graded: Collection[str]) -> None:

@@ -2,17 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from conflictscore.benchmarks.harness.methods.asker import Asker, graph_input
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
-from conflictscore.benchmarks.harness.records import MethodResult
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Method, Usage
-
-if TYPE_CHECKING:
-    from conflictscore.benchmarks.harness.results import Recorded
 
 
 async def _loop(asker: Asker, asked: Asked) -> dict[str, Any]:
@@ -51,20 +47,11 @@ def _graph(context: RunContext) -> SelfCorrectionGraph:
     return build_self_correction_graph(replace(context, method=Method.REGENERATED_RAG))
 
 
-def _guarded(recorded: "Recorded") -> MethodResult | None:
-    """The last answer where the loop's guard accepts it, otherwise the first."""
-    if recorded.last is None or recorded.last.answer is None:
-        return recorded.last
-    return recorded.last if recorded.guard and recorded.guard.accepted else recorded.first
+RAG = BenchmarkMethod(name="rag", ask=_loop)
 
+REGENERATED_RAG = BenchmarkMethod(name="regenerated-rag", ask=_loop, looks_again=True)
 
-RAG = BenchmarkMethod(name="rag", ask=_loop, answer=lambda recorded: recorded.first)
-
-REGENERATED_RAG = BenchmarkMethod(
-    name="regenerated-rag", ask=_loop, answer=lambda recorded: recorded.last, looks_again=True
-)
-
-GUARDED_RAG = BenchmarkMethod(name="guarded-rag", ask=_loop, answer=_guarded, looks_again=True)
+GUARDED_RAG = BenchmarkMethod(name="guarded-rag", ask=_loop, looks_again=True)
 
 
 async def _told_to_watch(asker: Asker, asked: Asked) -> dict[str, Any]:
@@ -88,8 +75,10 @@ def _revising(context: RunContext) -> SelfCorrectionGraph:
 
 
 async def _revise(asker: Asker, asked: Asked) -> dict[str, Any]:
+    if asked.first is None:
+        raise ValueError("revised-rag was asked before the loop that it begins with")
     given = graph_input(asked.question, asked.documents)
-    state = await asker.run(_revising, {**given, "draft_answer": asked.answered.answer.text})
+    state = await asker.run(_revising, {**given, "draft_answer": asked.first.answer.text})
     return {"answer": state["draft"], "notes": state["notes"], "changes": state["changes"]}
 
 

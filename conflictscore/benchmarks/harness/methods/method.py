@@ -2,15 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.registry import LOOP, METHODS
-from conflictscore.benchmarks.harness.records import MethodResult, Question
+from conflictscore.benchmarks.harness.records import Question
 from conflictscore.records import Attempt, Document
-
-if TYPE_CHECKING:
-    from conflictscore.benchmarks.harness.results import Recorded
 
 __all__ = ["Asked", "BenchmarkMethod", "Form"]
 
@@ -28,13 +25,6 @@ class Asked:
     first: Attempt | None = None
     """The loop's first answer with its score, for the methods that begin with it."""
 
-    @property
-    def answered(self) -> Attempt:
-        """The loop's first answer."""
-        if self.first is None:
-            raise ValueError("a method was asked before the loop that it begins with")
-        return self.first
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BenchmarkMethod:
@@ -46,9 +36,6 @@ class BenchmarkMethod:
 
     It raises :class:`~conflictscore.errors.ConfigurationError` for what ends a run, and other
     errors of :mod:`conflictscore.errors` for what fails this question only."""
-    answer: "Callable[[Recorded], MethodResult | None] | None" = None
-    """The answer, from what was recorded, or None where it is still to come; by default that of
-    the method's own step."""
     forms: tuple[Form, ...] = ("multiple-choice", "mc1", "mc2", "free-form")
     """The forms of question that it fits."""
     looks_again: bool = False
