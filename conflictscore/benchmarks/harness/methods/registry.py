@@ -42,7 +42,8 @@ class MethodEntry(NamedTuple):
     summary: str
     """Its line of help."""
     place: str
-    """Its module, which begins with a dot where it is one of this package, and its name there."""
+    """Its module, which begins with a dot where it is one of this package. Its name there follows
+    after a colon, and is by default that of the method in capitals."""
     step: str = ""
     """The step that it shares with others; empty where it has one of its own, called like it."""
 
@@ -51,66 +52,48 @@ _WIKI = "conflictscore.benchmarks.wikicontradict.methods"
 _REPORTS = "conflictscore.benchmarks.reports.benchmark"
 
 _LOOP_METHODS = {
-    "rag": MethodEntry(
-        "answers from the documents, with no word about conflicts", ".loop:RAG", LOOP
-    ),
-    "control-rag": MethodEntry("answers once, told to watch for conflicts", ".loop:CONTROL_RAG"),
+    "rag": MethodEntry("answers from the documents, with no word about conflicts", ".loop", LOOP),
+    "control-rag": MethodEntry("answers once, told to watch for conflicts", ".loop"),
     "regenerated-rag": MethodEntry(
         "rag, asked again where a claim has evidence on both sides (the paper's)",
-        ".loop:REGENERATED_RAG",
+        ".loop",
         LOOP,
     ),
     "guarded-rag": MethodEntry(
         "regenerated-rag, where a flip stands only if the loop's guard accepts it (ours)",
-        ".loop:GUARDED_RAG",
+        ".loop",
         LOOP,
     ),
 }
 _OURS = {
     **_LOOP_METHODS,
     "pipeline": MethodEntry(
-        "names the type of the conflict, then answers accordingly", ".conflict_aware:PIPELINE"
+        "names the type of the conflict, then answers accordingly", ".conflict_aware"
     ),
-    "taxonomy-aware": MethodEntry(
-        "names the type and answers in one call", ".conflict_aware:TAXONOMY_AWARE"
-    ),
+    "taxonomy-aware": MethodEntry("names the type and answers in one call", ".conflict_aware"),
     "oracle": MethodEntry(
         "answers knowing the type that people gave: an upper bound for the two above",
-        ".conflict_aware:ORACLE",
+        ".conflict_aware",
     ),
-    "no-documents": MethodEntry("answers the question alone", f"{_WIKI}:NO_DOCUMENTS"),
-    "first-document": MethodEntry(
-        "answers from the first document alone", f"{_WIKI}:FIRST_DOCUMENT"
-    ),
-    "second-document": MethodEntry(
-        "answers from the second document alone", f"{_WIKI}:SECOND_DOCUMENT"
-    ),
-    "swapped-order": MethodEntry(
-        "as control-rag, with the documents in the other order", f"{_WIKI}:SWAPPED_ORDER"
-    ),
-    "asked-conflict": MethodEntry(
-        "says whether the documents conflict over the question", f"{_WIKI}:ASKED_CONFLICT"
-    ),
-    "agreeing-pair": MethodEntry(
-        "as control-rag, from two documents that agree", f"{_WIKI}:AGREEING_PAIR"
-    ),
-    "asked-agreeing": MethodEntry(
-        "says whether two documents that agree conflict", f"{_WIKI}:ASKED_AGREEING"
-    ),
+    "no-documents": MethodEntry("answers the question alone", _WIKI),
+    "first-document": MethodEntry("answers from the first document alone", _WIKI),
+    "second-document": MethodEntry("answers from the second document alone", _WIKI),
+    "swapped-order": MethodEntry("as control-rag, with the documents in the other order", _WIKI),
+    "asked-conflict": MethodEntry("says whether the documents conflict over the question", _WIKI),
+    "agreeing-pair": MethodEntry("as control-rag, from two documents that agree", _WIKI),
+    "asked-agreeing": MethodEntry("says whether two documents that agree conflict", _WIKI),
     "revised-rag": MethodEntry(
         "rag, revised in place where documents dispute it, behind a guard (ours)",
-        ".loop:REVISED_RAG",
+        ".loop",
     ),
     "madam-rag": MethodEntry(
         "a debate of readers, one a document, that one more sums up (MADAM-RAG)",
-        ".debate:MADAM_RAG",
+        ".debate",
     ),
-    "balanced": MethodEntry(
-        "writes a report with care and all sides (the paper's)", f"{_REPORTS}:BALANCED"
-    ),
+    "balanced": MethodEntry("writes a report with care and all sides (the paper's)", _REPORTS),
     "super-balanced": MethodEntry(
         "writes a report by rules: hedge, attribute, name every view (the paper's)",
-        f"{_REPORTS}:SUPER_BALANCED",
+        _REPORTS,
     ),
 }
 USUAL_METHODS = (*_LOOP_METHODS, "balanced", "super-balanced")
@@ -146,5 +129,8 @@ def method_of(name: str) -> "BenchmarkMethod":
         KeyError: There is none.
     """
     place = METHODS[name].place
-    method: BenchmarkMethod = resolve_name(f"{__package__}{place}" if place[0] == "." else place)
+    place = f"{__package__}{place}" if place[0] == "." else place
+    method: BenchmarkMethod = resolve_name(
+        place if ":" in place else f"{place}:{name.upper().replace('-', '_')}"
+    )
     return method
