@@ -79,7 +79,7 @@ def test_figures_stand_beside_the_constant_answers(run: Run, lamps: Path) -> Non
     shown = run("--data", lamps)
 
     assert shown.exit_code == 0, shown.stderr
-    assert ["lamps", "4", "2", "2", "0"] in rows(shown)
+    assert ["lamps", "4", "2", "2", "0"] in [row[:5] for row in rows(shown)]
     assert ["lamps", "100.0", "100.0", "100.0", "100.0", "100.0"] in rows(shown)
     assert ["always", "50.0", "100.0", "66.7", "50.0", "0.0"] in rows(shown)
     assert ["never", "none", "0.0", "0.0", "50.0", "100.0"] in rows(shown)

@@ -7,18 +7,15 @@ one; without, against one document that gives its answer and two of other questi
 What the paper leaves open is decided here, and so figures can differ from its Table 2:
 
 - Which questions become conflicts: by a coin that falls with the seed and the question.
-- The words of a claim: the paper has GPT-4 write it, as ``--write-claims`` does. Without that it
-  is 'The answer to "..." is ...', and for ConflictingQA the affirmative statement that its authors
-  searched with.
-- Which perturbed passages of MacNoise are shown: those that its ``pert_lbls`` marks, taken in turn
-  as they were and perturbed.
-- Which questions of ContraQA a false paragraph is about: those whose answer stands in the true
-  paragraph and no longer in the false one.
+- The words of a claim: the paper has GPT-4 write it, as ``--write-claims`` does. Without that they
+  are fixed, and for ConflictingQA the affirmative statement that its authors searched with.
+- Which perturbed passages of MacNoise are shown: those that its ``pert_lbls`` marks, in turn as
+  they were and perturbed.
+- Which questions of ContraQA a false paragraph is about: those whose answer it no longer has.
 
-The formats are those of the repositories: AlexWan0/rag-convincingness and lilys012/AmbigDocs (their
-READMEs and code), wjdghks950/Discern-and-Answer (its code and the samples in ``DATA/GPT``) and
-teacherpeterpan/ContraQA (README and code). That a query of ContraQA carries SQuAD's ``context``,
-which leads to its paragraph, follows from the code and size of that file; nobody here has seen it.
+The formats are those of AlexWan0/rag-convincingness, lilys012/AmbigDocs,
+wjdghks950/Discern-and-Answer and teacherpeterpan/ContraQA. That a query of ContraQA carries SQuAD's
+``context`` follows from the code and size of that file; nobody here has seen it.
 """
 
 import random

@@ -31,29 +31,25 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
     overall = figures.overall
     sets = figures.sets if len(figures.sets) == 1 else (*figures.sets, overall)
 
-    def by_set(title: str, columns: str, rows: list[tuple[str, ...]], note: str = "") -> Card:
-        named = ((one_line(one.name), *row) for one, row in zip(sets, rows, strict=True))
-        return Card(title, ("set", *columns.split("|")), tuple(named), note, free_text=True)
-
-    yield by_set(
-        "",
-        "claims|conflict|none|undecidable",
-        [_counts(s.groups, s.conflicts, s.groups - s.conflicts, s.undecidable) for s in sets],
-        "undecidable: pairs without a label could make it a conflict; in no figure below, where"
-        " recall is as much too high",
-    )
     yield _detection(figures, sets)
-    yield by_set(
-        "Single labels beside people's",
-        "pairs|failed|acc %|95 %",
-        [
+    yield Card(
+        "Claims, and single labels beside people's",
+        tuple(
+            ["set", "claims", "conflict", "none", "undecidable", "pairs", "failed", "acc %", "95 %"]
+        ),
+        tuple(
             (
+                one_line(s.name),
+                *_counts(s.groups, s.conflicts, s.groups - s.conflicts, s.undecidable),
                 *_counts(s.pairs, s.unlabelled),
                 percent(s.label_accuracy.value),
                 _bounds(s.label_accuracy),
             )
             for s in sets
-        ],
+        ),
+        "undecidable: pairs without a label could make it a conflict; in no figure above, where"
+        " recall is as much too high",
+        free_text=True,
     )
     used, pairs = figures.usage, overall.pairs
     each = f", {figures.seconds / pairs:.2f} s a pair" if pairs else ""

@@ -28,7 +28,7 @@ ENTRY = Entry(
 
 NO_CONFLICT = Entry(
     name="natconfqa-no-conflict",
-    summary="whether an answer names every answer of passages that agree, and makes up no conflict",
+    summary="whether an answer names every answer of passages that agree",
     data=ENTRY.data,
     forms=ENTRY.forms,
     searches=False,

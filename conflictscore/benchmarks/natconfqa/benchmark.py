@@ -24,18 +24,14 @@ from conflictscore.benchmarks.natconfqa.error_types import (
 )
 from conflictscore.benchmarks.natconfqa.judges import (
     REPLY_FORMS,
-    Judgement,
     judge_natconfqa,
 )
-from conflictscore.benchmarks.natconfqa.metrics import MEASURES, pair_names, verdicts_of
+from conflictscore.benchmarks.natconfqa.metrics import MEASURES, verdicts_of
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 
-NOTHING_MADE_UP = "no conflict made up"
-"""Ours, of questions without conflict: whether the answer sets no two answers against each other.
-The paper has no figure for it; it sees conflict-aware prompting do harm by the answers alone."""
 _LEFT_OUT = {
     Subset.NO_CONFLICT: "none of their answers are in conflict",
     Subset.NO_ANSWER: "no answer stands in their passages",
@@ -65,8 +61,6 @@ class NatConfJudge:
         judge = Judge(model, prompts, meter)
         judgement = await judge_natconfqa(asked, answer, judge)
         verdicts = verdicts_of(asked, judgement)
-        if not asked.conflicts:
-            verdicts[NOTHING_MADE_UP] = _made_up(judgement)
         if self.error_types:
             verdicts[TOLD] = await told_in_full(asked, answer, judgement, judge)
         return verdicts
@@ -102,13 +96,12 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
 def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
     """The questions of which no two answers are in conflict (section 5.2, Table 6).
 
-    They are asked and judged as those with conflict are. Beside the quality of answers, which the
-    paper reports, it is told whether an answer makes up a conflict.
+    They are asked and judged as those with conflict are, by the quality of answers.
     """
     subsets = frozenset({Subset.NO_CONFLICT})
     benchmark = _of_subsets(data, form, subsets, "answers that do not conflict")
-    answers = (name for name in MEASURES if name.startswith("answers"))
-    return replace(benchmark, name=NO_CONFLICT.name, measures=(*answers, NOTHING_MADE_UP))
+    answers = tuple(name for name in MEASURES if name.startswith("answers"))
+    return replace(benchmark, name=NO_CONFLICT.name, measures=answers)
 
 
 def _of_subsets(
@@ -140,11 +133,3 @@ def _of_subsets(
         hashes={"data": sha256_of_file(data)},
         notes=tuple(f"questions left out: {count}, {why}" for count, why in left_out if count),
     )
-
-
-def _made_up(judgement: Judgement) -> Verdict:
-    parts = judgement.decomposition
-    if parts is None:
-        return Verdict(value=None, error=judgement.error)
-    told = "; ".join(pair_names(parts.conflicts, parts.answers))
-    return Verdict(value=not told, explanation=told or None)

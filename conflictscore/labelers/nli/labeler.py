@@ -128,28 +128,21 @@ class NliLabeler:
     embedded = True
     """Whether it is a small judge of this package, which misses some sides that documents take."""
 
-    def __init__(
-        self,
-        model: NliModel,
-        *,
-        calibration: Calibration | Path | None = None,
-    ) -> None:
+    def __init__(self, model: NliModel, *, calibration: Calibration | None = None) -> None:
         """Make the judge.
 
         Args:
             model: A loaded model.
-            calibration: A calibration, or a file with one; by default that in the model's folder,
-                or none.
+            calibration: By default that in the model's folder, or none.
 
         Raises:
             ConfigurationError: The calibration is another model's or cannot be read.
         """
         self._model = model
         self._at_once = model.threads * _WINDOWS_A_THREAD
-        if calibration is None and (model.folder / CALIBRATION_FILE).exists():
-            calibration = model.folder / CALIBRATION_FILE
-        if isinstance(calibration, Path):
-            calibration = read_calibration(calibration, model=model.sha256)
+        file = model.folder / CALIBRATION_FILE
+        if calibration is None and file.exists():
+            calibration = read_calibration(file, model=model.sha256)
         self.calibration = calibration or UNCALIBRATED
         self.name = f"nli({model.folder.name})"
         ours = model.folder in (resolve(None), NLI_MPNET.folder)
@@ -167,7 +160,7 @@ class NliLabeler:
         cls,
         model: str | Path | None = None,
         *,
-        calibration: Calibration | Path | None = None,
+        calibration: Calibration | None = None,
     ) -> "NliLabeler":
         """Open the judge on a model that this process loads once.
 

@@ -40,12 +40,10 @@ def cells(text: str, after: str, start: str) -> list[str]:
 def test_every_set_and_all_together_have_their_rows() -> None:
     text = tables(figures())
 
-    assert cells(text, "undecidable", "lamps") == ["lamps", "3", "2", "1", "0"]
-    assert cells(text, "undecidable", "piers") == ["piers", "2", "0", "2", "1"]
     found = cells(text, "Is there a conflict?", "overall")
     assert found == ["overall", "50.0", "50.0", "50.0", "50.0", "50.0"]
-    labels = cells(text, "Single labels", "piers")
-    assert labels[:4] == ["piers", "4", "1", "50.0"]
+    assert cells(text, "single labels", "lamps")[:5] == ["lamps", "3", "2", "1", "0"]
+    assert cells(text, "single labels", "piers")[:8] == ["piers", *"20214", "1", "50.0"]
     assert "9 calls, 0 from the cache" in text
     assert all(len(line) <= 90 for line in text.splitlines())
 
