@@ -34,9 +34,7 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
     yield _detection(figures, sets)
     yield Card(
         "Claims, and single labels beside people's",
-        tuple(
-            ["set", "claims", "conflict", "none", "undecidable", "pairs", "failed", "acc %", "95 %"]
-        ),
+        ("set", "claims", "conflict", "none", "undecidable", "pairs", "failed", "acc %", "95 %"),
         tuple(
             (
                 one_line(s.name),

@@ -3,8 +3,6 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.figures import Interval
@@ -16,7 +14,7 @@ from conflictscore.benchmarks.natconfqa.metrics import MEASURES, verdicts_of
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
-from tests.benchmarks.natconfqa.lamps import SUPPORT, WH, Judge, decided, row
+from tests.benchmarks.natconfqa.lamps import SUPPORT, WH, Judge, row
 from tests.benchmarks.truthfulqa.files import write_jsonl
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.world import World
@@ -82,44 +80,6 @@ async def test_the_judge_reads_the_passages_as_they_were_shown(lamps: Benchmark)
 
 
 # Verdicts
-
-values_of = st.lists(st.sampled_from([True, False, None]), max_size=3)
-
-
-@st.composite
-def judgements(draw: st.DrawFn) -> Judgement:
-    """Any decisions on an answer to that question."""
-
-    def exactly(count: int) -> tuple[Verdict, ...]:
-        value = st.sampled_from([True, False, None])
-        return decided(draw(st.lists(value, min_size=count, max_size=count)))
-
-    answers = draw(values_of)
-    pairs = tuple((i, j) for j in range(len(answers)) for i in range(j))
-    parts = Decomposition(answers=tuple(f"in {n}" for n in range(len(answers))), conflicts=pairs)
-    apart = draw(st.booleans())
-    return Judgement(
-        decomposition=parts if apart else None,
-        error=None if apart else "it could not be read",
-        references=exactly(3),
-        answers=decided(answers) if apart else (),
-        reference_conflicts=exactly(2),
-        conflicts=exactly(len(pairs)) if apart else (),
-    )
-
-
-@given(judgements())
-def test_what_could_not_be_judged_says_why_and_what_is_not_defined_is_absent(
-    judgement: Judgement,
-) -> None:
-    verdicts = verdicts_of(WH, judgement)
-    assert "conflicts recall" in verdicts, "each question has a conflict to tell of"
-    assert set(verdicts) <= set(MEASURES)
-    for verdict in verdicts.values():
-        assert verdict.value is None or isinstance(verdict.value, float)
-        assert verdict.error in (None, "ill", "it could not be read", "it could not be read; ill")
-    if not judgement.answers and judgement.decomposition:
-        assert "answers precision" not in verdicts
 
 
 def test_an_explanation_has_the_counts_and_what_was_not_found() -> None:

@@ -117,22 +117,6 @@ def test_less_conflict_is_better_in_pairs_tables_page_and_export() -> None:
     assert told in rows[0]["cs-c_explanation"]
 
 
-def test_what_was_paid_for_before_a_budget_or_a_kill_ended_it_is_not_paid_again() -> None:
-    world = Writers()
-    records = Path("runs/reports-free-form/records.jsonl")
-    with OpenAIServer(world) as server:
-        stopped = bench(server, "--max-tokens", "100")
-        assert stopped.exit_code == 3, stopped.output
-        assert 0 < sum(world.asked.values()) < 6
-        bench(server, "--sample", "2")
-        lines = records.read_bytes().splitlines(keepends=True)
-        records.write_bytes(b"".join(lines[:-1]) + lines[-1][:30])
-        again = bench(server)
-        assert "half a line at the end" in again.stderr
-    # that the last step's calls are found again is what the run's own store is for
-    assert (world.asked["generate"], world.asked["decompose"]) == (6, 6)
-
-
 def test_what_failed_is_counted_and_tried_again_where_that_is_asked_for() -> None:
     world = Writers(broken={"decompose": Fault(400, message="no")})
     with OpenAIServer(world) as server:
