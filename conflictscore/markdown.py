@@ -75,7 +75,7 @@ class Passage(NamedTuple):
     kind: str
     """``text``, ``row``, ``code`` (HTML too), ``value`` (of JSON); ``whole``, all of the answer."""
     cut: tuple[int, int]
-    """What is removed along with it: white space, or the lines that only it has."""
+    """The span to remove with it: white space, or the lines that only it has."""
 
 
 @lru_cache(maxsize=8)

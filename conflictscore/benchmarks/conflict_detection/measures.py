@@ -76,7 +76,7 @@ class DetectionFigures(Record):
     usage: Usage
     """Of this run; verdicts of the cache are counted as such."""
     seconds: float
-    """What this run took."""
+    """Calls and tokens of this run."""
 
 
 def verdict_of(labels: Iterable[Label]) -> bool | None:

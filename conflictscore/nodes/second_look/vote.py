@@ -37,7 +37,7 @@ _WITNESSES = 2
 
 
 class VoteOutcome(NamedTuple):
-    """What becomes of the passage, and the strongest rival; None where none counts.
+    """The outcome for the passage, and the strongest rival; None where none counts.
 
     ``open``: counting does not settle it. ``keep``: no rival counts, or a single dissenter.
     """

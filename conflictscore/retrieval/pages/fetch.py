@@ -35,7 +35,7 @@ _MOST_REDIRECTS = 3
 _HOST = re.compile(rb"[\w.:-]+")
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 _GZIP = zlib.MAX_WBITS | 16
-"""What makes zlib read the gzip format."""
+"""Makes zlib read the gzip format."""
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -55,7 +55,7 @@ _SPECIAL = [
         "3fff::/20",
     )
 ]
-"""What Python's ``is_global`` takes for public, in this version or another."""
+"""Addresses that Python's ``is_global`` takes for public, in this version or another."""
 _MOST_ADDRESSES = 4
 
 
