@@ -51,7 +51,7 @@ Reviews = Mapping[str, Mapping[str, Review]]
 """By the run's id, then by the reviewer's name."""
 
 
-class _Row(BaseModel):
+class _StoredReview(BaseModel):
     """A stored review beside its own fields; rows have had further ones."""
 
     question_id: Annotated[str, Field(min_length=1)]
@@ -80,11 +80,11 @@ def reviews_in(rows: Iterable[tuple[str, str | bytes]]) -> dict[str, dict[str, R
     Raises:
         InputError: A row cannot be read; names the place and the field.
     """
-    read: list[tuple[_Row, Review]] = []
+    read: list[tuple[_StoredReview, Review]] = []
     for where, text in rows:
         try:
             fields = json.loads(text)
-            row = _Row.model_validate(fields)
+            row = _StoredReview.model_validate(fields)
             said = Review(**{name: fields[name] for name in Review.model_fields if name in fields})
         except ValidationError as error:
             field, why = first_fault(error)
