@@ -13,8 +13,8 @@ from conflictscore.cli.options import with_model_choice
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
-    from conflictscore.benchmarks.conflict_detection.detect import Judged
     from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
+    from conflictscore.benchmarks.conflict_detection.measures import Judged
     from conflictscore.models.language_model import LanguageModel
 
 __all__ = ["conflict_detection"]
@@ -99,9 +99,8 @@ def conflict_detection(
     from rich.console import Console
 
     from conflictscore.benchmarks.conflict_detection.data import as_published, balanced, read_data
-    from conflictscore.benchmarks.conflict_detection.detect import detect
     from conflictscore.benchmarks.conflict_detection.display import print_detection
-    from conflictscore.benchmarks.conflict_detection.measures import detection_figures
+    from conflictscore.benchmarks.conflict_detection.measures import detect, detection_figures
     from conflictscore.benchmarks.harness.statistics import require_statistics
     from conflictscore.models.usage import UsageMeter
     from conflictscore.prompts import PromptSet
@@ -157,7 +156,7 @@ def _written(
 ) -> list["ClaimGroup"]:
     from rich.console import Console
 
-    from conflictscore.benchmarks.conflict_detection.detect import written_claims
+    from conflictscore.benchmarks.conflict_detection.measures import written_claims
     from conflictscore.benchmarks.judging import Judge
     from conflictscore.models.usage import UsageMeter
     from conflictscore.progress import CountBar

@@ -1,4 +1,4 @@
-"""The figures of conflict detection, as records, and how they come of verdicts.
+"""Claims held against their documents by any labeler, and the figures that come of the verdicts.
 
 Figures depend on the verdicts alone, not on their order. What cannot be had is None, never 0.
 Intervals resample groups, since the pairs of a group hang together.
@@ -6,16 +6,27 @@ Intervals resample groups, since the pairs of a group hang together.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from conflictscore.benchmarks.conflict_detection.detect import Judged
+from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.statistics import proportion
-from conflictscore.records import Label, Record, Usage
+from conflictscore.benchmarks.judging import Judge, at_once
+from conflictscore.errors import ProviderError
+from conflictscore.labelers.protocol import Labeler
+from conflictscore.labelers.table import label_table
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answer_replies import read_text
+from conflictscore.prompts import material
+from conflictscore.records import Claim, EvidenceLabel, Label, Record, Usage
+from conflictscore.retrieval.cleaning import clean_text
+from conflictscore.storage.cache import ContentCache
+from conflictscore.threads import each
 
 _RESAMPLES = 2_000
 _Numbers = NDArray[Any]
@@ -77,6 +88,14 @@ class DetectionFigures(Record):
     """Of this run; verdicts of the cache are counted as such."""
     seconds: float
     """Calls and tokens of this run."""
+
+
+class Judged(NamedTuple):
+    """A group with a verdict on each of its documents."""
+
+    group: ClaimGroup
+    labels: tuple[EvidenceLabel, ...]
+    """One a document, in order; UNLABELLED where the labeler failed."""
 
 
 def verdict_of(labels: Iterable[Label]) -> bool | None:
@@ -186,3 +205,71 @@ def _ratio(part: _Numbers, whole: _Numbers) -> _Numbers:
     quotient: _Numbers = np.full(whole.shape, np.nan)
     np.divide(part, whole, out=quotient, where=whole > 0)
     return quotient
+
+
+_CLAIM_TOKENS = 200
+"""The most that a written claim may have."""
+
+
+async def detect(
+    labeler: Labeler,
+    groups: Sequence[ClaimGroup],
+    *,
+    meter: UsageMeter,
+    cache: ContentCache | None = None,
+    concurrency: int = 1,
+    on_pair: Callable[[EvidenceLabel], None] = lambda label: None,
+) -> list[Judged]:
+    """Label all pairs of claim and document; claims are judged as they are.
+
+    Args:
+        labeler: The judge.
+        groups: The claims with their documents.
+        meter: Counts the calls, and the verdicts that came from the cache.
+        cache: Where each verdict is kept the moment it is there: a run that is stopped in any way
+            loses the calls in flight at most.
+        concurrency: Claims at a time, at least 1.
+        on_pair: Called after each verdict.
+    """
+    found: dict[tuple[str, str], Judged] = {}
+
+    async def judge(group: ClaimGroup) -> None:
+        claim = Claim(number=1, text=group.claim)
+        [row] = await label_table(
+            labeler, [claim], group.shown, meter=meter, cache=cache, on_label=on_pair
+        )
+        found[group.set, group.id] = Judged(group, row.labels)
+
+    await each(groups, judge, concurrency)
+    return [found[group.set, group.id] for group in groups]
+
+
+async def written_claims(
+    groups: Sequence[ClaimGroup], judge: Judge, on_claim: Callable[[], object]
+) -> list[ClaimGroup]:
+    """Have a model write claims from questions and answers, as the paper has GPT-4 do.
+
+    Groups without a question keep their claims. The model's cache makes a second time free.
+
+    Raises:
+        ProviderError: A claim could not be written; the others are cached.
+    """
+    failures: list[ProviderError] = []
+
+    async def worded(group: ClaimGroup) -> ClaimGroup:
+        if not group.question:
+            return group
+        fields = {"question": material(group.question), "answer": material(group.answer)}
+        prompt = judge.prompts.render("write_claim", **fields)
+        try:
+            said = await judge.ask(prompt, read_text, _CLAIM_TOKENS)
+        except ProviderError as error:
+            failures.append(error)
+            return group
+        on_claim()
+        return group.model_copy(update={"claim": " ".join(clean_text(said).split())})
+
+    written = await at_once([partial(worded, group) for group in groups])
+    if failures:
+        raise failures[0]
+    return list(written)

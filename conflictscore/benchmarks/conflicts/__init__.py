@@ -23,5 +23,5 @@ ENTRY = Entry(
     methods=(*COMMON_METHODS, "pipeline", "taxonomy-aware", "oracle"),
     docs="docs/findings/conflicts.md",
     examples=("bench conflicts --data conflicts.jsonl --sample 20 --methods all",),
-    result_tables=lazily("conflicts.merged:merged_tables"),
+    result_tables=lazily("conflicts.benchmark:merged_tables"),
 )

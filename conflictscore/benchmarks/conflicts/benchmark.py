@@ -8,6 +8,7 @@ The official file (``conflicts.jsonl``) has a line a question: ``question``, ``c
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,9 +26,12 @@ from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.question_sample import question_id
-from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.records import Question, QuestionResult
+from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.benchmarks.json_lines import Cleaned, Row, Text, read_json_lines, row_of
 from conflictscore.errors import InputError
+from conflictscore.reporting.figure_text import percent, span
+from conflictscore.reporting.plain_table import Card
 
 _TYPES = {
     "no conflict": ConflictType.NO_CONFLICT,
@@ -155,3 +159,30 @@ def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
         hashes={"data": sha256_of_file(data)},
         notes=tuple(notes),
     )
+
+
+_MERGED = (ConflictType.OUTDATED, ConflictType.MISINFORMATION)
+
+
+def merged_tables(results: Sequence[QuestionResult]) -> list[Card]:
+    """Expected behaviour of the merged types by method; none where no answer is judged by it."""
+    judged: dict[str, list[bool]] = {}
+    for result in results:
+        if result.question.conflict_type in _MERGED:
+            for name, ended in result.methods.items():
+                if (value := ended.value(BEHAVIOUR)) is not None:
+                    judged.setdefault(name, []).append(bool(value))
+    rows = []
+    for name, values in judged.items():
+        share = proportion(sum(values), len(values))
+        bounds = span(percent(share.low), percent(share.high))
+        rows.append((name, percent(share.value), bounds, f"{share.count:,}", f"{share.n:,}"))
+    if not rows:
+        return []
+    return [
+        Card(
+            title="Outdated and misinformation together, as in Table 6: expected behaviour",
+            columns=("method", "%", "95 % interval", "right", "n"),
+            rows=tuple(rows),
+        )
+    ]

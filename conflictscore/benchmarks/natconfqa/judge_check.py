@@ -1,17 +1,21 @@
-"""How well the judge's figures follow people's (paper, appendix G, Table 7)."""
+"""How well the judge follows people, by ``human_judgments.jsonl`` (appendix G, Table 7)."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from statistics import fmean
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
 from conflictscore.benchmarks.harness.records import Verdict
+from conflictscore.benchmarks.json_lines import Row, Text, read_items
 from conflictscore.benchmarks.judging import Judge, at_once
+from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
 from conflictscore.benchmarks.natconfqa.judges import Judgement, judge_natconfqa
-from conflictscore.benchmarks.natconfqa.metrics import verdicts_of
-from conflictscore.benchmarks.natconfqa.people import JudgedByPeople
+from conflictscore.benchmarks.natconfqa.metrics import verdicts_of, with_f1
+from conflictscore.errors import InputError
 from conflictscore.records import Record
 from conflictscore.reporting.figure_text import percent
 from conflictscore.reporting.plain_table import Card
@@ -49,6 +53,23 @@ class JudgeAgreement(Record):
     failures: dict[str, tuple[str, ...]]
     """Why the judge could not decide everything, by answer."""
     measures: dict[str, Correlation]
+
+
+class JudgedByPeople(NamedTuple):
+    """One answer of a model, and what people decided about it."""
+
+    question: NatConfQuestion
+    model: str
+    prompt: str
+    """``Normal`` or ``ContradictAware``, as published."""
+    answer: str
+    verdicts: Mapping[str, Verdict]
+    """By measure; an error where people's decisions cannot be counted."""
+
+    @property
+    def id(self) -> str:
+        """Names the answer: question, model and prompt."""
+        return f"{self.question.id}/{self.model}/{self.prompt}"
 
 
 async def check_judge(
@@ -142,3 +163,111 @@ def correlation(people: Sequence[float], judge: Sequence[float]) -> tuple[float,
 
     found = pearsonr(people, judge)
     return min(1.0, max(-1.0, float(found.statistic))), float(found.pvalue)
+
+
+_PAIR = r"\(\s*\d+\s*,\s*\d+\s*\)"
+_JUDGED_PAIR = re.compile(r"\(\s*(\d+)\s*,\s*(\d+)\s*\)\s*:\s*([01])")
+_Indices = Annotated[str, Field(pattern=r"^\s*\[\s*(\d+(\s*,\s*\d+)*\s*,?)?\s*\]\s*$")]
+_Pairs = Annotated[str, Field(pattern=rf"^\s*{_PAIR}(\s*,\s*{_PAIR})*\s*$")]
+_Judged = Annotated[
+    str, Field(pattern=rf"^\s*\[\s*({_PAIR}\s*:\s*[01](\s*,\s*{_PAIR}\s*:\s*[01])*)?\s*\]\s*$")
+]
+
+
+class _Published(Row):
+    question_id: Text
+    model: Text
+    prompt_template: Text
+    answer: Text = Field(alias="model_answer.1")
+    reference_answers: Text
+    reference_pairs: _Pairs | None = Field(alias="conflicting_answer_pairs")
+    short_answers: Text = Field(alias="Model Answers Decomposed")
+    found: _Indices = Field(alias="Found Reference Answers in Model Answer (Recall Answer)")
+    supported: _Indices = Field(
+        alias="Found Model Sub-Answers in Reference Answers/Passages (Precision Answer)"
+    )
+    found_pairs: _Pairs | None = Field(
+        alias="Conflicting Reference Answer Pairs Found (Recall Conflict)"
+    )
+    judged_pairs: _Judged = Field(
+        alias="Found Conflicting Model's Sub-Answers (Conflict Precision)"
+    )
+
+
+def read_people(
+    path: str | Path, questions: Sequence[NatConfQuestion]
+) -> tuple[JudgedByPeople, ...]:
+    """Read people's judgements, in the order of the file.
+
+    Args:
+        path: JSON lines, each with people's decisions as text: the short answers that they took an
+            answer apart into, and lists of indices or pairs of indices.
+        questions: The benchmark's questions, found by ``question_id``.
+
+    Returns:
+        One a line. A list that names an answer which is not there, as one of the published ones
+        does, counts in no figure and is an error: what was meant cannot be known.
+    """
+    asked = {question.id: question for question in questions}
+    return read_items(path, _Published, partial(_judged, asked=asked), id_field="question_id").items
+
+
+def _judged(row: _Published, where: str, asked: Mapping[str, NatConfQuestion]) -> JudgedByPeople:
+    if (question := asked.get(row.question_id)) is None:
+        raise InputError(f"{where}, field question_id: there is no question {row.question_id!r}")
+    # people judged by the references of that day; they must be those of the questions
+    there = len(row.reference_answers.splitlines())
+    if there != len(question.answers) or _pairs(row.reference_pairs) != set(question.conflicts):
+        raise InputError(
+            f"{where}, field reference_answers: they, or their conflicting pairs, are not those of"
+            " the question"
+        )
+    conflicts = _pairs(row.found_pairs)
+    if not conflicts <= set(question.conflicts):
+        raise InputError(f"{where}, field Recall Conflict: a pair is no conflict of the question")
+    short_answers = len(row.short_answers.splitlines())
+    found, supported = _indices(row.found), _indices(row.supported)
+    judged = {
+        _ascending(int(one), int(other)): right == "1"
+        for one, other, right in _JUDGED_PAIR.findall(row.judged_pairs)
+    }
+    named = [index for pair in judged for index in pair]
+    shares = {
+        "answers recall": _share(len(found), found, len(question.answers), "reference answers"),
+        "answers precision": _share(len(supported), supported, short_answers, "short answers"),
+        "conflicts recall": _share(len(conflicts), (), len(question.conflicts), "conflicts"),
+        "conflicts precision": _share(
+            sum(judged.values()), named, short_answers, "short answers", of=len(judged)
+        ),
+    }
+    return JudgedByPeople(
+        question=question,
+        model=row.model,
+        prompt=row.prompt_template,
+        answer=row.answer,
+        verdicts=with_f1(shares),
+    )
+
+
+def _share(
+    hits: int, named: Iterable[int], there: int, what: str, *, of: int | None = None
+) -> Verdict | None:
+    if beyond := sorted({index for index in named if index >= there}):
+        names = ", ".join(map(str, beyond))
+        why = f"it names {names}, counted from 0, and there are {there} {what}"
+        return Verdict(value=None, error=why)
+    n = there if of is None else of
+    return Verdict(value=hits / n) if n else None
+
+
+def _indices(text: str) -> frozenset[int]:
+    return frozenset(map(int, re.findall(r"\d+", text)))
+
+
+def _pairs(text: str | None) -> frozenset[AnswerPair]:
+    numbers = [int(number) for number in re.findall(r"\d+", text or "")]
+    return frozenset(map(_ascending, numbers[::2], numbers[1::2]))
+
+
+def _ascending(one: int, other: int) -> AnswerPair:
+    return min(one, other), max(one, other)

@@ -26,5 +26,5 @@ ENTRY = Entry(
         " --write-topics topics.jsonl",
         "bench reports --data topics.jsonl --model openai:gpt-4.1",
     ),
-    write_topics=lazily("reports.topics:write_topics"),
+    write_topics=lazily("reports.benchmark:write_topics"),
 )

@@ -10,7 +10,8 @@ studies disagree. WikiContradict fits less, as two passages on one fact make no 
 SciFact has no claim with conflict, and Factcheck-GPT next to none.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -25,8 +26,16 @@ from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.json_lines import Cleaned, Row, Text, read_items
+from conflictscore.benchmarks.judging import Judge, at_once
 from conflictscore.benchmarks.reports import ENTRY
 from conflictscore.errors import InputError
+from conflictscore.graph.binding import run_for_sync_caller
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answer_replies import read_text
+from conflictscore.prompts import PromptSet, material_line
+from conflictscore.retrieval.cleaning import clean_text
+from conflictscore.storage.private_files import write_whole
 
 _CONFLICT_TYPES = (
     "Conflicting opinions or research outcomes",
@@ -187,3 +196,49 @@ BALANCED = _report("balanced", "report_balanced")
 
 SUPER_BALANCED = _report("super-balanced", "report_super_balanced")
 """By rules: hedge, attribute, name every view (Table 10)."""
+
+
+_TOPIC_TOKENS = 60
+
+
+def write_topics(
+    benchmark: Benchmark,
+    out: Path,
+    model: LanguageModel,
+    prompts: PromptSet,
+    tell: Callable[[str, str], None],
+) -> None:
+    """Have a model name the main entity of each question, and write a file to run reports from.
+
+    Args:
+        benchmark: The questions.
+        out: JSON lines with the questions' documents and their ``topic``, for ``--data``.
+        model: What is asked, a call a question; its cache makes a second time free.
+        prompts: Where ``report_topic`` is.
+        tell: Called with each question and its topic, in order.
+
+    Raises:
+        ProviderError: A topic could not be had; nothing is written.
+    """
+    judge = Judge(model, prompts, UsageMeter())
+    asked = [partial(_main_entity, judge, question.question) for question in benchmark.questions]
+    topics = run_for_sync_caller(at_once(asked))
+    rows = []
+    for question, topic in zip(benchmark.questions, topics, strict=True):
+        tell(question.question, topic)
+        rows.append(json.dumps(_row(question, topic), ensure_ascii=False))
+    write_whole(out, "".join(f"{row}\n" for row in rows).encode())
+
+
+async def _main_entity(judge: Judge, question: str) -> str:
+    prompt = judge.prompts.render("report_topic", question=material_line(question))
+    return " ".join(clean_text(await judge.ask(prompt, read_text, _TOPIC_TOKENS)).split())
+
+
+def _row(question: Question, topic: str) -> dict[str, Any]:
+    documents = [
+        {**document, "date": document.get("metadata", {}).get("date", "")}
+        for document in question.documents
+    ]
+    told = {"id": question.id, "topic": topic, "question": question.question}
+    return {**told, "docs": documents, "has_conflict": True}

@@ -24,5 +24,5 @@ ENTRY = Entry(
         "bench wikicontradict --data questions.jsonl --sample 40 --methods all",
         "bench wikicontradict --data questions.jsonl --methods asked-conflict,asked-agreeing",
     ),
-    tables=lazily("wikicontradict.ratings:rating_tables"),
+    tables=lazily("wikicontradict.benchmark:rating_tables"),
 )

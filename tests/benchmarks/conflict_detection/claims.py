@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from conflictscore.benchmarks.conflict_detection.detect import Judged
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
+from conflictscore.benchmarks.conflict_detection.measures import Judged
 from conflictscore.records import EvidenceLabel, Label
 
 S, C, N, U = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT, Label.UNLABELLED

@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.conflict_detection.detect import detect
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
-from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures, detection_figures
+from conflictscore.benchmarks.conflict_detection.measures import (
+    DetectionFigures,
+    detect,
+    detection_figures,
+)
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge

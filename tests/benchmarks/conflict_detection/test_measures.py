@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.conflict_detection.detect import Judged
-from conflictscore.benchmarks.conflict_detection.measures import detection_figures, verdict_of
+from conflictscore.benchmarks.conflict_detection.measures import (
+    Judged,
+    detection_figures,
+    verdict_of,
+)
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.records import Label, Usage
 from tests.benchmarks.conflict_detection.claims import C, N, S, U, claim_group, judged

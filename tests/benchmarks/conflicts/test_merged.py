@@ -1,7 +1,7 @@
 """Outdated and misinformation stand in one row, as in the paper's table."""
 
+from conflictscore.benchmarks.conflicts.benchmark import merged_tables
 from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR
-from conflictscore.benchmarks.conflicts.merged import merged_tables
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.records import MethodResult, Question, QuestionResult, Verdict
 from conflictscore.records import Answer

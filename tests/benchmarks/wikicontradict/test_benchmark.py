@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.wikicontradict.benchmark import wikicontradict
+from conflictscore.benchmarks.wikicontradict.benchmark import rating_tables, wikicontradict
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES
-from conflictscore.benchmarks.wikicontradict.ratings import rating_tables
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
 from tests.benchmarks.truthfulqa.files import write_jsonl
