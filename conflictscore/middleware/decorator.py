@@ -148,11 +148,7 @@ class _Decorated:
         return set_config_context(merge_configs(ensure_config(), added))
 
     async def _corrected(
-        self,
-        question: str,
-        documents: Sources | None,
-        history: Any,
-        call: Callable[..., Awaitable[object]],
+        self, question: str, documents: Any, history: Any, call: Callable[..., Awaitable[object]]
     ) -> tuple[Run, object]:
         context = self._opened()
 

@@ -140,14 +140,6 @@ def _streamed(chat: SelfCorrectingChatModel, asked: Conversation) -> AIMessage:
     return chunk
 
 
-def _streamed_asynchronously(chat: SelfCorrectingChatModel, asked: Conversation) -> AIMessage:
-    async def streamed() -> AIMessage:
-        [chunk] = [chunk async for chunk in chat.astream(asked)]
-        return chunk
-
-    return asyncio.run(streamed())
-
-
 def _function(asynchronous: bool) -> Ask:
     """A decorated function that says what the scripted model would."""
 
@@ -209,11 +201,6 @@ ENTRY_POINTS = [
         has_its_own_answer=True,
     ),
     EntryPoint("chat model, streamed", _chat_model(_streamed), has_its_own_answer=True),
-    EntryPoint(
-        "chat model, streamed asynchronously",
-        _chat_model(_streamed_asynchronously),
-        has_its_own_answer=True,
-    ),
     EntryPoint("function", _function(asynchronous=False)),
     EntryPoint("coroutine function", _function(asynchronous=True)),
     EntryPoint("service", _service, has_its_own_answer=True),

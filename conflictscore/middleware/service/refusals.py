@@ -35,6 +35,13 @@ CLIENT_GONE = 499
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _SERVER = 500
 _TOO_MANY = 429
+_KEY = ("upstream_authentication", "rejected this service's key")
+_THE_OPERATORS = {
+    401: _KEY,
+    403: _KEY,
+    404: ("upstream_model_not_found", "does not have this service's model"),
+}
+"""Statuses that no caller can do anything about."""
 _THE_CALLERS = frozenset({400, 409, 413, 415, 422})
 """Statuses of an upstream that blame a forwarded request: the caller must fix it."""
 
@@ -125,19 +132,9 @@ def _of_upstream(
 ) -> RefusedError:
     secrets = secrets_of(model.chat)
     message = str(clear_error(error, provider=model.name, endpoint=model.endpoint, secrets=secrets))
-    match getattr(error, "status_code", None):
-        case 401 | 403:  # about this service's key, which the caller cannot change
-            return RefusedError(
-                502,
-                "the upstream rejected this service's key; its operator must fix that",
-                code="upstream_authentication",
-            )
-        case 404:
-            return RefusedError(
-                502,
-                "the upstream does not have this service's model; its operator must fix that",
-                code="upstream_model_not_found",
-            )
+    if isinstance(error, openai.APIStatusError) and error.status_code in _THE_OPERATORS:
+        code, what = _THE_OPERATORS[error.status_code]
+        return RefusedError(502, f"the upstream {what}; its operator must fix that", code=code)
     if isinstance(error, openai.APIStatusError) and error.status_code == _TOO_MANY:
         wait = header_value(error.response.headers.get("retry-after"))
         code = error.code or "upstream_rate_limit"

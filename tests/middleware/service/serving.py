@@ -32,7 +32,6 @@ AGREEING = [
     {"text": "The lamp was lit in 1871.", "title": "Gazette", "url": "https://gazette.test/a"},
     {"text": "In 1871 the lamp was lit.", "title": "Log", "url": "https://log.test/b"},
 ]
-MODES = ["correct", "annotate"]
 TOOL: Any = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}
 CALL: dict[str, Any] = {
     "id": "call_1",

@@ -15,7 +15,6 @@ from conflictscore.middleware.service.admission import Uploads
 from conflictscore.middleware.service.refusals import RefusedError
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.middleware.service.serving import (
-    MODES,
     QUESTION,
     ChatWorld,
     Served,
@@ -41,9 +40,8 @@ def busy(served: Served, asking: int) -> Iterator[list[httpx2.Response]]:
 
 class TestClientsThatGoAway:
     @pytest.mark.parametrize("stream", [False, True])
-    @pytest.mark.parametrize("mode", MODES)
-    def test_their_work_stops_and_nothing_is_left(self, mode: str, stream: bool) -> None:
-        settings = {"mode": mode, "first_answer": "upstream", "max_concurrent": 1}
+    def test_their_work_stops_and_nothing_is_left(self, stream: bool) -> None:
+        settings = {"first_answer": "upstream", "max_concurrent": 1}
 
         with Hanging() as upstream, serving(upstream, settings=settings) as served:
             idle = served.tasks()

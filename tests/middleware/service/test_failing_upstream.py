@@ -4,7 +4,6 @@ import pytest
 
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.middleware.service.serving import (
-    MODES,
     UPSTREAM_KEY,
     ChatWorld,
     events_in,
@@ -13,7 +12,6 @@ from tests.middleware.service.serving import (
 )
 
 
-@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     ("fault", "status", "code"),
     [
@@ -27,11 +25,11 @@ from tests.middleware.service.serving import (
     ids=["429", "429-odd", "quota", "500", "503", "404"],
 )
 def test_its_errors_reach_the_caller_with_a_fitting_status_and_code(
-    world: ChatWorld, upstream: OpenAIServer, mode: str, fault: Fault, status: int, code: str
+    world: ChatWorld, upstream: OpenAIServer, fault: Fault, status: int, code: str
 ) -> None:
     world.broken["generate"] = world.plain = fault
 
-    with serving(upstream, settings={"mode": mode}) as served:
+    with serving(upstream) as served:
         reply = served.ask()
         run = served.run(served.ask(stream=True))
         failures = served.metric('conflictscore_failures_total{kind="upstream"}')
@@ -45,38 +43,32 @@ def test_its_errors_reach_the_caller_with_a_fitting_status_and_code(
     assert world.handed_on == []  # it would not answer the request as it is either
 
 
-@pytest.mark.parametrize("mode", ["correct", "annotate"])
 @pytest.mark.parametrize(
-    ("fault", "status", "code"),
+    ("fault", "status", "said"),
     [
         (Fault(500, should_retry=False), 502, "upstream_failed"),
-        (Fault.raw(b'{"error": {"message": "slow down", "code": 429}}'), 429, None),
+        (Fault.raw(b'{"error": {"message": "slow down", "code": 429}}'), 429, "slow down"),
+        (Fault(400, message="top_k: too small", code="bad_top_k"), 400, "top_k: too small"),
     ],
-    ids=["500", "an error with the status 200"],
+    ids=["500", "an error with the status 200", "the caller's"],
 )
 def test_a_failure_on_the_callers_own_request_is_counted_too(
-    world: ChatWorld, upstream: OpenAIServer, mode: str, fault: Fault, status: int, code: str | None
+    world: ChatWorld, upstream: OpenAIServer, fault: Fault, status: int, said: str
 ) -> None:
     world.plain = fault
-    settings = {"mode": mode, "first_answer": "upstream"}
 
-    with serving(upstream, settings=settings) as served:
-        reply = served.ask()
+    with serving(upstream, settings={"first_answer": "upstream"}) as served:
+        reply = served.ask(top_k=-1)
         failures = served.metric('conflictscore_failures_total{kind="upstream"}')
 
     assert (reply.status_code, failures) == (status, 1)
-    if code:
-        assert reply.json()["error"]["code"] == code
-    else:
-        assert "slow down" in reply.json()["error"]["message"]
+    assert said in reply.text
+    assert reply.json()["error"]["code"] == fault.code or fault.code is None
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_rejected_key_is_reported_as_the_services_not_the_callers(
-    world: ChatWorld, mode: str
-) -> None:
+def test_a_rejected_key_is_reported_as_the_services_not_the_callers(world: ChatWorld) -> None:
     locked = OpenAIServer(world, api_key="another key")
-    with locked as upstream, serving(upstream, settings={"mode": mode}) as served:
+    with locked as upstream, serving(upstream) as served:
         reply = served.ask()
 
     assert reply.status_code == 502
@@ -85,13 +77,12 @@ def test_a_rejected_key_is_reported_as_the_services_not_the_callers(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("mode", MODES)
 def test_an_upstream_that_hangs_is_given_up_after_the_timeout(
-    world: ChatWorld, upstream: OpenAIServer, mode: str, stream: bool
+    world: ChatWorld, upstream: OpenAIServer, stream: bool
 ) -> None:
     world.broken["generate"] = world.plain = Fault.hang(60)
 
-    with serving(upstream, settings={"mode": mode, "timeout": 0.3}) as served:
+    with serving(upstream, settings={"timeout": 0.3}) as served:
         idle = served.tasks()
         reply = served.ask(stream=stream)
         served.clients[-1].close()
@@ -103,28 +94,15 @@ def test_an_upstream_that_hangs_is_given_up_after_the_timeout(
         assert (reply.status_code, reply.json()["error"]["code"]) == (504, "timeout")
 
 
-@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     "body", [b"<html>", b"{}", b'{"choices": []}', b'{"choices": [{"message": 1}]}']
 )
 def test_a_reply_that_is_not_a_completion_is_never_an_answer(
-    world: ChatWorld, upstream: OpenAIServer, mode: str, body: bytes
+    world: ChatWorld, upstream: OpenAIServer, body: bytes
 ) -> None:
     world.plain = Fault.raw(body)
 
-    with serving(upstream, settings={"mode": mode, "first_answer": "upstream"}) as served:
+    with serving(upstream, settings={"first_answer": "upstream"}) as served:
         reply = served.ask()
 
     assert (reply.status_code, reply.json()["error"]["code"]) == (502, "upstream_unreadable")
-
-
-def test_an_error_in_the_callers_request_is_reported_as_the_callers(
-    world: ChatWorld, upstream: OpenAIServer
-) -> None:
-    world.plain = Fault(400, message="top_k: too small", code="bad_top_k")
-
-    with serving(upstream, settings={"first_answer": "upstream"}) as served:
-        reply = served.ask(top_k=-1)
-
-    assert (reply.status_code, reply.json()["error"]["code"]) == (400, "bad_top_k")
-    assert "top_k: too small" in reply.json()["error"]["message"]

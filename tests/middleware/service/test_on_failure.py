@@ -12,7 +12,6 @@ import pytest
 from conflictscore.errors import ConfigurationError
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.middleware.service.serving import (
-    MODES,
     QUESTION,
     ChatWorld,
     Listed,
@@ -139,18 +138,17 @@ class TestCoverage:
         assert outcome.kinds == {"judge": 1.0}
         check(outcome, policy, "It was lit in 1871.", "only 50% of its pairs")
 
-    @pytest.mark.parametrize("mode", MODES)
     def test_one_that_is_labelled_in_part_has_a_status_and_a_warning_that_names_the_run(
-        self, world: ChatWorld, upstream: OpenAIServer, caplog: pytest.LogCaptureFixture, mode: str
+        self, world: ChatWorld, upstream: OpenAIServer, caplog: pytest.LogCaptureFixture
     ) -> None:
         world.decomposition = "Claims:\n- Cats purr.\n- Dogs bark."
 
-        with serving(upstream, settings={"mode": mode}, max_claims=1, min_coverage=0.3) as served:
+        with serving(upstream, max_claims=1, min_coverage=0.3) as served:
             outcome = outcome_of(served, stream=False)
 
         run = outcome.run
         assert (run["report"]["coverage"], outcome.kinds) == (0.5, {})
-        assert mode != "correct" or run["status"] == "partly-scored"
+        assert run["status"] == "partly-scored"
         warned = f"run {run['run_id']}: the answer was only in part checked: 50% of its pairs"
         assert warned in caplog.text
 
