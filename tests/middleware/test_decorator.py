@@ -198,7 +198,7 @@ def test_parentheses_and_a_retriever_that_is_one_are_asked_for() -> None:
     with pytest.raises(ConfigurationError, match=r"write @self_correct\(\), with parentheses"):
         self_correct(lambda question, documents: "")  # type: ignore[arg-type]
     answer: Any = self_correct(retriever="serper")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="retriever is str, .*open_retrieval"):
+    with pytest.raises(ConfigurationError, match=r"retriever is str, .*open_retrieval"):
         answer(lambda question, documents: "")("When?")
 
 
