@@ -10,8 +10,6 @@ from collections.abc import Iterator
 
 from conflictscore.prompts import neutral
 
-__all__ = ["added_active_content", "without_active_content"]
-
 _ADDRESS = (
     r"\b[a-z][a-z0-9+.-]{1,15}://\S{0,2000}"
     r"|\b(?:mailto|javascript|vbscript|data|tel|sms|file):\S{1,2000}"

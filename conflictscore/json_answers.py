@@ -9,17 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
-__all__ = [
-    "JsonValue",
-    "check_of",
-    "inside_of",
-    "is_json",
-    "json_values",
-    "new_literal",
-    "said_by",
-    "value_in",
-]
-
 _FENCE = "```"
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[^\s\[\]{},:"]+|[\[\]{}]')
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?P<fraction>\.\d+)?(?P<exponent>[eE][+-]?\d+)?")

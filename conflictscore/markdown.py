@@ -21,8 +21,6 @@ from conflictscore.json_answers import json_values, new_literal
 from conflictscore.scripts import terms_in
 from conflictscore.sentences import sentence_ends
 
-__all__ = ["Passage", "misfit", "passages", "place_of", "spliced", "unclaimed"]
-
 _UNCUT = re.compile(r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)")  # code and links, in which no sentence ends
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINES = re.compile(r"(?:[ \t]*+(?:\r\n?|\n))*+")

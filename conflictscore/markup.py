@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-__all__ = ["rendered_markdown", "shown", "web_address", "without_markdown"]
-
 _INLINE = re.compile("</?(?:a|code|em|strong)\\b[^<>]*>")
 _TAG = re.compile("<[^<>]*>")
 _LINE_END = re.compile("\r\n?")

@@ -25,21 +25,6 @@ from conflictscore.records import (
     WeightedScores,
 )
 
-__all__ = [
-    "balance",
-    "better_evidence",
-    "biased",
-    "claim_to_reconsider",
-    "conflict_report",
-    "conflictscore_count",
-    "conflictscore_ratio",
-    "contradiction_share",
-    "coverage",
-    "disputed_claims",
-    "uncovered_claims",
-    "worth",
-]
-
 _SIDES = (Label.SUPPORTS, Label.CONTRADICTS)
 _MOST_LOST = 0.5
 _FEW_LOST = 0.1

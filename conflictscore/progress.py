@@ -19,8 +19,6 @@ from rich.progress import (
 )
 from rich.text import Text
 
-__all__ = ["CountBar", "counting_bar", "transfer"]
-
 _TENTHS = 10
 _LINE_SECONDS = 60.0  # the longest that a log goes without a line
 

@@ -7,17 +7,6 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-__all__ = [
-    "UNSPACED",
-    "Folded",
-    "fold",
-    "folded",
-    "script_of",
-    "spaced_out",
-    "terms_in",
-    "words_in",
-]
-
 UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f\u1780-\u17ff"  # Burmese, Khmer

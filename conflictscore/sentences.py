@@ -13,8 +13,6 @@ pysbd 73): none knows both "am 3. Mai" and "Fig. 2". Time is linear in the lengt
 import re
 from collections.abc import Iterator
 
-__all__ = ["CITATIONS", "sentence_ends", "sentence_starts"]
-
 CITATIONS = r"(?:[ \t]{0,20}\[[^\[\]\n]{1,120}\]){0,40}"
 """Numbers or names in brackets, one after the other, as a regular expression."""
 

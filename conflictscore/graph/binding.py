@@ -25,8 +25,6 @@ from conflictscore.models.calls import SYNCHRONOUS
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, time_left, timed
 from conflictscore.threads import deadline, on_own_loop, thread_callback
 
-__all__ = ["Binding", "Node", "in_callers_thread", "run_for_sync_caller", "running_with"]
-
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")

@@ -42,8 +42,6 @@ from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import off_loop
 from conflictscore.tokens import load_vocabulary
 
-__all__ = ["create_conflict_scorer", "create_self_correcting_rag", "open_run", "run_context"]
-
 
 @explicit_kwargs(CorrectionOptions)
 def create_self_correcting_rag(

@@ -8,8 +8,6 @@ from conflictscore.graph.self_correction import SelfCorrectionGraph
 from conflictscore.retrieval.opening import open_retrieval
 from conflictscore.threads import in_thread
 
-__all__ = ["make_graph"]
-
 
 async def make_graph() -> SelfCorrectionGraph:
     """Make the graph once, in a thread: LangGraph calls this on its event loop for each run.

@@ -14,16 +14,6 @@ from conflictscore.models.spec import ReasoningEffort
 from conflictscore.settings import CorrectionSettings, ScoringSettings, Settings, unknown_name
 from conflictscore.storage.cache import ContentCache
 
-__all__ = [
-    "CorrectionOptions",
-    "Model",
-    "ModelOptions",
-    "ScoringOptions",
-    "check_model",
-    "explicit_kwargs",
-    "split_options",
-]
-
 Model = str | BaseChatModel | LanguageModel
 """A spec, a LangChain chat model, or a model that is open already."""
 _PARAGRAPH = TextWrapper(

@@ -30,16 +30,6 @@ from conflictscore.nodes.state import (
     searches_of,
 )
 
-__all__ = [
-    "AnsweringGraph",
-    "ScoringGraph",
-    "SelfCorrectionGraph",
-    "build_answering_graph",
-    "build_scoring_graph",
-    "build_self_correction_graph",
-    "shared_graph",
-]
-
 SelfCorrectionGraph = CompiledStateGraph[RagState, None, RagInput, RagState]
 AnsweringGraph = CompiledStateGraph[RagState, None, RagInput, RagState]
 ScoringGraph = CompiledStateGraph[RagState, None, ScorerInput, RagState]

@@ -1,1 +1,1 @@
-"""One file a node of the graph: state in, state update out, one collaborator called."""
+"""The nodes of the graph: state in, state update out, one collaborator called."""
