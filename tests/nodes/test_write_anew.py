@@ -39,3 +39,12 @@ async def test_a_claim_is_put_back_by_each_reading(
     assert [looked.claims[0].claim.number for looked in written.changes] == [claim]
     assert [request.claim.claim.number for request in answers.doubts] == [claim]
     assert bool(written.notes) is isinstance(reply, Exception)
+
+
+async def test_the_only_claim_in_conflict_is_put_back_and_the_model_is_not_asked() -> None:
+    answers = Answers(GeneratedAnswer(Answer(text="In 1874.")))
+    state: Any = {"question": "When was the lamp lit?", "options": [], "documents": []}
+    context = setting(reconsider="asked", answerer=answers)
+    one = attempt(scored(claim_with("+-")))
+    written = await write_anew(one, state, context, UsageMeter())
+    assert (written.notes, answers.requests) == ((), [])
