@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks import entry as entries
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.registry import BENCHMARKS, Entry
 from conflictscore.errors import InputError
@@ -41,11 +40,6 @@ def test_naming_the_benchmarks_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.split("\n")[-2] == "[]", done.stderr
-
-
-def test_a_name_that_leads_nowhere_is_an_error_where_it_is_used() -> None:
-    with pytest.raises(AttributeError):
-        entries.lazily("registry:nothing")()
 
 
 PLUGIN = """

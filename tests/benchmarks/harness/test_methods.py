@@ -181,11 +181,6 @@ class TestRefused:
                 "pipeline answers in free form only; in multiple choice give rag, ",
             ),
             (
-                "no-documents",
-                replace(lamps(1), offered=tuple(METHODS)),
-                "no-documents answers in free form only",
-            ),
-            (
                 "oracle",
                 replace(free(1), offered=COMMON_METHODS),
                 "lamps is not run with oracle; give some of rag,",

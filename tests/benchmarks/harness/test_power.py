@@ -61,7 +61,7 @@ def test_what_no_number_of_questions_shows_has_none() -> None:
     assert questions_needed_graded(0.2, 1e-17) is None
 
 
-@pytest.mark.parametrize("gain", [1.0, 0.1, 0.03, 0.001])
+@pytest.mark.parametrize("gain", [1.0, 0.03])
 def test_a_graded_gain_takes_what_a_paired_t_test_takes(gain: float) -> None:
     n = questions_needed_graded(0.3, gain)
     assert n is not None

@@ -1,11 +1,8 @@
 """Documents that questions bring can be cut to short passages."""
 
-import pytest
-
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.question_sample import shortened
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.errors import InputError
 from conflictscore.tokens import count_tokens
 
 FILLER = "The harbour office keeps long ledgers about rope, tar and weather. " * 20
@@ -40,8 +37,3 @@ def test_a_long_document_keeps_the_passage_that_fits_the_question_and_all_else_o
     assert cut.questions[0].model_copy(update={"documents": ()}) == whole.questions[0].model_copy(
         update={"documents": ()}
     )
-
-
-def test_a_length_out_of_range_is_refused() -> None:
-    with pytest.raises(InputError, match="not 8"):
-        shortened(bench(KEEPER), 8)

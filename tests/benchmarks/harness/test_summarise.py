@@ -143,26 +143,6 @@ def test_the_papers_own_comparison_is_tested_and_p_is_adjusted_over_all_tests() 
     assert [(pair.method, pair.against) for pair in named.compared] == [(RAG, CONTROL)]
 
 
-def test_a_failure_is_counted_and_in_no_mean() -> None:
-    right, wrong, failed = questions = [choice(name) for name in ("right", "wrong", "failed")]
-    records = [
-        chosen(right, 0),
-        chosen(wrong, 1),
-        loop(failed, attempt(option(failed, 0), SPLIT), regeneration_error="no reply"),
-    ]
-    made = summed(questions, records, methods=[RAG, REGENERATED])
-    rag, regenerated = made.methods
-    assert (rag.questions, rag.failed, rag.measures["accuracy"].n) == (3, 0, 3)
-    assert (regenerated.questions, regenerated.failed) == (3, 1)
-    accuracy = share(regenerated.measures["accuracy"])
-    assert (accuracy.count, accuracy.n) == (1, 2)
-    assert made.paired[0].n == 2
-    (changes,) = made.transitions
-    assert (changes.conflict, changes.failed) == (1, 1)
-    assert changes.retained == changes.revised == Proportion(count=0, n=0, value=None)
-    assert (made.questions, made.ended, made.failed) == (3, 3, 1)
-
-
 def test_an_unjudged_flip_is_counted_and_neither_a_correction_nor_a_harm() -> None:
     judged, unread, _ = questions = [free(name) for name in ("judged", "unread", "ungraded")]
     records = [
