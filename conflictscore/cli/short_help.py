@@ -3,18 +3,18 @@
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
-__all__ = ["GroupedHelp", "ManyDocs", "in_group"]
+__all__ = ["ManyDocs", "in_group"]
 
 _MAIN = "Options"
 _GROUP = "_conflictscore_group"
-_IN_DOCS = f"{__name__}.in_docs"
-"""Whether the last of the words is one of ``--docs``, among the notes of a context."""
 
 
-class GroupedHelp(click.Command):
-    """``--help`` shows the options in groups."""
+class ManyDocs(click.Command):
+    """``--help`` shows options in groups, and ``--docs a b c`` is ``--docs a --docs b --docs c``.
+
+    A shell's ``*`` writes several paths behind one option.
+    """
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by group."""
@@ -28,10 +28,6 @@ class GroupedHelp(click.Command):
                 with formatter.section(group):
                     formatter.write_dl(rows)
 
-
-class ManyDocs(GroupedHelp):
-    """``--docs a b c`` is ``--docs a --docs b --docs c``, as a shell's ``*`` writes it."""
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse after spreading."""
         spread: list[str] = []
@@ -44,7 +40,6 @@ class ManyDocs(GroupedHelp):
                 if in_docs and spread[-1] != "--docs":
                     spread.append("--docs")
                 spread.append(arg)
-        ctx.meta[_IN_DOCS] = in_docs
         try:
             return super().parse_args(ctx, spread)
         except click.MissingParameter as error:
@@ -56,12 +51,6 @@ class ManyDocs(GroupedHelp):
                 f" {name} before --docs.",
                 ctx,
             ) from None
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the second path and those after it, too."""
-        paths = ctx.meta.get(_IN_DOCS) and not incomplete.startswith("-")
-        found = [CompletionItem(incomplete, type="file")] if paths else []
-        return [*found, *super().shell_complete(ctx, incomplete)]
 
 
 def in_group(name: str, option: Any) -> Any:
