@@ -133,12 +133,7 @@ class BatchJudge:
     """
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
-        """Make the judge.
-
-        Args:
-            model: The model that judges.
-            prompts: Where ``label_per_document`` and what it is made of are.
-        """
+        """Make the judge."""
         self._model, self._prompts = model, prompts
         self._rules = prompts.render("label_rules_brief")
         self.name = f"per-document({model.name})"

@@ -26,11 +26,7 @@ class Calibration(BaseModel):
     """The data, and how many pairs of it."""
 
     def probabilities(self, logprobs: Mapping[Label, float]) -> dict[Label, float]:
-        """Calibrated probabilities, in [0, 1], that add up to 1.
-
-        Args:
-            logprobs: Natural log-probability of each label, or such that lack one common summand.
-        """
+        """Calibrated probabilities, in [0, 1], that add up to 1, of natural log-probabilities."""
         scores = {k: x / self.temperature for k, x in logprobs.items()}
         top = max(scores.values())
         weights = {label: exp(score - top) for label, score in scores.items()}

@@ -18,12 +18,7 @@ class ChoiceJudge:
     """Asks for one token per pair; ``score`` is the model's own probability of the label."""
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
-        """Make the judge.
-
-        Args:
-            model: A model whose server gives log-probabilities.
-            prompts: Where ``label_rules`` and ``label_choice`` are.
-        """
+        """Make the judge; the model's server has to give log-probabilities."""
         self._model = model
         self._prompts = prompts
         self._judge_prompts = JudgePrompts(

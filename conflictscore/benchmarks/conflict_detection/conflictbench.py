@@ -105,10 +105,6 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
 
     The claim gives the answer of the question's first document. A document with another answer is
     taken to contradict it, though it speaks of another entity of that name.
-
-    Args:
-        path: A JSON list: ``qid``, ``question``, ``documents`` (``title``, ``text``, ``answer``).
-        seed: Of the construction.
     """
 
     def question(row: _AmbigDocs, where: str) -> _Question:
@@ -143,14 +139,8 @@ class _MacNoise(Row):
 def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
     """Read MacNoise: retrieved passages, and the same passages rewritten around the answer.
 
-    Its NQ and TQA variants are files of one format.
-
-    Args:
-        path: A JSON list or JSON lines: ``question``, ``answers``, ``ctxs`` (``text``,
-            ``text_pert``) and ``pert_lbls``, 1 for each passage that could be perturbed. A
-            question without such a passage is left out.
-        seed: Of the construction.
-        name: Of the set.
+    Its NQ and TQA variants are files of one format. ``pert_lbls`` is 1 for each passage that could
+    be perturbed; a question without such a passage is left out.
     """
 
     def question(row: _MacNoise, where: str) -> _Question | str:
@@ -191,10 +181,9 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
     """Read ContraQA: paragraphs of Wikipedia, and false versions of them.
 
     Args:
-        path: The folder of the polluted corpus: ``corpus.json``, JSON lines with ``id`` and
-            ``contents``, where an id that ends in ``-FAKE`` is that of a false version; and
-            ``queries.json``, a JSON list with ``id``, ``question``, ``answers`` (``text``) and
-            ``context``. A question whose answer every false version keeps is left out.
+        path: The folder of the polluted corpus: ``corpus.json``, JSON lines where an id that ends
+            in ``-FAKE`` is that of a false version, and ``queries.json``, a JSON list. A question
+            whose answer every false version keeps is left out.
         seed: Of the construction.
     """
     corpus = [row_of(_Paragraph, one, at) for at, one in read_json_lines(path / "corpus.json")]
@@ -238,14 +227,8 @@ def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
     """Read ConflictingQA: contentious questions, and pages that answer yes or no.
 
     Every question becomes one claim with all its pages, and conflicts where both stances are among
-    them, as in the paper; nothing is drawn.
-
-    Args:
-        path: JSON lines with a row of the published table each (it is a pickle, which can run code:
-            ``pandas.read_pickle(...).to_json(path, orient="records", lines=True)`` writes them):
-            ``search_query``, ``search_type``, ``search_engine_input``, ``title``, ``text_window``
-            and ``stance``.
-        seed: Not used.
+    them, as in the paper; nothing is drawn. The published table is a pickle, which can run code:
+    ``pandas.read_pickle(...).to_json(path, orient="records", lines=True)`` writes what is read.
     """
     pages: dict[str, list[GroupDocument]] = {}
     claims: dict[str, str] = {}

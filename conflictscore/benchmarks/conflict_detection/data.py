@@ -56,15 +56,10 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
 
 
 def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGroup]:
-    """Draw from every set as many groups with conflict as without, by seed.
+    """Draw from every set as many groups with conflict as without, or all there are of a kind.
 
     Conflict is rare in real evidence: a plain sample of Factcheck-GPT has one conflict in 66. A
     larger sample with the same seed holds the smaller one.
-
-    Args:
-        groups: All there are, in the order that is kept.
-        size: At most so many a set, at least 2; half of them of each kind, or all there are of it.
-        seed: Of the draw.
     """
     return _drawn(groups, lambda name, conflict: size // 2, seed)
 

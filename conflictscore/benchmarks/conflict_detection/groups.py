@@ -78,14 +78,9 @@ class GroupRow(Row):
 
 
 def read_groups(path: str | Path) -> list[ClaimGroup]:
-    """Read claims with their documents, in file order.
+    """Read claims with their documents, in file order; see :class:`GroupRow`.
 
     The set is called as the file, without ``_groups``.
-
-    Args:
-        path: JSON lines with ``id``, ``claim`` and ``docs`` (``text``, and where known ``title``
-            and ``label``), and where known ``has_conflict``. PARTIAL counts as SUPPORTS; of a
-            document that is MIXED or UNLABELLED no label is known.
     """
     name = Path(path).stem.removesuffix("_groups")
 

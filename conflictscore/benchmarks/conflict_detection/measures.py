@@ -99,11 +99,7 @@ class Judged(NamedTuple):
 
 
 def verdict_of(labels: Iterable[Label]) -> bool | None:
-    """Whether labels make a conflict; None where pairs without a label could still make one.
-
-    Args:
-        labels: Those of one claim.
-    """
+    """Whether a claim's labels make a conflict; None where pairs without a label could make one."""
     counts = Counter(labels)
     missing = sum(not counts[side] for side in (Label.SUPPORTS, Label.CONTRADICTS))
     if not missing:
@@ -222,14 +218,8 @@ async def detect(
 ) -> list[Judged]:
     """Label all pairs of claim and document; claims are judged as they are.
 
-    Args:
-        labeler: The judge.
-        groups: The claims with their documents.
-        meter: Counts the calls, and the verdicts that came from the cache.
-        cache: Where each verdict is kept the moment it is there: a run that is stopped in any way
-            loses the calls in flight at most.
-        concurrency: Claims at a time, at least 1.
-        on_pair: Called after each verdict.
+    Each verdict is kept in the cache the moment it is there: a run that is stopped in any way loses
+    the calls in flight at most. ``concurrency`` is claims at a time.
     """
     found: dict[tuple[str, str], Judged] = {}
 

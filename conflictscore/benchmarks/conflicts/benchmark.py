@@ -86,11 +86,7 @@ class _Published(Row):
 
 
 def read_conflicts(path: str | Path) -> Conflicts:
-    """Read CONFLICTS, in file order.
-
-    Args:
-        path: The official file, or the shortened one.
-    """
+    """Read CONFLICTS, the official file or the shortened one, in file order."""
     questions: list[Question] = []
     empty = 0
     seen: Counter[str] = Counter()

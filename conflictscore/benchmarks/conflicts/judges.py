@@ -56,12 +56,6 @@ async def grounding_verdict(
     A sentence that cites nothing, or a document that does not exist, is not supported, and nobody
     is asked. All others are one call each, at the same time.
 
-    Args:
-        question: What was asked.
-        answer: Untrusted; it stands between marks that it cannot close.
-        documents: Those that it may cite.
-        judge: Judges each sentence by the documents that it cites.
-
     Returns:
         The share, with what was found of each sentence. It has no value but an error where a
         sentence could not be judged: since a call failed or twice gave a reply that cannot be read,
@@ -130,13 +124,7 @@ def split_sentences(answer: str) -> tuple[str, ...]:
 
     A line ends a sentence, unless it ends with a colon. Bullets, list numbers and heading marks
     are left out. Numbers in brackets that follow the full stop belong to the sentence before it.
-
-    Args:
-        answer: Any text.
-
-    Returns:
-        The sentences in their order, none empty; what has no letter or digit outside of
-        brackets is no sentence.
+    What has no letter or digit outside of brackets is no sentence.
     """
     sentences: list[str] = []
     lead = ""

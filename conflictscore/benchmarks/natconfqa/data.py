@@ -93,10 +93,7 @@ class _Published(Row):
 def read_natconfqa(path: str | Path) -> Items[NatConfQuestion]:
     """Read the published questions, in the order of the file.
 
-    Args:
-        path: JSON lines with ``question_id``, ``question``, ``question_type``, ``answer_type``,
-            ``answers`` (``answer``), ``conflicting_answer_pairs`` and ``paragraphs``; other fields
-            are not read. A conflict that names no pair of answers is left out.
+    A conflict that names no pair of answers is left out.
     """
     return read_items(path, _Published, _question, id_field="question_id")
 

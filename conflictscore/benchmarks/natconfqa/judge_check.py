@@ -79,10 +79,7 @@ async def check_judge(
 ) -> JudgeAgreement:
     """Have a model judge the answers that people judged, and compare.
 
-    Args:
-        people: Their decisions.
-        judge: Replies in its model's cache are not paid for again.
-        on_answer: Called after each answer, with why a decision failed, if one did, and its name.
+    ``on_answer`` is told why a decision failed, if one did, and the name of the answer.
     """
 
     async def judged(row: JudgedByPeople) -> Judgement:
@@ -98,10 +95,6 @@ def agreement(people: Sequence[JudgedByPeople], judged: Sequence[Judgement]) -> 
 
     The paper correlates "labels". Here it is measures, since people and judge take an answer apart
     in their own ways, and only the recalls consist of decisions on the same things.
-
-    Args:
-        people: People's decisions.
-        judged: The judge's on the same answers, in the same order.
     """
     pairs = list(zip(people, judged, strict=True))
     ours = [verdicts_of(row.question, judgement) for row, judgement in pairs]
@@ -197,16 +190,10 @@ class _Published(Row):
 def read_people(
     path: str | Path, questions: Sequence[NatConfQuestion]
 ) -> tuple[JudgedByPeople, ...]:
-    """Read people's judgements, in the order of the file.
+    """Read people's judgements, one a line, in the order of the file.
 
-    Args:
-        path: JSON lines, each with people's decisions as text: the short answers that they took an
-            answer apart into, and lists of indices or pairs of indices.
-        questions: The benchmark's questions, found by ``question_id``.
-
-    Returns:
-        One a line. A list that names an answer which is not there, as one of the published ones
-        does, counts in no figure and is an error: what was meant cannot be known.
+    A list that names an answer which is not there, as one of the published ones does, counts in no
+    figure and is an error: what was meant cannot be known.
     """
     asked = {question.id: question for question in questions}
     return read_items(path, _Published, partial(_judged, asked=asked), id_field="question_id").items

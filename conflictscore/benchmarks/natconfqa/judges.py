@@ -209,9 +209,6 @@ def read_decomposition(reply: str) -> Decomposition:
 
     Markdown around the words makes no difference. Short answers that are the same but for their
     spelling become one.
-
-    Args:
-        reply: What the judge wrote.
     """
     before, *parts = _HEADING.split(reply)
     if before.strip() or [name.lower() for name in parts[::2]] != ["answers", "conflicts"]:

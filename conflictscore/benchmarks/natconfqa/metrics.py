@@ -27,10 +27,6 @@ names nothing."""
 def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Verdict]:
     """A verdict by each of :data:`MEASURES` that has a value, or would if it could be judged.
 
-    Args:
-        question: What was asked.
-        judgement: Every decision on an answer to it.
-
     Returns:
         Numbers in [0, 1]; in the explanation of a precision or recall stand its counts, as in
         ``2 of 3``, and what was not found. A measure that is not defined on this answer is absent;
@@ -51,11 +47,7 @@ def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Ve
 
 
 def with_f1(shares: Mapping[str, Verdict | None]) -> dict[str, Verdict]:
-    """Recall and precision of both kinds, with their F1; without what is undefined.
-
-    Args:
-        shares: By measure; None where it is a fraction of nothing.
-    """
+    """Recall and precision of both kinds, with their F1; without what is undefined (None)."""
     both = {f"{kind} f1": _f1(*(shares[f"{kind} {p}"] for p in _PARTS)) for kind in _KINDS}
     known = {**shares, **both}
     return {name: verdict for name in MEASURES if (verdict := known[name]) is not None}

@@ -63,11 +63,6 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
 
     A wrong answer counts only where it stands outside the right ones: "football" does not stand in
     "American football" if that is right. One that is also right, for another entity, is not wrong.
-
-    Args:
-        answer: Any text.
-        right: At least one, each with a letter or digit.
-        wrong: May be none.
     """
     forms = {form: one for one in reversed(right) if (form := normalised(one))}
     if not right or len({normalised(one) for one in right}) != len(forms):
@@ -127,13 +122,8 @@ def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Que
     The category says how many entities there are, whether a document misinforms, and whether a
     right answer stands in the question already: the names of entities give away some ("Monkey Grip
     (film)", asked for its medium), and an answer that repeats the question then counts as giving
-    it. That goes for 77 of the 252 lines that this was tried on, and for 1 without names.
-
-    Args:
-        path: A file with ``question``, ``documents`` (``text``, ``type``), ``disambig_entity``,
-            ``gold_answers`` and ``wrong_answers`` a line.
-        name_entities: Whether the question names the entities of ``disambig_entity`` that it is
-            to be answered for. Without, it stays ambiguous, as published.
+    it. That goes for 77 of the 252 lines that this was tried on. Without ``name_entities`` the
+    question stays ambiguous, as published.
     """
     return read_items(path, _Published, partial(_question, name_entities=name_entities)).items
 

@@ -143,12 +143,7 @@ REPLY_TOKENS = 1024
 def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
     """A report on each topic whose documents disagree.
 
-    ``rag`` asks for it with no word about conflicts (Table 8).
-
-    Args:
-        data: Sources of topics, as :func:`read_topics` takes them, each of another name.
-        form: ``free-form``.
-        seed: Decides what ConflictBench's construction leaves open.
+    ``rag`` asks for it with no word about conflicts (Table 8). Each source has another name.
     """
     topics: list[Topic] = []
     hashes, sources, agreeing = dict[str, str](), dict[str, str](), 0
@@ -210,12 +205,8 @@ def write_topics(
 ) -> None:
     """Have a model name the main entity of each question, and write a file to run reports from.
 
-    Args:
-        benchmark: The questions.
-        out: JSON lines with the questions' documents and their ``topic``, for ``--data``.
-        model: What is asked, a call a question; its cache makes a second time free.
-        prompts: Where ``report_topic`` is.
-        tell: Called with each question and its topic, in order.
+    The file has the questions' documents and their ``topic``. A question is a call, and the model's
+    cache makes a second time free. ``tell`` is called with each question and its topic, in order.
 
     Raises:
         ProviderError: A topic could not be had; nothing is written.

@@ -85,11 +85,7 @@ _TEMPLATES = {
 
 
 def rating_tables(figures: Figures) -> tuple[Card, ...]:
-    """How answers were rated: the paper's templates by number, and then the other methods.
-
-    Args:
-        figures: The figures of a run; there is no table where it is of another benchmark.
-    """
+    """How answers were rated: the paper's templates by number, and then the other methods."""
     if figures.measures != MEASURES:
         return ()
     rows: list[tuple[str, tuple[str, ...]]] = []

@@ -28,12 +28,7 @@ class ContradictingQuestion(Record):
 
 
 def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
-    """Read the flat file, in file order.
-
-    Args:
-        path: JSON lines with ``question``, ``context1``, ``context2``, the two also with
-            ``_self_contained``, ``answer1``, ``answer2`` and ``contradiction_type``.
-    """
+    """Read the flat file, in file order."""
     return read_items(path, _Published, _question).items
 
 

@@ -129,15 +129,7 @@ class NliLabeler:
     """Whether it is a small judge of this package, which misses some sides that documents take."""
 
     def __init__(self, model: NliModel, *, calibration: Calibration | None = None) -> None:
-        """Make the judge.
-
-        Args:
-            model: A loaded model.
-            calibration: By default that in the model's folder, or none.
-
-        Raises:
-            ConfigurationError: The calibration is another model's or cannot be read.
-        """
+        """Make the judge; the calibration is by default that in the model's folder, or none."""
         self._model = model
         self._at_once = model.threads * _WINDOWS_A_THREAD
         file = model.folder / CALIBRATION_FILE
