@@ -46,6 +46,7 @@ _MOMENTARY = re.compile(r"per\s*(?:second|minute)|rate[\s_-]?limit", re.I)
 _SET_UP_WRONGLY = re.compile(r"api[ _]?key|FAILED_PRECONDITION", re.I)
 _LONGEST_WAIT = 60.0
 """Seconds; a provider that asks for a longer pause gets no further request."""
+_REASON_KEYS = ("error", "errors", "code", "message", "detail", "reason", "status")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 _GZIP = {"accept-encoding": "gzip"}
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
@@ -194,15 +195,15 @@ class WebSearchRetriever(TopKRetriever):
         """See the class."""
         query = clean_text(query)  # no address can hold a lone surrogate, which JSON can
         size = min(self.page_size, k)
-        hits: dict[str, Hit] = {}
+        found: dict[str, Hit] = {}
         for number in range(math.ceil(k / size)):
             page = self._page(query, number, size)
-            known = len(hits)
+            known = len(found)
             for hit in page.hits:
-                hits.setdefault(hit.url or hit.text, hit)
-            if len(hits) >= k or len(hits) == known or not page.more:
+                found.setdefault(hit.url or hit.text, hit)
+            if len(found) >= k or len(found) == known or not page.more:
                 break
-        best = list(hits.values())[:k]
+        best = list(found.values())[:k]
         return [self._document(hit, rank) for rank, hit in enumerate(best, 1)]
 
     def shown(self, text: str) -> str:
@@ -343,7 +344,7 @@ def _text(value: object) -> str:
 
 
 def reason_of(body: bytes | bytearray) -> str:
-    """The texts of a JSON error, wherever they stand in it; empty if it is no JSON."""
+    """Codes and messages of a JSON error, wherever they stand in it; empty if there are none."""
     try:
         return ": ".join(_texts(json.loads(body)))
     except (ValueError, RecursionError):
@@ -353,7 +354,7 @@ def reason_of(body: bytes | bytearray) -> str:
 def _texts(reply: Any) -> Iterator[str]:
     if isinstance(reply, str):
         yield reply
-    inner = reply.values() if isinstance(reply, dict) else reply
+    inner = map(reply.get, _REASON_KEYS) if isinstance(reply, dict) else reply
     for part in inner if isinstance(reply, dict | list) else ():
         yield from _texts(part)
 

@@ -248,8 +248,7 @@ def _symbol(element: Element) -> str:
     return chr(code) if 0x20 <= code < 0x110000 else ""
 
 
-def _choice(element: Element) -> str:
-    """The chosen entry of a drop-down list in a form."""
+def _selected_entry(element: Element) -> str:
     entries = [_attribute(e, "val") or "" for e in element if _name(e) == "listEntry"]
     result = _child(element, "result")
     number = int(_attribute(result, "val") or "0") if result is not None else 0
@@ -283,5 +282,5 @@ _SIGNS: dict[str, Callable[[Element], str]] = {
     "noBreakHyphen": lambda _: "-",
     "softHyphen": lambda _: "",
     "sym": _symbol,
-    "ddList": _choice,
+    "ddList": _selected_entry,
 }
