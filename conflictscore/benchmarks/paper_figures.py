@@ -61,11 +61,7 @@ class PaperFigures:
     """Those that no run can be held against cell by cell."""
 
     def of(self, model: str) -> "PaperFigures":
-        """The figures of the paper's model that this one is; its first where it is none of them.
-
-        Args:
-            model: As a run names it, such as ``openai:gpt-4.1-nano-2025-04-14``.
-        """
+        """The figures of the paper's model that this one is; its first where it is none of them."""
         named = [name for name in self.smaller if name.casefold() in model.casefold()]
         return replace(self, model=named[0], measures=self.smaller[named[0]]) if named else self
 
@@ -80,16 +76,7 @@ class PaperFigures:
 
 
 def paper_figures(benchmark: str, form: str, model: str = "") -> PaperFigures | None:
-    """A paper's figures for a benchmark.
-
-    Args:
-        benchmark: The benchmark's name, as ``truthfulqa``.
-        form: ``free-form`` or ``multiple-choice``.
-        model: The answering model of the run, for a paper that has several.
-
-    Returns:
-        None where no paper has figures that can fairly stand beside a run's.
-    """
+    """A paper's figures for a benchmark."""
     paper = _published().get(benchmark, {}).get(form)
     return paper and paper.of(model)
 

@@ -75,12 +75,6 @@ async def arun_benchmark(
 
     Every step is recorded the moment it ends, and every reply inside a step is kept as it comes:
     a run that dies loses at most the calls in flight.
-
-    Raises:
-        InputError: The folder is foreign or holds another run; questions are missing; the benchmark
-            cannot be run with one of the methods.
-        ConfigurationError: A key, model name or other setting is wrong, or the extra ``[bench]``
-            is missing.
     """
     require_statistics()  # before anything is paid for
     setup = setup.fitted(benchmark)

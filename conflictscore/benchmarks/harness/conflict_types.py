@@ -47,9 +47,6 @@ def inline_citations(answer: str, documents: Collection[int]) -> tuple[int, ...]
     """Numbers of existing documents that an answer cites, such as ``[2]``, ``[1, 3]``, ``[2-4]``.
 
     Brackets with anything else in them cite nothing.
-
-    Returns:
-        The numbers, ascending, each once.
     """
     cited: set[int] = set()
     for inside in _BRACKETS.findall(answer):

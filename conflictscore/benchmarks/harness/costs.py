@@ -28,13 +28,7 @@ _ByModel = Mapping[str, Usage]
 def run_cost(
     results: Sequence[QuestionResult], net_corrections: Mapping[str, int], *, money: Money
 ) -> Cost:
-    """Add up what the steps cost, and set what each method cost beside what it brought.
-
-    Args:
-        results: One a question.
-        net_corrections: Corrected less harmed, by the methods other than the baseline.
-        money: What usage costs.
-    """
+    """Add up what the steps cost, and set what each method cost beside what it brought."""
     usage = _sum(models for result in results for models in result.usage.values())
     taken = [step for step in steps() if any(step in result.usage for result in results)]
     cold = _cold(usage)

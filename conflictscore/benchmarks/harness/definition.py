@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from conflictscore.benchmarks.harness.methods.method import Form
+from conflictscore.benchmarks.harness.methods.method import Form as Form
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 from conflictscore.benchmarks.harness.question_sample import drawn
 from conflictscore.benchmarks.harness.records import Question, Verdict
@@ -13,14 +13,6 @@ from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-
-__all__ = [
-    "ACCURACY",
-    "SCORES",
-    "AnswerJudge",
-    "Benchmark",
-    "Form",
-]
 
 ACCURACY = "accuracy"
 """The measure of a binary choice: whether the right option was chosen."""
@@ -112,11 +104,7 @@ class Benchmark:
             _refuse_odd_judge(self.name, judge)
 
     def selected(self, sample: int | None, seed: int) -> "tuple[Benchmark, dict[str, Any]]":
-        """The benchmark with a sample drawn by seed, and how, for a run's manifest.
-
-        Raises:
-            InputError: There are not so many questions.
-        """
+        """The benchmark with a sample drawn by seed, and how, for a run's manifest."""
         chosen = self.questions if sample is None else drawn(self.questions, sample, seed)
         how = {"limit": None, "sample": sample, "of": len(self.questions)}
         return replace(self, questions=chosen), how

@@ -49,10 +49,6 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
     """Why a run cannot be resumed: one line a field of benchmark, configuration and hashes.
 
     ``created`` and ``versions`` may differ.
-
-    Returns:
-        Lines such as ``configuration.model.temperature 0.0 there and 0.7 now``, in the order of
-        the manifest; empty where nothing differs.
     """
     return storage.differences(*(_what_decides(one.to_json()) for one in (old, new)))
 
@@ -66,12 +62,7 @@ def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """The manifest in a file.
-
-    Raises:
-        InputError: There is none, or it is damaged, of another program or of another format; the
-            version that wrote it is named.
-    """
+    """The manifest in a file."""
     try:
         fields = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):

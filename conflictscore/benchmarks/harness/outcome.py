@@ -74,11 +74,7 @@ def summarised(
     notes: Sequence[str],
     compare: Sequence[tuple[str, str]] = (),
 ) -> BenchmarkRun:
-    """The results and figures of what a store holds.
-
-    Raises:
-        InputError: A method to compare is not of the run.
-    """
+    """The results and figures of what a store holds."""
     configuration, records = store.manifest.configuration, store.records()
     methods = tuple(name for name in configuration["methods"])
     found = results(
@@ -114,11 +110,7 @@ def summarised(
 def compared_of(
     pairs: Sequence[tuple[str, str]], methods: Sequence[str]
 ) -> Sequence[tuple[str, str]]:
-    """The pairs, each of two methods of the run.
-
-    Raises:
-        InputError: A method is not of the run, or is judged by a measure of its own.
-    """
+    """The pairs, each of two methods of the run."""
     for one, other in pairs:
         for name in (one, other):
             if name not in methods:
@@ -132,11 +124,7 @@ def compared_of(
 
 
 def write_figures(run: BenchmarkRun) -> None:
-    """Write ``figures.json`` into the run's folder.
-
-    Raises:
-        InputError: It cannot be written.
-    """
+    """Write ``figures.json`` into the run's folder."""
     text = json.dumps(run.figures.to_json(), indent=2) + "\n"
     write_whole(run.folder / "figures.json", text.encode())
 

@@ -24,19 +24,6 @@ from conflictscore.records import (
     differs,
 )
 
-__all__ = [
-    "STOPPED",
-    "Guard",
-    "MethodResult",
-    "Question",
-    "QuestionResult",
-    "StepKey",
-    "StepRecord",
-    "Verdict",
-    "meaning_key",
-    "reworded",
-]
-
 
 class Question(Record):
     """One question of a benchmark, with what its answers are judged by."""

@@ -327,9 +327,6 @@ async def _same_claims(asker: Asker, one: str, other: str) -> dict[str, Any]:
     """Whether each of two answers supports every claim of the other, by the run's labeler.
 
     The first claim that is not supported decides, so the rest is not paid for.
-
-    Raises:
-        ProviderError: An answer was not taken apart, or a claim has no label.
     """
     for answer, source in ((one, other), (other, one)):
         report = await asker.score(answer, [Document(number=1, text=source)])

@@ -26,14 +26,6 @@ from conflictscore.prompts import PromptSet
 from conflictscore.settings import CorrectionSettings, Settings
 from conflictscore.storage.cache import ContentCache
 
-__all__ = [
-    "BenchmarkModels",
-    "RunSettings",
-    "Setup",
-    "chosen_methods",
-    "paper_loop",
-]
-
 _REPLICATE_SEEDS = 1000
 """Added to the seed of a repetition."""
 
@@ -56,12 +48,7 @@ class RunSettings:
 
 
 def chosen_methods(names: Sequence[str], benchmark: Benchmark) -> tuple[str, ...]:
-    """The methods with these names, each once, in the order of tables; always with the baseline.
-
-    Raises:
-        InputError: A name is unknown, answers in free form only where the benchmark is a multiple
-            choice, or is not offered by it; or there is a text in place of a list.
-    """
+    """The methods with these names, each once, in the order of tables; always with the baseline."""
     if isinstance(names, str):
         raise InputError(f"methods is the text {names!r}; give a list of names")
     fits = {name: benchmark.form in method_of(name).forms for name in METHODS}
@@ -105,12 +92,7 @@ class Setup:
         answer_judge: Model | None = None,
         **models: Unpack[BenchmarkModels],
     ) -> "Setup":
-        """Open what a run needs.
-
-        Raises:
-            InputError: A setting is out of range.
-            ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
-        """
+        """Open what a run needs."""
         if loop.max_rounds < 1:
             raise InputError(f"max_rounds is {loop.max_rounds}; give 1 to 20")
         methods = map(method_of, settings.methods)
@@ -127,12 +109,7 @@ class Setup:
         return cls(settings, loop, context, grader)
 
     def fitted(self, benchmark: Benchmark) -> "Setup":
-        """The same for a benchmark: with methods that it offers, asking in its words.
-
-        Raises:
-            InputError: It cannot be run with one of the methods.
-            ConfigurationError: A template that is to stand in for another has other placeholders.
-        """
+        """The same for a benchmark: with methods that it offers, asking in its words."""
         methods = chosen_methods(self.settings.methods, benchmark)
         context = replace(self.context, option_probabilities=benchmark.form == "mc2")
         fitted = replace(self, settings=replace(self.settings, methods=methods), context=context)

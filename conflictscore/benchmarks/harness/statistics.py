@@ -31,12 +31,7 @@ def require_statistics() -> None:
 
 
 def proportion(count: int, n: int) -> Proportion:
-    """So many of so many, with the Wilson 95 % interval; nothing but the counts where n is 0.
-
-    Args:
-        count: From 0 to ``n``.
-        n: At least 0.
-    """
+    """So many of so many, with the Wilson 95 % interval; nothing but the counts where n is 0."""
     if not 0 <= count <= n:
         raise ValueError(f"{count} of {n} is not a proportion")
     if not n:
@@ -123,12 +118,7 @@ def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
 
 
 def mcnemar(corrected: int, harmed: int) -> float:
-    """The exact two-sided McNemar test: p, in (0, 1]; 1 where nothing changed.
-
-    Args:
-        corrected: Pairs that went from wrong to right.
-        harmed: Pairs that went from right to wrong.
-    """
+    """The exact two-sided McNemar test: p, in (0, 1]; 1 where nothing changed."""
     require_statistics()
     from statsmodels.stats.contingency_tables import mcnemar as test
 
@@ -241,9 +231,7 @@ def questions_needed(discordant: float, gain: float) -> int | None:
 def questions_needed_graded(spread: float, gain: float) -> int | None:
     """The same of a paired t-test of a graded measure, for which Wilcoxon's has no formula.
 
-    Args:
-        spread: The standard deviation of the differences by question, at least 0.
-        gain: The mean difference to be shown; None comes back for 0.
+    ``spread`` is the standard deviation of the differences by question.
     """
     if not gain or not spread:
         return None

@@ -13,21 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.methods.method import BenchmarkMethod
 
-__all__ = [
-    "BASELINE",
-    "COMMON_METHODS",
-    "DOCUMENTS",
-    "GRADE",
-    "LOOP",
-    "MEANING",
-    "METHODS",
-    "OPEN_METHODS",
-    "USUAL_METHODS",
-    "MethodEntry",
-    "method_of",
-    "steps",
-]
-
 DOCUMENTS, LOOP, GRADE, MEANING = "documents", "loop", "grade", "meaning"
 """The steps that belong to no single method: finding the documents, the loop with its first
 answer, judging an answer, and telling whether two answers make the same claims."""
@@ -123,11 +108,7 @@ def steps() -> tuple[str, ...]:
 
 @cache
 def method_of(name: str) -> "BenchmarkMethod":
-    """The method with this name.
-
-    Raises:
-        KeyError: There is none.
-    """
+    """The method with this name."""
     place = METHODS[name].place
     place = f"{__package__}{place}" if place[0] == "." else place
     method: BenchmarkMethod = resolve_name(
