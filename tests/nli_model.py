@@ -39,7 +39,6 @@ def make_nli_model(
     *,
     order: Sequence[str] = ORDER,
     positions: int = 512,
-    rows: int | None = None,
     integers: int = TensorProto.INT64,
     config: Mapping[str, Any] | None = None,
     tokenizer: Mapping[str, Any] | None = None,
@@ -50,14 +49,13 @@ def make_nli_model(
         folder: A folder that need not exist.
         order: What the outputs mean, in the graph and in ``id2label``.
         positions: Rows of the table of positions.
-        rows: Rows of the embedding matrix; by default one a token.
         integers: The type of the inputs.
         config: Fields of ``config.json`` in place of the right ones.
         tokenizer: Fields of ``tokenizer.json`` in place of the right ones.
     """
     folder.mkdir(parents=True, exist_ok=True)
     vocabulary = [*MARKS, *WORDS]
-    graph = _graph(order, positions, rows or len(vocabulary), integers)
+    graph = _graph(order, positions, integers)
     opsets = [helper.make_opsetid("", 17)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     onnx.checker.check_model(model, full_check=True)
@@ -89,12 +87,10 @@ def _tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
     return tokenizer
 
 
-def _graph(order: Sequence[str], positions: int, rows: int, integers: int) -> onnx.GraphProto:
+def _graph(order: Sequence[str], positions: int, integers: int) -> onnx.GraphProto:
     """One-hot rows summed a side, and a few sums of those; padding is masked away."""
     words = len(WORDS)
-    table = np.zeros((rows, words), np.float32)
-    for place in range(min(words, rows - len(MARKS))):
-        table[len(MARKS) + place, place] = 1
+    table = np.eye(len(MARKS) + words, words, -len(MARKS), dtype=np.float32)
     heard = np.array([[word not in _SILENT] for word in WORDS], np.float32)
     denies = np.array([[word == "not"] for word in WORDS], np.float32)
     # (x, not, 1) to the model's outputs

@@ -35,7 +35,6 @@ DAILY_QUOTA = google_error(
     "Quota exceeded for metric 'Queries' and limit 'Queries per day'. {quoted}",
     "rateLimitExceeded",
 )
-SERVER_ERROR = google_error(503, "The service is currently unavailable. {quoted}")
 
 
 def result(link: str, title: str, snippet: str, **fields: Any) -> dict[str, Any]:

@@ -181,19 +181,6 @@ def test_a_wrong_row_is_named_with_its_file(row: str, words: str) -> None:
         read_documents(["docs"])
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=6,
-)
-ROWS = st.fixed_dictionaries(
-    {}, optional={"text": st.text() | JSON, "title": JSON, "url": JSON, "score": JSON, "é": JSON}
-)
-
-
-LINES = st.one_of(JSON, ROWS, ROWS).map(json.dumps) | st.text()
-
-
 def read_or_error(file: Path) -> tuple[Document, ...] | str:
     try:
         return read_documents([file]).documents
