@@ -72,8 +72,7 @@ class Passage(NamedTuple):
     end: int
     kind: str
     """``text``, ``row``, ``code`` (HTML too), ``value`` (of JSON); ``whole``, all of the answer."""
-    cut: tuple[int, int]
-    """The span to remove with it: white space, or the lines that only it has."""
+    cut: tuple[int, int]  # the span to remove with it: white space, or the lines that only it has
 
 
 @lru_cache(maxsize=8)

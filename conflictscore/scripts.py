@@ -44,8 +44,7 @@ class Folded(NamedTuple):
     """A text without what makes no difference, and where its characters come from."""
 
     text: str
-    starts: range | list[int]
-    """For each of its characters the offset where its origin begins."""
+    starts: range | list[int]  # for each of its characters the offset where its origin begins
     ends: range | list[int]
 
 

@@ -32,8 +32,7 @@ _MESSAGES: Mapping[str, type[BaseMessage]] = {
 class Turn(NamedTuple):
     """One earlier message of a conversation."""
 
-    role: str
-    """``system``, ``user`` or ``assistant``."""
+    role: str  # system, user or assistant
     content: str
 
 
@@ -41,10 +40,8 @@ class Turn(NamedTuple):
 class Conversation:
     """The turns that a model is shown."""
 
-    turns: tuple[Turn, ...]
-    """Oldest first."""
-    left_out: int = 0
-    """Number of older turns that did not fit."""
+    turns: tuple[Turn, ...]  # oldest first
+    left_out: int = 0  # number of older turns that did not fit
 
     @property
     def messages(self) -> tuple[BaseMessage, ...]:

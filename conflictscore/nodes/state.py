@@ -41,8 +41,7 @@ class GeneratedAnswer(NamedTuple):
 
     answer: Answer
     notes: tuple[str, ...] = ()
-    seconds: float = 0.0
-    """Time that it had taken before the loop asked for it."""
+    seconds: float = 0.0  # time that it had taken before the loop asked for it
 
 
 @dataclass(frozen=True)
@@ -60,11 +59,9 @@ class Written(NamedTuple):
 
     changes: tuple[Change, ...]
     """Every passage that was looked at, in the order of the answer; at least one."""
-    answer: Answer | None = None
-    """None where no look succeeded; then the changes say why."""
+    answer: Answer | None = None  # None where no look succeeded; then the changes say why
     notes: tuple[str, ...] = ()
-    seconds: float = 0.0
-    """Time that the answerer took before it was asked."""
+    seconds: float = 0.0  # time that the answerer took before it was asked
 
 
 class Answerer(Protocol):

@@ -56,25 +56,20 @@ class DroppedReply(Record):
 class Ruling(Record):
     """The judge's verdict on two sides, shown in one order."""
 
-    shown: tuple[_Index, _Index]
-    """The candidates, in the order in which the judge saw them."""
-    chosen: _Index | None = None
-    """The candidate it chose; None where it chose neither."""
+    shown: tuple[_Index, _Index]  # the candidates, in the order in which the judge saw them
+    chosen: _Index | None = None  # the candidate it chose; None where it chose neither
     ground: Ground | None = None
     """None where it named none, number alone, or one that does not apply to the question."""
     reason: str | None = None
-    error: str | None = None
-    """Why there is no verdict."""
+    error: str | None = None  # why there is no verdict
 
 
 class Weighing(Record):
     """Two sides that counting leaves open, compared by what their evidence is."""
 
     sides: tuple[_Index, _Index]
-    rulings: tuple[Ruling, ...] = ()
-    """One for each order; none where the documents' dates decided."""
-    by_date: bool = False
-    """Whether the dates of the documents decided alone."""
+    rulings: tuple[Ruling, ...] = ()  # one for each order; none where the documents' dates decided
+    by_date: bool = False  # whether the dates of the documents decided alone
     chosen: _Index | None = None
     """The candidate that both orders chose on a ground; None where nothing decides."""
     ground: Ground | None = None

@@ -53,21 +53,14 @@ class Attempt(Record):
 class FurtherSearch(Record):
     """One more search, for a doubtful claim."""
 
-    round: Annotated[int, Field(ge=0)]
-    """Round of the answer that makes the claim."""
+    round: Annotated[int, Field(ge=0)]  # round of the answer that makes the claim
     claim: str
-    supports: tuple[int, ...] = ()
-    """D+ of that claim before the search."""
-    contradicts: tuple[int, ...] = ()
-    """D- of that claim before the search."""
-    query: str = ""
-    """The query; empty where nothing was searched for."""
-    found: tuple[int, ...] = ()
-    """Numbers of the documents that the search added."""
-    known: tuple[int, ...] = ()
-    """Numbers of found documents that the run already had, ascending."""
-    left_out: tuple[str, ...] = ()
-    """Titles or addresses of found documents that were not used."""
+    supports: tuple[int, ...] = ()  # D+ of that claim before the search
+    contradicts: tuple[int, ...] = ()  # D- of that claim before the search
+    query: str = ""  # the query; empty where nothing was searched for
+    found: tuple[int, ...] = ()  # numbers of the documents that the search added
+    known: tuple[int, ...] = ()  # numbers of found documents that the run already had, ascending
+    left_out: tuple[str, ...] = ()  # titles or addresses of found documents that were not used
     note: str | None = None
     """Why nothing was searched or found, or why found documents were not used."""
 
@@ -78,10 +71,8 @@ _Kept = Annotated[int, Field(ge=0, exclude_if=lambda count: not count)]
 class Usage(Record):
     """Calls and tokens of a run; usages can be added and subtracted."""
 
-    calls: Annotated[int, Field(ge=0)] = 0
-    """Model calls that reached a provider."""
-    cached_calls: Annotated[int, Field(ge=0)] = 0
-    """Model calls answered from a cache."""
+    calls: Annotated[int, Field(ge=0)] = 0  # model calls that reached a provider
+    cached_calls: Annotated[int, Field(ge=0)] = 0  # model calls answered from a cache
     input_tokens: Annotated[int, Field(ge=0)] = 0
     cache_read_tokens: Annotated[int, Field(ge=0)] = 0
     """Input tokens that the provider found in its prompt cache. They may exceed ``input_tokens``:

@@ -61,8 +61,7 @@ class Looking:
     judge: Reader
     labeler: Labeler
     cache: ContentCache | None = None
-    seconds: float | None = None
-    """The most time for labelling rivals; None for no limit."""
+    seconds: float | None = None  # the most time for labelling rivals; None for no limit
     only_claim: bool = False
     """Whether the answer makes one claim, which then answers the user's question."""
 
