@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from contextvars import ContextVar
-from functools import partial
 from typing import Any, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -31,33 +30,18 @@ async def call(
 
     An async client belongs to the event loop that it was first used in. A model or retriever that
     a caller uses in a loop of their own, and hands to a graph that they then invoke synchronously,
-    would meet a second loop. So a synchronous run calls ``invoke``, in a worker thread; and so does
-    an asynchronous run whose client turns out to belong to a loop of the past.
+    would meet a second loop. So a synchronous run calls ``invoke``, in a worker thread.
     """
-    return await _in_its_loop(partial(begin, runnable, value, config, **parameters))
+    return await begin(runnable, value, config, **parameters)
 
 
 def begin(
     runnable: Runnable[In, Out], value: In, config: RunnableConfig | None = None, **parameters: Any
 ) -> Coroutine[Any, Any, Out]:
-    """Begin what :func:`call` does, without its second attempt: :func:`dispatch` makes that."""
+    """The coroutine of :func:`call`."""
     if SYNCHRONOUS.get():
         return in_thread(lambda: runnable.invoke(value, config, **parameters))
     return on_home_loop(lambda: runnable.ainvoke(value, config, **parameters))
-
-
-async def _in_its_loop(send: Callable[[], Awaitable[Out]]) -> Out:
-    """Send, and once more synchronously where the client belongs to a loop of the past."""
-    try:
-        return await send()
-    except RuntimeError as error:
-        if SYNCHRONOUS.get() or "event loop" not in str(error).casefold():
-            raise
-    token = SYNCHRONOUS.set(True)
-    try:
-        return await send()
-    finally:
-        SYNCHRONOUS.reset(token)
 
 
 async def dispatch(
@@ -72,15 +56,8 @@ async def dispatch(
     """Make a call when it is its turn, and retry it if that may help; raises the last error.
 
     A call that waits for its next attempt holds no place. Nobody sends anything to a provider that
-    says when to come back until then.
-
-    Args:
-        send: Makes one attempt, by :func:`begin`.
-        limit: The places at the endpoint.
-        caller: Takes turns with other callers for a place.
-        admit: Called just before each attempt; raises if the budget of the run is used up.
-        retries: The retry policy; None if the client retries by itself.
-        waiting: Called with the error before each wait.
+    says when to come back until then. Callers take turns; ``admit`` is called before each attempt,
+    and ``waiting``, with the error, before each wait.
     """
     attempt, first_sent, breaker = 0, None, CircuitBreaker.current()
     while True:
@@ -92,7 +69,7 @@ async def dispatch(
             began = time.monotonic()
             first_sent = began if first_sent is None else first_sent
             try:
-                reply: Out = clean_reply(await _in_its_loop(send))
+                reply: Out = clean_reply(await send())
             except Exception as error:
                 trouble = transient_error(error)
                 if trouble is None:

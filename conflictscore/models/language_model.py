@@ -5,9 +5,9 @@ become one clear line, and deterministic replies are found again.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -92,11 +92,7 @@ class LanguageModel:
     """Capabilities of its endpoint, if the user sets them; None to find out."""
 
     def __post_init__(self) -> None:
-        """Turn streaming off, unless the model was told to stream whoever calls.
-
-        Replies are read as a whole, and a caller who streams must not see the words of a draft or
-        a verdict.
-        """
+        """Turn streaming off: a caller who streams must not see the words of a draft."""
         if not getattr(self.chat, "streaming", False):
             quiet = self.chat.model_copy(update={"disable_streaming": True})
             object.__setattr__(self, "chat", quiet)
@@ -126,14 +122,9 @@ class LanguageModel:
     ) -> T:
         """Ask for text and read it.
 
-        Args:
-            prompt: The whole prompt.
-            read: Turns the reply into a value, or raises ValueError with the reason why not.
-            prompts: Has the ``retry`` template.
-            meter: Counts the calls.
-            max_tokens: Limit of the reply.
-            history: Messages of text that go before the prompt.
-            parameters: Further call parameters, such as stop words; such a reply is not cached.
+        ``read`` turns the reply into a value, or raises ValueError with the reason why not.
+        ``history`` are messages of text that go before the prompt; ``parameters`` are further call
+        parameters, such as stop words, and such a reply is not cached.
         """
         key: dict[str, Any] = {"reply to": prompt, "max_tokens": max_tokens, "by": self.identity}
         if history:
@@ -206,8 +197,7 @@ class LanguageModel:
     ) -> Coroutine[Any, Any, T]:
         """Ask for one of some letters, and read how likely each one was.
 
-        ``read`` gets the natural log-probability of every letter as the next token. All are finite:
-        a letter too improbable to be reported gets an upper bound.
+        ``read`` gets what :func:`~conflictscore.models.clients.letter_logprobs` gives.
 
         Raises:
             ConfigurationError: The server gives no log-probabilities, or is called by OpenAI's
@@ -243,8 +233,9 @@ class LanguageModel:
         """
         sender, known = with_max_tokens(self._sender, parameters)
         send = partial(begin, sender, [*messages], config, **known)
-        async with in_time(self.name):
-            message: AIMessage = await self._dispatched(send, object())
+        waits = list[str]()
+        async with in_time(self.name, waits):
+            message: AIMessage = await self._dispatched(send, object(), waits)
         return message
 
     @cached_property
@@ -268,31 +259,46 @@ class LanguageModel:
         """Ask, and once more with the reason if the reply cannot be read."""
         asked = [m.model_copy(update={"content": encodable(m.text)}) for m in history]
         asked.append(HumanMessage(encodable(prompt)))
-        config = hidden_config(meter)
-        breaker, last, waits = CircuitBreaker.current(), False, list[str]()
+        config, breaker = hidden_config(meter), CircuitBreaker.current()
+
+        async def attempt(said: list[BaseMessage], *, last: bool) -> T:
+            try:
+                result = await self._replied(form, said, config, prompts, meter)
+                add_cost(result)
+                require_whole_prompt(result, said, self.name)
+                value = read(result)
+            except ProviderError as error:
+                if last or not (isinstance(error, UnreadableReplyError) and error.again):
+                    breaker.failed(error)
+                raise
+            breaker.succeeded()
+            return value
+
+        try:
+            return await attempt(asked, last=False)
+        except UnreadableReplyError as error:
+            if not error.again:
+                raise
+            again = HumanMessage(prompts.render("retry", reason=error.reason))
+            corrected = [*asked, AIMessage(neutral(error.reply) or "(nothing)"), again]
+        async with breaker.again():
+            return await attempt(corrected, last=True)
+
+    async def _replied(
+        self,
+        form: RequestForm,
+        messages: list[BaseMessage],
+        config: RunnableConfig,
+        prompts: PromptSet,
+        meter: UsageMeter,
+    ) -> Any:
+        waits = list[str]()
         go = partial(self._dispatched, caller=meter, waits=waits)
-        async with AsyncExitStack() as asking_again:
-            while True:
-                said = [*asked]
-                try:
-                    with self._clear_errors():
-                        async with in_time(self.name, waits):
-                            result = await self._requests.reply(form, said, config, prompts, go)
-                    add_cost(result)
-                    require_whole_prompt(result, said, self.name)
-                    value = read(result)
-                except ProviderError as error:
-                    if last or not (isinstance(error, UnreadableReplyError) and error.again):
-                        breaker.failed(error)
-                        raise
-                    unreadable = error
-                else:
-                    breaker.succeeded()
-                    return value
-                last = True
-                again = HumanMessage(prompts.render("retry", reason=unreadable.reason))
-                asked += [AIMessage(neutral(unreadable.reply) or "(nothing)"), again]
-                await asking_again.enter_async_context(breaker.again())
+        try:
+            async with in_time(self.name, waits):
+                return await self._requests.reply(form, messages, config, prompts, go)
+        except Exception as error:  # noqa: BLE001 - a plugged-in model may raise anything
+            raise self._clear(error) from None
 
     @cached_property
     def _requests(self) -> StyledRequests:
@@ -305,10 +311,7 @@ class LanguageModel:
         )
 
     def _dispatched(
-        self,
-        send: Callable[[], Awaitable[Any]],
-        caller: Hashable,
-        waits: list[str] | None = None,
+        self, send: Callable[[], Awaitable[Any]], caller: Hashable, waits: list[str]
     ) -> Coroutine[Any, Any, Any]:
         return dispatch(
             send,
@@ -316,15 +319,8 @@ class LanguageModel:
             caller=caller,
             admit=self.admit,
             retries=self.retries,
-            waiting=lambda error: None if waits is None else waits.append(str(self._clear(error))),
+            waiting=lambda error: waits.append(str(self._clear(error))),
         )
-
-    @contextmanager
-    def _clear_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - a plugged-in model may raise anything
-            raise self._clear(error) from None
 
     def _clear(self, error: Exception) -> Exception:
         return clear_error(

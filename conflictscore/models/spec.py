@@ -3,10 +3,11 @@
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import urlsplit, urlunsplit
 
 import openai
@@ -88,42 +89,40 @@ def open_model(
     Raises:
         ConfigurationError: The spec names no model, or its key or runtime is missing.
     """
-    name, options = split_spec(spec)
-    model = _open(name, base_url, context_window, max_calls, reasoning_effort)
+    named, options = split_spec(spec)
+    given: _Settings = {
+        "context_window": context_window,
+        "max_calls": max_calls,
+        "reasoning_effort": reasoning_effort,
+    }
+    provider, _, name = named.partition(":")
+    url = base_url or os.environ.get("OPENAI_BASE_URL") or None
+    if provider == "local":
+        if base_url:
+            raise ConfigurationError("base_url needs a model of that endpoint; local has none")
+        model = _open_local(name, context_window)
+    elif provider == "openai" or not name or url:
+        name = name if provider == "openai" else named
+        if not name.strip():
+            raise ConfigurationError(_unknown(named))
+        model = _open_openai(name, url, given)
+    else:
+        model = _open_other(provider, name, given)
     model = replace(model, cache=cache)
     return with_options(model, options) if options else model
 
 
-def _open(
-    spec: str,
-    base_url: str | None,
-    window: int | None,
-    max_calls: int | None,
-    effort: ReasoningEffort | None,
-) -> LanguageModel:
-    provider, _, name = spec.partition(":")
-    if provider == "local":
-        if base_url:
-            raise ConfigurationError("base_url needs a model of that endpoint; local has none")
-        return _open_local(name, window)
-    base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
-    if provider == "openai" or not name or base_url:
-        model = name if provider == "openai" else spec
-        if model.strip():
-            return _open_openai(model, base_url, window, max_calls, effort)
-    elif provider and name.strip():
-        chat = _init_chat_model(provider, name)
-        if "num_ctx" in type(chat).model_fields:  # Ollama cuts a longer prompt, and says nothing
-            chat = chat.model_copy(update={"num_ctx": window or _known_window(chat)})
-        return from_chat_model(
-            chat, context_window=window, max_calls=max_calls, reasoning_effort=effort
-        )
-    raise ConfigurationError(_unknown(spec))
+class _Settings(TypedDict):
+    context_window: int | None
+    max_calls: int | None
+    reasoning_effort: ReasoningEffort | None
 
 
-def _init_chat_model(provider: str, name: str) -> BaseChatModel:
+def _open_other(provider: str, name: str, given: _Settings) -> LanguageModel:
     """A model of any provider that LangChain knows, at temperature 0 if it has one."""
     spec = f"{provider}:{name}"
+    if not (provider and name.strip()):
+        raise ConfigurationError(_unknown(spec))
     try:
         from langchain.chat_models import init_chat_model
     except ImportError:
@@ -145,7 +144,10 @@ def _init_chat_model(provider: str, name: str) -> BaseChatModel:
             f"{spec} cannot be set up ({type(error).__name__}); is the provider's key set, such as"
             f" {provider.upper()}_API_KEY?"
         ) from None
-    return chat
+    if "num_ctx" in type(chat).model_fields:  # Ollama cuts a longer prompt, and says nothing
+        window = given["context_window"] or _known_window(chat)
+        chat = chat.model_copy(update={"num_ctx": window})
+    return from_chat_model(chat, **given)
 
 
 def _unknown(spec: str) -> str:
@@ -166,10 +168,8 @@ def from_chat_model(
 ) -> LanguageModel:
     """Take any LangChain chat model as it is; the settings are those of :func:`open_model`.
 
-    Its calls are scheduled like all others, but for the retries, which stay its client's own.
-
-    Its verdicts are cached only if its settings are plain JSON, since nothing else tells two
-    models apart for sure.
+    Its calls are scheduled like all others, but for the retries, which stay its client's own. Its
+    verdicts are cached only if its settings are plain JSON: nothing else tells two models apart.
     """
     told = told_effort(chat, reasoning_effort)
     if told:
@@ -191,11 +191,7 @@ def from_chat_model(
 
 
 def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> None:
-    """Check that a reasoning effort that is asked for is told to one of the models, at least.
-
-    Raises:
-        ConfigurationError: None of them takes it; names them.
-    """
+    """Raise ConfigurationError if none of the models takes the reasoning effort."""
     if effort and not any(getattr(m.chat, "reasoning_effort", None) == effort for m in models):
         names = " and ".join(dict.fromkeys(model.name for model in models))
         raise ConfigurationError(
@@ -204,13 +200,7 @@ def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> No
         )
 
 
-def _open_openai(
-    name: str,
-    base_url: str | None,
-    window: int | None,
-    max_calls: int | None,
-    effort: ReasoningEffort | None,
-) -> LanguageModel:
+def _open_openai(name: str, base_url: str | None, given: _Settings) -> LanguageModel:
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
         raise ConfigurationError(
@@ -220,7 +210,7 @@ def _open_openai(
         raise ConfigurationError(
             f"openai:{name} needs a key: set OPENAI_API_KEY, or use the model local"
         )
-    if base_url and not _is_web_address(base_url):
+    if base_url and not re.match(r"https?://[^/\s\[\]?#]", base_url):
         # the address is not shown: there may be a password in it
         raise ConfigurationError(
             "base_url (or OPENAI_BASE_URL) is not an http(s) address; write http://HOST:PORT/v1"
@@ -239,12 +229,12 @@ def _open_openai(
         profile=known_profile(name) or None,
     )
     profile: Mapping[str, Any] = chat.profile or {}
-    told = told_effort(chat, effort)
+    told = told_effort(chat, given["reasoning_effort"])
     # what takes a temperature while it does not reason takes none while it does
     steady = bool(profile.get("temperature", True)) and not (told and profile)
     chat = chat.model_copy(update={"temperature": 0.0} if steady else {})
     return replace(
-        from_chat_model(chat, context_window=window, max_calls=max_calls, reasoning_effort=effort),
+        from_chat_model(chat, **given),
         name=name if base_url else f"openai:{name}",
         endpoint=_without_credentials(base_url or _OPENAI_URL),
         parameters=({"temperature": 0} if steady else {}) | told,
@@ -260,10 +250,11 @@ def _open_local(name: str, window: int | None) -> LanguageModel:
 
     weights = resolve(name)
     if isinstance(weights, Path):
-        path, label, digest = weights, f"local:{weights.name}", _digest(weights)
+        path = weights
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     else:
-        path = fetched(weights) or fetch_with_bar(weights)
-        label, digest = f"local:{weights.name}", weights.sha256
+        path, digest = fetched(weights) or fetch_with_bar(weights), weights.sha256
     server = shared_server(path, context_window=window or CONTEXT_WINDOW)
     # a proxy from the environment must not see calls to this very process
     chat = EndpointChat(
@@ -280,7 +271,7 @@ def _open_local(name: str, window: int | None) -> LanguageModel:
     )
     return LanguageModel(
         chat=chat,
-        name=label,
+        name=f"local:{weights.name}",
         endpoint=LOCAL_ENDPOINT,
         context_window=server.context_window,
         limit=ConcurrencyLimit.shared(server.base_url, 1),
@@ -308,22 +299,8 @@ def _without_credentials(url: str) -> str:
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
 
 
-def _is_web_address(url: str) -> bool:
+def _plain(settings: Mapping[str, Any]) -> Any:
     try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname)
-
-
-def _plain(settings: Mapping[str, Any]) -> dict[str, Any] | None:
-    try:
-        plain: dict[str, Any] = json.loads(json.dumps(settings, allow_nan=False))
+        return json.loads(json.dumps(settings, allow_nan=False))
     except (TypeError, ValueError):
         return None
-    return plain
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
