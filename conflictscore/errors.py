@@ -64,9 +64,7 @@ class NoDocumentsError(InputError):
 class ProviderError(ConflictScoreError):
     """A model or search provider failed and its retries are used up.
 
-    Attributes:
-        provider: Name of the provider, such as ``"openai"`` or ``"google"``.
-        status: The HTTP status, if there was one.
+    ``provider`` is its name, such as ``"google"``; ``status`` the HTTP status, if there was one.
     """
 
     def __init__(self, message: str, *, provider: str, status: int | None = None) -> None:
@@ -86,26 +84,19 @@ UNREADABLE = "unreadable reply from "
 class UnreadableReplyError(ProviderError):
     """A model replied, but not in the form it was asked for.
 
-    Attributes:
-        reason: The fault, in words that can be sent back to the model.
-        reply: The model's reply; untrusted, and not part of the message.
-        again: Whether asking again with the reason may help.
+    ``reason`` can be sent back to the model, where asking ``again`` may help; ``reply`` is
+    untrusted, and not part of the message.
     """
 
     def __init__(self, reason: str, *, provider: str, reply: str = "", again: bool = True) -> None:
         super().__init__(f"{UNREADABLE}{provider}: {reason}", provider=provider)
-        self.reason = reason
-        self.reply = reply
-        self.again = again
+        self.reason, self.reply, self.again = reason, reply, again
 
 
 class BudgetError(ConflictScoreError):
     """The budget of a run is used up; nothing failed, and finished work is kept.
 
-    Attributes:
-        kind: Unit of the budget: ``"calls"``, ``"tokens"``, or ``"cost"`` in US dollars.
-        spent: Amount spent when the call was refused; calls in flight may exceed the limit.
-        limit: The most that may be spent.
+    ``spent`` and ``limit`` are in the unit of its ``kind``, for ``"cost"`` US dollars.
     """
 
     exit_code = 3
@@ -120,9 +111,7 @@ class BudgetError(ConflictScoreError):
             f"the budget is used up ({used}); give a higher"
             f" max_{kind}: replies so far are kept and not paid for again"
         )
-        self.kind = kind
-        self.spent = spent
-        self.limit = limit
+        self.kind, self.spent, self.limit = kind, spent, limit
 
 
 def brief_reason(error: Exception) -> str:

@@ -14,7 +14,7 @@ from conflictscore.models.failures import Retries, transient_error
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.threads import in_thread, on_home_loop
 
-__all__ = ["SYNCHRONOUS", "begin", "call", "dispatch"]
+__all__ = ["SYNCHRONOUS", "call", "dispatch"]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -23,22 +23,15 @@ SYNCHRONOUS: ContextVar[bool] = ContextVar("conflictscore_synchronous", default=
 """Whether the graph was invoked synchronously."""
 
 
-async def call(
+def call(
     runnable: Runnable[In, Out], value: In, config: RunnableConfig | None = None, **parameters: Any
-) -> Out:
+) -> Coroutine[Any, Any, Out]:
     """Call a runnable synchronously or asynchronously, as its caller was called.
 
     An async client belongs to the event loop that it was first used in. A model or retriever that
     a caller uses in a loop of their own, and hands to a graph that they then invoke synchronously,
     would meet a second loop. So a synchronous run calls ``invoke``, in a worker thread.
     """
-    return await begin(runnable, value, config, **parameters)
-
-
-def begin(
-    runnable: Runnable[In, Out], value: In, config: RunnableConfig | None = None, **parameters: Any
-) -> Coroutine[Any, Any, Out]:
-    """The coroutine of :func:`call`."""
     if SYNCHRONOUS.get():
         return in_thread(lambda: runnable.invoke(value, config, **parameters))
     return on_home_loop(lambda: runnable.ainvoke(value, config, **parameters))

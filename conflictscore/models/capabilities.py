@@ -20,7 +20,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 
-from conflictscore.models.calls import begin
+from conflictscore.models.calls import call
 from conflictscore.models.clients import EndpointChat, completes, response_format, with_max_tokens
 from conflictscore.models.provider_errors import ProviderFault, fault_of
 from conflictscore.prompts import PromptSet
@@ -215,7 +215,7 @@ class StyledRequests:
                     said = [*messages[:-1], HumanMessage(f"{messages[-1].text}\n\n{stated}")]
                 try:
                     reply = await dispatch(
-                        partial(begin, made.writer, said, config, **made.parameters)
+                        partial(call, made.writer, said, config, **made.parameters)
                     )
                 except Exception as error:  # noqa: BLE001 - raised again unless a style may help
                     refusal = refusal or error

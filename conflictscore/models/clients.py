@@ -48,8 +48,7 @@ _THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
 class EndpointChat(ChatOpenAI):
     """``ChatOpenAI`` that no report of tokens can fail, and that passes on errors in a 200.
 
-    What an endpoint says in ``usage`` is read as :func:`known_tokens` reads it. A reply that a
-    server took for reasoning is in the message's ``additional_kwargs["reasoning_content"]``.
+    A reply that a server took for reasoning is in ``additional_kwargs["reasoning_content"]``.
     """
 
     def _create_chat_result(
@@ -101,14 +100,7 @@ def _mend(message: Any) -> None:
 
 
 def clean_reply(reply: Any) -> Any:
-    """A reply, parsed or not, that can be stored and counted.
-
-    What the model wrote has no lone surrogate, and what the provider says of tokens is what
-    :func:`~conflictscore.models.usage.known_tokens` makes of it.
-
-    Raises:
-        ProviderError: It is far too long.
-    """
+    """A reply, parsed or not, that can be stored and counted; ProviderError if it is too long."""
     if isinstance(reply, Mapping):
         return {name: clean_reply(part) for name, part in reply.items()}
     if not isinstance(reply, AIMessage):
@@ -213,8 +205,7 @@ def with_handler(
 def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
     """The config around the call with the meter added, and hidden from LangGraph's stream.
 
-    It is put together here, since not every runnable keeps the callbacks around it beside ones of
-    its own; and by hand, since merging costs as much as all else that is done for a call.
+    By hand, since merging costs as much as all else that is done for a call.
     """
     config = ensure_config()
     config["callbacks"] = with_handler(config.get("callbacks"), meter)

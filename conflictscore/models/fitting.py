@@ -38,14 +38,8 @@ def fit_documents(
     """Cut the longest documents, so that prompt and reply stay within the context window.
 
     Short documents stay whole; the long ones share evenly what is left. A cut document ends with
-    the ``cut`` template, so that a reader and the model see it.
-
-    Args:
-        documents: The documents of the prompt.
-        model: The model whose window it is.
-        prompts: Has the ``cut`` and ``document`` templates.
-        around: The rest of the prompt.
-        reply_tokens: Room for the reply.
+    the ``cut`` template, so that a reader and the model see it. ``around`` is the rest of the
+    prompt.
 
     Raises:
         ContextWindowError: The window leaves less than 32 tokens a document.

@@ -20,7 +20,7 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.breaker import CircuitBreaker
-from conflictscore.models.calls import begin, dispatch
+from conflictscore.models.calls import call, dispatch
 from conflictscore.models.capabilities import Capabilities, RequestForm, StyledRequests
 from conflictscore.models.clients import (
     completes,
@@ -232,7 +232,7 @@ class LanguageModel:
         The call is scheduled as all others are, never cached, and raises what its client raises.
         """
         sender, known = with_max_tokens(self._sender, parameters)
-        send = partial(begin, sender, [*messages], config, **known)
+        send = partial(call, sender, [*messages], config, **known)
         waits = list[str]()
         async with in_time(self.name, waits):
             message: AIMessage = await self._dispatched(send, object(), waits)

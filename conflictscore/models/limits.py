@@ -5,7 +5,7 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Hashable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 __all__ = ["ConcurrencyLimit"]
@@ -112,16 +112,9 @@ class ConcurrencyLimit:
 
 def _hand_place_to(waiter: _Waiter) -> bool:
     """Whether it will learn that it has a place, which it then has to give back."""
-
-    def settle() -> None:
-        if not waiter.place.done():
-            waiter.place.set_result(None)
-
-    try:
-        if asyncio._get_running_loop() is waiter.loop:  # which need not be woken for it
-            waiter.loop.call_soon(settle)
-        else:
-            waiter.loop.call_soon_threadsafe(settle)
-    except RuntimeError:  # its loop is closed, and nobody waits there any more
-        return False
-    return True
+    with suppress(RuntimeError):  # its loop is closed, and nobody waits there any more
+        waiter.loop.call_soon_threadsafe(
+            lambda: None if waiter.place.done() else waiter.place.set_result(None)
+        )
+        return True
+    return False

@@ -109,7 +109,7 @@ def _number(said: str) -> float | None:
 
 
 def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str, Any]:
-    """The setting that tells a chat model; empty if it is known to have none such."""
+    """The setting of a chat model; empty if it is known to have none such."""
     profile: Mapping[str, Any] = chat.profile or {}
     known = profile.get("reasoning_effort_levels") or get_args(ReasoningEffort)
     reasons = profile.get("reasoning_output", True) and _EFFORT in type(chat).model_fields

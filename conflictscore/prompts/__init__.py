@@ -39,9 +39,8 @@ PROMPT_SETS = ("default", "paper")
 class PromptSet:
     """A full set of templates, checked when it is loaded.
 
-    Attributes:
-        name: The named set, with ``+`` and the folder's name if a folder overrides it.
-        overridden: Names of the templates that a user's folder put in the place of the set's.
+    ``name`` is that of the set, with ``+`` and the folder's name if a user's folder overrides some:
+    the templates ``overridden``.
     """
 
     def __init__(
@@ -59,8 +58,7 @@ class PromptSet:
         """Load a named set, with a user's templates (``NAME.txt``) in place of the set's own.
 
         Raises:
-            ConfigurationError: No such set or folder, an unknown template name, a placeholder that
-                is missing or unknown, or a file that is not UTF-8; the line names the file.
+            ConfigurationError: No such set or folder, or a file that is no template of the set.
         """
         if name not in _SHIPPED:
             known = ", ".join(PROMPT_SETS)
@@ -103,21 +101,12 @@ class PromptSet:
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":
         """The same set, in which some templates have the text of others: ``{name: stand_in}``.
 
-        A user who wants other words overrides the stand-in: the replaced one is no longer read.
-
         Raises:
-            ConfigurationError: A template does not exist, the two have different placeholders, or
-                the user's folder overrides the replaced one and not the stand-in.
+            ConfigurationError: The user's folder overrides the replaced one, which is no longer
+                read, and not the stand-in.
         """
         worded = {name: template.template for name, template in self._templates.items()}
         for name, other in aliases.items():
-            if unknown := [one for one in (name, other) if one not in self._templates]:
-                raise ConfigurationError(f"no template is named {unknown[0]!r}")
-            if odd := self.placeholders(name) ^ self.placeholders(other):
-                raise ConfigurationError(
-                    f"the template {other} cannot stand in for {name}: only one of them has the"
-                    f" placeholder ${min(odd)}"
-                )
             if name in self.overridden and other not in self.overridden:
                 raise ConfigurationError(
                     f"{name}.txt of the prompt folder would not be read: {other}.txt stands in for"
@@ -215,10 +204,9 @@ def _read_folder(folder: Path, shipped: Mapping[str, str]) -> dict[str, str]:
                 f"{path}: a lone $ is not a placeholder; write $$ for a dollar"
             )
         used, wanted = set(template.get_identifiers()), set(replaced.get_identifiers())
-        if missing := wanted - used:
-            raise ConfigurationError(f"{path}: placeholder ${min(missing)} is missing")
-        if unknown := used - wanted:
-            raise ConfigurationError(f"{path}: placeholder ${min(unknown)} is unknown")
+        if odd := wanted ^ used:
+            how = "missing" if (one := min(odd - used or odd)) in wanted else "unknown"
+            raise ConfigurationError(f"{path}: placeholder ${one} is {how}")
         found[path.stem] = text.strip("\n")
     if not found:
         raise ConfigurationError(f"prompt folder {folder} holds no NAME.txt template")

@@ -28,7 +28,7 @@ from conflictscore.storage.locking import lock
 __all__ = ["Weights", "Wheel", "fetch_weights", "fetch_with_bar", "fetched", "weights_dir"]
 
 Progress = Callable[[str, int, int], None]
-"""A function of the stage, such as ``"verifying"``, the bytes done and the bytes in all."""
+"""Is told the stage, such as ``"verifying"``, the bytes done and the bytes in all."""
 
 _CHUNK = 1 << 20
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
@@ -49,37 +49,26 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Weights:
-    """A model file and its source.
-
-    Attributes:
-        name: Short name, as in ``local:NAME``.
-        title: Full name with quantisation.
-        file_name: Name of the file in the cache folder.
-        size: Bytes of the file.
-        sha256: Hexadecimal digest of the file.
-        licence: SPDX identifier.
-        licence_url: Address of the licence text.
-        attribution: Its makers, in one line.
-        note: Its strengths, in one line.
-        wheels: Pieces whose concatenation is the file.
-
-    Raises:
-        InputError: The name of the file is more than a plain name.
-    """
+    """A model file and its source."""
 
     name: str
+    """Short name, as in ``local:NAME``."""
     title: str
+    """Full name with quantisation."""
     file_name: str
     size: int
     sha256: str
     licence: str
+    """SPDX identifier."""
     licence_url: str
     attribution: str
     note: str
+    """Its strengths, in one line."""
     wheels: tuple[Wheel, ...]
+    """Pieces whose concatenation is the file."""
 
     def __post_init__(self) -> None:
-        """Check the name, before any path is made of it."""
+        """Refuse a name that is more than a plain one, before any path is made of it."""
         if not _FILE_NAME.fullmatch(self.file_name):
             raise InputError(f"{self.file_name!r:.100} is not the plain name of a model file")
 
@@ -92,8 +81,7 @@ def weights_dir() -> Path:
 def fetched(weights: Weights) -> Path | None:
     """The model's file if it is in the cache folder with the right digest; else None.
 
-    The digest is computed once; a stamp beside the file has the size and modification time it was
-    computed for, and a file that changed since is read again.
+    A stamp beside the file has the size and time of modification that the digest was computed for.
     """
     path = weights_dir() / weights.file_name
     if _size_of(path) != weights.size:

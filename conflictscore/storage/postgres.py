@@ -53,10 +53,9 @@ class PostgresTables:
     def __init__(self, url: str) -> None:
         """Connect, and create the schema.
 
-        Args:
-            url: ``postgresql://user:password@host:port/database``, as for libpq: several hosts with
-                commas and ``target_session_attrs=primary`` for a server with standbys;
-                ``PGPASSWORD`` and similar variables are honoured.
+        ``url`` is ``postgresql://user:password@host:port/database``, as for libpq: several hosts
+        with commas and ``target_session_attrs=primary`` for a server with standbys; ``PGPASSWORD``
+        and similar variables are honoured.
 
         Raises:
             ConfigurationError: asyncpg is missing, the address is wrong, or the server cannot be
@@ -89,11 +88,7 @@ class PostgresTables:
         atexit.register(self.close)
 
     def make(self, *tables: str) -> None:
-        """Create tables, one process at a time.
-
-        Raises:
-            ConfigurationError: They cannot be created.
-        """
+        """Create tables, one process at a time."""
 
         async def made(connection: Any) -> None:
             async with connection.transaction():
@@ -138,7 +133,6 @@ class PostgresTables:
         self._start(ended())
 
     def _start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Run a coroutine on the connections' event loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _wait(self, work: "Exchange[T]") -> T:
@@ -197,11 +191,7 @@ class PostgresTables:
 
 @lru_cache
 def shared_tables(url: str) -> PostgresTables:
-    """The tables at an address, with connections shared by all callers.
-
-    Raises:
-        ConfigurationError: As of :class:`PostgresTables`.
-    """
+    """The tables at an address, with connections shared by all callers."""
     return PostgresTables(url)
 
 
@@ -218,11 +208,7 @@ async def _pool(url: str) -> Any:
 
 
 def shown_store(url: str) -> str:
-    """An address without its password.
-
-    Raises:
-        ConfigurationError: It is not the address of a PostgreSQL database.
-    """
+    """An address without its password; ConfigurationError if it is none of PostgreSQL."""
     try:
         parts = urlsplit(url)
         hosts = parts.netloc.rpartition("@")[2]

@@ -29,9 +29,6 @@ def owner_only(path: str, flags: int) -> int:
     """An opener for ``open(path, mode, opener=owner_only)``: creates files with mode 0600.
 
     An existing file loses the permissions of others; pipes and terminals are left as they are.
-
-    Raises:
-        OSError: It cannot be opened.
     """
     file = os.open(path, flags, _FILE)
     close_to_others(Path(path))
@@ -39,11 +36,7 @@ def owner_only(path: str, flags: int) -> int:
 
 
 def private_folder(path: Path) -> None:
-    """Create a folder with mode 0700, and its parents as usual; an existing one is left as it is.
-
-    Raises:
-        OSError: It cannot be created.
-    """
+    """Create a folder with mode 0700, and its parents as usual; leave an existing one as it is."""
     path.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
 
 

@@ -52,11 +52,8 @@ def no_json(line: RecordLine) -> bool:
 class RecordLines:
     """The complete lines of a file, read anew by each iteration.
 
-    Attributes:
-        path: The file.
-        size: Bytes of the complete lines that the last iteration read.
-        half: Bytes of the partial line after them.
-        ended: Whether the last complete line has its newline.
+    Of the last iteration, ``size`` is the bytes of the complete lines, ``half`` those of the
+    partial line after them, and ``ended`` whether the last complete line has its newline.
     """
 
     def __init__(self, path: Path, is_half: IsHalf = no_json) -> None:
@@ -67,8 +64,7 @@ class RecordLines:
         """Yield the lines one by one, so that a file may be larger than memory.
 
         Raises:
-            InputError: The file cannot be read.
-            FileNotFoundError: The file is missing.
+            InputError: The file cannot be read; FileNotFoundError if it is missing.
         """
         self.size, self.half, self.ended = 0, 0, True
         try:
@@ -93,9 +89,7 @@ class RecordFile:
 
     The operating system has each line when `append` returns, so killing the process loses none. The
     disk has it after five seconds at most, or on closing: a power cut loses the lines since then.
-
-    Attributes:
-        lines: The lines of the file when it was opened.
+    ``lines`` are those of the file when it was opened.
     """
 
     def __init__(
@@ -131,12 +125,9 @@ class RecordFile:
             ) from None
 
     def resume(self) -> int:
-        """Truncate a partial line, and add a missing newline to the last complete one.
+        """Truncate a partial line, add a missing newline, and return the bytes truncated.
 
         Call it once all `lines` were read and found to belong to this command.
-
-        Returns:
-            Bytes that were truncated.
 
         Raises:
             ConfigurationError: The file cannot be written.
@@ -176,11 +167,7 @@ class RecordFile:
         self._size += len(line)
 
     def close(self) -> None:
-        """Sync to disk, and release the lock.
-
-        Raises:
-            ConfigurationError: The disk is full or broken.
-        """
+        """Sync to disk, and release the lock; ConfigurationError if the disk is full."""
         if self._file.closed:
             return
         try:
@@ -216,9 +203,6 @@ def append_line(path: Path, line: bytes) -> None:
     """Append a line with its newline to a file that other processes may append to concurrently.
 
     A partial line left by a kill is terminated first. The file is created if it is missing.
-
-    Raises:
-        OSError: It cannot be written.
     """
     with open(path, "ab", buffering=0, opener=owner_only) as file:
         if not path.is_file():  # a pipe or a terminal

@@ -72,13 +72,6 @@ async def test_an_override_that_nobody_would_read_is_refused(tmp_path: Path) -> 
     assert PromptSet.load(folder=mine).worded(passages().wording).overridden
 
 
-def test_only_a_template_of_the_same_placeholders_stands_in_for_another() -> None:
-    with pytest.raises(ConfigurationError, match="natconfqa_decompose cannot stand in for"):
-        PROMPTS.worded({"free_form_rag": "natconfqa_decompose"})
-    with pytest.raises(ConfigurationError, match="no template is named 'natconf'"):
-        PROMPTS.worded({"free_form_rag": "natconf"})
-
-
 def test_two_templates_can_stand_in_for_each_other() -> None:
     swapped = PROMPTS.worded({"free_form_rag": "cited_rag", "cited_rag": "free_form_rag"})
     fields = {"question": "When?", "documents": "None."}
