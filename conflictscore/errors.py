@@ -96,19 +96,14 @@ class UnreadableReplyError(ProviderError):
 class BudgetError(ConflictScoreError):
     """The budget of a run is used up; nothing failed, and finished work is kept.
 
-    ``spent`` and ``limit`` are in the unit of its ``kind``, for ``"cost"`` US dollars.
+    ``spent`` and ``limit`` are in the unit of its ``kind``.
     """
 
     exit_code = 3
 
-    def __init__(
-        self, *, kind: Literal["calls", "tokens", "cost"], spent: float, limit: float
-    ) -> None:
-        used = f"{spent:,.0f} of {limit:,.0f} {kind}"
-        if kind == "cost":
-            used = f"${spent:,.4f} of ${limit:,.4f}"
+    def __init__(self, *, kind: Literal["calls", "tokens"], spent: float, limit: float) -> None:
         super().__init__(
-            f"the budget is used up ({used}); give a higher"
+            f"the budget is used up ({spent:,.0f} of {limit:,.0f} {kind}); give a higher"
             f" max_{kind}: replies so far are kept and not paid for again"
         )
         self.kind, self.spent, self.limit = kind, spent, limit

@@ -46,8 +46,6 @@ class Limits:
     """Questions at a time."""
     max_tokens: int | None = None
     """Tokens, in and out, of all sessions of the run together."""
-    max_cost: float | None = None
-    """The same in US dollars."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -107,7 +105,6 @@ async def arun_benchmark(
             ledger = Ledger(
                 prices=prices,
                 max_tokens=limits.max_tokens,
-                max_cost=limits.max_cost,
                 spent=spent,
             )
             session = Session(
@@ -162,7 +159,6 @@ def run_benchmark(
     seed: int = 0,
     concurrency: int = 4,
     max_tokens: int | None = None,
-    max_cost: float | None = None,
     prices: PriceTable | None = None,
     missing: Literal["fail", "skip"] = "fail",
     retry_failed: bool = False,
@@ -189,7 +185,6 @@ def run_benchmark(
         seed: Decides the order of options and the sample.
         concurrency: Questions at a time.
         max_tokens: Stop once so many tokens were used.
-        max_cost: Stop once so many US dollars were spent.
         prices: What calls cost; by default what is published.
         missing: Whether questions that a recording does not have end the run or are left out.
         retry_failed: Whether steps that failed in an earlier session are tried again.
@@ -226,7 +221,7 @@ def run_benchmark(
             chosen,
             Path(folder),
             setup,
-            limits=Limits(concurrency, max_tokens, max_cost),
+            limits=Limits(concurrency, max_tokens),
             retrieval={"retriever": type(retriever).__name__},
             hashes={},
             selection=selection,

@@ -102,9 +102,7 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     at_a_time = LOCAL_QUESTIONS if setup.context.generator.is_local else REMOTE_QUESTIONS
     work = partial(
         arun_benchmark,
-        limits=Limits(
-            settings["concurrency"] or at_a_time, settings["max_tokens"], settings["max_cost"]
-        ),
+        limits=Limits(settings["concurrency"] or at_a_time, settings["max_tokens"]),
         retrieval=retrieval,
         hashes=hashes,
         selection=selection,

@@ -129,12 +129,6 @@ def _running(entry: "Entry") -> Iterator[_Option]:
         "--max-tokens",
         help="Stop once N tokens were used, in and out, by all sessions of the run together.",
     )
-    yield click.option(
-        "--max-cost",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="USD",
-        help="Stop once this much was spent; needs a published price for every model.",
-    )
     yield _flag("--retry-failed", help="Try again what failed in an earlier session.")
     words = "Only estimate the calls, tokens and dollars that the run will take."
     yield _flag("--dry-run", help=words)

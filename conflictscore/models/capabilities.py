@@ -21,7 +21,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 
 from conflictscore.models.calls import call
-from conflictscore.models.clients import EndpointChat, completes, response_format, with_max_tokens
+from conflictscore.models.clients import EndpointChat, response_format, with_max_tokens
 from conflictscore.models.provider_errors import ProviderFault, fault_of
 from conflictscore.prompts import PromptSet
 
@@ -246,7 +246,7 @@ class StyledRequests:
             writer, known = with_max_tokens(chat, known)
             return _PreparedRequest(writer, _with_length(known, style.length))
         schema = json.loads(form.schema)
-        if isinstance(chat, _OPENAI_CLIENTS) and type(chat) in _OPENAI_CLIENTS and completes(chat):
+        if isinstance(chat, _OPENAI_CLIENTS) and type(chat) in _OPENAI_CLIENTS:
             # not by with_structured_output, whose chain costs twice the processor time of a call
             strict, stated = response_format(form.schema), form.schema
             body = dict(chat.extra_body or {})

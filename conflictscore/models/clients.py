@@ -27,7 +27,7 @@ from conflictscore.models.usage import known_tokens, tokens_of
 from conflictscore.records import encodable
 
 __all__ = [
-    *("EndpointChat", "clean_reply", "completes", "hidden_config", "letter_logprobs"),
+    *("EndpointChat", "clean_reply", "hidden_config", "letter_logprobs"),
     *("response_format", "secrets_of", "with_handler", "with_max_tokens", "without_retries"),
 ]
 
@@ -142,17 +142,6 @@ def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, f
     left = max(_LEAST_PROBABILITY, 1 - fsum(exp(value) for value in top.values()))
     floor = min(log(left), *top.values())
     return {letter: top.get(letter, floor) for letter in letters}
-
-
-def completes(chat: BaseChatOpenAI) -> bool:
-    """Whether it calls chat completions, whose fields the Responses API refuses.
-
-    Where it was not told, only the client knows; one that cannot be asked may call either.
-    """
-    if chat.use_responses_api is not None:
-        return not chat.use_responses_api
-    responds = getattr(chat, "_use_responses_api", None)
-    return responds is not None and not responds(dict(chat._default_params))
 
 
 @lru_cache

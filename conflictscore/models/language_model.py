@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_openai.chat_models.base import BaseChatOpenAI
 
 from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.models import LOCAL_ENDPOINT
@@ -23,7 +22,6 @@ from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.calls import call, dispatch
 from conflictscore.models.capabilities import Capabilities, RequestForm, StyledRequests
 from conflictscore.models.clients import (
-    completes,
     hidden_config,
     letter_logprobs,
     secrets_of,
@@ -200,11 +198,8 @@ class LanguageModel:
         ``read`` gets what :func:`~conflictscore.models.clients.letter_logprobs` gives.
 
         Raises:
-            ConfigurationError: The server gives no log-probabilities, or is called by OpenAI's
-                Responses API.
+            ConfigurationError: The server gives no log-probabilities.
         """
-        if isinstance(self.chat, BaseChatOpenAI) and not completes(self.chat):
-            raise without_logprobs(self.name)  # the Responses API has them in another form
         asked_for: dict[str, Any] = {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
         if self.has_grammars:
             asked_for["extra_body"] = {"grammar": f"root ::= [{''.join(letters)}]"}

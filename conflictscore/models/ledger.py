@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from math import isfinite
 
 from conflictscore.errors import BudgetError, ConfigurationError
 from conflictscore.models.clients import with_handler
@@ -24,10 +23,9 @@ class Ledger:
     """Adds up what every call to the attached models costs, and refuses calls beyond the budget.
 
     A call is refused before it is made, by :class:`~conflictscore.errors.BudgetError`, once usage
-    has reached a limit. The cost of a call is known when it is answered, so a run exceeds its
-    budget of tokens or dollars by at most the calls in flight. A budget of calls is never exceeded:
-    calls count as they are sent, even if they fail. The cost of failed calls is not counted, since
-    no provider reports it.
+    has reached a limit. The tokens of a call are known when it is answered, so a run exceeds a
+    budget of tokens by at most the calls in flight. A budget of calls is never exceeded: calls
+    count as they are sent, even if they fail.
     """
 
     def __init__(
@@ -35,22 +33,14 @@ class Ledger:
         *,
         max_calls: int | None = None,
         max_tokens: int | None = None,
-        max_cost: float | None = None,
         prices: PriceTable | None = None,
         spent: Mapping[str, Usage] | None = None,
     ) -> None:
         """Open a ledger; a limit is for all models together, and None means no limit.
 
-        ``max_cost`` is in US dollars and needs ``prices``, without which no cost is known;
         ``spent`` is earlier usage of the run, by the model's name, and counts.
-
-        Raises:
-            ConfigurationError: ``max_cost`` is no number from 0.
         """
-        if max_cost is not None and not (isfinite(max_cost) and max_cost >= 0):
-            raise ConfigurationError(f"max_cost is {max_cost}; give US dollars, 0 or more")
-        self._max_calls, self._max_tokens, self._max_cost = max_calls, max_tokens, max_cost
-        self._prices = prices
+        self._max_calls, self._max_tokens, self._prices = max_calls, max_tokens, prices
         self._spent = dict(spent or {})
         self._sent = sum(used.calls for used in self._spent.values())
         self._endpoints: dict[str, str] = {}
@@ -90,31 +80,21 @@ class Ledger:
 
         Raises:
             BudgetError: The budget is used up.
-            ConfigurationError: There is a budget of tokens or dollars, and a model reports no
-                tokens or has no price.
+            ConfigurationError: There is a budget of tokens, and a model reports none.
         """
-        if self._max_tokens is not None or self._max_cost is not None:
-            self._check_cost()
+        if self._max_tokens is not None:
+            if self._silent is not None:
+                raise ConfigurationError(
+                    f"{self._silent} does not report its tokens, so no budget can be kept;"
+                    " run without a budget of tokens, or use another model"
+                )
+            tokens = sum(used.input_tokens + used.output_tokens for used in self.spent.values())
+            if tokens >= self._max_tokens:
+                raise BudgetError(kind="tokens", spent=tokens, limit=self._max_tokens)
         with self._lock:
             if self._max_calls is not None and self._sent >= self._max_calls:
                 raise BudgetError(kind="calls", spent=self._sent, limit=self._max_calls)
             self._sent += 1
-
-    def _check_cost(self) -> None:
-        if self._silent is not None:
-            raise ConfigurationError(
-                f"{self._silent} does not report its tokens, so no budget can be kept;"
-                " run without a budget of tokens or dollars, or use another model"
-            )
-        tokens = sum(used.input_tokens + used.output_tokens for used in self.spent.values())
-        if self._max_tokens is not None and tokens >= self._max_tokens:
-            raise BudgetError(kind="tokens", spent=tokens, limit=self._max_tokens)
-        if self._max_cost is not None and self._prices is not None:
-            money, unknown = self._prices.cost(self.spent, endpoints=self._endpoints)
-            if money is None:
-                raise _no_price(unknown[0])
-            if money >= self._max_cost:
-                raise BudgetError(kind="cost", spent=money, limit=self._max_cost)
 
     def count(self, model: str, usage: Usage) -> None:
         """Add what a call to a model cost to the totals and to the steps that it is part of."""
@@ -131,10 +111,7 @@ class Ledger:
         """
         known = self._endpoints.setdefault(model.name, model.endpoint)
         if known != model.endpoint:
-            self._endpoints[model.name] = known = ""
-        prices = self._prices
-        if self._max_cost is not None and prices and prices.price(model.name, known) is None:
-            raise _no_price(model.name)
+            self._endpoints[model.name] = ""
 
 
 def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
@@ -142,9 +119,6 @@ def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
 
     Calls that the model's cache answers cost nothing and do not count. A client that tries a failed
     request again by itself, as a model of one's own may, does so within one attempt.
-
-    Raises:
-        ConfigurationError: There is a budget in US dollars, and the model's price is not known.
     """
     ledger.register(model)
     callbacks = with_handler(model.chat.callbacks, _Account(ledger, model.name))
@@ -168,10 +142,3 @@ class _Account(UsageMeter):
 def _unreported(usage: Usage) -> bool:
     """Whether calls were answered without reporting tokens; every prompt has some."""
     return bool(usage.calls) and not usage.input_tokens
-
-
-def _no_price(model: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"a budget in US dollars needs the price of {model}, which is not known;"
-        " set a budget of tokens"
-    )

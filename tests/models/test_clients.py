@@ -1,7 +1,6 @@
 """A reply that was cut off is seen as such, whoever's client says so."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from langchain_core.messages import AIMessage
 
 from conflictscore.errors import UnreadableReplyError
 from conflictscore.models.clients import with_max_tokens
-from conflictscore.models.replies import was_cut
 from conflictscore.models.spec import from_chat_model, open_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -36,24 +34,6 @@ async def test_a_reply_that_its_client_calls_cut_off_is_not_read(said: dict[str,
     model = from_chat_model(FakeMessagesListChatModel(responses=[half]))
     with pytest.raises(UnreadableReplyError, match="cut off after 20 tokens"):
         await model.ask("List.", str, prompts=PromptSet.load(), meter=UsageMeter(), max_tokens=20)
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        {},
-        {"finish_reason": "stop"},
-        {"finish_reason": None, "stop_reason": "end_turn"},
-        {"done_reason": "stop"},
-        {"status": "completed", "incomplete_details": None},
-        {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}},
-    ],
-    ids=str,
-)
-def test_a_reply_that_ended_by_itself_or_for_another_reason_is_not_cut(
-    said: Mapping[str, Any],
-) -> None:
-    assert not was_cut(AIMessage("All of it.", response_metadata=dict(said)))
 
 
 class Gemini(FakeListChatModel):

@@ -1,7 +1,5 @@
 """What a caller meets when a provider fails: one clear line, and never the key."""
 
-import asyncio
-import threading
 import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -13,11 +11,8 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError, UnreadableReplyError
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.spec import from_chat_model
-from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Usage
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, then
+from tests.fakes.openai_server import Fault, OpenAIServer, then
 from tests.models.calling import KEY, ask, ask_json, ask_letter, calling, failure
 
 every_way = pytest.mark.parametrize(
@@ -28,15 +23,6 @@ Question = Callable[[LanguageModel], Awaitable[object]]
 
 def everything_shown(error: BaseException) -> str:
     return "\n".join([str(error), repr(error), *traceback.format_exception(error)])
-
-
-async def test_a_rate_limit_is_waited_out_and_only_the_answered_call_counts() -> None:
-    meter = UsageMeter()
-    limited = Fault(429, retry_after="0.01", message="slow down", code="rate_limit_exceeded")
-    with OpenAIServer(then(limited, Reply("hello", input_tokens=1, output_tokens=1))) as server:
-        assert await ask(calling(server, retries=2), meter) == "hello"
-    assert len(server.requests) == 2
-    assert meter.usage == Usage(calls=1, input_tokens=1, output_tokens=1)
 
 
 class TestServerFailure:
@@ -52,12 +38,6 @@ class TestServerFailure:
         assert error.status == 503
         assert "out of order" in str(error)
         assert len(server.requests) == 2
-
-    async def test_an_endless_message_is_shown_in_part(self) -> None:
-        with OpenAIServer(then(Fault(500, message="x" * 10_000))) as server:
-            error = await failure(calling(server))
-        assert "xxx" in str(error)
-        assert len(str(error)) < 500
 
     @every_way
     async def test_a_dropped_connection_names_the_endpoint(self, question: Question) -> None:
@@ -166,25 +146,3 @@ class TestPluggedInModel:
         with pytest.raises(type(error)) as caught:
             await plugged(error)
         assert caught.value is error
-
-
-async def test_a_cancelled_call_is_cancelled_and_gives_its_place_back() -> None:
-    arrived = threading.Event()
-
-    def hang(_: ChatRequest) -> Fault:
-        arrived.set()
-        return Fault.hang(3600)
-
-    with OpenAIServer(then(hang, "hello")) as server:
-        model = calling(server, limit=ConcurrencyLimit(1), timeout=3600)
-        waiting = asyncio.create_task(ask(model))
-        assert await asyncio.to_thread(arrived.wait, 30)
-        in_line = asyncio.create_task(ask(model))
-        await asyncio.sleep(0)
-        in_line.cancel()
-        waiting.cancel()
-        for task in (waiting, in_line):
-            with pytest.raises(asyncio.CancelledError):
-                await task
-        assert await asyncio.wait_for(ask(model), 30) == "hello"
-    assert len(server.requests) == 2

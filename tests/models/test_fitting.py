@@ -48,15 +48,6 @@ def prompt_tokens(fitted: Fitted) -> int:
     return count_tokens(prompt)
 
 
-def test_documents_that_fit_stay_as_they_are() -> None:
-    documents = numbered("The sky is blue.", "The sky is grey. " * 50)
-    assert fit(documents, 8192) == Fitted(tuple(documents), ())
-
-
-def test_no_documents_fit_any_window() -> None:
-    assert fit([], 100) == Fitted((), ())
-
-
 def test_short_documents_stay_whole_and_the_long_ones_share_what_is_left_evenly() -> None:
     documents = numbered("sky " * 3000, "The sky is blue.", "sky " * 9000, "Grey. " * 30)
     fitted = fit(documents, 2000)
@@ -92,22 +83,6 @@ def test_the_reply_and_the_thinking_take_their_room_from_the_documents() -> None
     )
     thinking = prompt_tokens(fit(documents, 4096, thinking=1000))
     assert thinking == pytest.approx(plain - 1000 / 1.15, abs=3)
-
-
-def test_a_long_question_takes_its_room_from_the_documents() -> None:
-    around = "Is the sky blue? " * 300
-    documents = numbered("sky " * 9000)
-    fitted = fit_documents(documents, model(3000), PROMPTS, around=around, reply_tokens=100)
-    shown = PROMPTS.documents(fitted.documents)
-    assert count_tokens(f"{around}{shown}") + 100 <= 3000
-
-
-def test_long_titles_and_addresses_take_their_room_from_the_documents() -> None:
-    long = "".join(map(chr, range(0x2C00, 0x2C50))) * 3
-    documents = [Document(number=n, text="sky " * 9000, title=long, url=long) for n in range(1, 4)]
-    fitted = fit(documents, 6000)
-    assert fitted.cut == (1, 2, 3)
-    assert prompt_tokens(fitted) + 100 <= 6000
 
 
 @pytest.mark.parametrize("window", [0, 150, 400])

@@ -1,6 +1,5 @@
 """Asking a model for text, for JSON and for a letter, through the real client."""
 
-import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from math import isfinite
@@ -258,7 +257,7 @@ def responding(*replies: Mapping[str, Any]) -> Handler:
     def handle(request: Received) -> JsonReply:
         if request.path != "/v1/responses" or "response_format" in request.json:
             return json_reply({"error": {"message": "Unsupported parameter", "code": None}}, 400)
-        common = {"id": "resp_1", "object": "response", "created_at": 0, "model": "test-model"}
+        common = {"id": "resp_1", "object": "response", "created_at": 0, "model": "responding"}
         calls = {"parallel_tool_calls": False, "tool_choice": "auto", "tools": []}
         return json_reply({**common, **calls, **next(left)})
 
@@ -271,57 +270,17 @@ def response(text: str, **fields: Any) -> dict[str, Any]:
     return {"status": "completed", "output": [{**message, "content": content}], **fields}
 
 
-class TestJsonOfTheResponsesApi:
-    @pytest.mark.parametrize(
-        "settings",
-        [
-            {"use_responses_api": True},
-            {"output_version": "responses/v1"},
-            {"reasoning": {"effort": "low"}},
-            {"model_kwargs": {"text": {"verbosity": "low"}}},
-        ],
-        ids=lambda settings: next(iter(settings)),
-    )
-    async def test_the_schema_goes_out_as_that_api_has_it_and_the_object_is_read(
-        self, settings: dict[str, Any]
-    ) -> None:
-        with SearchServer(responding(response('{"year": 1871}'))) as server:
-            assert await ask_json(from_chat_model(openai(server, **settings))) == 1871
-        [request] = server.requests
-        sent = request.json["text"]["format"]
-        assert (sent["type"], sent["name"], sent["strict"]) == ("json_schema", "dating", True)
-        assert sent["schema"]["properties"] == {"year": {"type": "integer"}}
-
-    async def test_an_object_cut_off_is_asked_for_again_though_it_could_be_read(self) -> None:
-        details = {"reason": "max_output_tokens"}
-        cut = response('{"year": 18', status="incomplete", incomplete_details=details)
-        with SearchServer(responding(cut, response('{"year": 1871}'))) as server:
-            model = from_chat_model(openai(server, use_responses_api=True))
-            assert await ask_json(model) == 1871
-        assert "cut off" in json.dumps(server.requests[1].json["input"])
-
-    async def test_a_letter_with_its_probability_is_refused_before_anything_is_sent(self) -> None:
-        with SearchServer(responding(response("A"))) as server:
-            model = from_chat_model(openai(server, use_responses_api=True))
-            with pytest.raises(ConfigurationError, match="gives no log-probabilities"):
-                await model.ask_letter("hi", ("A", "B"), dict, prompts=PROMPTS, meter=UsageMeter())
-        assert not server.requests
-
-    async def test_a_model_that_was_told_nothing_is_asked_by_chat_completions(self) -> None:
-        with OpenAIServer(script('{"year": 1871}')) as server:
-            chat = ChatOpenAI(model="test-model", base_url=server.base_url, api_key=SecretStr("k"))
-            assert await ask_json(from_chat_model(chat)) == 1871
-        assert "response_format" in server.requests[0].body
-
-
-def openai(server: SearchServer, **settings: Any) -> ChatOpenAI:
-    return ChatOpenAI(
-        model="test-model",
-        base_url=f"{server.endpoint}/v1",
-        api_key=SecretStr("k"),
-        max_retries=0,
-        **settings,
-    )
+async def test_a_model_that_calls_the_responses_api_is_asked_by_the_prompt_alone() -> None:
+    with SearchServer(responding(response('{"year": 1871}'))) as server:
+        chat = ChatOpenAI(
+            model="responding",
+            base_url=f"{server.endpoint}/v1",
+            api_key=SecretStr("k"),
+            max_retries=0,
+            use_responses_api=True,
+        )
+        assert await ask_json(from_chat_model(chat)) == 1871
+    assert not server.requests[-1].json.keys() & {"response_format", "tools"}
 
 
 class TestLetter:

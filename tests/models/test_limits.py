@@ -4,15 +4,13 @@ import asyncio
 import gc
 import threading
 import time
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from conflictscore.models.limits import ConcurrencyLimit
-from conflictscore.models.usage import UsageMeter
 from tests.fakes.openai_server import ChatRequest, OpenAIServer
-from tests.models.calling import PROMPTS, ask, calling
+from tests.models.calling import ask, calling
 
 
 async def test_so_many_calls_are_in_flight_as_allowed_and_not_one_more() -> None:
@@ -26,35 +24,6 @@ async def test_so_many_calls_are_in_flight_as_allowed_and_not_one_more() -> None
         model = calling(server, limit=ConcurrencyLimit(2))
         assert await asyncio.gather(*(ask(model) for _ in range(8))) == ["hello"] * 8
     assert server.in_flight_peak == 2
-
-
-async def test_the_limit_of_an_endpoint_holds_for_all_its_models_together() -> None:
-    with OpenAIServer(lambda _: "hello") as server:
-        models = [
-            calling(server, limit=ConcurrencyLimit.shared(server.base_url, 1)) for _ in range(6)
-        ]
-        await asyncio.gather(*map(ask, models))
-    assert server.in_flight_peak == 1
-    assert models[0].limit is models[5].limit
-
-
-def test_another_endpoint_or_another_bound_is_another_limit() -> None:
-    limit = ConcurrencyLimit.shared("http://one.test/v1", 3)
-    assert ConcurrencyLimit.shared("http://one.test/v1", 3) is limit
-    assert ConcurrencyLimit.shared("http://two.test/v1", 3) is not limit
-    assert ConcurrencyLimit.shared("http://one.test/v1", 4) is not limit
-
-
-async def test_who_waits_gets_the_place_in_the_order_of_asking() -> None:
-    limit, served = ConcurrencyLimit(1), []
-
-    async def take(name: int) -> None:
-        async with limit.place():
-            served.append(name)
-            await asyncio.sleep(0)
-
-    await asyncio.gather(*(take(name) for name in range(5)))
-    assert served == [0, 1, 2, 3, 4]
 
 
 async def test_what_fails_inside_gives_its_place_back() -> None:
@@ -78,29 +47,6 @@ class TestTurns:
 
         await asyncio.gather(*(take(caller) for caller in ["many"] * 6 + ["two"] * 2 + ["one"]))
         assert served == ["many", "many", "two", "one", "many", "two", "many", "many", "many"]
-
-    async def test_a_question_with_sixty_calls_lets_anothers_first_one_through(self) -> None:
-        first_label, question_is_there = threading.Event(), threading.Event()
-
-        def answer(request: ChatRequest) -> str:
-            first_label.set()
-            assert question_is_there.wait(30)
-            return "hello"
-
-        async def one(prompt: str, meter: UsageMeter) -> str:
-            return await model.ask(prompt, str, prompts=PROMPTS, meter=meter, max_tokens=9)
-
-        with OpenAIServer(answer) as server:
-            model, labelling = calling(server, limit=ConcurrencyLimit(4)), UsageMeter()
-            labels = [asyncio.create_task(one(f"label {n}", labelling)) for n in range(60)]
-            assert await asyncio.to_thread(first_label.wait, 30)
-            question = asyncio.create_task(one("question", UsageMeter()))
-            await asyncio.sleep(0)
-            question_is_there.set()
-            await asyncio.gather(question, *labels)
-        order = [request.prompt for request in server.requests]
-        assert order.index("question") <= 2 * 4  # after those in flight, and a turn of the other's
-        assert len(order) == 61
 
     async def test_who_is_cancelled_while_waiting_loses_nobody_elses_turn(self) -> None:
         limit = ConcurrencyLimit(1)
@@ -167,17 +113,6 @@ class TestLoops:
         holder.run_until_complete(asyncio.wait_for(crowd(limit, [], peaks), 30))
         holder.close()
         assert max(peaks) == 1
-
-    def test_a_loop_that_is_over_is_not_kept(self) -> None:
-        limit, loops = ConcurrencyLimit(1), []
-
-        async def run() -> None:
-            loops.append(weakref.ref(asyncio.get_running_loop()))
-            await crowd(limit, [], [])
-
-        asyncio.run(run())
-        gc.collect()
-        assert loops[0]() is None
 
 
 class TestAdapting:

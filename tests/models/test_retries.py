@@ -76,11 +76,6 @@ class TestOneLayer:
         assert error.status == 500
         assert len(server.requests) == 3
 
-    async def test_the_chat_model_itself_keeps_its_clients_retries(self) -> None:
-        with OpenAIServer(script(Fault(500, retry_after=SOON), "hello")) as server:
-            model = trying(server, Retries(attempts=1), retries=1)
-            assert (await model.chat.ainvoke("hi")).content == "hello"
-
     async def test_a_model_of_ones_own_is_tried_again_by_its_own_client_alone(self) -> None:
         with OpenAIServer(then(Fault(500, retry_after=SOON))) as server:
             chat = ChatOpenAI(
@@ -102,13 +97,6 @@ class TestRefusals:
         with OpenAIServer(script(*faults, "hello")) as server:
             assert await ask(trying(server, Retries(attempts=2))) == "hello"
         assert len(server.requests) == 31
-
-    async def test_one_that_refuses_for_ever_is_the_providers_failure(self) -> None:
-        with OpenAIServer(then(Fault(429, retry_after="0.1"))) as server:
-            error = await failure(trying(server, Retries(patience=0.5)))
-        assert isinstance(error, ProviderError)
-        assert error.status == 429
-        assert len(server.requests) > 2
 
     async def test_one_that_asks_for_an_hour_is_not_waited_for(self) -> None:
         with OpenAIServer(then(Fault(429, retry_after="3600"))) as server:
@@ -134,12 +122,6 @@ class TestRefusals:
         limit = ConcurrencyLimit(10)
         with OpenAIServer(script(Fault(429, retry_after=SOON), "hello")) as server:
             await ask(trying(server, Retries(), limit=limit))
-        assert limit.allowed == 5
-
-    async def test_of_a_model_of_ones_own_too(self) -> None:
-        limit = ConcurrencyLimit(10)
-        with OpenAIServer(then(Fault(429))) as server:
-            await failure(calling(server, limit=limit))
         assert limit.allowed == 5
 
 

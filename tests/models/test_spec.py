@@ -87,12 +87,6 @@ class TestOpenAI:
             open_model(spec)
 
     @with_key
-    @pytest.mark.parametrize("spec", ["openai:gpt-4.1-mini", "gpt-4.1-mini"])
-    def test_the_prefix_may_be_left_out(self, spec: str) -> None:
-        model = open_model(spec)
-        assert (model.name, model.endpoint) == ("openai:gpt-4.1-mini", "https://api.openai.com/v1")
-
-    @with_key
     def test_what_records_call_openai_is_openai_whatever_other_libraries_read(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -197,12 +191,6 @@ class TestEndpoint:
         assert await ask(model) == "hello"
         assert (model.name, model.endpoint) == ("some-model", server.base_url)
 
-    async def test_the_one_that_is_given_goes_before_the_environments(
-        self, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.test/v1")
-        assert await ask(open_model("some-model", base_url=server.base_url)) == "hello"
-
     async def test_a_name_with_a_colon_is_the_endpoints_business(
         self, server: OpenAIServer
     ) -> None:
@@ -300,8 +288,3 @@ class TestOwnChatModel:
     def test_a_model_whose_settings_are_no_plain_json_is_not_cached(self, setting: object) -> None:
         assert from_chat_model(_Telling(responses=[], setting="a")).identity is not None
         assert from_chat_model(_Telling(responses=[], setting=setting)).identity is None
-
-    def test_the_window_is_the_one_given_or_a_small_one(self) -> None:
-        chat = FakeListChatModel(responses=[])
-        assert from_chat_model(chat).context_window == 8192
-        assert from_chat_model(chat, context_window=1000).context_window == 1000

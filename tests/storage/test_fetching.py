@@ -14,7 +14,6 @@ from conflictscore.storage.fetching import (
     fetch_weights,
     fetch_with_bar,
     fetched,
-    weights_dir,
 )
 from tests.storage.conftest import CONTENT, PIECE
 
@@ -209,11 +208,3 @@ def test_a_cache_folder_that_cannot_be_made_is_named(
     said = str(failure.value)
     assert said.startswith(f"cannot write the model file in {blocker / 'models'}: ")
     assert said.endswith("; make room there, or set CONFLICTSCORE_CACHE_DIR to another folder")
-
-
-def test_without_a_setting_the_files_are_in_the_users_cache(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("CONFLICTSCORE_CACHE_DIR", raising=False)
-    assert weights_dir().name == "models"
-    assert "conflictscore" in weights_dir().parts

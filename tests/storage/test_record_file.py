@@ -4,8 +4,6 @@ import errno
 import json
 import multiprocessing
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -104,17 +102,6 @@ def test_where_no_file_can_be_is_named(tmp_path: Path) -> None:
         list(RecordLines(tmp_path / "nowhere"))
 
 
-def test_after_it_was_closed_nothing_is_added(path: Path) -> None:
-    with RecordFile(path) as file:
-        file.resume()
-    with pytest.raises(ConfigurationError) as refused:
-        file.append(b"{}\n")
-    assert str(refused.value) == (
-        f"{path}: cannot be written (closed); make room there, and run the same command to resume"
-        " from what was written so far"
-    )
-
-
 def test_lines_are_forced_onto_the_disk_after_a_while_and_at_the_end(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,20 +176,3 @@ def test_writers_that_race_leave_no_blank_line_and_none_within_another(path: Pat
     assert half == b'{"half'
     found = [tuple(json.loads(line)[:2]) for line in lines]
     assert sorted(found) == [(w, n) for w in range(_WRITERS) for n in range(_LINES)]
-
-
-def test_a_line_can_go_to_a_pipe() -> None:
-    program = (
-        "from pathlib import Path\n"
-        "from conflictscore.storage.record_file import append_line\n"
-        "append_line(Path('/dev/stdout'), b'{}\\n')\n"
-    )
-    if not Path("/dev/stdout").exists():
-        pytest.skip("there is no /dev/stdout")
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        check=True,
-        cwd=Path(__file__).parents[2],
-    )
-    assert done.stdout == b"{}\n"

@@ -68,20 +68,6 @@ def run(script: str, model: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_chat_model_talks_to_it_as_to_any_endpoint(chat: ChatOpenAI) -> None:
-    reply = chat.invoke("Say hello.", max_tokens=4)
-    assert reply.text
-    assert reply.usage_metadata
-    assert reply.usage_metadata["output_tokens"] == 4
-
-
-def test_structured_output_keeps_to_the_schema(chat: ChatOpenAI) -> None:
-    structured = chat.with_structured_output(SCHEMA, method="json_schema", include_raw=True)
-    reply = structured.invoke("Does 'the sky is blue' support 'the sky is green'?")
-    assert isinstance(reply, dict)
-    assert reply["parsed"]["label"] in {"SUPPORTS", "CONTRADICTS"}
-
-
 def test_a_grammar_limits_the_reply_and_log_probabilities_come_with_it(chat: ChatOpenAI) -> None:
     choice = chat.bind(
         max_tokens=1,
@@ -306,9 +292,3 @@ def test_a_missing_runtime_says_how_to_install_it(
 def test_a_window_out_of_range_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="context_window is 10"):
         LocalServer(tmp_path / "any.gguf", context_window=10)
-
-
-def test_a_call_to_a_local_model_does_not_wait_for_ever(smollm2_path: Path) -> None:
-    chat = open_model(f"local:{smollm2_path}").chat
-    assert isinstance(chat, ChatOpenAI)
-    assert chat.root_async_client.timeout == chat.root_client.timeout == 900
