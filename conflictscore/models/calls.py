@@ -1,20 +1,23 @@
 """One call of a model: made in its turn, and repeated if that may help."""
 
 import asyncio
+import re
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from conflictscore.models.breaker import CircuitBreaker
+from conflictscore.errors import ConflictScoreError
 from conflictscore.models.clients import clean_reply
 from conflictscore.models.failures import Retries, transient_error
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.threads import in_thread, on_home_loop
 
-__all__ = ["SYNCHRONOUS", "call", "dispatch"]
+__all__ = ["SYNCHRONOUS", "CircuitBreaker", "call", "dispatch"]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -80,3 +83,68 @@ async def dispatch(
                 limit.answered()
                 return reply
         await asyncio.sleep(wait)
+
+
+# A step all of whose calls fail for one reason makes no more of them.
+
+_FAILURES = 3
+"""Two calls may fail alike by chance."""
+
+
+class CircuitBreaker:
+    """Watches the calls of one step, such as labelling the pairs of an answer.
+
+    One call that succeeds closes it for good. Once several calls have failed for the same reason,
+    and none has succeeded, every further call fails for that reason without being made.
+    """
+
+    _watching: "ContextVar[CircuitBreaker | None]" = ContextVar(
+        "conflictscore_breaker", default=None
+    )
+
+    def __init__(self) -> None:
+        self._reasons = Counter[str]()
+        self._proved = False
+        self._error: ConflictScoreError | None = None
+        self._asking_again = asyncio.Lock()
+
+    @classmethod
+    def current(cls) -> "CircuitBreaker":
+        """The breaker of the step that calls, or one that watches this call alone."""
+        return cls._watching.get() or cls()
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch the calls made inside, also in tasks started there."""
+        token = self._watching.set(self)
+        try:
+            yield
+        finally:
+            self._watching.reset(token)
+
+    def check(self) -> None:
+        """Raise the error for which no more calls are made, if there is one."""
+        if self._error is not None:
+            raise self._error.with_traceback(None)
+
+    def succeeded(self) -> None:
+        """Report a call with a reply that could be read."""
+        self._proved, self._error = True, None
+
+    def failed(self, error: ConflictScoreError) -> None:
+        """Report a call that failed in the end."""
+        # without its numbers, which differ from call to call
+        self._reasons[re.sub(r"\d+", "#", str(error))] += 1
+        alike = len(self._reasons) == 1 and self._reasons.total() >= _FAILURES
+        if alike and not self._proved:
+            self._error = self._error or error
+
+    @asynccontextmanager
+    async def again(self) -> AsyncIterator[None]:
+        """Ask again inside, one call after the other until one has succeeded."""
+        async with self._asking_again:
+            self.check()
+            if not self._proved:
+                yield
+                return
+        yield

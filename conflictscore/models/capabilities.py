@@ -22,7 +22,7 @@ from langchain_openai import AzureChatOpenAI, ChatOpenAI
 
 from conflictscore.models.calls import call
 from conflictscore.models.clients import EndpointChat, response_format, with_max_tokens
-from conflictscore.models.provider_errors import ProviderFault, fault_of
+from conflictscore.models.failures import ProviderFault, fault_of
 from conflictscore.prompts import PromptSet
 
 __all__ = ["LENGTHS", "Capabilities", "JsonForm", "RequestForm", "RequestStyle", "StyledRequests"]

@@ -22,7 +22,7 @@ from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
 
 from conflictscore.errors import ProviderError
-from conflictscore.models.provider_errors import error_in_completion
+from conflictscore.models.failures import error_in_completion
 from conflictscore.models.usage import known_tokens, tokens_of
 from conflictscore.records import encodable
 

@@ -18,8 +18,7 @@ from langchain_core.runnables import RunnableConfig
 
 from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.models import LOCAL_ENDPOINT
-from conflictscore.models.breaker import CircuitBreaker
-from conflictscore.models.calls import call, dispatch
+from conflictscore.models.calls import CircuitBreaker, call, dispatch
 from conflictscore.models.capabilities import Capabilities, RequestForm, StyledRequests
 from conflictscore.models.clients import (
     hidden_config,

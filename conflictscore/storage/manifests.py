@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -12,30 +13,27 @@ _WIDTH, _LEAD = 40, 10
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The differences between two manifests, as plain JSON.
+    """The differences between two manifests, as plain JSON, in the order of the manifest.
 
-    Returns:
-        Lines such as ``configuration.model.temperature 0.0 there and 0.7 now``, in the order of
-        the manifest; empty if nothing differs.
+    Lines such as ``configuration.model.temperature 0.0 there and 0.7 now``.
     """
     there, now = dict(_leaves(old)), dict(_leaves(new))
     changes = []
     for field in {**there, **now}:
-        if field not in now:
-            changes.append(f"{field} {shown(there[field])} there and missing now")
-        elif field not in there:
-            changes.append(f"{field} missing there and {shown(now[field])} now")
-        elif there[field] != now[field]:
-            texts = [json.dumps(side[field], ensure_ascii=False) for side in (there, now)]
-            same = takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False))
+        one, other = (_json(side[field]) if field in side else "missing" for side in (there, now))
+        if one != other:
+            same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
             start = max(0, sum(1 for _ in same) - _LEAD)
-            changes.append("{} {} there and {} now".format(field, *(_cut(t, start) for t in texts)))
+            changes.append(f"{field} {_cut(one, start)} there and {_cut(other, start)} now")
     return changes
 
 
 def shown(value: Any) -> str:
     """A value as JSON, visibly cut if it is long."""
-    return _cut(json.dumps(value, ensure_ascii=False), 0)
+    return _cut(_json(value), 0)
+
+
+_json = partial(json.dumps, ensure_ascii=False)
 
 
 def _leaves(value: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,21 +1,19 @@
-"""Files that only their owner may read, since questions and answers are private."""
+"""Files that only their owner may read, since questions and answers are private; and locks."""
 
 import contextlib
 import os
 import sqlite3
 import stat
+import sys
 import threading
 from pathlib import Path
+from typing import IO
 
 from conflictscore.errors import InputError
 
 __all__ = [
-    "DATABASE_FAILURES",
-    "close_to_others",
-    "connect",
-    "owner_only",
-    "private_folder",
-    "write_whole",
+    *("DATABASE_FAILURES", "LOCK_FILE", "close_to_others", "connect", "lock", "lock_folder"),
+    *("owner_only", "private_folder", "write_whole"),
 ]
 
 DATABASE_FAILURES = (OSError, sqlite3.Error, UnicodeDecodeError)
@@ -98,3 +96,50 @@ def write_whole(path: Path, content: bytes) -> None:
         raise InputError(
             f"{path}: cannot be written ({error.strerror}); give a path in a folder that exists"
         ) from error
+
+
+LOCK_FILE = ".conflictscore.lock"
+
+
+def lock(file: int, *, wait: bool = False) -> None:
+    """Lock a file that is open for writing, until it is closed or its process dies.
+
+    ``wait`` waits until it is free, on Windows for at most ten seconds.
+
+    Raises:
+        OSError: It is locked already.
+    """
+    if sys.platform == "win32":
+        import msvcrt
+
+        # A lock keeps readers out of the bytes it covers, so it covers one beyond any file's end.
+        os.lseek(file, 1 << 62, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+def lock_folder(folder: Path, *, otherwise: str) -> IO[bytes]:
+    """Lock a run's folder by a file in it; the folder is created, for its owner alone, if missing.
+
+    ``otherwise`` is the option to change, for the error. The folder is locked until the lock file,
+    which is returned, is closed.
+
+    Raises:
+        InputError: Another command has locked it.
+        OSError: It cannot be written.
+    """
+    private_folder(folder)
+    file = open(folder / LOCK_FILE, "ab", opener=owner_only)  # noqa: SIM115
+    try:
+        lock(file.fileno())
+    except OSError:
+        file.close()
+        raise InputError(
+            f"{folder}: cannot be locked; is another command at work on this run? Wait for that"
+            f" one, or give another {otherwise}"
+        ) from None
+    close_to_others(folder)
+    return file

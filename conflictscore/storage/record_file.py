@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn, Self
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.storage.locking import lock
-from conflictscore.storage.private_files import owner_only
+from conflictscore.storage.private_files import lock, owner_only
 
 __all__ = ["RecordFile", "RecordLine", "RecordLines", "append_line", "json_line", "no_json"]
 

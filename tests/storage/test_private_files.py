@@ -11,8 +11,7 @@ import pytest
 from conflictscore.errors import InputError
 from conflictscore.reporting.run_log import append_log, check_log
 from conflictscore.storage.cache import ContentCache
-from conflictscore.storage.locking import lock_folder
-from conflictscore.storage.private_files import connect, write_whole
+from conflictscore.storage.private_files import connect, lock_folder, write_whole
 from conflictscore.storage.record_file import RecordFile
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")

@@ -17,9 +17,8 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 
 from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of
-from conflictscore.models.failures import transient_error
+from conflictscore.models.failures import error_in_completion, transient_error
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.provider_errors import error_in_completion
 
 __all__ = ["OWN_NAME", "Readiness", "Upstream"]
 
