@@ -148,14 +148,6 @@ def test_a_spent_budget_ends_with_its_own_exit_code(server: OpenAIServer) -> Non
     assert bench(server).exit_code == 0
 
 
-def test_a_changed_option_names_the_difference(server: OpenAIServer) -> None:
-    bench(server)
-    result = bench(server, "--seed", "3")
-    assert result.exit_code == 2
-    [line] = [line for line in result.stderr.splitlines() if line.startswith("conflictscore: ")]
-    assert "seed 0 there and 3 now" in line
-
-
 def test_a_run_that_answered_nothing_says_so_and_fails() -> None:
     def broken(request: ChatRequest) -> Fault:
         return Fault(status=400, message="out of order")
@@ -165,13 +157,6 @@ def test_a_run_that_answered_nothing_says_so_and_fails() -> None:
     assert result.exit_code == 1
     assert "no question was answered" in result.stderr
     assert "out of order" in result.stdout
-
-
-def test_a_search_is_needed_and_said(server: OpenAIServer) -> None:
-    model = ["--model", "scripted", "--base-url", server.base_url]
-    result = run("bench", "truthfulqa", "--data", "TruthfulQA.csv", *model)
-    assert result.exit_code == 2
-    assert "search" in result.stderr
 
 
 def test_every_benchmark_is_a_command_whose_help_has_an_example_and_its_methods() -> None:

@@ -1,20 +1,13 @@
 """Reading replies that name a conflict type or cite documents: the asked form, or refused."""
 
 import re
-from contextlib import suppress
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType, inline_citations
 from conflictscore.benchmarks.harness.methods.conflict_aware import read_type, read_typed_answer
-
-_REPLIES = st.lists(
-    st.sampled_from(["TYPE:", "\n", "REASON:", "ANSWER:", "outdated", "no-conflict", "[1]", "**"])
-    | st.text(max_size=3),
-    max_size=10,
-).map("".join)
 
 
 @pytest.mark.parametrize(
@@ -66,13 +59,6 @@ def test_type_reason_and_an_answer_of_many_lines_are_read() -> None:
 def test_an_answer_in_another_form_is_refused(reply: str, problem: str) -> None:
     with pytest.raises(ValueError, match=re.escape(problem)):
         read_typed_answer(reply)
-
-
-@given(_REPLIES)
-@example("TYPE: outdated\nANSWER:\n\x1c")
-def test_an_answer_that_is_read_has_text(reply: str) -> None:
-    with suppress(ValueError):
-        assert read_typed_answer(reply)[1].strip()
 
 
 @pytest.mark.parametrize(

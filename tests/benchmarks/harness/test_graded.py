@@ -97,13 +97,6 @@ def test_where_less_is_better_what_falls_is_corrected_and_the_difference_stays_a
     assert (moved.corrections.count, moved.harms.count) == (1, 0)
 
 
-def test_values_that_only_rounding_tells_apart_are_no_change() -> None:
-    made = summed(*pairs((0.1 + 0.2, 0.3), (0.5, 0.5)), RAG, CONTROL)
-    (paired,) = made.paired
-    assert (paired.corrected, paired.harmed, paired.p_value) == (0, 0, 1.0)
-    assert summed(*pairs((None, 0.5)), RAG, CONTROL).paired[0].p_value is None
-
-
 def test_a_measure_that_does_not_apply_is_waited_for_by_nobody_and_in_no_count() -> None:
     q = free("one")
     records = [loop(q, attempt(text("Old."), SUPPORTED)), graded(q, "Old.", correct=False)]

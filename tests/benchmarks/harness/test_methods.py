@@ -20,7 +20,6 @@ from tests.fakes.openai_server import Fault, OpenAIServer
 
 OUTDATED, MISINFORMATION = ConflictType.OUTDATED, ConflictType.MISINFORMATION
 STRATEGIES = ("rag", "pipeline", "taxonomy-aware", "oracle")
-FEWER = ("rag", "no-documents", "first-document", "second-document")
 
 free = partial(lamps, free_form=True)
 
@@ -78,21 +77,6 @@ class TestStrategies:
             "taxonomy-aware": 1,
             "oracle": 1,
         }
-
-
-class TestFewerDocuments:
-    async def test_answers_come_from_no_document_the_first_or_the_second_alone(
-        self, tmp_path: Path
-    ) -> None:
-        quiz = Quiz()
-        run = await run_quiz(tmp_path / "run", quiz, free(1), methods=FEWER)
-        assert text_of(run, "no-documents") == "I do not know when it was lit."
-        assert text_of(run, "first-document") == told(0, WRONG)
-        assert text_of(run, "second-document") == told(0, RIGHT)
-        assert quiz.by_lamp["unaided", 0] == 1
-        assert quiz.by_lamp["alone", 0] == 2
-        alone = [p for p in quiz.prompts["generate"] if p.count("<document ") == 1]
-        assert ['<document number="1"' in prompt for prompt in alone] == [True, True]
 
 
 class TestRevised:

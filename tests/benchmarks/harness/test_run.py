@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS
-from conflictscore.benchmarks.harness.outcome import read_run
 from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.running import Limits
 from conflictscore.errors import BudgetError, ConfigurationError, InputError
-from conflictscore.models.prices import PriceTable
 from conflictscore.retrieval.recording import RecordedRetriever
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz
 from tests.fakes.openai_server import Fault, OpenAIServer
@@ -98,18 +96,6 @@ async def test_an_answer_that_cannot_be_regenerated_fails_that_method_alone(tmp_
         tried = await ask(retry_failed=True)
     assert tried.figures.failed == 0
     assert tried.figures.transitions[0].revised.count == 2
-
-
-async def test_a_run_that_ended_asks_nothing_and_reads_the_same(tmp_path: Path) -> None:
-    quiz = Quiz()
-    with OpenAIServer(quiz) as server:
-        first = await run_quiz(tmp_path / "run", server, lamps(2))
-        asked = quiz.asked.total()
-        second = await run_quiz(tmp_path / "run", server, lamps(2))
-    assert quiz.asked.total() == asked
-    assert second.figures == first.figures == read_run(tmp_path / "run", PriceTable.load()).figures
-    written = json.loads((tmp_path / "run" / "figures.json").read_text())
-    assert written == first.figures.to_json()
 
 
 async def test_a_spent_budget_stops_the_run_and_a_higher_one_goes_on(tmp_path: Path) -> None:

@@ -48,26 +48,6 @@ def test_a_run_is_gone_on_with_and_read_as_it_was_left(folder: Path) -> None:
     assert read.notes == left.notes == ()
 
 
-def test_a_record_is_kept_as_a_later_reader_finds_it(folder: Path) -> None:
-    given = record("q0", text="un phare\u2028 \ud83d à éclats", cited=(1, 2), step=LOOP)
-
-    with opened(folder) as store:
-        kept = store.append(given)
-
-    assert kept.value == {"text": given.value["text"], "cited": [1, 2]}  # type: ignore[index]
-    assert RunStore.read(folder).records() == store.records() == (kept,)
-
-
-def test_a_record_without_a_question_of_the_run_is_not_added(folder: Path) -> None:
-    with (
-        opened(folder) as store,
-        pytest.raises(ValueError, match=r"^the run has no question 'q9'$"),
-    ):
-        store.append(record("q9"))
-
-    assert RunStore.read(folder).records() == ()
-
-
 def test_questions_need_an_id_of_their_own(folder: Path) -> None:
     with pytest.raises(InputError, match="2 questions have the id 'q1'; each needs its own"):
         begin(folder, manifest(), [*QUESTIONS, QUESTIONS[1]])

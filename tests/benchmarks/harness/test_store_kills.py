@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.harness.manifest import Manifest
 from conflictscore.benchmarks.harness.store import RunStore
 from tests.benchmarks.harness.run_folders import (
     QUESTIONS,
     begin,
     contents,
-    manifest,
     opened,
     record,
 )
@@ -67,13 +65,3 @@ def test_a_kill_at_any_step_of_its_making_leaves_a_run_that_is_taken_up(
         frozenset({lock, questions, "manifest.json"}),
         frozenset({lock, questions, "manifest.json", "records.jsonl"}),
     }
-
-
-def test_a_run_that_was_never_made_whole_may_be_begun_with_something_else(tmp_path: Path) -> None:
-    begin(tmp_path)
-    for name in ("manifest.json", "records.jsonl"):
-        (tmp_path / name).unlink()
-    now: Manifest = manifest(seed=8)
-
-    with RunStore.open(tmp_path, now, QUESTIONS[:1]) as store:
-        assert (store.manifest, store.questions) == (now, QUESTIONS[:1])
