@@ -67,16 +67,13 @@ def folders(chance: random.Random, folder: Path) -> Generator[str | None]:
             while True:
                 chosen = chance.sample([*settings], chance.randrange(1, 4))
                 table = chance.choice(("", "[ask]\n"))
-                name = chance.choice(("conflictscore.toml", "pyproject.toml"))
-                head = "[tool.conflictscore]\n" if name.startswith("py") else ""
-                head += table if not head else ""
-                lines = "".join(f"{key} = {settings[key]}\n" for key in chosen)
-                Path(name).write_text(head + lines)
+                file = Path("conflictscore.toml")
+                file.write_text(table + "".join(f"{key} = {settings[key]}\n" for key in chosen))
                 result = command("ask", "When?", "--docs", "notes.md", "--no-cache")
-                Path(name).unlink()
+                file.unlink()
                 with suppress(BlockingIOError):
                     thief.accept()[0].close()
-                    yield f"{name} with {[key[:20] for key in chosen]} sent the key"
+                    yield f"{[key[:20] for key in chosen]} sent the key"
                 held = result.exit_code != 0 and one_line(result)
                 held = held and not Path("written.jsonl").exists()
                 yield None if held else f"{[key[:20] for key in chosen]}: {result.output[-200:]!r}"
