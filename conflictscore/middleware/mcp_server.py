@@ -75,7 +75,11 @@ def mcp_server(
     where = material_line(described(retriever)) or "no documents; give your own"
     instructions = f"{_TELLS}\nIt searches: {where}."
     server = MCPServer[Any](
-        "conflictscore", version=__version__, title="conflictscore", instructions=instructions
+        "conflictscore",
+        version=__version__,
+        title="conflictscore",
+        instructions=instructions,
+        log_level="WARNING",  # else it sets up the process's log for itself, at INFO
     )
     tools = _Tools(open_context, retriever)
     about = ToolAnnotations(read_only_hint=True, open_world_hint=True)
@@ -143,6 +147,7 @@ class _Tools:
     @asynccontextmanager
     async def _opened(self, call: Context[Any]) -> AsyncIterator[RunContext]:
         """The context of one call, whose errors are told in one line, without secrets."""
+        context: RunContext | None = None
         told: Exception
         try:
             async with self._gate.admit(time.monotonic() + _WAITS_S), _progress(call) as on_event:
@@ -150,7 +155,8 @@ class _Tools:
                 yield replace(context, on_event=on_event)
                 return
         except (ConflictScoreError, RefusedError) as error:
-            told = refusal_of(error, context.generator) if upstream_fault(error) else error
+            fault = upstream_fault(error)
+            told = refusal_of(fault, context.generator) if context and fault else error
         except Exception as error:  # noqa: BLE001 - the last one who can answer
             told = internal_error(error)
         raise ToolError(material_line(plain_reason(told)))
