@@ -77,7 +77,6 @@ def mcp_server(
     server = MCPServer[Any](
         "conflictscore",
         version=__version__,
-        title="conflictscore",
         instructions=instructions,
         log_level="WARNING",  # else it sets up the process's log for itself, at INFO
     )
@@ -164,7 +163,6 @@ class _Tools:
     async def _found(
         self, given: Sequence[Any], question: str
     ) -> tuple[Sequence[Any], Sequence[str]]:
-        """The documents of a call, or those that a search finds, with the notes of the search."""
         if given:
             return given, ()
         if not question.strip():

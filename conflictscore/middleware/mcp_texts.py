@@ -74,7 +74,6 @@ def _scores(report: ConflictReport) -> Iterator[str]:
 
 
 def _quoted(run: Run, report: ConflictReport) -> Iterator[str]:
-    """Evidence about the claims that some document contradicts."""
     said: dict[int, list[str]] = {}
     for claim in report.claims:
         for label in (Label.SUPPORTS, Label.CONTRADICTS) if claim.contradicts else ():

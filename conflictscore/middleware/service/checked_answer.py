@@ -163,7 +163,6 @@ class CheckedAnswer:
         return self._finished(RunStatus.FAILED, told, reason, answer=text)
 
     def _settled(self) -> tuple[RunStatus, str]:
-        """The run's status, and the text that goes out."""
         run = self._known()
         text = run.answer or ""
         if self._draft is not None and not run.flipped:

@@ -165,7 +165,6 @@ async def completion_frames(
 
 
 def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A message in pieces: its text, and all other fields."""
     text, content = _split(message.get("content"))
     if text:
         yield {"content": text}
