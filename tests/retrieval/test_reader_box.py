@@ -136,6 +136,7 @@ async def test_a_cancelled_page_is_not_waited_for_and_lets_the_next_one_in(
         results = await asyncio.gather(*everyone, return_exceptions=True)
         assert all(isinstance(result, asyncio.CancelledError) for result in results)
         assert (await extractor.extract(html("It is blue."))).text == "It is blue."
+    assert len(started) <= min(4, usable_cores()) + 1  # the others had not begun
 
 
 async def test_a_machine_that_starts_no_process_is_a_reason_each_time(

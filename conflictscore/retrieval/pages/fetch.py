@@ -56,7 +56,6 @@ _SPECIAL = [
     )
 ]
 """Addresses that Python's ``is_global`` takes for public, in this version or another."""
-_MOST_ADDRESSES = 4
 
 
 class PageFetcher:
@@ -212,7 +211,7 @@ async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> lis
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not all(admitted(ip_address(one), allowed) for one in addresses):
         raise UnreadableError("is at an address that is not public")
-    return addresses[:_MOST_ADDRESSES]
+    return addresses[:4]
 
 
 class _Body:

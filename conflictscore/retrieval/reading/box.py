@@ -17,11 +17,11 @@ import logging
 import os
 import subprocess
 import sys
-import threading
 import time
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from threading import Event, Lock, Semaphore
 from typing import Any
 
 from conflictscore.errors import InputError
@@ -39,7 +39,6 @@ _FILE_SECONDS = 60.0
 """For one file. A PDF of 137 pages takes 4, on a busy core."""
 _MEGABYTES = 1000
 """That reading one may take. A Word file of 20 MB of text takes a fifth."""
-_MOST_WORKERS = 4
 _FIRST = FetchedPage("", "http://localhost/", "text/html", None, b"<p>The first takes longest.")
 """Read before any other page, so that loading the libraries costs no page its time."""
 
@@ -60,18 +59,21 @@ class ReaderBox:
     ) -> None:
         self._page_seconds, self._file_seconds = page_seconds, file_seconds
         self._megabytes = megabytes
-        self._turn = threading.Semaphore(min(_MOST_WORKERS, usable_cores()))
+        self._turn = Semaphore(min(4, usable_cores()))
         self._idle: list[subprocess.Popen[bytes]] = []
 
     async def extract(self, page: FetchedPage) -> PageText:
-        """Text of a page, decoded for any reader; a cancelled caller continues at once.
+        """Text of a page; UnreadableError if it has none that can be had in time.
 
-        Raises:
-            UnreadableError: It is not text, holds none, or none that can be had in time.
+        A cancelled caller continues at once, and pages that still wait for their turn are left.
         """
         known = asdict(page)
-        request, body = {"page": known}, known.pop("body")
-        answer = await in_thread(lambda: self._answer(request, body, self._page_seconds))
+        request, body = {"page": known, "seconds": self._page_seconds}, known.pop("body")
+        gone = Event()
+        try:
+            answer = await in_thread(lambda: self._answer(request, body, gone))
+        finally:
+            gone.set()
         text = clean_text(answer["text"])
         if not text:
             raise UnreadableError("has no text")
@@ -79,13 +81,9 @@ class ReaderBox:
         return PageText(text=text, title=title, date=answer["date"], cut=answer["cut"])
 
     def read(self, data: bytes, ending: str, url: str) -> tuple[list[FileDocument], list[str]]:
-        """The documents of a file and notes on it.
-
-        Raises:
-            UnreadableError: As ``read_file``, or it takes too much time or memory.
-            InputError: As ``read_file``.
-        """
-        answer = self._answer({"ending": ending, "url": url}, data, self._file_seconds)
+        """As ``read_file``; UnreadableError also if it takes too much time or memory."""
+        request = {"ending": ending, "url": url, "seconds": self._file_seconds}
+        answer = self._answer(request, data, Event())
         return [FileDocument(*fields) for fields in answer["documents"]], answer["notes"]
 
     def close(self) -> None:
@@ -93,21 +91,23 @@ class ReaderBox:
         while self._idle:
             _end(self._idle.pop())
 
-    def _answer(self, request: dict[str, Any], body: bytes, seconds: float) -> dict[str, Any]:
-        limits = {"seconds": seconds, "megabytes": self._megabytes, "size": len(body)}
+    def _answer(self, request: dict[str, Any], body: bytes, gone: Event) -> dict[str, Any]:
+        head = {**request, "megabytes": self._megabytes, "size": len(body)}
         with self._turn:
+            if gone.is_set():
+                raise UnreadableError("is no longer waited for")
             process, asked = self._process(), time.monotonic()
             try:
-                line = _ask(process, json.dumps({**request, **limits}).encode() + b"\n" + body)
+                line = _ask(process, json.dumps(head).encode() + b"\n" + body)
             except BaseException:
                 _end(process)
                 raise
             if not line:
                 _end(process)
-                if time.monotonic() - asked < seconds:
-                    most = f"needs more than {self._megabytes} MB of memory"
-                    raise UnreadableError(f"breaks the extraction of its text, or {most}")
-                raise UnreadableError(f"has no text that could be extracted within {seconds:g} s")
+                if time.monotonic() - asked >= (late := request["seconds"]):
+                    raise UnreadableError(f"has no text that could be extracted within {late:g} s")
+                most = f"needs more than {self._megabytes} MB of memory"
+                raise UnreadableError(f"breaks the extraction of its text, or {most}")
             self._idle.append(process)
         answer: dict[str, Any] = json.loads(line)
         if "refused" in answer:
@@ -153,7 +153,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 _shared: dict[int, ReaderBox] = {}
-_sharing = threading.Lock()
+_sharing = Lock()
 
 
 def shared_box() -> ReaderBox:
