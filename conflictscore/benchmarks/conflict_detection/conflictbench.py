@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from conflictscore.benchmarks.conflict_detection.groups import (
     ClaimGroup,
@@ -125,15 +125,16 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
 
 class _Perturbed(Row):
     text: Text
-    text_pert: Text
+    text_pert: Cleaned | None = None
+    """Only where it could be perturbed."""
 
 
 class _MacNoise(Row):
-    id: str | None = None
+    id: int | str | None = None
     question: Text
     answers: Annotated[list[Text], Field(min_length=1)]
     ctxs: list[_Perturbed]
-    pert_lbls: list[int]
+    pert_lbls: list[Any]
 
 
 def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
@@ -146,15 +147,18 @@ def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
     def question(row: _MacNoise, where: str) -> _Question | str:
         if len(row.pert_lbls) != len(row.ctxs):
             raise InputError(f"{where}, field pert_lbls: a number for each of ctxs is needed")
-        pairs = [one for one, mark in zip(row.ctxs, row.pert_lbls, strict=True) if mark == 1]
+        marked = [one for one, mark in zip(row.ctxs, row.pert_lbls, strict=True) if mark == 1]
+        pairs = [(one.text, one.text_pert) for one in marked if one.text_pert]
+        if len(pairs) < len(marked):
+            raise InputError(f"{where}, field ctxs: a marked passage has no text_pert")
         if not pairs:
             return "no passage could be perturbed"
         return _Question(
-            row.id or where.rpartition(" ")[2],
+            where.rpartition(" ")[2] if row.id is None else str(row.id),
             row.question,
             row.answers[0],
-            tuple(_passage(one.text, Label.SUPPORTS) for one in pairs[::2]),
-            tuple(_passage(one.text_pert, Label.CONTRADICTS) for one in pairs[1::2] or pairs),
+            tuple(_passage(true, Label.SUPPORTS) for true, _ in pairs[::2]),
+            tuple(_passage(false, Label.CONTRADICTS) for _, false in pairs[1::2] or pairs),
         )
 
     read = read_items(path, _MacNoise, question, id_field="id", rows=_items(path))
@@ -163,7 +167,7 @@ def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
 
 class _Paragraph(Row):
     id: Text
-    contents: Text
+    contents: Cleaned
 
 
 class _SquadAnswers(Row):
@@ -216,11 +220,11 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
 
 class _Page(Row):
     search_query: Text
-    search_type: str = ""
-    search_engine_input: Cleaned = ""
+    search_type: str | None = None
+    search_engine_input: Cleaned | None = None
     title: Cleaned | None = None
     text_window: Text
-    stance: Literal["yes", "no"]
+    stance: Annotated[Literal["yes", "no"], BeforeValidator(lambda said: str(said).lower())]
 
 
 def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
@@ -238,7 +242,7 @@ def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
         pages.setdefault(page.search_query, []).append(
             GroupDocument(text=page.text_window, title=page.title or "", label=label)
         )
-        if page.search_type == "yes_statement":
+        if page.search_type == "yes_statement" and page.search_engine_input:
             claims.setdefault(page.search_query, page.search_engine_input.replace('"', ""))
     return [
         ClaimGroup(

@@ -109,7 +109,7 @@ class _Document(Row):
 class _Published(Row):
     question: Text
     documents: Annotated[list[_Document], Field(min_length=1)]
-    disambig_entity: list[Text]
+    disambig_entity: list[Cleaned]
     gold_answers: Annotated[list[Cleaned], Field(min_length=1)]
     wrong_answers: list[Cleaned]
 
@@ -129,8 +129,8 @@ def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Que
 
 
 def _question(row: _Published, where: str, *, name_entities: bool) -> Question:
-    right, entities = row.gold_answers, row.disambig_entity
-    if not all(map(normalised, right)):
+    right, entities = ([*filter(None, texts)] for texts in (row.gold_answers, row.disambig_entity))
+    if not right or not all(map(normalised, right)):
         raise InputError(f"{where}, field gold_answers: texts with a letter or digit are needed")
     if name_entities and not entities:
         raise InputError(f"{where}, field disambig_entity: a text is needed")

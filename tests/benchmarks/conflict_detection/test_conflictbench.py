@@ -30,12 +30,12 @@ def ambigdocs(count: int = 12) -> list[dict[str, Any]]:
 
 
 def macnoise(count: int = 12) -> list[dict[str, Any]]:
-    def passage(n: int, k: int) -> dict[str, str]:
+    def passage(n: int, k: int) -> dict[str, Any]:
         return {
             "id": f"{n}{k}",
             "title": "Pier",
             "text": f"title: Pier context: True {n}.{k}",
-            "text_pert": f"title: The Pier Context: False {n}.{k}",
+            "text_pert": f"title: The Pier Context: False {n}.{k}" if k != 1 else None,
         }
 
     return [
@@ -154,7 +154,7 @@ def test_macnoise_shows_marked_passages_true_and_perturbed_in_turn(tmp_path: Pat
 def test_macnoise_with_one_marked_passage_shows_it_both_ways(tmp_path: Path) -> None:
     questions = macnoise()
     for question in questions[:-1]:
-        question["pert_lbls"] = [0, 1, 0, 0]
+        question["pert_lbls"] = [0, 0, 1, 0]
     questions[-1]["pert_lbls"] = [0, 0, 0, 0]
     path = write_jsonl(tmp_path / "dev.jsonl", questions)
 
