@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from conflictscore.nodes.answer_replies import (
     Choice,
     cited_documents,
-    copied,
     read_choice,
     read_queries,
     read_reconsidered_choice,
@@ -234,13 +233,6 @@ def test_a_choice_is_a_letter_alone_or_with_the_text_of_its_option(reply: str, o
     assert read_choice(reply, OPTIONS) == Choice(option)
 
 
-def test_an_article_is_read_as_a_letter_only_before_the_text_of_its_option() -> None:
-    assert read_choice("A dog", ("dog", "cat")) == Choice(0)
-    for options in [("cat", "dog"), ("cat", "A dog"), ("A dog", "cat")]:
-        with pytest.raises(ValueError, match="neither"):
-            read_choice("A dog", options)
-
-
 # The regenerated choice
 
 
@@ -312,18 +304,6 @@ def test_the_cited_documents_are_those_in_parentheses_that_exist(
     assert cited_documents(text, DOCUMENTS) == cited
 
 
-@given(
-    st.sets(st.integers(1, 30)),
-    st.sampled_from([", ", " and ", ", and ", " & "]),
-    st.sets(st.integers(1, 30)),
-)
-def test_citations_come_back_as_far_as_they_exist(
-    cited: set[int], between: str, documents: set[int]
-) -> None:
-    text = f"So it is (Docs {between.join(map(str, cited))})."
-    assert cited_documents(text, documents) == tuple(sorted(cited & documents))
-
-
 # Any reply at all
 
 _PIECES = [
@@ -354,11 +334,3 @@ def test_no_reply_can_do_more_than_be_refused(reply: str) -> None:
     claims = read_or_refused(lambda: read_claims(reply)) or ()
     assert all(claim == claim.strip() != "" for claim in claims)
     assert len({claim.casefold() for claim in claims}) == len(claims)
-
-
-def test_a_text_is_copied_where_it_stands_in_the_request_and_not_in_the_material() -> None:
-    request = "Take the answer apart. Add nothing, and state nothing twice."
-    assert copied("add nothing, and state nothing", request, "The lamp was lit.")
-    assert not copied("Add nothing, and state", request, "The rule: Add nothing, and state little.")
-    assert not copied("The lamp was lit.", request, "The lamp was lit.")
-    assert not copied("No", "Nothing; no more", "Was it lit?"), "a word may stand there by chance"
