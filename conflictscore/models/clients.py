@@ -124,7 +124,8 @@ def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, f
     Raises:
         ValueError: What was given cannot be read, or the reply is none of the letters.
     """
-    reported = (message.response_metadata.get("logprobs") or {}).get("content")
+    reported = message.response_metadata.get("logprobs")
+    reported = reported.get("content") if isinstance(reported, dict) else reported
     if not reported:
         return None
     try:
