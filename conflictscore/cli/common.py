@@ -4,7 +4,7 @@ import gc
 import json
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from conflictscore.storage.cache import ContentCache
 
 __all__ = [
-    "OpenLabeler",
     "chosen_spec",
     "judging",
     "open_context",
@@ -176,22 +175,12 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(work)
 
 
-class OpenLabeler(NamedTuple):
-    """A labeler with the model and the cache that it uses."""
+def open_labeler_of(options: Mapping[str, Any]) -> "tuple[Labeler, ContentCache | None, bool]":
+    """Open the labeler that the options name; no language model if it needs none.
 
-    labeler: "Labeler"
-    cache: "ContentCache | None"
-    model: "LanguageModel | None"
-    """The language model that it asks; None if it asks none."""
-
-    @property
-    def local(self) -> bool:
-        """Whether it runs on this machine, so that more at a time gains nothing."""
-        return self.model is None or self.model.is_local
-
-
-def open_labeler_of(options: Mapping[str, Any]) -> OpenLabeler:
-    """Open the labeler that the options name; no language model if it needs none."""
+    Returns:
+        It, its cache, and whether it runs on this machine, so that more at a time gains nothing.
+    """
     from conflictscore.graph.create import open_run
     from conflictscore.labelers.registry import LABELERS, open_labeler, parse_labeler
     from conflictscore.storage.cache import ContentCache
@@ -199,8 +188,8 @@ def open_labeler_of(options: Mapping[str, Any]) -> OpenLabeler:
     spec = options["labeler"]
     if spec and LABELERS[parse_labeler(spec)[0]].needs == "nothing":
         cache = None if options["no_cache"] else ContentCache.default()
-        return OpenLabeler(cast("Labeler", open_labeler(spec)), cache, None)
+        return cast("Labeler", open_labeler(spec)), cache, True
     # Where labels are measured, the default is the paper's labeler: a call a pair (Table 7).
     settings, models = run_settings(options, effort="paper")
     context = open_run(chosen_spec(options), None, settings, **models)
-    return OpenLabeler(context.labeler, context.cache, context.decomposer)
+    return context.labeler, context.cache, context.decomposer.is_local

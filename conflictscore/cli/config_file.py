@@ -82,7 +82,8 @@ def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> No
     keys, options = _keys(ctx.command), _options(ctx.command)
     wanted = {k: v for k, v in merged.items() if k in keys and not isinstance(v, Mapping)}
     redirecting = [key for key, value in wanted.items() if _redirects(options.get(key), key, value)]
-    if given is None and redirecting and any(map(os.environ.get, filter(_names_a_key, os.environ))):
+    has_key = any(value and _KEY_VARIABLE.search(name) for name, value in os.environ.items())
+    if given is None and redirecting and has_key:
         raise ConfigurationError(
             f"{path}: sets {', '.join(redirecting)}, which a file found in the working folder may"
             f" not do while an API key is set; if you trust it, name it: --config {path}"
@@ -96,10 +97,6 @@ def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> No
     ctx.default_map = defaults
     if wanted and given is None:
         click.echo(f"Settings of {path}: {', '.join(wanted)}", err=True)
-
-
-def _names_a_key(variable: str) -> bool:
-    return _KEY_VARIABLE.search(variable) is not None
 
 
 def _texts(value: Any) -> list[str]:

@@ -120,7 +120,7 @@ def conflict_detection(
             " written from; it is for ConflictBench's sources, such as ambigdocs:FILE"
         )
     settings["prompts"] = PromptSet.open(settings["prompts"], base="paper")
-    opened = open_labeler_of(settings)
+    labeler, cache, local = open_labeler_of(settings)
     if write_claims:
         groups = _written(open_single_model(write_claims, settings), groups, settings, quiet=quiet)
     meter, started = UsageMeter(), time.perf_counter()
@@ -129,16 +129,16 @@ def conflict_detection(
         progress.begin(sum(len(group.documents) for group in groups))
         judged = run_async(
             detect(
-                opened.labeler,
+                labeler,
                 groups,
                 meter=meter,
-                cache=opened.cache,
-                concurrency=_LOCAL_GROUPS if opened.local else _REMOTE_GROUPS,
+                cache=cache,
+                concurrency=_LOCAL_GROUPS if local else _REMOTE_GROUPS,
                 on_pair=lambda label: progress.count(label.error, "a pair"),
             )
         )
     seconds = time.perf_counter() - started
-    figures = detection_figures(opened.labeler.name, judged, meter.usage, seconds)
+    figures = detection_figures(labeler.name, judged, meter.usage, seconds)
     if out:
         _write(out, judged)
     if as_json:

@@ -86,13 +86,8 @@ async def ascore_file(
 ) -> Summary:
     """Score the rows that have no scores yet, and write all rows to a file.
 
-    Args:
-        source: The input.
-        out: The output, ``.jsonl``. A run that is there is resumed.
-        context: Models, labeler and settings; a resumed run must have been started with the same.
-        concurrency: Rows at a time.
-        retry_failed: Also score rows again that failed or have an unlabelled pair.
-        listener: Receives the progress.
+    A run that is there is resumed; with ``retry_failed`` it also scores rows again that failed or
+    have an unlabelled pair.
 
     Raises:
         InputError: The run was started with another input or other settings, another command is
