@@ -3,7 +3,7 @@
 A change is judged by what it says. What the model, or a document, calls it decides nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from conflictscore.active_content import added_active_content
@@ -84,20 +84,7 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
     other = tuple(sorted(balance(claim, once, weights) for claim in new))
     figures: dict[str, Any] = {"balance_before": one, "balance_after": other}
     if change.looks:
-        why = (
-            change.note
-            or now.error
-            or refusal(
-                change.before,
-                change.after,
-                change.looks,
-                old,
-                new,
-                elsewhere=now.claims,
-                duplicates=once,
-                weights=weights,
-            )
-        )
+        why = change.note or now.error or refusal(change, old, new, now)
         return change.model_copy(update=figures | {"accepted": why is None, "note": why})
     refused = change.note or now.error
     if refused is None and new and (coverage(new) or 0.0) < (coverage(old) or 0.0):
@@ -139,15 +126,7 @@ def _shown(balances: Sequence[float]) -> str:
 
 
 def refusal(
-    before: str,
-    after: str,
-    looks: Sequence[SecondLook],
-    old: Sequence[ClaimEvidence],
-    new: Sequence[ClaimEvidence],
-    *,
-    elsewhere: Sequence[ClaimEvidence] = (),
-    duplicates: Mapping[int, int] = {},
-    weights: Mapping[int, float] = {},
+    change: Change, old: Sequence[ClaimEvidence], new: Sequence[ClaimEvidence], now: ConflictReport
 ) -> str | None:
     """Why a change does not stand; None where it does.
 
@@ -155,17 +134,18 @@ def refusal(
     hedge, both sides, each supported by a document), and more documents support than contradict
     every further claim that it makes.
     """
-    if kind := added_active_content(before, after):
+    once, weights = ({} if now.duplicates_vote else now.duplicates), now.weights
+    if kind := added_active_content(change.before, change.after):
         return f"it brings in {kind}, which the passage had not"
-    decided = [look for look in looks if look.decision != "keep" and look.rival is not None]
+    decided = [look for look in change.looks if look.decision != "keep" and look.rival is not None]
     if not decided:
         return "neither the vote nor the weighing decided it"
-    if not after:
-        return next(filter(None, (_unsaid(look, elsewhere) for look in decided)), None)
+    if not change.after:
+        return next(filter(None, (_unsaid(look, now.claims) for look in decided)), None)
     if not new:
         return "it claims nothing in place of what it replaces"
     for look in decided:
-        if why := _misstated(look, before, after, new):
+        if why := _misstated(look, change.before, change.after, new):
             return why
     if (coverage(new) or 0.0) < (coverage(old) or 0.0):
         return "fewer of its pairs have a label than before"
@@ -177,7 +157,7 @@ def refusal(
         if not claim.supports:
             return f"no document supports “{text}”, which it adds"
         part = any(_is_part_of(claim, look) for look in decided)
-        if balance(claim, duplicates, weights) < 0 and not part:
+        if balance(claim, once, weights) < 0 and not part:
             return f"more speaks against “{text}”, which it adds, than for it"
     return None
 

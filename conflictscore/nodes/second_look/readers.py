@@ -67,7 +67,8 @@ async def ask_documents(
 
     replies = await at_once(partial(ask, document) for document in documents)
     rivals, dropped = list[Rival](), list[DroppedReply]()
-    if (failed := [one for one in replies if isinstance(one, DroppedReply)]) == [*replies] != []:
+    failed = [reply for reply in replies if isinstance(reply, DroppedReply)]
+    if failed and len(failed) == len(replies):
         raise ProviderError(failed[0].why, provider=model.name)
     for document, reply in zip(documents, replies, strict=True):
         if isinstance(reply, DroppedReply):

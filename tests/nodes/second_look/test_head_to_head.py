@@ -8,7 +8,7 @@ from conflictscore.nodes.guard import refusal
 from conflictscore.nodes.second_look.vote import tallied
 from conflictscore.nodes.second_look.wording import hedge_evidence, passed_over
 from conflictscore.records import Label, SecondLook
-from tests.nodes.steps import claim_with
+from tests.nodes.steps import claim_with, revision, scored
 
 CLAIM, RIVAL = "The lamp was lit in 1871.", "The lamp was lit in 1874."
 OWN, OTHER = claim_with("++--0", CLAIM), claim_with("--++0", RIVAL)
@@ -21,7 +21,8 @@ def look(decision: str = "replace", own: Any = OWN, other: Any = OTHER) -> Secon
 
 
 def refused(after: str, *new: Any, by: SecondLook | None = None) -> str | None:
-    return refusal(CLAIM, after, [by or look()], [OWN], new)
+    change = revision(CLAIM, after, looks=(by or look(),))
+    return refusal(change, [OWN], new, scored(*new))
 
 
 def test_a_change_that_says_what_won_stands_though_more_documents_deny_it() -> None:
@@ -54,7 +55,7 @@ def test_whatever_else_it_does_is_refused(after: str, new: list[Any], why: str) 
 
 def test_nothing_stands_that_neither_vote_nor_weighing_decided() -> None:
     assert refused(RIVAL, OTHER, by=look("keep")) == "neither the vote nor the weighing decided it"
-    assert refusal(CLAIM, RIVAL, [], [OWN], [OTHER])
+    assert refusal(revision(CLAIM, RIVAL), [OWN], [OTHER], scored(OTHER))
 
 
 HEDGE = "Sources disagree: The lamp was lit in 1871 (“A”); The lamp was lit in 1874 (“C”)."
