@@ -163,7 +163,7 @@ def test_what_is_disputed_changes_and_all_else_stays(
 
 
 @pytest.mark.parametrize("name", ["chat model, streamed", "service"])
-def test_a_revision_is_asked_for_with_the_callers_parameters_and_ends_at_a_stop_word(
+def test_a_revision_is_asked_for_with_the_callers_parameters_but_for_stop_words_and_lengths(
     name: str,
 ) -> None:
     wishes = {"temperature": 0.3, "seed": 7, "stop": ["END"], "max_tokens": 900}
@@ -171,7 +171,7 @@ def test_a_revision_is_asked_for_with_the_callers_parameters_and_ends_at_a_stop_
         tools=(),
         answer=TWICE,
         decomposition="Claims:\n- The lamp was lit in 1871. || Lit in 1871",
-        written=lambda passage: f"{right(passage)} END of it",
+        written=right,
     )
     with OpenAIServer(world) as server:
         if name == "service":
