@@ -38,7 +38,6 @@ Examples:
 
 
 def _with_answer_options(command: Any) -> Any:
-    """Add the options of an answer and the documents to hold it against."""
     command = click.option(
         "--docs",
         type=click.Path(),
@@ -146,7 +145,6 @@ def _check_log(settings: dict[str, Any]) -> None:
 
 
 def _read_answer(answer: str) -> str:
-    """The answer in an option, or in the file that it names."""
     from conflictscore.retrieval.cleaning import clean_text
 
     text = answer

@@ -100,7 +100,6 @@ def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> No
 
 
 def _texts(value: Any) -> list[str]:
-    """Each value as a command line has it."""
     many = value if isinstance(value, list) else [value]
     return [str(one).lower() if isinstance(one, bool) else str(one) for one in many]
 
@@ -134,7 +133,6 @@ def _check(path: Path, table: Mapping[str, Any], command: click.Command, at: str
 
 
 def _value(path: Path, key: str, value: Any, option: click.Option, ctx: click.Context) -> Any:
-    """A value as the option takes it."""
     texts = _texts(value)
     if isinstance(value, list) and not option.multiple:
         raise ConfigurationError(f"{path}: {key} takes one value, not a list")
@@ -147,7 +145,6 @@ def _value(path: Path, key: str, value: Any, option: click.Option, ctx: click.Co
 
 
 def _options(command: click.Command) -> dict[str, click.Option]:
-    """The options of a command by their long names, without the dashes."""
     return {
         max(option.opts, key=len).removeprefix("--"): option
         for option in command.params

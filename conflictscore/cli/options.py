@@ -74,7 +74,6 @@ def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(kind: type, text: str) -> Any:
-    """A value of ``--set`` as the setting takes it."""
     if text.casefold() == "none":
         return None
     if kind is tuple:

@@ -1,6 +1,6 @@
 """Scores answers and documents held in lists or in a data frame."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from operator import add
@@ -16,13 +16,16 @@ from conflictscore.graph.keywords import Model, ScoringOptions, explicit_kwargs
 from conflictscore.nodes.record import run_of
 from conflictscore.nodes.state import RagState, RunContext
 from conflictscore.progress import CountBar
-from conflictscore.records import ConflictReport, Run, RunStatus, Usage
+from conflictscore.records import Run, RunStatus, Usage
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.scoring_files.engine import default_concurrency, score_answer, unscored_reason
 from conflictscore.scoring_files.rows import Columns
 from conflictscore.threads import each
 
 __all__ = ["Scores", "ascore", "score", "score_frame"]
+
+
+_SCORES = ("cs_c", "cs_r", "coverage")
 
 
 class Scores(tuple[Run, ...]):
@@ -46,22 +49,17 @@ class Scores(tuple[Run, ...]):
         ``error``. Unknown values are None. If documents have weights, also ``weighted_cs_c`` and
         ``weighted_cs_r``.
         """
-        weighed = [run.report.weighted if run.report else None for run in self]
+        reports = [run.report for run in self]
+        weighed = [report and report.weighted for report in reports]
+        counted = ("claims", "conflicting", "uncovered")
         told: dict[str, list[Any]] = {
-            "cs_c": self._of_reports(lambda report: report.cs_c),
-            "cs_r": self._of_reports(lambda report: report.cs_r),
-            "coverage": self._of_reports(lambda report: report.coverage),
-            "claims": self._of_reports(lambda report: len(report.claims)),
-            "conflicting": self._of_reports(lambda report: len(report.conflicting)),
-            "uncovered": self._of_reports(lambda report: len(report.uncovered)),
+            **{name: [getattr(one, name, None) for one in reports] for name in _SCORES},
+            **{name: [one and len(getattr(one, name)) for one in reports] for name in counted},
             "error": [unscored_reason(run.report) if run.report else run.reason for run in self],
         }
-        for name in ("cs_c", "cs_r") if any(weighed) else ():
+        for name in _SCORES[:2] if any(weighed) else ():
             told[f"weighted_{name}"] = [getattr(one, name, None) for one in weighed]
         return told
-
-    def _of_reports(self, read: Callable[[ConflictReport], Any]) -> list[Any]:
-        return [read(run.report) if run.report else None for run in self]
 
     def to_pandas(self) -> Any:
         """The columns as a pandas ``DataFrame``."""
