@@ -13,6 +13,22 @@ from conflictscore.nodes.claim_replies import each_once, folded
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Answer
 
+_LETTER = re.compile(
+    r"^(?:\((?P<inner>[A-Z])\)|(?P<bare>[A-Z])(?=$|[\s.:)–—-]))[.:)]?(?P<rest>.*)$"
+)
+_ANSWER = re.compile(r"^[*_]{0,3}(?:answer|choice|option)[*_]{0,3}:[*_]{0,3}\s+", re.IGNORECASE)
+_DASH = re.compile(r"^\s*[–—-]\s*")
+_JUSTIFICATION = re.compile(
+    r"^[*_]{0,3}justification[*_]{0,3}:[*_]{0,3}\s*(?P<reason>\S.*)$", re.IGNORECASE
+)
+_QUERY_CHARS = 300  # the most of a query that is searched for
+_TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)
+_MARK = re.compile(r"<(?P<closing>/?)(?P<name>answer|claim|document)\b[^<>]*>")
+_FRAMES = 3
+_CITATION = re.compile(
+    r"\(\s*doc(?:ument)?s?\.?\s+(\d{1,9}(?:(?:\s*,\s*|\s*&\s*|,?\s+and\s+)\d{1,9})*)\s*\)", re.I
+)
+
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """In the order of the options."""
 
@@ -71,23 +87,6 @@ async def weigh(
     if cache is not None:
         cache.put(key, {"logprobs": logprobs, **take_cost()})
     return read(logprobs)
-
-
-_LETTER = re.compile(
-    r"^(?:\((?P<inner>[A-Z])\)|(?P<bare>[A-Z])(?=$|[\s.:)–—-]))[.:)]?(?P<rest>.*)$"
-)
-_ANSWER = re.compile(r"^[*_]{0,3}(?:answer|choice|option)[*_]{0,3}:[*_]{0,3}\s+", re.IGNORECASE)
-_DASH = re.compile(r"^\s*[–—-]\s*")
-_JUSTIFICATION = re.compile(
-    r"^[*_]{0,3}justification[*_]{0,3}:[*_]{0,3}\s*(?P<reason>\S.*)$", re.IGNORECASE
-)
-_QUERY_CHARS = 300  # the most of a query that is searched for
-_TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)
-_MARK = re.compile(r"<(?P<closing>/?)(?P<name>answer|claim|document)\b[^<>]*>")
-_FRAMES = 3
-_CITATION = re.compile(
-    r"\(\s*doc(?:ument)?s?\.?\s+(\d{1,9}(?:(?:\s*,\s*|\s*&\s*|,?\s+and\s+)\d{1,9})*)\s*\)", re.I
-)
 
 
 class Choice(NamedTuple):

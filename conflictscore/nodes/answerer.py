@@ -1,4 +1,4 @@
-"""The language model as answerer: it answers from documents, and again with both sides in view.
+"""generate, and the model as answerer: from documents, and again with both sides in view.
 
 The prompts are those of Tables 11 to 16 of the ACL submission; its Table 16 is 17 in arXiv v1.
 """

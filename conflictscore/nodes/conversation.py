@@ -1,4 +1,4 @@
-"""The conversation before a question, cut to a share of the model's context window."""
+"""contextualize: the conversation before a question, and the question rewritten to stand alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +19,11 @@ from conflictscore.nodes.answer_replies import read_text
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, spent
 from conflictscore.prompts import material, material_line, neutral
 from conflictscore.tokens import count_tokens
+
+_LEAST_TOKENS = 128
+_MOST_TOKENS = 1024
+_TOKENS_PER_TOKEN = 2
+"""A question that stands alone is somewhat longer; a reply beyond this is not a question."""
 
 _SHARE = 4  # a conversation gets 1 / _SHARE of the context window; the documents need the rest
 _FRAME_TOKENS = 4  # tokens of a chat message beside its text
@@ -121,12 +126,6 @@ def turns_in(messages: Iterable[BaseMessage]) -> tuple[Turn, ...]:
         for role, kind in _MESSAGES.items()
         if isinstance(message, kind) and (text := str(message.text)).strip()
     )
-
-
-_LEAST_TOKENS = 128
-_MOST_TOKENS = 1024
-_TOKENS_PER_TOKEN = 2
-"""A question that stands alone is somewhat longer; a reply beyond this is not a question."""
 
 
 async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:

@@ -1,4 +1,9 @@
-"""correct: write again what is disputed, in place or, as in the paper, the whole answer anew."""
+"""correct and justify: write again what is disputed, in place or anew, and ask why it changed.
+
+The paper asks for a reason in multiple choice only (Table 16; 17 in arXiv v1), and small models
+leave it out even there. A flip without a reason cannot be reviewed, so one short question of our
+own follows it.
+"""
 
 import re
 from typing import Any
@@ -31,6 +36,9 @@ from conflictscore.nodes.write_in_place import write_in_place
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Attempt, Change, ConflictReport, RevisionAction, differs
 from conflictscore.threads import in_time
+
+_NUMBER_TOKENS = 16
+_REPLY_TOKENS = 160
 
 
 async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -72,9 +80,6 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "notes": [*state["notes"], *written.notes],
         "timings": timed(state, "correct", written.seconds),
     }
-
-
-_NUMBER_TOKENS = 16
 
 
 async def write_anew(
@@ -147,9 +152,6 @@ async def _chosen(
     except (ProviderError, ContextWindowError) as error:
         note = f"the model named no main claim, so the most contradicted one was taken: {error}"
         return known["worst"], (note,)
-
-
-_REPLY_TOKENS = 160
 
 
 async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""label: every claim against every document (paper, section 3, step 2; Table 7)."""
+"""label and score: every claim against every document, and CS-C and CS-R (paper, section 3)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

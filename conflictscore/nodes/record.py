@@ -1,4 +1,4 @@
-"""record: the answer that stands, its scores, and whether it was changed and checked."""
+"""record: the answer that stands, whether it was changed and checked, and the run of a state."""
 
 import logging
 from collections.abc import Mapping

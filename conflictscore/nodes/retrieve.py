@@ -1,4 +1,4 @@
-"""retrieve: from the question to numbered documents, once a question."""
+"""begin, receive and retrieve: a run's input is checked, and its documents are numbered."""
 
 import asyncio
 from collections.abc import Sequence

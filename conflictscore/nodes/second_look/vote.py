@@ -1,4 +1,4 @@
-"""The documents vote between an answer's claim and its rivals; pure functions of labels.
+"""The documents vote between an answer's claim and its rivals, and what that leaves is weighed.
 
 A document votes for the one statement that it supports against the others. The thresholds and the
 rule were chosen on one half of RAMDocs and reported on the other (docs/findings).
@@ -29,6 +29,12 @@ from conflictscore.records import (
     Weighing,
 )
 from conflictscore.threads import at_once
+
+_REPLY_TOKENS = 160
+_MOST_DOCUMENTS = 4  # of a side; more of them would be an argument by number
+_SHOWN_CHARS = 900
+"""Of a document: enough for the sentence that explains an error beside the one that corrects it."""
+_DATE = re.compile(r"(?<!\d)(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?(?!\d)")
 
 _LEAST_SUPPORT = 0.4  # P(SUPPORTS) from which a document stands behind a statement
 _LEAST_LEAD = 0.1  # by how much P(SUPPORTS) of the statement exceeds that of every other one
@@ -134,13 +140,6 @@ def outcome(candidates: Sequence[Candidate]) -> VoteOutcome:
     best = candidates[ranked[0]]
     dissenter = best.witnesses < _WITNESSES and best.worth < claim.worth
     return VoteOutcome("keep" if dissenter else "open", ranked[0])
-
-
-_REPLY_TOKENS = 160
-_MOST_DOCUMENTS = 4  # of a side; more of them would be an argument by number
-_SHOWN_CHARS = 900
-"""Of a document: enough for the sentence that explains an error beside the one that corrects it."""
-_DATE = re.compile(r"(?<!\d)(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?(?!\d)")
 
 
 class _Verdict(NamedTuple):
