@@ -7,10 +7,14 @@ from typing import NamedTuple
 
 import pytest
 
-from conflictscore.benchmarks.conflicts.benchmark import conflicts
+from conflictscore.benchmarks.conflicts.benchmark import conflicts, merged_tables
 from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR, GROUNDING, RECALL
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.figures import Figures
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
+from conflictscore.benchmarks.harness.records import MethodResult, Question, QuestionResult, Verdict
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Answer
 from tests.benchmarks.conflicts.judging import between, first_prompt, scripted, word_asked
 from tests.benchmarks.conflicts.lines import TYPES, official, result
 from tests.benchmarks.harness.quiz import run_quiz
@@ -124,3 +128,57 @@ def test_every_answer_is_asked_for_with_citations_and_taken_apart_without(ran: R
         assert all("such as [2] or [1][4]." in prompt for prompt in ran.world.prompts[step])
     for prompt in ran.world.prompts["decompose"]:
         assert "Leave out the numbers of documents that stand in square brackets" in prompt
+
+
+PROMPTS = PromptSet.load()
+
+
+def test_it_is_judged_by_three_measures_of_which_grounding_is_graded(tmp_path: Path) -> None:
+    made = conflicts(write_jsonl(tmp_path / "c.jsonl", [official()]), "free-form", 0)
+
+    assert made.measures == (BEHAVIOUR, RECALL, GROUNDING)
+    assert made.graded == {GROUNDING}
+    assert made.offered == (*COMMON_METHODS, "pipeline", "taxonomy-aware", "oracle")
+
+
+def test_every_method_is_asked_for_citations_by_templates_of_the_same_fields(
+    tmp_path: Path,
+) -> None:
+    wording = conflicts(write_jsonl(tmp_path / "c.jsonl", [official()]), "free-form", 0).wording
+
+    answering = {name: other for name, other in wording.items() if name != "decompose"}
+    assert {name for name in PROMPTS.names if name.startswith("free_form_")} == set(answering)
+    for name, other in wording.items():
+        assert PROMPTS.placeholders(name) == PROMPTS.placeholders(other)
+    for other in answering.values():
+        said = PROMPTS.render(other, **dict.fromkeys(PROMPTS.placeholders(other), "x"))
+        assert "End each sentence with the numbers of the documents that it rests on" in said
+
+
+def test_what_the_reader_should_know_is_noted(tmp_path: Path) -> None:
+    lines = [official(result(), result(snippet="", short_text="")), official(correct_answer=None)]
+    notes = conflicts(write_jsonl(tmp_path / "c.jsonl", lines), "free-form", 0).notes
+
+    assert any("a right answer that people wrote: 1 of 2 in the file" in note for note in notes)
+    assert "search results without text, left out: 1" in notes
+
+
+def answered(kind: ConflictType, *, expected: bool | None) -> QuestionResult:
+    verdict = Verdict(value=expected, error="no reply" if expected is None else None)
+    method = MethodResult(answer=Answer(text="In 1874."), verdicts={BEHAVIOUR: verdict})
+    question = Question(id=f"{kind}-{expected}", question="When?", conflict_type=kind)
+    return QuestionResult(question=question, methods={"rag": method})
+
+
+def test_two_types_are_one_row_and_the_others_are_not_in_it() -> None:
+    outdated, wrong = ConflictType.OUTDATED, ConflictType.MISINFORMATION
+    results = [
+        answered(outdated, expected=True),
+        answered(wrong, expected=True),
+        answered(wrong, expected=False),
+        answered(wrong, expected=None),
+        answered(ConflictType.NO_CONFLICT, expected=False),
+    ]
+    [card] = merged_tables(results)
+    assert card.rows == (("rag", "66.7", "20.8 to 93.9", "2", "3"),)
+    assert merged_tables(results[-1:]) == []

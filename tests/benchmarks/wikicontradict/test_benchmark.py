@@ -1,4 +1,4 @@
-"""WikiContradict in the harness: its prompts as methods, and the rating as two measures."""
+"""WikiContradict: its file, its prompts as methods, and the rating as two measures."""
 
 from pathlib import Path
 
@@ -6,10 +6,12 @@ import pytest
 
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.wikicontradict.benchmark import rating_tables, wikicontradict
+from conflictscore.benchmarks.wikicontradict.data import read_questions
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES
+from conflictscore.errors import InputError
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
-from tests.benchmarks.truthfulqa.files import write_jsonl
+from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 from tests.benchmarks.truthfulqa.judging import judged_answer
 from tests.benchmarks.wikicontradict.records import FLAT
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
@@ -150,3 +152,32 @@ async def test_a_dry_run_plans_the_very_prompt_of_the_judge(
     answer = TEMPLATES["rag"]
     planned = await judge_prompts(lamps, lamps.questions[0], answer)
     assert list(planned) == [prompt for prompt in prompts if "RATING: [" in prompt]
+
+
+FOLDER = REAL / "wikicontradict"
+
+
+def test_a_question_has_its_passages_and_the_answer_of_each(file: Path) -> None:
+    [question] = read_questions(write_jsonl(file, [FLAT]))
+    assert question.question == "When was the lamp lit?"
+    assert question.contexts == ("The lamp was lit in 1871.", "Lit: 1874")
+    assert question.answers == ("1871", "1874")
+    assert question.contradiction_type == "Explicit"
+    assert question.contexts_self_contained[1] == "Lamp Head, lit: 1874"
+
+
+def test_an_unknown_contradiction_type_and_a_question_twice_are_named(file: Path) -> None:
+    with pytest.raises(InputError, match="row 1, field contradiction_type: Input should be 'Expl"):
+        read_questions(write_jsonl(file, [FLAT | {"contradiction_type": "Odd"}]))
+
+
+@needs_real_data
+def test_the_real_questions_are_read() -> None:
+    questions = read_questions(FOLDER / "questions.jsonl")
+    assert len(questions) == 129
+    assert {len(question.contexts) for question in questions} == {2}
+    assert {len(question.answers) for question in questions} == {2}
+    assert {question.contradiction_type for question in questions} == {
+        "Explicit",
+        "Implicit (reasoning required)",
+    }

@@ -1,5 +1,6 @@
-"""Loading a model: what fits, and one clear line for each thing that does not."""
+"""Loading a model: what fits, one clear line for what does not, and what the shipped one knows."""
 
+import re
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -10,8 +11,10 @@ from onnx import TensorProto
 from onnxruntime.quantization import quantize_dynamic
 
 from conflictscore.errors import ConfigurationError, install_hint
-from conflictscore.labelers.nli.model import NliModel, shared_model
-from conflictscore.records import Label
+from conflictscore.labelers.nli.labeler import NliLabeler
+from conflictscore.labelers.nli.model import NliModel, resolve, shared_model
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import Claim, Document, Label
 from conflictscore.threads import usable_cores
 from tests.nli_model import MARKS, ORDER, make_nli_model
 
@@ -168,3 +171,41 @@ class TestDoesNotFit:
         config = {"max_position_embeddings": positions}
         message = refused(make_nli_model(tmp_path, config=config))
         assert message.startswith(f"cannot read {tmp_path / 'config.json'}")
+
+
+PASSAGE = (
+    "The lighthouse at Vennick Point was built between 1868 and 1871 by the harbour trust. Its lamp"
+    " was first lit on 3 May 1871, and the keeper's log of that night is kept in the town hall."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "label"),
+    [
+        ("The lamp was first lit on 3 May 1871.", Label.SUPPORTS),
+        ("The keeper's log is kept in the town hall.", Label.SUPPORTS),
+        ("The lamp was first lit on 3 May 1874.", Label.CONTRADICTS),
+        ("The lamp was not lit in 1871.", Label.CONTRADICTS),
+        ("Norwegian painters liked to use blue.", Label.IRRELEVANT),
+        ('The answer to the question "When was the lamp first lit?" is 1871.', Label.SUPPORTS),
+        ('The answer to the question "When was the lamp first lit?" is 1874.', Label.CONTRADICTS),
+        ('The answer to the question "Who designed the lens?" is Anna Holt.', Label.IRRELEVANT),
+    ],
+)
+async def test_what_a_passage_says_denies_or_leaves_open(claim: str, label: Label) -> None:
+    labeler = NliLabeler.open()
+    said = await labeler.label(
+        Claim(number=1, text=claim), Document(number=1, text=PASSAGE), UsageMeter()
+    )
+    assert said.label is label
+
+
+def test_its_scores_are_calibrated_for_it_and_no_other_model() -> None:
+    assert NliLabeler.open().calibration.fitted_on != "nothing"
+
+
+def test_its_card_says_what_it_is() -> None:
+    card = (resolve(None) / "MODEL_CARD.md").read_text("utf-8")
+    assert shared_model(None).sha256 in card
+    for heading in ("Start", "Data", "Figures", "Limits"):
+        assert re.search(f"^## {heading}$", card, re.MULTILINE)
