@@ -23,6 +23,7 @@ from conflictscore.retrieval.http_searches import (
 from conflictscore.retrieval.web_search import WebSearchRetriever
 from tests.fakes.google_search import google, google_error
 from tests.fakes.search_server import (
+    ENGINE,
     Handler,
     Received,
     Reply,
@@ -31,9 +32,6 @@ from tests.fakes.search_server import (
     searxng,
     serper,
     serper_error,
-)
-from tests.fakes.search_services import (
-    ENGINE,
     vertex,
     vertex_error,
 )

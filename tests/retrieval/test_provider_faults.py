@@ -19,8 +19,8 @@ from tests.fakes.search_server import (
     html_reply,
     json_reply,
     serper_error,
+    vertex_error,
 )
-from tests.fakes.search_services import vertex_error
 
 OTHER_FORM = "form of search results"
 NO_SITES = "Only public website search is supported."

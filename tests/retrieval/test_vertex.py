@@ -6,8 +6,7 @@ from pydantic import SecretStr
 from conflictscore.errors import ConfigurationError
 from conflictscore.retrieval.http_searches import VertexRetriever
 from tests.fakes.search_providers import CASES, KEY
-from tests.fakes.search_server import SearchServer
-from tests.fakes.search_services import ENGINE, vertex
+from tests.fakes.search_server import ENGINE, SearchServer, vertex
 
 searching = CASES["vertex"].searching
 CONFIG = f"{ENGINE}/servingConfigs/default_search"
