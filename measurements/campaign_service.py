@@ -20,8 +20,7 @@ from conflictscore.models.spec import open_model
 from conflictscore.storage.cache import ContentCache
 from measurements.campaign_machine import NGINX, command, one_line
 from measurements.campaign_texts import request_of, waits
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
-from tests.fakes.openai_wire import completion
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, completion
 from tests.middleware.service.serving import listening
 
 __all__ = ["floods", "fuzz", "homes", "long_texts", "tricks", "with_nginx"]

@@ -11,7 +11,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.nodes.state import RagInput
-from conflictscore.tokens import count_tokens
 from tests.fakes.openai_server import Fault
 from tests.talking import LAMP, STANDING_ALONE, Shelf, Talk
 from tests.world import DISAGREEING, paper_loop
@@ -27,10 +26,6 @@ BEFORE = [(turn["role"], turn["content"]) for turn in LAMP]
 @pytest.fixture
 def world() -> Talk:
     return Talk()
-
-
-def tokens(text: str) -> int:
-    return count_tokens(text)
 
 
 # The question
@@ -252,7 +247,7 @@ def test_a_first_answer_that_exists_already_is_scored_and_not_made_again(
     ("start", "message"),
     [
         ({"history": [*LAMP, {"role": "stranger", "content": "x"}]}, "history, turn 4: Unexp"),
-        ({"history": [{"role": "user"}]}, "history, turn 1: "),
+        ({"history": [{"role": "user"}]}, "history, turn 1: Message dict must contain"),
         ({"history": [("user", " ")]}, "history, turn 1: it has no text$"),
         ({"history": {"role": "user", "content": "x"}}, "history is dict, not a list"),
         ({"messages": [("user", "When?"), 3]}, "messages, turn 2: Unsupported message type"),

@@ -35,13 +35,6 @@ class Person:
     name: str
 
 
-HOSTS = pytest.mark.parametrize(
-    ("schema", "context"),
-    [(dict, {"name": "me"}), (Person, Person("me")), (None, None)],
-    ids=["a mapping", "a dataclass", "none"],
-)
-
-
 def parent(inner: Any, schema: Any) -> Any:
     """A graph that has a context of its own, and reads it after the loop."""
 
@@ -72,8 +65,12 @@ class Asking(BaseRetriever):
         return [Document(d["text"], metadata={"title": d["title"]}) for d in DISAGREEING]
 
 
-@HOSTS
-async def test_the_loop_is_a_node_of_a_parent_with_any_context(
+@pytest.mark.parametrize(
+    ("schema", "context"),
+    [(dict, {"name": "me"}), (Person, Person("me")), (None, None)],
+    ids=["a mapping", "a dataclass", "none"],
+)
+async def test_the_loop_is_a_node_of_a_parent_with_any_context_whose_streams_have_its_events(
     model: ChatOpenAI, schema: Any, context: Any
 ) -> None:
     graph = parent(paper_loop(model), schema)
@@ -86,12 +83,6 @@ async def test_the_loop_is_a_node_of_a_parent_with_any_context(
     wanted = (LAST, "me" if context else "")
     assert [(state["answer"], state["asked_by"]) for state in states] == [wanted, wanted]
 
-
-@HOSTS
-async def test_its_events_reach_whoever_streams_the_parent(
-    model: ChatOpenAI, schema: Any, context: Any
-) -> None:
-    graph = parent(paper_loop(model), schema)
     how: Any = {"stream_mode": "custom", "subgraphs": True, "context": context}
 
     waited = [event for _, event in graph.stream(QUESTION, **how)]

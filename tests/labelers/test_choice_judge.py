@@ -4,7 +4,7 @@ from math import exp
 
 import pytest
 
-from conflictscore.errors import ConfigurationError, ContextWindowError
+from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
@@ -83,11 +83,3 @@ async def test_a_log_probability_that_rounding_made_more_than_0_is_0() -> None:
     found = await judged(letter("B", logprob=1e-6, others=-9.0))
     assert found.label is Label.CONTRADICTS
     assert found.score == pytest.approx(1 / (1 + 2 * exp(-9.0)))
-
-
-async def test_a_window_too_small_for_any_document_is_said_before_a_call_is_paid_for() -> None:
-    with OpenAIServer(script()) as server:
-        judge = ChoiceJudge(calling(server, context_window=256), PROMPTS)
-        with pytest.raises(ContextWindowError, match="context window of test-model"):
-            await judge.label(claim(), document("word " * 3000), UsageMeter())
-    assert server.requests == []

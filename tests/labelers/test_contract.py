@@ -212,6 +212,7 @@ class TestFailures:
         labels = await told(opened(asking, server), claims, DOCUMENTS[:1])
         assert "context window" in (labels[3, 5].error or "")
         assert labels[8, 5].error is None
+        assert not any("lamp lamp" in request.prompt for request in server.requests)
 
 
 class TestKeeping:

@@ -24,9 +24,31 @@ def model() -> LanguageModel:
         return calling(server)
 
 
-def its(model: LanguageModel, labeler: str, *templates: str, **more: Any) -> dict[str, Any]:
-    """What the verdicts of a judge on this model depend on."""
-    return {
+@pytest.mark.parametrize(
+    ("judge", "labeler", "templates", "more"),
+    [
+        (JsonJudge, "json", ("label_rules_brief", "label_json"), {}),
+        (
+            ChoiceJudge,
+            "choice",
+            ("label_rules", "label_choice"),
+            {"calibration": {"temperature": 1.0, "fitted_on": "nothing"}},
+        ),
+        (
+            BatchJudge,
+            "per-document",
+            ("label_rules_brief", "label_one_claim", "label_per_document"),
+            {"at_once": 8},
+        ),
+    ],
+)
+def test_verdicts_of_a_judge_depend_on_its_model_its_prompt_and_how_it_asks(
+    judge: Any, labeler: str, templates: tuple[str, ...], more: Any, model: LanguageModel
+) -> None:
+    judging = judge(model, PROMPTS)
+
+    assert judging.name == f"{labeler}(test-model)"
+    assert judging.identity == {
         "labeler": labeler,
         "prompt": PROMPTS.sha256_of(*templates, "cut", "retry"),
         "context_window": 8192,
@@ -35,27 +57,6 @@ def its(model: LanguageModel, labeler: str, *templates: str, **more: Any) -> dic
         "parameters": {"temperature": 0},
         **more,
     }
-
-
-def test_verdicts_of_the_papers_judge_depend_on_its_rules(model: LanguageModel) -> None:
-    known = its(model, "json", "label_rules_brief", "label_json")
-    assert JsonJudge(model, PROMPTS).identity == known
-
-
-def test_verdicts_of_one_letter_depend_on_the_calibration(model: LanguageModel) -> None:
-    calibration = {"temperature": 1.0, "fitted_on": "nothing"}
-
-    assert ChoiceJudge(model, PROMPTS).identity == its(
-        model, "choice", "label_rules", "label_choice", calibration=calibration
-    )
-
-
-def test_verdicts_of_many_pairs_depend_on_how_many_are_asked_at_once(model: LanguageModel) -> None:
-    templates = ("label_rules_brief", "label_one_claim", "label_per_document")
-    judge = BatchJudge(model, PROMPTS)
-
-    assert judge.identity == its(model, "per-document", *templates, at_once=8)
-    assert judge.name == "per-document(test-model)"
 
 
 def test_verdicts_of_two_stages_depend_on_both_and_on_what_divides_them(

@@ -85,6 +85,7 @@ DOCUMENT = document(
         "harbour gazette",
         "The lamp ... in 1871.",
         "the lamp […] lit (...) It stood",
+        "“The lamp [...] lit (…) in . . . 1871…”",
         "and ‹claim> 5 < 6 km off",
         "and <claim> 5 < 6 km off",
     ],
@@ -103,8 +104,7 @@ async def test_a_quote_is_found_whatever_its_white_space_case_and_quotation_mark
         "in 1871 … the lamp",
         "The lamp … in 1874",
         "lamp was1871",
-        '""',
-        "...",
+        *('""', "...", "…"),
         "Lit by",
     ],
 )

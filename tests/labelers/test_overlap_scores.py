@@ -6,18 +6,6 @@ from hypothesis import strategies as st
 from conflictscore.labelers.table import most_overlapping, overlap_scores
 from tests.labelers.judging import claim, document
 
-DOCUMENTS = [
-    document("The tower is white, and the tower is tall.", 1),
-    document("The keeper's log says that the lamp was lit in 1874.", 2),
-    document("Bread was sold at the market.", 3),
-]
-
-
-def test_a_document_that_speaks_of_the_claim_tells_most() -> None:
-    [row] = overlap_scores([claim("The lamp was lit in 1871.")], DOCUMENTS)
-    assert max(row) == row[1]
-    assert row[1] > row[2]
-
 
 def test_a_word_that_every_document_has_tells_next_to_nothing() -> None:
     documents = [document(f"The lamp of {place}.", n) for n, place in enumerate(["Ely", "Rye"], 1)]

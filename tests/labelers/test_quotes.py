@@ -18,27 +18,6 @@ def passage(text: str, claim: str = "The lamp was lit in 1874.", **of: object) -
     return passage_of(Claim(number=1, text=claim), document, verdict) or ""
 
 
-@pytest.mark.parametrize(
-    "quote",
-    [
-        "The lamp … in 1871.",
-        "the LAMP ... in 1871",
-        "“The lamp […] in 1871…”",
-        "The lamp [...] in 1871",
-        "The lamp (…) in 1871",
-        "The lamp . . . in 1871",
-    ],
-)
-def test_a_quotation_that_leaves_something_out_is_found_part_by_part(quote: str) -> None:
-    spans = quoted_spans(quote, FILLER + LAMP)
-    assert [(FILLER + LAMP)[start:end] for start, end in spans] == ["The lamp", "in 1871"]
-
-
-@pytest.mark.parametrize("quote", ["in 1871 … The lamp", "The lamp … in 1874", "…", " "])
-def test_its_parts_must_all_stand_there_in_their_order(quote: str) -> None:
-    assert quoted_spans(quote, LAMP) == ()
-
-
 def test_a_quotation_that_holds_dots_is_found_as_it_is() -> None:
     text = "The lamp. The lamp ... was lit in 1871."
     [(start, end)] = quoted_spans("lamp ... was", text)

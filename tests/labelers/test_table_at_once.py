@@ -67,17 +67,6 @@ async def table(
     return [list(row.labels) for row in rows]
 
 
-async def test_only_what_is_not_in_the_cache_is_handed_over(cache: ContentCache) -> None:
-    await table(Clerk(), cache, DOCUMENTS[:1])
-    judge = Clerk()
-    rows = await table(judge, cache)
-    assert judge.asked == [[(1, 2), (2, 2)]]
-    assert [[pair.cached for pair in row] for row in rows] == [[True, False]] * 2
-    done = Clerk()
-    await table(done, cache)
-    assert done.asked == []
-
-
 async def test_a_pair_that_it_says_nothing_of_is_unlabelled() -> None:
     rows = await table(Clerk(silent=[(1, 2)]))
     assert [[pair.error for pair in row] for row in rows] == [

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from conflictscore.errors import InputError
 from conflictscore.nodes.conversation import Conversation, conversation_of
 from conflictscore.tokens import count_tokens
 
@@ -64,22 +63,3 @@ def test_a_conversation_is_shown_as_far_as_it_fits(
     conversation = shown(turns, room)
 
     assert (said(conversation), conversation.left_out) == (kept, len(turns) - len(kept))
-
-
-@pytest.mark.parametrize(
-    ("second", "said"),
-    [
-        ({"role": "user"}, ": Message dict must contain"),
-        ({"role": "user", "content": "\n"}, ": it has no text"),
-        ({"role": "stranger", "content": "x"}, ": Unexpected message type"),
-        (3, ": Unsupported message type"),
-    ],
-)
-def test_a_turn_that_cannot_be_used_is_named_by_its_place(second: Any, said: str) -> None:
-    model: Any = SimpleNamespace(name="scripted", context_window=4096)
-    state: Any = {"history": [{"role": "user", "content": "Hello."}, second]}
-
-    with pytest.raises(InputError) as refused:
-        conversation_of(state, model)
-
-    assert str(refused.value).startswith(f"history, turn 2{said}")

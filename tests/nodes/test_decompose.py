@@ -21,41 +21,32 @@ def at(text: str) -> tuple[int, int]:
 CLAIMS = [Claim(number=n, text=t, passage=at(t)) for n, t in enumerate((LAMP, TOWER, DOOR), 1)]
 
 
-def test_what_was_not_changed_keeps_its_claims_and_moves_with_what_stands_before_it() -> None:
-    longer = "The tower is white, and always was."
-    change = revision(TOWER, longer, at(TOWER)[0], new_claims=("It is white.",))
-    after = ANSWER.replace(TOWER, longer)
-
-    lamp, tower, door = claims_in_place(CLAIMS, [change])
-
-    assert (lamp.number, tower.number, door.number) == (1, 2, 3)
-    assert (lamp.text, tower.text, door.text) == (LAMP, "It is white.", DOOR)
-    assert lamp.passage == at(LAMP)
-    assert tower.passage == (len(LAMP), len(LAMP) + len(longer))
-    assert door.passage is not None
-    assert after[slice(*door.passage)] == DOOR, "the passage before it ends where it begins"
+LONGER, WHITE, STEEP = "The tower is white, as ever.", "The tower is white.", "It is steep."
 
 
-def test_a_new_claim_stands_where_the_new_passage_says_it() -> None:
-    new = "The tower is white. The stairs are steep."
-    texts = ("The stairs are steep.", "The tower is white.")
-    change = revision(TOWER, new, at(TOWER)[0], new_claims=texts)
+@pytest.mark.parametrize(
+    ("changes", "claimed", "passages"),
+    [
+        ([(TOWER, LONGER, ("It is white.",))], [LAMP, "It is white.", DOOR], [LAMP, LONGER, DOOR]),
+        ([(TOWER, f"{WHITE} {STEEP}", (STEEP, WHITE))], *[[LAMP, WHITE, STEEP, DOOR]] * 2),
+        ([(LAMP, "", ())], *[[TOWER, DOOR]] * 2),
+        ([(LAMP, STEEP, (STEEP,)), (TOWER, LONGER, (LONGER,))], *[[STEEP, LONGER, DOOR]] * 2),
+    ],
+    ids=["a longer passage", "claims in the order of the text", "a passage that went", "two"],
+)
+def test_claims_stay_or_move_with_the_passages_that_say_them(
+    changes: list[tuple[str, str, tuple[str, ...]]], claimed: list[str], passages: list[str]
+) -> None:
+    revised, after = [], ANSWER
+    for before, new, said in changes:
+        revised.append(revision(before, new, at(before)[0], new_claims=said))
+        after = after.replace(before, new)
 
-    claims = claims_in_place(CLAIMS, [change])
+    claims = claims_in_place(CLAIMS, revised)
 
-    assert [claim.text for claim in claims] == [LAMP, texts[1], texts[0], DOOR]
-    after = ANSWER.replace(TOWER, new)
-    passages = [after[slice(*claim.passage)] for claim in claims if claim.passage]
-    assert passages == [LAMP, texts[1], texts[0], DOOR]
-
-
-def test_what_was_taken_away_takes_its_claims_along() -> None:
-    change = revision(LAMP, "", at(LAMP)[0])
-
-    tower, door = claims_in_place(CLAIMS, [change])
-
-    assert (tower.text, tower.passage) == (TOWER, (0, len(TOWER)))
-    assert (door.text, door.passage) == (DOOR, (len(TOWER), len(TOWER) + len(DOOR)))
+    assert [claim.number for claim in claims] == [n for n, _ in enumerate(claimed, start=1)]
+    assert [claim.text for claim in claims] == claimed
+    assert [after[slice(*claim.passage)] for claim in claims if claim.passage] == passages
 
 
 def test_a_claim_whose_place_nobody_knows_is_kept_and_goes_last() -> None:
@@ -65,20 +56,6 @@ def test_a_claim_whose_place_nobody_knows_is_kept_and_goes_last() -> None:
 
     assert [(claim.number, claim.text) for claim in claims] == [(1, DOOR), (2, lost.text)]
     assert claims[1].passage is None
-
-
-def test_two_changes_move_what_comes_after_both() -> None:
-    first = revision(LAMP, "New.", at(LAMP)[0], new_claims=("New.",))
-    second = revision(TOWER, "Newer than that.", at(TOWER)[0], new_claims=("Newer than that.",))
-
-    claims = claims_in_place(CLAIMS, [first, second])
-
-    after = "New.Newer than that." + DOOR
-    assert [after[slice(*claim.passage)] for claim in claims if claim.passage] == [
-        "New.",
-        "Newer than that.",
-        DOOR,
-    ]
 
 
 async def apart(answer: Answer, model: Says, **known: Any) -> tuple[dict[str, Any], list[Any]]:

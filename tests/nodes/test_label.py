@@ -6,7 +6,7 @@ import pytest
 
 from conflictscore.errors import BudgetError
 from conflictscore.nodes.label import label
-from conflictscore.records import Attempt, ClaimEvidence, FurtherSearch
+from conflictscore.records import Attempt, FurtherSearch
 from tests.nodes.steps import SPENT, Judge, attempt, claim_with, revision, running, scored, setting
 
 
@@ -73,15 +73,6 @@ async def test_a_budget_that_ends_with_a_change_leaves_the_change_unlabelled() -
     ]
 
 
-SEARCH = FurtherSearch(round=0, claim="a", query="a lamp", found=(3,), known=(1,))
-
-
-def further(*claims: ClaimEvidence, **known: Any) -> Any:
-    """An answer that is labelled against two documents, and a third that was found since."""
-    state = {"decision": "look_further", "searches": [SEARCH.to_json()], **known}
-    return state_of([], attempt(scored(*claims)), documents=3, **state)
-
-
 async def test_labels_take_the_time_there_is_and_further_ones_leave_some_for_a_second_answer() -> (
     None
 ):
@@ -90,7 +81,10 @@ async def test_labels_take_the_time_there_is_and_further_ones_leave_some_for_a_s
     short = running(setting(labeler=Judge(a="+-"), budget_seconds=4))
 
     first = await label(state_of(["a"], **known), short)
-    further_late = await label(further(claim_with("+-", "a"), **known), short)
+    search = FurtherSearch(round=0, claim="a", query="a lamp", found=(3,), known=(1,))
+    known |= {"decision": "look_further", "searches": [search.to_json()]}
+    answered = attempt(scored(claim_with("+-", "a")))
+    further_late = await label(state_of([], answered, documents=3, **known), short)
 
     assert (sides(first), sides(further_late)) == (["+-"], ["+-"])
     left_out = "left out: the time for labelling was used up"

@@ -5,48 +5,39 @@ from typing import Any
 import pytest
 
 from conflictscore.nodes.record import run_of
-from conflictscore.records import RunStatus
+from conflictscore.records import Attempt, RunStatus
 from tests.nodes.steps import attempt, claim_with, scored
 
 CONFLICT = scored(claim_with("+-"))
 AGREED = scored(claim_with("++"))
 
 
+UNKNOWN = AGREED.model_copy(update={"error": "no claims"})
+CHANGED = [attempt(CONFLICT), attempt(AGREED, "In 1874.", round=1)]
+
+
 @pytest.mark.parametrize(
-    ("known", "status"),
+    ("attempts", "checked", "status"),
     [
-        ({}, RunStatus.PASSED_THROUGH),
-        ({"attempts": [attempt(None)]}, RunStatus.PASSED_THROUGH),
-        ({"attempts": [attempt(AGREED)]}, RunStatus.SCORED),
-        ({"attempts": [attempt(AGREED)], "checked": "no"}, RunStatus.FAILED),
-        ({"attempts": [attempt(scored(claim_with("+?")))]}, RunStatus.PARTLY_SCORED),
-        ({"attempts": [attempt(scored(claim_with("??")))]}, RunStatus.FAILED),
-        ({"attempts": [attempt(scored())]}, RunStatus.SCORED),
-        (
-            {"attempts": [attempt(AGREED.model_copy(update={"error": "no claims"}))]},
-            RunStatus.FAILED,
-        ),
-        ({"attempts": [attempt(CONFLICT)]}, RunStatus.KEPT),
-        ({"attempts": [attempt(scored(claim_with("--"), policy=["refuted"]))]}, RunStatus.KEPT),
-        (
-            {"attempts": [attempt(CONFLICT), attempt(AGREED, "In 1874.", round=1)]},
-            RunStatus.CORRECTED,
-        ),
-        (
-            {
-                "attempts": [attempt(CONFLICT), attempt(AGREED, "In 1874.", round=1)],
-                "checked": "no",
-            },
-            RunStatus.CORRECTED,
-        ),
+        ([], None, RunStatus.PASSED_THROUGH),
+        ([attempt(None)], None, RunStatus.PASSED_THROUGH),
+        ([attempt(AGREED)], None, RunStatus.SCORED),
+        ([attempt(AGREED)], "no", RunStatus.FAILED),
+        ([attempt(scored(claim_with("+?")))], None, RunStatus.PARTLY_SCORED),
+        ([attempt(scored(claim_with("??")))], None, RunStatus.FAILED),
+        ([attempt(scored())], None, RunStatus.SCORED),
+        ([attempt(UNKNOWN)], None, RunStatus.FAILED),
+        ([attempt(CONFLICT)], None, RunStatus.KEPT),
+        ([attempt(scored(claim_with("--"), policy=["refuted"]))], None, RunStatus.KEPT),
+        (CHANGED, None, RunStatus.CORRECTED),
+        (CHANGED, "no", RunStatus.CORRECTED),
     ],
 )
-def test_what_a_run_resulted_in(known: dict[str, Any], status: RunStatus) -> None:
-    state = {
-        "question": "When?",
-        "attempts": [one.to_json() for one in known.get("attempts", [])],
-        **{name: value for name, value in known.items() if name != "attempts"},
-    }
+def test_what_a_run_resulted_in(
+    attempts: list[Attempt], checked: str | None, status: RunStatus
+) -> None:
+    state: dict[str, Any] = {"question": "When?", "attempts": [one.to_json() for one in attempts]}
+    state |= {"checked": checked} if checked else {}
 
     assert run_of({**state, "flipped": False}).status is status
     assert run_of(state).status is RunStatus.UNFINISHED, "the last step has not been taken"

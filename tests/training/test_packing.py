@@ -27,7 +27,8 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Packed:
 
 def packed_with(folder: Path, rows: list[Row], pair_tokens: int = 96) -> Packed:
     path = folder / "pairs.npz"
-    pack(rows, path, tokenizer=toy_tokenizer(folder), pair_tokens=pair_tokens)
+    size = pack(rows, path, tokenizer=toy_tokenizer(folder), pair_tokens=pair_tokens)
+    assert size == path.stat().st_size
     return load_packed(path)
 
 
@@ -36,10 +37,7 @@ def test_a_document_and_a_claim_are_kept_once_however_many_pairs_have_them(tmp_p
         Row("human", Pair(claim, "the old lamp", "SUPPORTS", "one", "people"))
         for claim in ("lamp lit", "bell lit", "lamp lit")
     ]
-    path = tmp_path / "pairs.npz"
-    size = pack(rows, path, tokenizer=toy_tokenizer(tmp_path), pair_tokens=96)
-    found = load_packed(path)
-    assert size == path.stat().st_size
+    found = packed_with(tmp_path, rows)
     assert len(found.windows.ends) == 1
     assert len(found.claims.ends) == 2
     assert found.claim.tolist() == [0, 1, 0]
@@ -77,8 +75,6 @@ def test_the_longest_pair_fits_the_positions_of_a_model(tmp_path: Path) -> None:
 def test_a_batch_is_what_the_labelers_tokenizer_makes_of_the_pairs(
     family: Family, tmp_path: Path
 ) -> None:
-    from tokenizers import Tokenizer
-
     source = toy_tokenizer(tmp_path, family)
     pairs = [
         Pair("bell was lit", "the old lamp of the tower", "CONTRADICTS", "one", "people"),

@@ -107,11 +107,6 @@ def test_claims_are_crossed_with_passages_of_their_set_that_they_were_not_judged
     assert set(labels) == {0, 1, 2}
 
 
-def test_none_need_be_crossed(folder: Path) -> None:
-    pairs = drawn(load_packed(folder / "pairs.npz"), crossed=0)
-    assert len(pairs.of_part("taught")) == 130
-
-
 def test_of_made_pairs_the_rule_speaks_and_not_the_teacher(folder: Path) -> None:
     whole = load_packed(folder / "pairs.npz")
     pairs = drawn(whole, crossed=0, made=30)

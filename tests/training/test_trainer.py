@@ -37,6 +37,10 @@ def start(packed: Packed, folder: Path, settings: Settings = SETTINGS) -> Traine
     return Trainer(packed, toy_weights(), folder, settings, device="cpu")
 
 
+def train(trainer: Trainer, minutes: float = 5) -> None:
+    trainer.run(minutes=minutes, save_minutes=5, say=lambda text: None)
+
+
 def tensors(batch: Batch) -> list[Any]:
     return [torch.from_numpy(values) for values in (batch.ids, batch.sides, batch.mask)]
 
@@ -63,7 +67,7 @@ def test_a_stopped_run_goes_on_at_the_same_step_and_comes_out_the_same(
 ) -> None:
     settings = replace(SETTINGS, epochs=1, seed=3)
     whole = start(packed, tmp_path / "whole", settings)
-    whole.run(minutes=5, save_minutes=5, say=lambda text: None)
+    train(whole)
 
     stopped = start(packed, tmp_path / "stopped", settings)
     stopped.run(minutes=5, save_minutes=5, say=lambda text: os.kill(os.getpid(), signal.SIGINT))
@@ -71,7 +75,7 @@ def test_a_stopped_run_goes_on_at_the_same_step_and_comes_out_the_same(
     assert stopped.step == 100
     again = start(packed, tmp_path / "stopped", settings)
     assert (again.epoch, again.step) == (0, 100)
-    again.run(minutes=5, save_minutes=5, say=lambda text: None)
+    train(again)
     assert again.finished
     one, other = (load(tmp_path / name / "best.npz") for name in ("whole", "stopped"))
     for name, value in one.items():
@@ -81,7 +85,7 @@ def test_a_stopped_run_goes_on_at_the_same_step_and_comes_out_the_same(
 def test_frozen_layers_stay_as_they_are(packed: Packed, tmp_path: Path) -> None:
     settings = replace(SETTINGS, epochs=1, frozen=1)
     trainer = start(packed, tmp_path, settings)
-    trainer.run(minutes=5, save_minutes=5, say=lambda text: None)
+    train(trainer)
     before, after = toy_weights(), load(tmp_path / "best.npz")
     kept = {name for name, value in before.items() if np.allclose(value, after[name], atol=2e-3)}
     assert {*before} - kept == {"head.weight", "head.bias"}, "the toy has one layer"
@@ -91,7 +95,7 @@ def test_frozen_layers_stay_as_they_are(packed: Packed, tmp_path: Path) -> None:
 
 def test_time_that_is_up_stops_a_run(packed: Packed, tmp_path: Path) -> None:
     trainer = start(packed, tmp_path)
-    trainer.run(minutes=0, save_minutes=5, say=lambda text: None)
+    train(trainer, minutes=0)
     assert (trainer.finished, trainer.epoch, trainer.step) == (False, 0, 0)
 
 
@@ -100,12 +104,8 @@ def test_pairs_of_another_encoders_tokenizer_are_refused(packed: Packed, tmp_pat
         Trainer(packed, toy_weights(family="mpnet"), tmp_path, Settings(), device="cpu")
 
 
-def checkpoint(trainer: Trainer) -> None:
-    trainer.run(minutes=0, save_minutes=5, say=lambda text: None)
-
-
 def test_other_settings_or_pairs_are_refused_by_name(packed: Packed, tmp_path: Path) -> None:
-    checkpoint(start(packed, tmp_path))
+    train(start(packed, tmp_path), minutes=0)
     with pytest.raises(ValueError, match="another dropout, seed"):
         start(packed, tmp_path, replace(SETTINGS, dropout=0.3, seed=1))
     label = packed.label.copy()
@@ -117,7 +117,7 @@ def test_other_settings_or_pairs_are_refused_by_name(packed: Packed, tmp_path: P
 def test_weights_of_another_shape_are_refused_and_later_ones_are_not(
     packed: Packed, tmp_path: Path
 ) -> None:
-    checkpoint(start(packed, tmp_path))
+    train(start(packed, tmp_path), minutes=0)
     later = toy_weights(seed=1)
     Trainer(packed, later, tmp_path, SETTINGS, device="cpu")
     later["layer.1.attention.weight"] = later["layer.0.attention.weight"]
@@ -130,7 +130,7 @@ def test_the_chances_of_a_gpu_go_on_too(packed: Packed, tmp_path: Path) -> None:
     torch.cuda.manual_seed(5)
     trainer = Trainer(packed, toy_weights(), tmp_path, SETTINGS, device="cuda")
     torch.rand(7, device="cuda")
-    checkpoint(trainer)
+    train(trainer, minutes=0)
     expected = torch.rand(4, device="cuda").tolist()
     Trainer(packed, toy_weights(), tmp_path, SETTINGS, device="cuda")
     assert torch.rand(4, device="cuda").tolist() == expected
