@@ -104,11 +104,6 @@ def test_the_papers_judge_gets_the_rules_at_length_wherever_it_runs() -> None:
         assert rules_of("label_choice", endpoint, paper) == "label_rules"
 
 
-@pytest.mark.parametrize(("given", "name"), [(None, "default"), ("paper", "paper")])
-def test_a_set_is_opened_by_its_name(given: str | None, name: str) -> None:
-    assert PromptSet.open(given).name == name
-
-
 def test_a_folder_changes_the_set_that_a_benchmark_is_reported_with(tmp_path: Path) -> None:
     opened = PromptSet.open(own(tmp_path, retry=_RETRY), base="paper")
 
@@ -207,12 +202,6 @@ def test_a_change_of_any_template_changes_the_hash(tmp_path: Path) -> None:
         changed = PromptSet.load(folder=own(folder, **{name: shipped(name).strip("\n") + " "}))
         assert changed.sha256 != DEFAULT.sha256, name
         assert changed.sha256_of(name) != DEFAULT.sha256_of(name), name
-
-
-def test_a_last_line_end_and_the_name_of_the_folder_do_not_change_the_hash(tmp_path: Path) -> None:
-    prompts = PromptSet.load(folder=own(tmp_path, retry=shipped("retry").strip("\n") + "\n\n"))
-    assert prompts.name != DEFAULT.name
-    assert prompts.sha256 == DEFAULT.sha256 == PromptSet.load().sha256
 
 
 # Untrusted text

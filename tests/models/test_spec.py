@@ -87,16 +87,6 @@ class TestOpenAI:
             open_model(spec)
 
     @with_key
-    def test_what_records_call_openai_is_openai_whatever_other_libraries_read(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("OPENAI_API_BASE", "http://elsewhere.test/v1")
-        model = open_model("openai:gpt-4.1-mini")
-        assert isinstance(model.chat, ChatOpenAI)
-        assert str(model.chat.root_async_client.base_url) == f"{model.endpoint}/"
-        assert model.endpoint == "https://api.openai.com/v1"
-
-    @with_key
     def test_the_window_is_the_models_or_the_one_given_or_a_small_one(self) -> None:
         assert open_model("openai:gpt-4.1-mini").context_window > 1_000_000
         assert open_model("openai:gpt-4.1-mini", context_window=5000).context_window == 5000

@@ -138,17 +138,6 @@ class TestUnusable:
         refused(path)
         assert path.read_text().startswith("these are my notes")
 
-    def test_of_a_database_with_other_tables_nothing_is_had(
-        self, path: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        with sqlite3.connect(path) as other:
-            other.execute("CREATE TABLE cache (something TEXT)")
-        other.close()
-        cache = ContentCache(path)
-        assert cache.get(CONTENT) is None
-        cache.put(CONTENT, {})
-        warned_once(caplog, path)
-
     def test_of_a_database_with_damaged_pages_only_the_rest_is_had(
         self, path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:

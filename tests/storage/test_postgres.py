@@ -4,9 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
-from functools import partial
 from typing import Any
 
 import pytest
@@ -54,10 +52,6 @@ def kept(tables: PostgresTables) -> list[str]:
     return [name for (name,) in tables.execute("SELECT id FROM runs ORDER BY id")]
 
 
-def has_all(cache: ContentCache) -> bool:
-    return all(cache.get({"n": n}) == {"v": n} for n in range(100))
-
-
 class TestCache:
     def test_what_one_process_stored_another_one_finds(self, server: PostgresServer) -> None:
         odd = {"text": "a\ud83d \0 $1 '; --", "claim": "x"}
@@ -74,21 +68,6 @@ class TestCache:
             cache = ContentCache(tables)
             assert [cache.get({"n": n}) for n in (0, 99, 100)] == [{"v": 0}, {"v": 99}, None]
             assert cache.get(odd) == {"r": "b\udc00\0"}
-
-    def test_many_who_write_the_same_at_once_do_not_wait_for_each_other_for_ever(
-        self, server: PostgresServer
-    ) -> None:
-        with opened(server) as one, opened(server) as other:
-            caches = [ContentCache(tables) for tables in (one, other)]
-
-            def write(number: int) -> None:
-                for n in range(100) if number % 2 else reversed(range(100)):
-                    caches[number % 2].put({"n": n}, {"v": n})
-
-            with ThreadPoolExecutor(4) as threads:
-                list(threads.map(write, range(4)))
-            for cache in caches:
-                until(partial(has_all, cache))
 
     def test_a_server_that_goes_away_is_a_miss_and_a_warning_and_comes_back(
         self,
