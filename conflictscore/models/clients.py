@@ -11,24 +11,21 @@ import openai
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.utils.function_calling import convert_to_openai_function
 from langchain_openai import ChatOpenAI
-from langchain_openai.chat_models.base import BaseChatOpenAI
-from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
 
 from conflictscore.errors import ProviderError
 from conflictscore.models.failures import error_in_completion
-from conflictscore.models.usage import known_tokens, tokens_of
 from conflictscore.records import encodable
 
 __all__ = [
     *("EndpointChat", "clean_reply", "hidden_config", "letter_logprobs"),
-    *("response_format", "secrets_of", "with_handler", "with_max_tokens", "without_retries"),
+    *("response_format", "secrets_of", "with_handler", "with_max_tokens"),
 ]
 
 _MOST_CHARS = 8 << 20
@@ -46,7 +43,7 @@ _THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
 
 
 class EndpointChat(ChatOpenAI):
-    """``ChatOpenAI`` that no report of tokens can fail, and that passes on errors in a 200.
+    """``ChatOpenAI`` that passes on errors in a 200.
 
     A reply that a server took for reasoning is in ``additional_kwargs["reasoning_content"]``.
     """
@@ -54,12 +51,6 @@ class EndpointChat(ChatOpenAI):
     def _create_chat_result(
         self, response: dict[str, Any] | openai.BaseModel, generation_info: Any = None
     ) -> ChatResult:
-        if isinstance(response, ChatCompletion) and response.usage is not None:
-            said: Any = response.usage
-            if isinstance(said, CompletionUsage):
-                said = said.model_dump(warnings=False)
-            known = known_tokens(said, self.model_name)
-            response.usage = None if known is None else CompletionUsage.construct(**known)
         if error := error_in_completion(response, str(self.root_client.base_url)):
             raise error
         choices = response.choices if isinstance(response, ChatCompletion) else []
@@ -74,15 +65,6 @@ class EndpointChat(ChatOpenAI):
             if (thought := next(filter(None, thoughts), None)) and not made.message.text:
                 made.message.additional_kwargs["reasoning_content"] = thought
         return result
-
-    def _convert_chunk_to_generation_chunk(
-        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: Any
-    ) -> ChatGenerationChunk | None:
-        if "usage" in chunk:
-            chunk = {**chunk, "usage": known_tokens(chunk["usage"], self.model_name)}
-        return super()._convert_chunk_to_generation_chunk(
-            chunk, default_chunk_class, base_generation_info
-        )
 
 
 def _mend(message: Any) -> None:
@@ -111,9 +93,8 @@ def clean_reply(reply: Any) -> Any:
             f"{who} sent a reply of more than {_MOST_CHARS:,} characters", provider=who
         )
     given = {"content": reply.content, "tool_calls": reply.tool_calls}
-    clean = encodable(given) | {"usage_metadata": tokens_of(reply)}
-    same = clean == given | {"usage_metadata": reply.usage_metadata}
-    return reply if same else reply.model_copy(update=clean)
+    clean = encodable(given)
+    return reply if clean == given else reply.model_copy(update=clean)
 
 
 def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, float] | None:
@@ -164,21 +145,6 @@ def with_max_tokens(
         if "max_output_tokens" in fields:  # Gemini
             known["max_output_tokens"] = known.pop("max_tokens")
     return chat, known
-
-
-def without_retries(chat: BaseChatModel) -> BaseChatModel:
-    """The same chat model without retries, if its client can be told so."""
-    if not isinstance(chat, BaseChatOpenAI):
-        return chat
-    client = chat.root_client.with_options(max_retries=0)
-    async_client = chat.root_async_client.with_options(max_retries=0)
-    update = {
-        "root_client": client,
-        "client": client.chat.completions,
-        "root_async_client": async_client,
-        "async_client": async_client.chat.completions,
-    }
-    return chat.model_copy(update=update)
 
 
 def with_handler(

@@ -120,8 +120,8 @@ def json_reply(
         ValueError: There is none, or several that differ.
     """
     form = _Form(needed, listed, aliases or {})
-    calls: list[Any] = [call["args"] for call in message.tool_calls]
-    if found := form.sole(form.within([_lower_case_fields(call) for call in calls])):
+    calls = [call["args"] for call in message.tool_calls]
+    if found := form.sole(form.within(loads(json.dumps(calls, default=str)))):
         return found
     broken = [str(call["args"] or "") for call in message.invalid_tool_calls]
     if len(broken) + len(calls) > 1:
@@ -166,16 +166,6 @@ def _one_of(
     if sole and any(everywhere[name] != accounted[name] for name in marks):
         raise ValueError(_NOT_ONE_OBJECT)  # the object is a part of one that is broken
     return sole
-
-
-def _lower_case_fields(value: Any) -> Any:
-    """The arguments of a call with the names of their fields in small letters."""
-    if isinstance(value, str):
-        return value
-    try:
-        return loads(json.dumps(value))
-    except (ValueError, TypeError, RecursionError):
-        return None
 
 
 def loads(text: str) -> Any:

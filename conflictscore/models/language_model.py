@@ -25,7 +25,6 @@ from conflictscore.models.clients import (
     letter_logprobs,
     secrets_of,
     with_max_tokens,
-    without_retries,
 )
 from conflictscore.models.failures import Retries, clear_error, without_logprobs
 from conflictscore.models.json_replies import json_reply
@@ -225,17 +224,12 @@ class LanguageModel:
 
         The call is scheduled as all others are, never cached, and raises what its client raises.
         """
-        sender, known = with_max_tokens(self._sender, parameters)
+        sender, known = with_max_tokens(self.chat, parameters)
         send = partial(call, sender, [*messages], config, **known)
         waits = list[str]()
         async with in_time(self.name, waits):
             message: AIMessage = await self._dispatched(send, object(), waits)
         return message
-
-    @cached_property
-    def _sender(self) -> BaseChatModel:
-        """The chat model that is called, without retries of its own if we retry."""
-        return self.chat if self.retries is None else without_retries(self.chat)
 
     @cached_property
     def _capabilities(self) -> Capabilities:
@@ -297,7 +291,7 @@ class LanguageModel:
     @cached_property
     def _requests(self) -> StyledRequests:
         return StyledRequests(
-            self._sender,
+            self.chat,
             self._capabilities,
             thinking_tokens=self.thinking_tokens,
             spare_tokens=min(THINKING_TOKENS, self.context_window // 2),

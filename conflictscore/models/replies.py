@@ -80,11 +80,7 @@ def was_cut(message: BaseMessage) -> bool:
 
 
 def require_whole(message: BaseMessage, model: str, max_tokens: int) -> None:
-    """Refuse a reply that ended early.
-
-    Raises:
-        UnreadableReplyError: It did not end normally; names the provider's reason.
-    """
+    """Refuse a reply that did not end normally, by the provider's reason."""
     ending, text = abnormal_ending(message), str(message.text)
     if ending is None:
         return
@@ -175,11 +171,7 @@ _TAGGED = re.compile(
 
 
 def reply_text(message: BaseMessage) -> str:
-    """Text of a model's reply, without its reasoning.
-
-    Raises:
-        ValueError: The reply ended while the model was still reasoning.
-    """
+    """Text of a model's reply without its reasoning; ValueError if it ended within that."""
     content: Any = message.content
     if isinstance(content, list):  # the client's own reader knows no type but "text"
         parts = [part for part in content if isinstance(part, Mapping)]

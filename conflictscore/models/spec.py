@@ -47,8 +47,6 @@ _UNKNOWN_WINDOW = 8192
 _REMOTE_CALLS = 16
 _REMOTE_TIMEOUT_S = 120.0
 _LOCAL_TIMEOUT_S = 900.0
-_CLIENTS_RETRIES = 4
-"""For those who call the chat model itself; a language model tries again by its own rules."""
 
 
 def default_spec() -> str:
@@ -219,7 +217,7 @@ def _open_openai(name: str, base_url: str | None, given: _Settings) -> LanguageM
         model=name,
         api_key=SecretStr(key or "none"),
         base_url=base_url or _OPENAI_URL,
-        max_retries=_CLIENTS_RETRIES,
+        max_retries=0,  # a language model tries again by its own rules
         timeout=_REMOTE_TIMEOUT_S,
         # clients of its own: those that LangChain shares outlive the event loop they are bound to
         http_client=openai.DefaultHttpxClient(),
@@ -265,7 +263,7 @@ def _open_local(name: str, window: int | None) -> LanguageModel:
         http_async_client=openai.DefaultAsyncHttpxClient(trust_env=False),
         timeout=_LOCAL_TIMEOUT_S,
         temperature=0.0,
-        max_retries=1,
+        max_retries=0,
         stream_usage=True,
         use_responses_api=False,
     )

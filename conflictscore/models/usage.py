@@ -1,10 +1,8 @@
 """Costs of model calls: of one step, and of the replies that are stored."""
 
-import logging
 import threading
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from functools import cache
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -15,62 +13,24 @@ from pydantic import ValidationError
 from conflictscore.records import Usage
 
 __all__ = [
-    *("KEPT_CALLS", "UsageMeter", "add_cost", "begin_cost", "cost_of", "known_tokens"),
-    *("stored_cost", "take_cost", "tokens_of"),
+    *("KEPT_CALLS", "UsageMeter", "add_cost", "begin_cost", "cost_of", "stored_cost"),
+    *("take_cost", "whole_tokens"),
 ]
 
-_log = logging.getLogger(__name__)
 KEPT_CALLS: ContextVar[Callable[[str, Usage], None] | None] = ContextVar(
     "conflictscore_kept_calls", default=None
 )
 """Called for each call that a cache answered here, with the model and what it had cost."""
 _UNSTORED: ContextVar[Usage | None] = ContextVar("conflictscore_unstored", default=None)
 """The cost of this task's calls since the last value was stored."""
-_READ_AND_WRITTEN = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
 _MOST = 2**53
 """A count beyond this is no count: JSON readers lose its digits, and no database sums it."""
 
 
-def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
-    """Tokens that a provider reports, in OpenAI's or LangChain's form, as far as they can be true.
-
-    A value that is no whole number from 0 is unknown, which the log says once for each model. None
-    if the tokens of the prompt or of the reply are unknown.
-    """
-    if usage is None:
-        return None
-    given = usage if isinstance(usage, Mapping) else {}
-    known: dict[str, Any] = {}
-    for name, value in given.items():
-        if isinstance(value, Mapping):
-            known[name] = {part: int(n) for part, n in value.items() if _is_count(n)}
-        elif _is_count(value):
-            known[name] = int(value)
-        elif value is not None or name in _READ_AND_WRITTEN:
-            _warn_once(model)
-            if name in _READ_AND_WRITTEN:
-                return None
-    if not isinstance(usage, Mapping):
-        _warn_once(model)
-    return known or None
-
-
-def _is_count(value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value <= _MOST and value == int(value)
-
-
-@cache
-def _warn_once(model: str) -> None:
-    _log.warning(
-        "%s reports token counts that are not whole numbers from 0; they count as unknown", model
-    )
-
-
-def tokens_of(message: AIMessage) -> dict[str, Any] | None:
-    """Tokens of its call that a message reports; see :func:`known_tokens`."""
-    model = str(message.response_metadata.get("model_name") or "the model")
-    return known_tokens(message.usage_metadata, model)
+def whole_tokens(value: Any) -> int:
+    """A count of tokens that a provider reports; 0, as if it were not told, if it is no count."""
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    return int(value) if is_count and 0 <= value <= _MOST else 0
 
 
 class UsageMeter(BaseCallbackHandler):
@@ -108,21 +68,18 @@ class UsageMeter(BaseCallbackHandler):
 def cost_of(message: Any) -> Usage:
     """Usage of the call that this message answered; it may be the ``raw`` part of a result."""
     message = message["raw"] if isinstance(message, Mapping) else message
-    tokens = (tokens_of(message) if isinstance(message, AIMessage) else None) or {}
+    told = message.usage_metadata if isinstance(message, AIMessage) else None
+    tokens: Mapping[str, Any] = told or {}
+    read = whole_tokens(tokens.get("input_tokens"))
+    details = tokens.get("input_token_details") or {}
+    # LangChain puts a service tier before the name: flex_cache_read
+    cached = sum(whole_tokens(n) for name, n in details.items() if name.endswith("cache_read"))
     return Usage(
         calls=1,
-        input_tokens=tokens.get("input_tokens", 0),
-        cache_read_tokens=_found_in_cache(tokens),
-        output_tokens=tokens.get("output_tokens", 0),
+        input_tokens=read,
+        cache_read_tokens=min(cached, read),
+        output_tokens=whole_tokens(tokens.get("output_tokens")),
     )
-
-
-def _found_in_cache(tokens: Mapping[str, Any]) -> int:
-    """The input tokens that came from the provider's prompt cache; never more than there are."""
-    details = tokens.get("input_token_details", {})
-    # LangChain puts a service tier before the name: flex_cache_read
-    found = sum(n for name, n in details.items() if name.endswith("cache_read"))
-    return int(min(found, tokens.get("input_tokens", 0)))
 
 
 def begin_cost() -> None:

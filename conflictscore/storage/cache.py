@@ -46,10 +46,7 @@ class ContentCache:
     """
 
     def __init__(self, where: str | Path | Database) -> None:
-        """Open a cache.
-
-        Args:
-            where: Path of an SQLite file, created if missing, or a database, which stays open.
+        """Open an SQLite file, created if missing, or take a database, which stays open.
 
         Raises:
             ConfigurationError: The file may not be written, or is not an SQLite database.
@@ -65,11 +62,7 @@ class ContentCache:
 
     @classmethod
     def default(cls) -> "ContentCache":
-        """The cache in the database of ``CONFLICTSCORE_STORE``, or in the user's cache folder.
-
-        Raises:
-            ConfigurationError: It cannot be used.
-        """
+        """The cache in the database of ``CONFLICTSCORE_STORE``, or in the user's cache folder."""
         if url := os.environ.get(STORE):
             from conflictscore.storage.postgres import shared_tables
 

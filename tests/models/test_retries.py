@@ -19,7 +19,7 @@ from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.spec import from_chat_model, open_model
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, script, then
-from tests.models.calling import ask, calling, face, failure
+from tests.models.calling import ask, calling, failure
 
 REFUSED, FAILED = TransientError("refused", again=True), TransientError("failed", again=True)
 LATE = TransientError("late", again=True)
@@ -66,16 +66,6 @@ class TestRule:
 
 
 class TestOneLayer:
-    @pytest.mark.parametrize("synchronous", [False, True], ids=["async", "sync"])
-    async def test_the_clients_own_retries_do_not_multiply_with_ours(
-        self, synchronous: bool
-    ) -> None:
-        with OpenAIServer(then(Fault(500, retry_after=SOON))) as server, face(synchronous):
-            error = await failure(trying(server, Retries(attempts=3), retries=4))
-        assert isinstance(error, ProviderError)
-        assert error.status == 500
-        assert len(server.requests) == 3
-
     async def test_a_model_of_ones_own_is_tried_again_by_its_own_client_alone(self) -> None:
         with OpenAIServer(then(Fault(500, retry_after=SOON))) as server:
             chat = ChatOpenAI(

@@ -10,7 +10,7 @@ from conflictscore.middleware.service.refusals import RefusedError, internal_err
 from conflictscore.middleware.service.service import RequestRecord
 from conflictscore.middleware.service.wire import frame
 from conflictscore.models.replies import abnormal_ending
-from conflictscore.models.usage import known_tokens
+from conflictscore.models.usage import whole_tokens
 from conflictscore.records import Run, Usage
 
 __all__ = [
@@ -86,13 +86,16 @@ def _summary(record: RequestRecord, run: Run) -> dict[str, Any]:
 
 def usage_of(completion: Mapping[str, Any]) -> Usage:
     """The tokens of the upstream's own call."""
-    counts = known_tokens(completion.get("usage"), str(completion.get("model"))) or {}
-    read, details = counts.get("prompt_tokens", 0), counts.get("prompt_tokens_details", {})
+    told = completion.get("usage")
+    counts: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    details = counts.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, Mapping) else 0
+    read = whole_tokens(counts.get("prompt_tokens"))
     return Usage(
         calls=1,
         input_tokens=read,
-        cache_read_tokens=min(details.get("cached_tokens", 0), read),
-        output_tokens=counts.get("completion_tokens", 0),
+        cache_read_tokens=min(whole_tokens(cached), read),
+        output_tokens=whole_tokens(counts.get("completion_tokens")),
     )
 
 
