@@ -132,7 +132,7 @@ class TestNeverAgain:
     ) -> None:
         limit = ConcurrencyLimit(10)
         with OpenAIServer(then(fault)) as server:
-            error = await failure(trying(server, Retries(), retries=4, limit=limit))
+            error = await failure(trying(server, Retries(), limit=limit))
         assert isinstance(error, kind)
         assert len(server.requests) == 1
         assert limit.allowed == 10
