@@ -57,8 +57,11 @@ async def dispatch(
     """
     attempt, first_sent, breaker = 0, None, CircuitBreaker.current()
     while True:
-        attempt += 1
+        await breaker.decided()
         async with limit.place(caller):
+            if breaker.in_doubt:
+                continue  # the call that decides needs a place
+            attempt += 1
             breaker.check()
             if admit:
                 admit()
@@ -95,7 +98,8 @@ class CircuitBreaker:
     """Watches the calls of one step, such as labelling the pairs of an answer.
 
     One call that succeeds closes it for good. Once several calls have failed for the same reason,
-    and none has succeeded, every further call fails for that reason without being made.
+    and none has succeeded, every further call fails for that reason without being made. Where
+    several first replies cannot be read, no other call is made while they are asked again.
     """
 
     _watching: "ContextVar[CircuitBreaker | None]" = ContextVar(
@@ -103,7 +107,7 @@ class CircuitBreaker:
     )
 
     def __init__(self) -> None:
-        self._reasons = Counter[str]()
+        self._doubts, self._failures = Counter[str](), Counter[str]()
         self._proved = False
         self._error: ConflictScoreError | None = None
         self._asking_again = asyncio.Lock()
@@ -133,18 +137,41 @@ class CircuitBreaker:
 
     def failed(self, error: ConflictScoreError) -> None:
         """Report a call that failed in the end."""
-        # without its numbers, which differ from call to call
-        self._reasons[re.sub(r"\d+", "#", str(error))] += 1
-        alike = len(self._reasons) == 1 and self._reasons.total() >= _FAILURES
-        if alike and not self._proved:
+        self._failures[_reason(error)] += 1
+        if self._all_alike(self._failures):
             self._error = self._error or error
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a call that is asked again is to decide first if any other is made."""
+        alike = self._error is None and self._all_alike(self._doubts)
+        return alike and self._asking_again.locked()
+
+    async def decided(self) -> None:
+        """Wait until it is no longer in doubt."""
+        while self.in_doubt:
+            async with self._asking_again:
+                pass
+
+    def _all_alike(self, reasons: Counter[str]) -> bool:
+        return not self._proved and len(reasons) == 1 and reasons.total() >= _FAILURES
+
     @asynccontextmanager
-    async def again(self) -> AsyncIterator[None]:
-        """Ask again inside, one call after the other until one has succeeded."""
+    async def again(self, error: ConflictScoreError) -> AsyncIterator[None]:
+        """Ask again after a reply that could not be read, one call at a time until one can be.
+
+        Nothing inside waits for what this call decides.
+        """
+        self._doubts[_reason(error)] += 1
         async with self._asking_again:
             self.check()
             if not self._proved:
-                yield
+                with CircuitBreaker().watching():
+                    yield
                 return
         yield
+
+
+def _reason(error: ConflictScoreError) -> str:
+    """Why a call failed, without its numbers, which differ from call to call."""
+    return re.sub(r"\d+", "#", str(error))

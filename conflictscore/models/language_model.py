@@ -269,7 +269,8 @@ class LanguageModel:
                 raise
             again = HumanMessage(prompts.render("retry", reason=error.reason))
             corrected = [*asked, AIMessage(neutral(error.reply) or "(nothing)"), again]
-        async with breaker.again():
+            unreadable = error
+        async with breaker.again(unreadable):
             return await attempt(corrected, last=True)
 
     async def _replied(
