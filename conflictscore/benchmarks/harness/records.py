@@ -83,8 +83,7 @@ class StepRecord(Record):
     - loop: ``attempts`` (Attempt), ``changes`` (Change), ``reason``, ``notes``,
       ``regeneration_error``, ``first_usage``, ``check_usage``
     - a method: ``answer`` (Answer), ``notes``; of revised-rag ``changes``; of madam-rag ``rounds``,
-      1 to 3; of pipeline, taxonomy-aware and oracle ``conflict_type`` (None where none could be
-      had) and ``cited``, numbers of documents
+      1 to 3; of pipeline, taxonomy-aware and oracle ``conflict_type``, None where none could be had
     - meaning: ``same``, and where it is false the ``claim`` that the other answer does not support,
       with its ``label``
     - grade: ``verdicts``, by measure a Verdict; and ``report``, a ConflictReport, where answers are
@@ -175,7 +174,6 @@ class QuestionResult(Record):
     same_claims: dict[str, bool] = Field(default_factory=dict)
     """By :func:`meaning_key` of two answers of other words, whether they make the same claims;
     without those that were not compared, or could not be."""
-    notes: tuple[str, ...] = ()
     usage: dict[str, dict[str, Usage]] = Field(default_factory=dict)
     """Calls and tokens of each step, by the model's name."""
     first_usage: dict[str, Usage] | None = None

@@ -51,7 +51,6 @@ class _StepValue(BaseModel):
     """The value of any step's record, as far as results are made of it."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
-    notes: tuple[str, ...] = ()
 
 
 class _DocumentsValue(_StepValue):
@@ -162,7 +161,6 @@ class _Recorded:
                 if method.tells_type and found[name]
             },
             same_claims=self._meanings,
-            notes=self._notes(),
             usage=self._usage(),
             first_usage=self._part("first_usage"),
             check_usage=self._part("check_usage"),
@@ -286,10 +284,6 @@ class _Recorded:
         if report is None or report.error is not None or report.cs_c is None:
             return None
         return bool(report.conflicting)
-
-    def _notes(self) -> tuple[str, ...]:
-        told = [self._value(step, _StepValue) for step in steps()]
-        return tuple(dict.fromkeys(note for value in told if value for note in value.notes))
 
     def _usage(self) -> dict[str, dict[str, Usage]]:
         places = defaultdict[tuple[str, str], list[StepRecord]](list)

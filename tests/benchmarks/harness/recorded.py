@@ -110,7 +110,7 @@ def _change(before: Attempt, after: Attempt) -> dict[str, Any]:
 def answered(question: Question, step: str, answer: Answer, **rest: Any) -> StepRecord:
     """What a step with one answer came to, some with a ``conflict_type``."""
     value: dict[str, Any] = {"answer": answer.to_json(), "notes": []}
-    value |= {name: rest.pop(name) for name in ("conflict_type", "cited") if name in rest}
+    value |= {name: rest.pop(name) for name in ("conflict_type",) if name in rest}
     return record(question, step, value, **rest)
 
 

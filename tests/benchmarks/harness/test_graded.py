@@ -130,7 +130,7 @@ def test_a_type_is_right_where_it_is_peoples_and_wrong_where_there_is_none() -> 
     said: list[ConflictType | None] = [OUTDATED, OPINIONS, None, OPINIONS, OUTDATED]
     questions = [free(f"q{number}", kind=kind) for number, kind in enumerate(kinds)]
     records = [
-        answered(q, "pipeline", text("So. [1]"), conflict_type=kind, cited=[1])
+        answered(q, "pipeline", text("So. [1]"), conflict_type=kind)
         for q, kind in zip(questions, said, strict=True)
     ]
     failed = free("failed", kind=OUTDATED)

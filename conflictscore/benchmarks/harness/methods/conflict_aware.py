@@ -6,7 +6,6 @@ from typing import Any
 from conflictscore.benchmarks.harness.conflict_types import (
     ConflictType,
     all_behaviours,
-    inline_citations,
     typed_fields,
 )
 from conflictscore.benchmarks.harness.methods.asker import Asker, graph_input
@@ -83,7 +82,7 @@ async def _answer_by(
         reply_tokens=REPLY_TOKENS,
         step="answer",
     )
-    return {**_recorded(answer, asked, kind, [*notes, *cut]), "classification_error": error}
+    return {**_recorded(answer, kind, [*notes, *cut]), "classification_error": error}
 
 
 async def _taxonomy_aware(asker: Asker, asked: Asked) -> dict[str, Any]:
@@ -99,18 +98,11 @@ async def _taxonomy_aware(asker: Asker, asked: Asked) -> dict[str, Any]:
         reply_tokens=REPLY_TOKENS + _TYPE_TOKENS,
         step="answer",
     )
-    return _recorded(answer, asked, kind, notes)
+    return _recorded(answer, kind, notes)
 
 
-def _recorded(
-    answer: str, asked: Asked, kind: ConflictType | None, notes: list[str]
-) -> dict[str, Any]:
-    return {
-        "answer": Answer(text=answer).to_json(),
-        "notes": notes,
-        "conflict_type": kind,
-        "cited": list(inline_citations(answer, [d.number for d in asked.documents])),
-    }
+def _recorded(answer: str, kind: ConflictType | None, notes: list[str]) -> dict[str, Any]:
+    return {"answer": Answer(text=answer).to_json(), "notes": notes, "conflict_type": kind}
 
 
 PIPELINE = BenchmarkMethod(name="pipeline", ask=_pipeline, forms=("free-form",), tells_type=True)

@@ -143,7 +143,6 @@ def _result(number: int, run: Run) -> QuestionResult:
         reconsidered=reconsidered,
         changes={LOOP: run.changes},
         justification=run.justification,
-        notes=run.notes,
     )
 
 
