@@ -96,13 +96,7 @@ def drip(before: bytes = b"", drop: bytes = b"x", every: float = 0.02) -> Reply:
 
 def endless(before: bytes, piece: bytes) -> Reply:
     """These bytes, and then the same piece as fast as it is taken, without end."""
-
-    def reply(exchange: Exchange) -> None:
-        exchange.send(before)
-        while not exchange.closing.is_set():
-            exchange.send(piece)
-
-    return reply
+    return drip(before, piece, every=0)
 
 
 def reset(before: bytes = b"") -> Reply:

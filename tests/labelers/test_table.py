@@ -146,33 +146,27 @@ class TestFailure:
 
 
 class TestCache:
-    async def test_numbers_and_addresses_are_no_content(self, cache: ContentCache) -> None:
-        with OpenAIServer(by_year) as server:
-            judge = ChoiceJudge(calling(server), PROMPTS)
-            await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
-            moved = DOCUMENTS[0].model_copy(update={"number": 9, "url": "https://moved.test"})
-            renumbered = claim(CLAIMS[0].text, 4)
-            [[again]] = await table(judge, [renumbered], [moved], cache=cache)
-        assert (again.claim, again.document, again.cached) == (4, 9, True)
-
     @pytest.mark.parametrize(
-        ("the_claim", "the_document"),
+        ("the_claim", "the_document", "cached"),
         [
-            (claim("It was lit in 1871"), DOCUMENTS[0]),
-            (CLAIMS[0], document("The lamp was lit in 1871")),
-            (CLAIMS[0], document("The lamp was lit in 1871.", title="Gazette")),
+            (claim(CLAIMS[0].text, 4), DOCUMENTS[0].model_copy(update={"number": 9}), True),
+            (CLAIMS[0], DOCUMENTS[0].model_copy(update={"url": "https://moved.test"}), True),
+            (claim("It was lit in 1871"), DOCUMENTS[0], False),
+            (CLAIMS[0], document("The lamp was lit in 1871"), False),
+            (CLAIMS[0], document("The lamp was lit in 1871.", title="Gazette"), False),
         ],
-        ids=["claim", "text", "title"],
+        ids=["numbers", "address", "claim", "text", "title"],
     )
-    async def test_another_claim_text_or_title_is_judged_anew(
-        self, cache: ContentCache, the_claim: Claim, the_document: Document
+    async def test_another_claim_text_or_title_is_judged_anew_and_other_numbers_are_not(
+        self, cache: ContentCache, the_claim: Claim, the_document: Document, cached: bool
     ) -> None:
         with OpenAIServer(by_year) as server:
             judge = ChoiceJudge(calling(server), PROMPTS)
             await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
             [[again]] = await table(judge, [the_claim], [the_document], cache=cache)
-        assert not again.cached
-        assert len(server.requests) == 2
+        place = (the_claim.number, the_document.number)
+        assert (again.claim, again.document, again.cached) == (*place, cached)
+        assert len(server.requests) == (1 if cached else 2)
 
     async def test_a_verdict_is_kept_at_once_also_where_another_pair_ends_the_table(
         self, cache: ContentCache

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from conflictscore.cli import main
-from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.cascade import Thresholds, open_cascade
 from conflictscore.labelers.nli import adapted as module
 from conflictscore.labelers.nli.adapted import (
@@ -207,11 +206,6 @@ def _outside(shipped: Path) -> list[tuple[str, int, int]]:
     return [(entry["location"], int(entry["offset"]), int(entry["length"])) for entry in entries]
 
 
-def test_before_it_is_fetched_the_error_says_how(adapted: AdaptedModel) -> None:
-    with pytest.raises(ConfigurationError, match="conflictscore model fetch nli-mpnet"):
-        resolve("nli-mpnet")
-
-
 def test_it_says_what_the_sums_of_both_say(adapted: AdaptedModel) -> None:
     assert adapted.fetch() == resolve("nli-mpnet") == adapted.folder
     model = NliModel(adapted.folder)
@@ -301,13 +295,9 @@ def test_without_a_name_the_command_fetches_all_that_local_models_need(
 
 def test_once_fetched_it_is_what_local_models_ask_first(adapted: AdaptedModel) -> None:
     with OpenAIServer(World()) as server:
-        remote = calling(server)
-        model = replace(remote, endpoint=LOCAL_ENDPOINT)
-        before = make_labeler(None, model, PROMPTS).name
+        model = replace(calling(server), endpoint=LOCAL_ENDPOINT)
         adapted.fetch()
         after = make_labeler(None, model, PROMPTS)
-        assert make_labeler(None, remote, PROMPTS).name == "json(test-model)"
-    assert before == "cascade(nli(minilm), choice(test-model))"
     assert after.name == "cascade(nli(nli-mpnet+minilm), choice(test-model))"
     assert after.identity is not None
     assert after.identity["certain"] == Thresholds.from_score(0)._asdict()

@@ -120,8 +120,6 @@ def test_of_two_models_a_pair_has_the_mean_and_the_passage_of_the_surest() -> No
     assert mean_verdict([one, failed]) == failed
 
 
-SUPPORTS, CONTRADICTS, IRRELEVANT = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT
-
 _window = st.fixed_dictionaries(
     dict.fromkeys((SUPPORTS, CONTRADICTS, IRRELEVANT), st.floats(-20, 20))
 ).map(UNCALIBRATED.probabilities)

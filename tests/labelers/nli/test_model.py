@@ -5,6 +5,7 @@ import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from onnx import TensorProto
@@ -37,31 +38,20 @@ def refused(folder: Path) -> str:
 
 class TestFits:
     @pytest.mark.parametrize(
-        "order",
+        "made",
         [
-            ORDER,
-            ("contradiction", "entailment", "neutral"),
-            ("neutral", "contradiction", "entailment"),
+            {"order": ORDER},
+            {"order": ("contradiction", "entailment", "neutral")},
+            {"order": ("neutral", "contradiction", "entailment")},
+            {"config": {"id2label": {"0": "ENTAILMENT", "1": "Contradiction", "2": " neutral"}}},
+            {"config": {"id2label": {"0": SUPPORTS, "1": CONTRADICTS, "2": IRRELEVANT}}},
+            {"integers": TensorProto.INT32},
         ],
     )
-    def test_the_order_of_the_outputs_is_read_from_the_configuration(
-        self, tmp_path: Path, order: tuple[str, ...]
+    def test_outputs_in_any_order_by_any_of_their_names_and_inputs_of_32_bits_are_read(
+        self, tmp_path: Path, made: dict[str, Any]
     ) -> None:
-        model = NliModel(make_nli_model(tmp_path, order=order))
-        assert verdicts(model) == [SUPPORTS, CONTRADICTS, IRRELEVANT]
-
-    @pytest.mark.parametrize(
-        "names", [("ENTAILMENT", "Contradiction", " neutral"), (SUPPORTS, CONTRADICTS, IRRELEVANT)]
-    )
-    def test_labels_may_have_our_own_names_and_any_case(
-        self, tmp_path: Path, names: tuple[str, ...]
-    ) -> None:
-        config = {"id2label": {str(place): name for place, name in enumerate(names)}}
-        model = NliModel(make_nli_model(tmp_path, config=config))
-        assert verdicts(model) == [SUPPORTS, CONTRADICTS, IRRELEVANT]
-
-    def test_inputs_of_32_bits_are_fed_as_such(self, tmp_path: Path) -> None:
-        model = NliModel(make_nli_model(tmp_path, integers=TensorProto.INT32))
+        model = NliModel(make_nli_model(tmp_path, **made))
         assert verdicts(model) == [SUPPORTS, CONTRADICTS, IRRELEVANT]
 
     def test_a_pair_is_as_long_as_its_tokenizer_was_set_up_for(self, tmp_path: Path) -> None:
