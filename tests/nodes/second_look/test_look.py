@@ -211,25 +211,24 @@ async def test_embedded_models_alone_make_no_yes_of_a_no(
     assert look.decision == decision
 
 
-async def test_a_rival_that_differs_in_one_number_takes_the_words_of_the_claim() -> None:
+@pytest.mark.parametrize(
+    ("mark", "whole", "said"),
+    [
+        ("Log:", "first lit", "first light"),  # they differ in one number alone
+        ("1874", reader("1874"), "In 1874."),  # no sentence
+    ],
+)
+async def test_a_rival_takes_the_words_of_the_claim_where_its_own_are_few_or_alike(
+    mark: str, whole: str, said: str
+) -> None:
     def slips(prompt: str) -> str:
         told = reader(prompt)
-        return told.replace("first lit", "first light") if "Log:" in prompt else told
+        return told.replace(whole, said) if mark in prompt else told
 
     look, _ = await looked(claim_with("+++--0", CLAIM), documents_with(*TEXTS), slips)
 
     assert [one.statement for one in look.candidates] == [CLAIM, CLAIM.replace("1871", "1874")]
     assert look.candidates[1].given_by == (4, 5)
-
-
-async def test_a_rival_that_is_no_sentence_takes_the_words_of_the_claim() -> None:
-    def short(prompt: str) -> str:
-        told = reader(prompt)
-        return "In 1874." if "1874" in told else told
-
-    look, _ = await looked(claim_with("+++--0", CLAIM), documents_with(*TEXTS), short)
-
-    assert [one.statement for one in look.candidates] == [CLAIM, CLAIM.replace("1871", "1874")]
 
 
 @pytest.mark.parametrize("script", ["LATIN", "THAI"])

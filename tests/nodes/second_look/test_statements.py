@@ -75,15 +75,6 @@ def test_a_number_that_no_source_has_is_invented() -> None:
         ("The statement that bats are blind is false.", "True."),
         ('The claim "Bats are blind" is true', "False."),
         ("The statement that most bats see is true.", None),
-    ],
-)
-def test_a_yes_in_the_words_of_the_question_has_an_opposite(answer: str, other: str | None) -> None:
-    assert opposite(answer, "Are bats blind?") == other
-
-
-@pytest.mark.parametrize(
-    ("answer", "other"),
-    [
         ("Yes.", "No."),
         ("**TRUE**", "**FALSE**"),
         ("It is false.", "It is true."),
@@ -93,8 +84,10 @@ def test_a_yes_in_the_words_of_the_question_has_an_opposite(answer: str, other: 
         ("", None),
     ],
 )
-def test_only_a_bare_yes_or_no_has_an_opposite(answer: str, other: str | None) -> None:
-    assert opposite(answer) == other
+def test_only_a_bare_yes_or_one_in_the_words_of_the_question_has_an_opposite(
+    answer: str, other: str | None
+) -> None:
+    assert opposite(answer, "Are bats blind?") == other
 
 
 def test_what_a_question_asks_for() -> None:

@@ -1,5 +1,7 @@
 """Weighing: blind, in both orders, on a ground; dates decide where what is current is asked for."""
 
+from typing import Any
+
 import pytest
 
 from conflictscore.errors import ProviderError
@@ -27,18 +29,15 @@ def replies(prompt: str, first: str, second: str) -> str:
 
 
 async def weighed(
-    model: Replies, question: str = QUESTION, documents: list[Document] = DOCUMENTS
+    model: Any,
+    question: str = QUESTION,
+    documents: list[Document] = DOCUMENTS,
+    sides: tuple[str, str] = ("++--", "--++"),
 ) -> Weighing:
-    candidates = tallied(
-        [claim_with("++--", "Lit in 1871."), claim_with("--++", "Lit in 1874.")], [(), (3,)]
-    )
-    return await weigh(
-        question,
-        candidates,
-        (0, 1),
-        documents,
-        Reader(model, PROMPTS, UsageMeter()),  # type: ignore[arg-type]
-    )
+    claims = [claim_with(sides[0], "Lit in 1871."), claim_with(sides[1], "Lit in 1874.")]
+    candidates = tallied(claims, [(), (len(documents) - 1,)])
+    reader = Reader(model, PROMPTS, UsageMeter())
+    return await weigh(question, candidates, (0, 1), documents, reader)
 
 
 def said(side: str, ground: str = "PRIMARY") -> str:
@@ -136,17 +135,9 @@ def test_a_reason_is_plain_words_and_a_reply_without_a_side_is_refused() -> None
 
 async def test_no_side_shows_more_than_four_documents_nor_a_long_one_whole() -> None:
     texts = [f"Page {n}. " + "Much else is said here. " * 200 + "Lit in 1871." for n in range(9)]
-    documents = documents_with(*texts)
-    sides = [claim_with("+++++++--", "Lit in 1871."), claim_with("-------++", "Lit in 1874.")]
     model = Replies(lambda _: said("NEITHER"))
 
-    await weigh(
-        QUESTION,
-        tallied(sides, [(), (8,)]),
-        (0, 1),
-        documents,
-        Reader(model, PROMPTS, UsageMeter()),  # type: ignore[arg-type]
-    )
+    await weighed(model, QUESTION, documents_with(*texts), ("+++++++--", "-------++"))
 
     assert model.asked[0].count("- Document") == 6
     assert len(model.asked[0]) < 6 * 1200 + 3000
