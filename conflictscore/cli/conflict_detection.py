@@ -107,6 +107,8 @@ def conflict_detection(
     from conflictscore.reporting.displays import ItemProgress
 
     require_statistics()
+    if out and not _is_ours(out):
+        raise InputError(f"--out: {out} is no list of verdicts of this version: name another file")
     groups = read_data(data, seed=seed)
     if sample is not None and paper_counts:
         raise InputError("give --sample or --paper-counts, not both")
@@ -174,6 +176,18 @@ def _written(
         err=True,
     )
     return worded
+
+
+def _is_ours(out: Path) -> bool:
+    """Whether a file may be replaced: verdicts that an earlier version was paid for may not."""
+    try:
+        with out.open(encoding="utf-8") as lines:
+            first = json.loads(next(lines, "null"))
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return first is None or (isinstance(first, dict) and {"people", "label"} <= first.keys())
 
 
 def _write(out: Path, judged: list["Judged"]) -> None:

@@ -101,6 +101,20 @@ def test_the_same_command_asks_nothing_twice(run: Run, lamps: Path, world: World
     assert len(rows) == 7
 
 
+def test_a_file_that_is_no_list_of_these_verdicts_is_not_replaced(
+    run: Run, lamps: Path, world: World
+) -> None:
+    paid = write_jsonl(Path("v.jsonl"), [{"conflict_detection": 1, "labeler": "json(test)"}])
+    before = paid.read_bytes()
+
+    refused = run("--data", lamps, "--out", paid)
+
+    assert refused.exit_code == 2
+    assert "v.jsonl" in refused.stderr
+    assert paid.read_bytes() == before
+    assert world.asked.total() == 0
+
+
 def test_json_holds_sets_and_all_together(run: Run, lamps: Path, tmp_path: Path) -> None:
     piers = write_jsonl(tmp_path / "piers_groups.jsonl", [claim("Eigg", "1871", "1874")])
 
