@@ -62,7 +62,7 @@ AnswerText = Annotated[str, Field(description="The answer to check, from any cha
 QuestionText = Annotated[
     str, Field(description="The question, understandable without the conversation.")
 ]
-Documents = Annotated[
+GivenDocuments = Annotated[
     Sequence[str | dict[str, Any]],
     Field(description="Texts, or objects with a text and perhaps title, url and metadata."),
 ]
@@ -100,7 +100,7 @@ class _Tools:
         self,
         call: Context[Any],
         answer: AnswerText,
-        documents: Documents = (),
+        documents: GivenDocuments = (),
         question: QuestionText = "",
     ) -> CallToolResult:
         """Split an answer into claims, and hold each against every document.
@@ -117,7 +117,7 @@ class _Tools:
         self,
         call: Context[Any],
         answer: AnswerText,
-        documents: Documents = (),
+        documents: GivenDocuments = (),
         question: QuestionText = "",
     ) -> CallToolResult:
         """Check an answer claim by claim, and correct it where the documents disagree with it.
@@ -131,7 +131,7 @@ class _Tools:
             return _result(await correct(context, correction_input(answer, found, question)), notes)
 
     async def ask(
-        self, call: Context[Any], question: QuestionText, documents: Documents = ()
+        self, call: Context[Any], question: QuestionText, documents: GivenDocuments = ()
     ) -> CallToolResult:
         """Answer a question from documents, and check and correct each claim of the answer.
 
