@@ -1,10 +1,4 @@
-"""A loopback HTTP server that speaks Google's Custom Search JSON API, told by a test what to find.
-
-```python
-with GoogleSearchServer([result("https://a.example/sky", "The sky", "It is blue.")]) as server:
-    GoogleRetriever(api_key="any", engine_id="any", endpoint=server.endpoint).invoke("sky")
-```
-"""
+"""A loopback server that speaks Google's Custom Search JSON API, told by a test what to find."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

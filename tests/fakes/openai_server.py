@@ -1,10 +1,4 @@
-"""A loopback HTTP server that speaks OpenAI's chat completions, scripted by a test.
-
-```python
-with OpenAIServer(lambda request: f"You said: {request.prompt}") as server:
-    ChatOpenAI(model="any", api_key="any", base_url=server.base_url).invoke("hello")
-```
-"""
+"""A loopback HTTP server that speaks OpenAI's chat completions, scripted by a test."""
 
 import json
 import re

@@ -1,11 +1,4 @@
-"""Every web search beside the fake that plays its provider, for what all of them have in common.
-
-```python
-case = CASES["serper"]
-with SearchServer(case.speak([case.found(1)])) as server:
-    case.searching(server).invoke("sky")
-```
-"""
+"""Every web search beside the fake that plays its provider, for what all of them have in common."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

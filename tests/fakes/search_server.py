@@ -1,10 +1,5 @@
 """A loopback HTTP server that speaks the JSON of a search provider, told by a test what to find.
 
-```python
-with SearchServer(serper([("https://a.example/", "The sky", "It is blue.")])) as server:
-    SerperRetriever(api_key="any", endpoint=server.endpoint).invoke("sky")
-```
-
 A handler makes one provider of it: a function from what was received to the reply.
 """
 

@@ -1,10 +1,4 @@
-"""A loopback web server whose pages behave as well or as badly as a test wants.
-
-```python
-with WebServer({"/sky": page("<p>The sky is blue.</p>"), "/old": redirect("/sky")}) as web:
-    fetch(web.url("/old"))
-```
-"""
+"""A loopback web server whose pages behave as well or as badly as a test wants."""
 
 import io
 import os

@@ -153,14 +153,6 @@ async def test_an_nli_model_and_a_judge_of_many_pairs_work_together(tmp_path: Pa
     assert all(pair.label is not Label.UNLABELLED for row in rows for pair in row.labels)
 
 
-async def test_one_pair_alone_takes_the_same_stages() -> None:
-    with OpenAIServer(World()) as server:
-        cheap = Cheap((SUPPORTS, 0.5), (SUPPORTS, 0.95))
-        cascade = Cascade(cheap, JsonJudge(calling(server), PROMPTS))
-        stages = [(await cascade.label(CLAIM, text, UsageMeter())).stage for text in YEARS]
-    assert stages == ["json(test-model)", "cheap"]
-
-
 async def test_a_cascade_without_a_judge_takes_that_of_the_run_it_is_given_to() -> None:
     cheap = Cheap((SUPPORTS, 0.5))
     with OpenAIServer(World()) as server:
