@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-__all__ = ["CONFLICT", "Disputed", "Duplicates", "Regeneration"]
-
 Disputed = Literal["conflict", "refuted", "contradicted", "unsupported"]
 """Why a claim is looked at again: it has evidence on both sides (the paper's); none supports it,
 and at least two independent documents contradict it, or one alone; or none speaks to it."""

@@ -17,12 +17,6 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-__all__ = [
-    *("UNREADABLE", "BudgetError", "ConfigurationError", "ConflictScoreError"),
-    *("ContextWindowError", "InputError", "NoDocumentsError", "ProviderError", "QuotaError"),
-    *("UnreadableReplyError", "brief_reason", "install_hint", "scrubbed"),
-]
-
 _SECRETS = re.compile(
     r"(?i)\b(?:sk|key|pk|rk)-[\w*.-]{4,}|\bbearer\s+\S+"
     r"|\bapi[_ -]?key(?:\W{1,4}(?:provided\W{1,3})?(?=\S{0,99}[\d*])\S{5,}|[\"']?\s?[:=]\s?\S+)"

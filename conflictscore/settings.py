@@ -19,18 +19,6 @@ if TYPE_CHECKING:  # the command line's help needs the names, and no library of 
     from conflictscore.prompts import PromptSet
     from conflictscore.trust import TrustTable
 
-__all__ = [
-    "PRESETS",
-    "CorrectionSettings",
-    "Effort",
-    "LookFurther",
-    "Rule",
-    "ScoringSettings",
-    "Settings",
-    "Unsettled",
-    "unknown_name",
-]
-
 Effort = Literal["fast", "standard", "thorough", "paper"]
 """Name of a preset."""
 LookFurther = Literal["off", "disputed", "unsupported"]

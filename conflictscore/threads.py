@@ -21,11 +21,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from conflictscore.errors import BudgetError, ConflictScoreError, ProviderError
 
-__all__ = [
-    *("Work", "at_once", "deadline", "each", "in_thread", "in_time", "off_loop", "on_event_loop"),
-    *("on_home_loop", "on_own_loop", "run_once", "thread_callback", "together", "usable_cores"),
-]
-
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 Item = TypeVar("Item")

@@ -14,8 +14,6 @@ from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["count_tokens", "load_vocabulary", "token_starts"]
-
 _BYTES_PER_TOKEN = 3.5
 """Estimate for any script; English prose has about 4.4 bytes a token, so it errs high."""
 _NAME = "o200k_base"

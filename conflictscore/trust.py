@@ -33,8 +33,6 @@ from conflictscore.records import Document, first_fault
 from conflictscore.retrieval.domains import host_of, load_suffixes, registrable_domain
 from conflictscore.storage.toml_file import read_toml
 
-__all__ = ["TrustTable"]
-
 _MOST = 1_000
 """The largest weight: sums of any number of them are numbers still."""
 _Weight = Annotated[float, Field(ge=0, le=_MOST, allow_inf_nan=False)]

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.records import QuestionResult
     from conflictscore.reporting.plain_table import Card
 
-__all__ = ["Entry", "lazily"]
-
 
 class Entry(NamedTuple):
     """A benchmark that can be run."""

@@ -14,8 +14,6 @@ from conflictscore.errors import InputError
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.definition import Benchmark, Form
 
-__all__ = ["BENCHMARKS", "Entry", "open_benchmark", "usual_methods"]
-
 _log = logging.getLogger(__name__)
 
 _FOLDERS = ("truthfulqa", "ramdocs", "conflicts", "natconfqa", "wikicontradict", "reports")

@@ -35,8 +35,6 @@ from conflictscore.records import Duplicates, Usage
 from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
 
-__all__ = ["Limits", "arun_benchmark", "run_benchmark"]
-
 
 @dataclass(frozen=True)
 class Limits:

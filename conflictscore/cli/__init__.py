@@ -25,8 +25,6 @@ from conflictscore.cli.search import search
 from conflictscore.cli.serve import serve
 from conflictscore.errors import ConflictScoreError
 
-__all__ = ["OneLineErrors", "main"]
-
 _INTERRUPTED = 130
 _KEPT = {
     **dict.fromkeys(("bench", "record", "score-file"), "; the same command resumes"),

@@ -17,8 +17,6 @@ from conflictscore.cli.options import (
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import ConflictScoreError, InputError
 
-__all__ = ["ask", "correct", "score"]
-
 _ASK_EXAMPLES = """\b
 Examples:
   conflictscore ask "When was the lamp first lit?" --docs notes/ report.md

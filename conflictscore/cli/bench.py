@@ -18,13 +18,11 @@ from conflictscore.cli.short_help import ManyDocs
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from conflictscore.benchmarks.entry import Entry
     from conflictscore.benchmarks.harness.definition import Benchmark
     from conflictscore.benchmarks.harness.outcome import BenchmarkRun
     from conflictscore.benchmarks.harness.setup import Setup
-    from conflictscore.benchmarks.registry import Entry
     from conflictscore.models.prices import PriceTable
-
-__all__ = ["bench"]
 
 _SNIPPET_TOKENS, _PAGE_TOKENS = 45, 1500
 """Of a result of a search that is not asked for an estimate."""

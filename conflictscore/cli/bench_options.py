@@ -17,9 +17,7 @@ from conflictscore.cli.options import (
 from conflictscore.cli.report import with_compare
 
 if TYPE_CHECKING:
-    from conflictscore.benchmarks.registry import Entry
-
-__all__ = ["LOCAL_QUESTIONS", "REMOTE_QUESTIONS", "with_bench_options"]
+    from conflictscore.benchmarks.entry import Entry
 
 LOCAL_QUESTIONS, REMOTE_QUESTIONS = 1, 4
 """How many questions are worked on at a time, with the local model and with others."""

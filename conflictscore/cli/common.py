@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from conflictscore.settings import Settings
     from conflictscore.storage.cache import ContentCache
 
-__all__ = [
-    "chosen_spec",
-    "judging",
-    "open_context",
-    "open_labeler_of",
-    "open_retriever",
-    "open_single_model",
-    "run_async",
-    "run_graph",
-    "run_settings",
-]
-
 T = TypeVar("T")
 
 

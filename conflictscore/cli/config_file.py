@@ -22,8 +22,6 @@ from conflictscore.cli.options import SETTABLE
 from conflictscore.errors import ConfigurationError
 from conflictscore.storage.toml_file import read_toml
 
-__all__ = ["commands_of", "with_config_file"]
-
 _FILE = Path("conflictscore.toml")
 _OPTION = "config"
 _SETTABLE = frozenset(name.replace("_", "-") for name in SETTABLE)

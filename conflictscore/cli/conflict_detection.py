@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from conflictscore.benchmarks.conflict_detection.measures import Judged
     from conflictscore.models.language_model import LanguageModel
 
-__all__ = ["conflict_detection"]
-
 _LOCAL_GROUPS, _REMOTE_GROUPS = 1, 4
 
 _EXAMPLES = """\b

@@ -9,8 +9,6 @@ from conflictscore.cli.common import chosen_spec, open_single_model, run_async
 from conflictscore.cli.options import with_judge_options
 from conflictscore.errors import ProviderError
 
-__all__ = ["judge_check"]
-
 _EPILOG = """\b
 Example:
   conflictscore judge-check --answers human_judgments.jsonl --references questions.jsonl \\

@@ -22,8 +22,6 @@ from conflictscore.cli.serving import (
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import InputError
 
-__all__ = ["mcp"]
-
 _PORT = 8410
 _FOR_HTTP = ("host", "port", "key_file", "no_auth")
 

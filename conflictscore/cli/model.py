@@ -10,8 +10,6 @@ from conflictscore.errors import InputError
 if TYPE_CHECKING:
     from conflictscore.storage.fetching import Weights
 
-__all__ = ["model"]
-
 
 @click.group()
 def model() -> None:

@@ -13,22 +13,6 @@ from conflictscore.labelers.registry import LABELERS
 from conflictscore.retrieval.providers import PROVIDERS
 from conflictscore.settings import Settings, unknown_name
 
-__all__ = [
-    "SETTABLE",
-    "settings_in",
-    "with_call_budget",
-    "with_evidence_options",
-    "with_judge_options",
-    "with_model_choice",
-    "with_model_options",
-    "with_output_options",
-    "with_passage_tokens",
-    "with_run_settings",
-    "with_scoring_settings",
-    "with_search_options",
-    "with_trust_option",
-]
-
 _DOCUMENTS, _MODELS, _SETTINGS = "Documents", "Models and labels", "Settings"
 _BUDGET, _OUTPUT = "Budget", "Output"
 

@@ -9,8 +9,6 @@ from conflictscore.cli.options import with_search_options
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import ProviderError
 
-__all__ = ["record"]
-
 _RECORD_EXAMPLES = """\b
 Examples:
   conflictscore record --questions TruthfulQA.csv --search serper --out truthfulqa.jsonl

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 
-__all__ = ["export", "print_study", "read_report_runs", "report", "with_compare"]
-
 _Pair = tuple[str, str]
 _REPORT_EXAMPLES = """\b
 Examples:

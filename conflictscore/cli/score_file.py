@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from conflictscore.scoring_files.file_run import Summary
     from conflictscore.scoring_files.rows import Columns, Source
 
-__all__ = ["score_file"]
-
 _NAMED_ROWS = 10
 """How many failing rows the error line names."""
 _SHOWN_ROWS = 50

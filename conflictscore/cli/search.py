@@ -10,8 +10,6 @@ from conflictscore.cli.options import with_search_options
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.retrieval.providers import PROVIDERS
 
-__all__ = ["search"]
-
 _SEARCHES = "\n".join(
     f"  {provider.usage(name):<14} {provider.summary}" + (provider.needs and f" ({provider.needs})")
     for name, provider in PROVIDERS.items()

@@ -20,8 +20,6 @@ from conflictscore.cli.serving import (
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.storage import STORE
 
-__all__ = ["serve"]
-
 _CALLS = 64
 """The most calls in flight at an endpoint, for all requests together."""
 

@@ -15,8 +15,6 @@ from conflictscore.storage import STORE
 if TYPE_CHECKING:
     from conflictscore.middleware.service.admission import Access
 
-__all__ = ["prepare", "run_server", "with_address_options"]
-
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 
 

@@ -4,8 +4,6 @@ from typing import Any
 
 import click
 
-__all__ = ["ManyDocs", "in_group"]
-
 _MAIN = "Options"
 _GROUP = "_conflictscore_group"
 

@@ -26,8 +26,8 @@ from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.registry import make_labeler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
+from conflictscore.models.profiles import ReasoningEffort
 from conflictscore.models.spec import (
-    ReasoningEffort,
     default_spec,
     from_chat_model,
     open_model,

@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.spec import ReasoningEffort
+from conflictscore.models.profiles import ReasoningEffort
 from conflictscore.settings import CorrectionSettings, ScoringSettings, Settings, unknown_name
 from conflictscore.storage.cache import ContentCache
 

@@ -31,8 +31,6 @@ from conflictscore.middleware.call_watch import (
 )
 from conflictscore.middleware.entrypoints import FailurePolicy, OnEvent, check_choices
 
-__all__ = ["ConflictScoreMiddleware", "ConflictState"]
-
 
 class ConflictState(AgentState[Any]):
     """State that the middleware adds to the agent's."""

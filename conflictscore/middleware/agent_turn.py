@@ -52,9 +52,6 @@ from conflictscore.records import Answer, Method, Run
 from conflictscore.settings import Settings
 from conflictscore.threads import on_home_loop
 
-__all__ = ["AgentSettings", "AgentTurn", "Response", "not_looked_at"]
-
-
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 _Call = Callable[[ModelRequest[Any], bool], Awaitable[ModelResponse[Any]]]
 

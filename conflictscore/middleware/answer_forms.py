@@ -12,18 +12,6 @@ from conflictscore.middleware.approval import with_run
 from conflictscore.models.replies import reply_text
 from conflictscore.records import Run
 
-__all__ = [
-    "CheckedText",
-    "answer_text",
-    "check_of_format",
-    "data_text",
-    "in_its_form",
-    "no_text",
-    "spoken",
-    "structured_with",
-    "why_not_rebuilt",
-]
-
 if TYPE_CHECKING:
     from langchain.agents.middleware import ModelResponse
 

@@ -13,8 +13,6 @@ from conflictscore.nodes.conflict_details import sourced_details
 from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Change, RevisionAction, Run, RunStatus
 
-__all__ = ["Proposal", "decide_on", "propose", "with_run"]
-
 Proposal = dict[str, Any]
 """A flip that waits for a person, as plain JSON: ``replaces`` (the id of the first answer's
 message), ``message`` (the new answer's) and ``run``."""

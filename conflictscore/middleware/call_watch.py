@@ -19,8 +19,6 @@ from langgraph.types import Command
 from conflictscore.middleware.entrypoints import HIDDEN
 from conflictscore.models.usage import UsageMeter
 
-__all__ = ["CallWatch", "ToolResult", "retrieved_documents", "with_artifact"]
-
 In = TypeVar("In")
 Out = TypeVar("Out")
 

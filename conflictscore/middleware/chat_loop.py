@@ -41,8 +41,6 @@ from conflictscore.nodes.retrieve import given_documents
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Run, Usage, differs
 
-__all__ = ["ChatLoop", "apart", "as_chunk", "in_words"]
-
 _log = logging.getLogger(__name__)
 
 _ABOUT_TOOLS = {

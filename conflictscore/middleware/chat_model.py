@@ -32,14 +32,13 @@ from conflictscore.middleware.entrypoints import (
     listener,
 )
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.spec import ReasoningEffort, default_spec
+from conflictscore.models.profiles import ReasoningEffort
+from conflictscore.models.spec import default_spec
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Disputed, Duplicates, Regeneration
 from conflictscore.settings import Effort, LookFurther, Settings, Unsettled, unknown_name
 from conflictscore.storage.cache import ContentCache
 from conflictscore.trust import TrustTable
-
-__all__ = ["SelfCorrectingChatModel"]
 
 
 class _Opened(NamedTuple):

@@ -21,15 +21,6 @@ from conflictscore.records import Run
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import in_thread, together
 
-__all__ = [
-    "NO_QUESTION",
-    "acorrect",
-    "acorrect_batch",
-    "correct",
-    "correct_batch",
-    "correction_input",
-]
-
 NO_QUESTION = "Is everything in this text right?"
 """The question of an answer that comes without one: prompts of a correction show one."""
 _AT_ONCE = 8

@@ -23,7 +23,6 @@ from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import CorrectionOptions, explicit_kwargs, split_options
 from conflictscore.middleware.answer_forms import (
-    CheckedText,
     answer_text,
     in_its_form,
     no_text,
@@ -42,13 +41,6 @@ from conflictscore.nodes.state import GeneratedAnswer, RagState, RunContext, doc
 from conflictscore.records import Answer, Document, Run
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import on_home_loop, run_once
-
-__all__ = [
-    "AsyncSelfCorrecting",
-    "CheckedText",
-    "SelfCorrecting",
-    "self_correct",
-]
 
 Documents = tuple[Document, ...]
 Sources = Iterable[DocumentLike]

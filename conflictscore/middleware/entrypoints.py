@@ -18,18 +18,6 @@ from conflictscore.nodes.record import run_of
 from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Run
 
-__all__ = [
-    "HIDDEN",
-    "FailurePolicy",
-    "OnEvent",
-    "PassedOnError",
-    "check_choices",
-    "correct",
-    "listener",
-    "reason_or_raise",
-    "whole",
-]
-
 HIDDEN: RunnableConfig = {"tags": ["nostream"]}
 """Keeps the tokens of what is called out of LangGraph's ``messages`` stream."""
 

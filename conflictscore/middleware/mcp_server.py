@@ -48,8 +48,6 @@ from conflictscore.records import Run
 from conflictscore.retrieval.opening import described
 from conflictscore.threads import in_thread
 
-__all__ = ["http_app", "mcp_server"]
-
 _AT_ONCE = 32
 _WAITS_S = 60.0
 _TELLS = """\

@@ -11,8 +11,6 @@ from conflictscore.nodes.state import RagInput
 from conflictscore.records import Document
 from conflictscore.retrieval.tool_results import documents_from_messages
 
-__all__ = ["ChatQuestion", "asked_in"]
-
 
 @dataclass(frozen=True)
 class ChatQuestion:

@@ -21,8 +21,6 @@ from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Answer
 from conflictscore.threads import on_home_loop
 
-__all__ = ["Chatbot", "OwnAnswer", "reconsider_prompt", "with_block", "with_own_answer"]
-
 T = TypeVar("T")
 
 Content = str | Sequence[Any] | None

@@ -17,8 +17,6 @@ from conflictscore.models.failures import Retries, transient_error
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.threads import in_thread, on_home_loop
 
-__all__ = ["SYNCHRONOUS", "CircuitBreaker", "call", "dispatch"]
-
 In = TypeVar("In")
 Out = TypeVar("Out")
 

@@ -25,8 +25,6 @@ from conflictscore.models.clients import EndpointChat, response_format, with_max
 from conflictscore.models.failures import ProviderFault, fault_of
 from conflictscore.prompts import PromptSet
 
-__all__ = ["LENGTHS", "Capabilities", "JsonForm", "RequestForm", "RequestStyle", "StyledRequests"]
-
 JsonForm = Literal["json_schema", "json_object", "tool", "prompt"]
 """How a JSON object is asked for: by a schema that the server enforces, by its JSON mode, as the
 arguments of a tool call, or in the prompt alone."""

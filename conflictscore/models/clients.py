@@ -23,11 +23,6 @@ from conflictscore.errors import ProviderError
 from conflictscore.models.failures import error_in_completion
 from conflictscore.records import encodable
 
-__all__ = [
-    *("EndpointChat", "clean_reply", "hidden_config", "letter_logprobs"),
-    *("response_format", "secrets_of", "with_handler", "with_max_tokens"),
-]
-
 _MOST_CHARS = 8 << 20
 """Of a reply: over a million tokens, more than any model writes."""
 _LEAST_PROBABILITY = 1e-9

@@ -22,11 +22,6 @@ from conflictscore.errors import (
     scrubbed,
 )
 
-__all__ = [
-    *("ProviderFault", "Retries", "TransientError", "clear_error", "error_in_completion"),
-    *("fault_of", "transient_error", "without_logprobs"),
-]
-
 # The provider's words are in ``error``, ``detail`` or ``message``, as text, object or list; some
 # send an error with the status 200, or within a choice.
 

@@ -9,8 +9,6 @@ from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Document
 from conflictscore.tokens import count_tokens
 
-__all__ = ["Fitted", "fit_documents"]
-
 _LEAST_TOKENS = 32
 """Fewer tokens of a document than this say nothing."""
 _MARGIN = 1.15

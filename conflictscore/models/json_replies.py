@@ -17,8 +17,6 @@ from langchain_core.messages import AIMessage
 from conflictscore.models.replies import reply_text
 from conflictscore.records import encodable
 
-__all__ = ["json_reply", "json_texts", "loads"]
-
 _REPAIRABLE_CHARS = 64_000
 """A longer reply is no verdict that was damaged, and mending takes time."""
 _MOST_UNCLOSED = 50

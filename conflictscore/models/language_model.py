@@ -41,8 +41,6 @@ from conflictscore.records import encodable
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import in_time
 
-__all__ = ["THINKING_TOKENS", "LanguageModel"]
-
 T = TypeVar("T")
 
 _TOP_LOGPROBS = 20

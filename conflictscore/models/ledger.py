@@ -13,8 +13,6 @@ from conflictscore.models.prices import PriceTable
 from conflictscore.models.usage import KEPT_CALLS, UsageMeter
 from conflictscore.records import Usage
 
-__all__ = ["Ledger", "attach"]
-
 _STEPS: ContextVar[tuple[dict[str, Usage], ...]] = ContextVar("conflictscore_steps", default=())
 """Collector of the calls made here; tasks and threads inherit it from their creator."""
 

@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-__all__ = ["ConcurrencyLimit"]
-
 
 @dataclass(eq=False)
 class _Waiter:

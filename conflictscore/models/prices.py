@@ -20,8 +20,6 @@ from conflictscore.records import Usage
 if TYPE_CHECKING:
     from genai_prices.types import TieredPrices
 
-__all__ = ["Price", "PriceTable"]
-
 _LIBRARY = "genai-prices"
 _OPENAI, _OPENAI_URL = "openai:", "https://api.openai.com/v1"
 _LOCAL = "local:"

@@ -13,15 +13,6 @@ from conflictscore.errors import ConfigurationError
 from conflictscore.models.capabilities import LENGTHS, Capabilities, JsonForm, RequestStyle
 from conflictscore.models.language_model import THINKING_TOKENS, LanguageModel
 
-__all__ = [
-    "ReasoningEffort",
-    "known_profile",
-    "split_spec",
-    "thinking_room",
-    "told_effort",
-    "with_options",
-]
-
 ReasoningEffort = Literal["low", "medium", "high"]
 """How much a model that reasons is to reason before it replies."""
 

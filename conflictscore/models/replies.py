@@ -15,19 +15,6 @@ from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.models.usage import cost_of
 from conflictscore.tokens import count_tokens
 
-__all__ = [
-    "INTERRUPTED_REASONING",
-    "abnormal_ending",
-    "labelled_lines",
-    "reply_text",
-    "require_whole",
-    "require_whole_prompt",
-    "unfenced",
-    "unwrapped",
-    "was_cut",
-    "without_reasoning",
-]
-
 INTERRUPTED_REASONING = "it was cut off while the model was still reasoning"
 
 # How a reply ended.

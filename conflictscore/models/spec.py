@@ -30,15 +30,6 @@ from conflictscore.models.profiles import (
 )
 from conflictscore.storage.cache import ContentCache
 
-__all__ = [
-    "OPENAI_DEFAULT",
-    "ReasoningEffort",
-    "default_spec",
-    "from_chat_model",
-    "open_model",
-    "require_effort",
-]
-
 OPENAI_DEFAULT = "gpt-4.1-mini"
 """The model of the paper's TruthfulQA study (section 6.1)."""
 

@@ -12,11 +12,6 @@ from pydantic import ValidationError
 
 from conflictscore.records import Usage
 
-__all__ = [
-    *("KEPT_CALLS", "UsageMeter", "add_cost", "begin_cost", "cost_of", "stored_cost"),
-    *("take_cost", "whole_tokens"),
-]
-
 KEPT_CALLS: ContextVar[Callable[[str, Usage], None] | None] = ContextVar(
     "conflictscore_kept_calls", default=None
 )

@@ -9,8 +9,6 @@ from conflictscore.progress import CountBar, counting_bar
 from conflictscore.reporting.figure_text import one_line
 from conflictscore.retrieval.recording import RecordingReport
 
-__all__ = ["ItemProgress", "RecordingProgress", "RunProgress"]
-
 _NEXT = {"correct": "looking again", "look_further": "looking further"}
 
 

@@ -9,8 +9,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Card", "card_of", "column_name", "print_card"]
-
 
 @dataclass(frozen=True)
 class Card:

@@ -23,8 +23,6 @@ from conflictscore.records import (
     WeightedScores,
 )
 
-__all__ = ["print_documents", "print_run", "printable", "tokens_in"]
-
 _SHOWN_CHARS = 400
 """Characters shown of a document that was found."""
 

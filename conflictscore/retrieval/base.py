@@ -15,8 +15,6 @@ from pydantic import ConfigDict, model_validator
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
 
-__all__ = ["TopKRetriever", "WrappingRetriever"]
-
 
 class TopKRetriever(BaseRetriever):
     """A retriever that returns at most ``k`` documents, best first.

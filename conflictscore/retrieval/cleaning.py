@@ -5,8 +5,6 @@ import re
 
 from conflictscore.records import encodable
 
-__all__ = ["Scalar", "clean_text", "is_scalar"]
-
 Scalar = str | int | float | bool | None
 """A value that a document's metadata can hold."""
 

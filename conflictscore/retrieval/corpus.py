@@ -15,8 +15,6 @@ from conflictscore.retrieval.document_files import read_documents
 from conflictscore.retrieval.documents import DocumentLike, as_document
 from conflictscore.retrieval.ranking import BM25Ranker
 
-__all__ = ["CorpusRetriever"]
-
 
 class CorpusRetriever(TopKRetriever):
     """The documents whose title and text fit the question best.

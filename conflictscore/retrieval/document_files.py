@@ -16,8 +16,6 @@ from conflictscore.retrieval.reading.by_ending import (
     read_file,
 )
 
-__all__ = ["ReadResult", "files_of", "read_documents"]
-
 _NOTES_SHOWN = 3
 """How many notes an error repeats."""
 _LARGEST = 20_000_000

@@ -10,8 +10,6 @@ from conflictscore.records import Document
 from conflictscore.retrieval.cleaning import clean_text, is_scalar
 from conflictscore.retrieval.search_notes import note
 
-__all__ = ["URL_KEYS", "DocumentLike", "as_document", "as_documents", "to_documents"]
-
 DocumentLike = str | Retrieved | Document | Mapping[str, Any]
 """A document as a caller may hold it: its text, a LangChain ``Document``, a record, or a mapping
 with ``text`` and, as known, ``title``, ``url`` and ``metadata``."""

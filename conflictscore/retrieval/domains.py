@@ -19,8 +19,6 @@ from conflictscore.records import Document
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
-__all__ = ["host_of", "load_suffixes", "registrable_domain", "voices"]
-
 
 def registrable_domain(url: str) -> str | None:
     """The registrable domain of a web address, in ASCII and small letters.

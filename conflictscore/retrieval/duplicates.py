@@ -28,8 +28,6 @@ from conflictscore.prompts import without_invisibles
 from conflictscore.records import Document
 from conflictscore.scripts import words_in
 
-__all__ = ["mark_duplicates"]
-
 _ALIKE, _EDITED = 0.8, 0.2
 _IN_EACH_PART = 0.1
 """Share of the shingles of each part of an edited copy that its original has."""

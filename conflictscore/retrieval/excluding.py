@@ -11,8 +11,6 @@ from conflictscore.retrieval.base import WrappingRetriever
 from conflictscore.retrieval.search_notes import note
 from conflictscore.scripts import words_in
 
-__all__ = ["ExcludingRetriever"]
-
 _QUOTING = "that hold the question beside a reference answer"
 _LEAST_WORDS = 3
 """Words of a reference answer that nobody writes beside a question by chance."""

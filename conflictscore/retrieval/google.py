@@ -22,8 +22,6 @@ from conflictscore.retrieval.web_search import (
     reason_of,
 )
 
-__all__ = ["GoogleRetriever"]
-
 _ENGINE_VARIABLE = "GOOGLE_CSE_ID"
 _END = (
     "Google's Custom Search API takes no new customers and ends on 2027-01-01: --search serper or"

@@ -11,8 +11,6 @@ from conflictscore.errors import ConfigurationError
 from conflictscore.retrieval.search_notes import note
 from conflictscore.retrieval.web_search import Fault, Page, WebSearchRetriever, hits, objects
 
-__all__ = ["SearxngRetriever", "SerperRetriever", "VertexRetriever", "published"]
-
 _SEARXNG_VARIABLE, _CONFIG_VARIABLE = "SEARXNG_URL", "VERTEX_SERVING_CONFIG"
 _DATES = (
     *("article:published_time", "og:published_time", "og:article:published_time"),

@@ -9,8 +9,6 @@ from html import unescape
 from itertools import pairwise
 from typing import Any
 
-__all__ = ["field_of", "parts_of"]
-
 Part = tuple[str, dict[str, Any]]
 """A document's text, and what is said of it: ``title``, ``url`` and other fields."""
 

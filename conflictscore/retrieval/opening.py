@@ -12,8 +12,6 @@ from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configur
 from conflictscore.retrieval.token_windows import LEAST_TOKENS
 from conflictscore.threads import off_loop
 
-__all__ = ["PASSAGE_TOKENS", "described", "open_retrieval", "open_search"]
-
 PASSAGE_TOKENS = 512
 
 

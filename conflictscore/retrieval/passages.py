@@ -11,8 +11,6 @@ from conflictscore.retrieval.base import WrappingRetriever
 from conflictscore.retrieval.ranking import BM25Ranker
 from conflictscore.retrieval.token_windows import LEAST_TOKENS, cut_windows
 
-__all__ = ["PassageRetriever", "cut_to_passages"]
-
 
 class PassageRetriever(WrappingRetriever):
     """Cuts the documents that another retriever finds to their best passages.

@@ -4,8 +4,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["DEFAULT_ORDER", "PROVIDERS", "Provider", "configured_search"]
-
 
 @dataclass(frozen=True, slots=True)
 class Provider:

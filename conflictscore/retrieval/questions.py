@@ -8,8 +8,6 @@ from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.reading.by_ending import csv_rows, json_rows
 
-__all__ = ["question_key", "read_questions"]
-
 _ENDINGS = (".txt", ".csv", ".jsonl")
 
 

@@ -13,8 +13,6 @@ with warnings.catch_warnings():  # in a notebook it misses a widget, for bars th
     warnings.filterwarnings("ignore", message="IProgress not found")
     import bm25s
 
-__all__ = ["BM25Ranker"]
-
 _DIVIDED = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_])")
 """A word that is divided at the end of a line."""
 _TERM = rf"(?u)\b\w\w+\b|[{UNSPACED}]"

@@ -59,8 +59,6 @@ from conflictscore.storage.record_file import (
 )
 from conflictscore.threads import each
 
-__all__ = ["FailedQuestion", "RecordedRetriever", "RecordingReport", "record_questions"]
-
 FAILURES_IN_A_ROW = 5
 """How many questions a search may fail, one after the other, until no further one is asked."""
 

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["collecting", "note"]
-
 _log = logging.getLogger(__name__)
 _collected: ContextVar[list[str] | None] = ContextVar("conflictscore_notes", default=None)
 

@@ -9,8 +9,6 @@ from conflictscore.errors import InputError
 from conflictscore.sentences import sentence_starts
 from conflictscore.tokens import count_tokens, token_starts
 
-__all__ = ["LEAST_TOKENS", "MARK", "TokenWindow", "Vocabulary", "cut_windows"]
-
 MARK = " […] "
 """Marks text left out between two passages of a document."""
 

@@ -15,8 +15,6 @@ from conflictscore.records import Document
 from conflictscore.retrieval.documents import URL_KEYS, to_documents
 from conflictscore.retrieval.joined_texts import field_of, parts_of
 
-__all__ = ["documents_from_messages"]
-
 _TEXT_KEYS = (
     *("page_content", "text", "content", "snippet", "body", "passage", "chunk", "excerpt"),
     *("document", "raw_content", "extract", "abstract", "description", "summary"),

@@ -30,8 +30,6 @@ from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.shown import marked_inline
 
-__all__ = ["Fault", "Hit", "Page", "WebSearchRetriever", "hits", "objects", "reason_of"]
-
 _log = logging.getLogger(__name__)
 
 _OTHER_WAYS = (

@@ -21,8 +21,6 @@ from conflictscore.reporting.run_log import logged_run
 from conflictscore.storage.database import Database, SQLiteTables
 from conflictscore.storage.record_file import append_line, json_line
 
-__all__ = ["EXPORTS", "MOST_EXPORTED", "KeptReviews", "counts", "exported"]
-
 MOST_EXPORTED = 1000
 """Runs."""
 MOST_REVIEWS, MOST_REVIEWERS = 20_000, 50

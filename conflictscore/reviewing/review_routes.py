@@ -33,8 +33,6 @@ from conflictscore.reviewing.kept_reviews import (
 )
 from conflictscore.threads import in_thread
 
-__all__ = ["add_runs_page"]
-
 _log = logging.getLogger(__name__)
 
 _PAGE_RUNS, _PAGE_REVIEWS = 30, 20

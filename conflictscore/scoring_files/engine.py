@@ -11,8 +11,6 @@ from conflictscore.nodes.retrieve import receive
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, timed
 from conflictscore.records import ConflictReport
 
-__all__ = ["default_concurrency", "score_answer", "unscored_reason"]
-
 
 def default_concurrency(context: RunContext) -> int:
     """Answers to score at a time unless the user says otherwise: one by a model on this machine.

@@ -24,8 +24,6 @@ from conflictscore.storage.private_files import owner_only
 from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 from conflictscore.threads import each
 
-__all__ = ["Outcome", "RowListener", "Summary", "ascore_file"]
-
 _MAX_FAILED_IN_A_ROW = 50
 """So many consecutive failures are not the fault of single rows."""
 _FORMAT = 3

@@ -17,8 +17,6 @@ from conflictscore.nodes.state import RagState
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.documents import as_documents
 
-__all__ = ["ADDED", "Columns", "Row", "Source", "task_of"]
-
 ADDED = "conflictscore"
 """The field that is added to a row; all others are carried through unchanged."""
 _ANSWERS: Final = ("answer", "response")

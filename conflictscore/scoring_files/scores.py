@@ -22,9 +22,6 @@ from conflictscore.scoring_files.engine import default_concurrency, score_answer
 from conflictscore.scoring_files.rows import Columns
 from conflictscore.threads import each
 
-__all__ = ["Scores", "ascore", "score", "score_frame"]
-
-
 _SCORES = ("cs_c", "cs_r", "coverage")
 
 

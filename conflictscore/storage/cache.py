@@ -20,8 +20,6 @@ from conflictscore.storage.database import Database, SQLiteTables
 from conflictscore.storage.private_files import private_folder
 from conflictscore.threads import in_thread, off_loop, on_event_loop
 
-__all__ = ["ContentCache", "cache_dir", "content_key"]
-
 _log = logging.getLogger(__name__)
 
 _BUSY_SECONDS = 30.0

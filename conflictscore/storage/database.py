@@ -10,8 +10,6 @@ from typing import Any, Protocol
 from conflictscore.errors import ConfigurationError
 from conflictscore.storage.private_files import DATABASE_FAILURES, connect
 
-__all__ = ["Database", "Done", "SQLiteTables", "Value", "storable"]
-
 Value = str | int | float | None
 Done = Callable[[ConfigurationError | None], None]
 """Called with the result of a statement, from any thread."""

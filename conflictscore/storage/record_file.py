@@ -22,8 +22,6 @@ from typing import IO, Any, NamedTuple, NoReturn, Self
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.storage.private_files import lock, owner_only
 
-__all__ = ["RecordFile", "RecordLine", "RecordLines", "append_line", "json_line", "no_json"]
-
 _SYNC_SECONDS = 5.0
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from conflictscore.errors import InputError
 
-__all__ = ["read_toml"]
-
 _MOST_BYTES = 1_000_000
 """Far above any file that a person writes; tomllib needs seconds a megabyte."""
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+"

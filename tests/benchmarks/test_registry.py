@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from conflictscore.benchmarks.entry import Entry
 from conflictscore.benchmarks.harness.store import RunStore
-from conflictscore.benchmarks.registry import BENCHMARKS, Entry
+from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.quiz import Quiz
 from tests.fakes.openai_server import OpenAIServer

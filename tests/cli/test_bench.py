@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from conflictscore.benchmarks.entry import Entry
 from conflictscore.benchmarks.harness.methods.registry import (
     COMMON_METHODS,
     method_of,
 )
-from conflictscore.benchmarks.registry import BENCHMARKS, Entry, open_benchmark
+from conflictscore.benchmarks.registry import BENCHMARKS, open_benchmark
 from conflictscore.cli import main
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz
 from tests.benchmarks.truthfulqa.files import keepers, lamps_csv, write_jsonl

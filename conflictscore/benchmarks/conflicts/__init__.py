@@ -9,8 +9,6 @@ citations.
 from conflictscore.benchmarks.entry import Entry, lazily
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 
-__all__ = ["ENTRY"]
-
 ENTRY = Entry(
     name="conflicts",
     summary="whether an answer deals with conflicts as their type asks, with citations"

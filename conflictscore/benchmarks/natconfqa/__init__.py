@@ -3,8 +3,6 @@
 from conflictscore.benchmarks.entry import Entry, lazily
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS
 
-__all__ = ["ENTRIES", "ENTRY", "NO_CONFLICT"]
-
 ENTRY = Entry(
     name="natconfqa",
     summary="whether an answer names every answer of its passages, and which are at odds",

@@ -3,8 +3,6 @@
 from conflictscore.benchmarks.entry import Entry, lazily
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS
 
-__all__ = ["ENTRY"]
-
 ENTRY = Entry(
     name="ramdocs",
     summary="ambiguous names, and documents of which some misinform; by exact match with all right"

@@ -6,8 +6,6 @@ the report with one of three prompts.
 
 from conflictscore.benchmarks.entry import Entry, lazily
 
-__all__ = ["ENTRY"]
-
 ENTRY = Entry(
     name="reports",
     summary="how much of what documents disagree on a report of three paragraphs states"

@@ -2,8 +2,6 @@
 
 from conflictscore.benchmarks.entry import Entry, lazily
 
-__all__ = ["ENTRY"]
-
 ENTRY = Entry(
     name="truthfulqa",
     summary="questions that people answer with common misconceptions (paper, section 6)",

@@ -3,8 +3,6 @@
 from conflictscore.benchmarks.entry import Entry, lazily
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS
 
-__all__ = ["ENTRY"]
-
 ENTRY = Entry(
     name="wikicontradict",
     summary="whether an answer leaves two contradicting Wikipedia passages both standing",

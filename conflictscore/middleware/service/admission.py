@@ -14,8 +14,6 @@ from conflictscore.middleware.service.keys import KeyHolder, key_digest, key_hol
 from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.service_settings import ServiceSettings
 
-__all__ = ["NOBODY", "Access", "AdmissionGate", "Uploads", "is_this_machine", "read_body"]
-
 NOBODY = KeyHolder("nobody in particular")
 """The caller of a service without keys."""
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z.-]+)(?::[0-9]{1,5})?", re.ASCII)

@@ -19,8 +19,6 @@ from conflictscore.middleware.service.service_settings import ServiceSettings
 from conflictscore.middleware.service.wire import JsonResponse
 from conflictscore.nodes.state import RunContext
 
-__all__ = ["create_app", "page_file"]
-
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 _PAGE = Path(__file__).with_name("page")
 _PAGE_HEADERS = {

@@ -36,8 +36,6 @@ from conflictscore.nodes.conflict_details import Witness, witnesses
 from conflictscore.prompts import material
 from conflictscore.records import Checked, Label, Run, RunStatus
 
-__all__ = ["CheckedAnswer", "disagreement_note", "unchecked_note"]
-
 _MARKUP = re.compile(
     r"""
       (?<!\S)\S+@\S+  # first, since the local part of an address may hold what is cut out below

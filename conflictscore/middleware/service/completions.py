@@ -13,16 +13,6 @@ from conflictscore.models.replies import abnormal_ending
 from conflictscore.models.usage import whole_tokens
 from conflictscore.records import Run, Usage
 
-__all__ = [
-    "Completion",
-    "completion_frames",
-    "completion_of",
-    "ending_of",
-    "text_of",
-    "usage_of",
-    "why_no_text",
-]
-
 Completion = dict[str, Any]
 """OpenAI's chat completion; ours has ``conflictscore`` beside its fields."""
 

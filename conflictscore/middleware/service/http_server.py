@@ -21,8 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from conflictscore.errors import InputError
 
-__all__ = ["Server", "open_listener", "raise_file_limit"]
-
 _IDLE_S = 5.0
 _UNREAD_S = 20.0
 _BACKLOG = 2048

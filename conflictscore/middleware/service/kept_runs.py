@@ -13,8 +13,6 @@ from conflictscore.nodes.state import RunContext
 from conflictscore.records import RUN_DETAILS, Run
 from conflictscore.storage.database import Database, SQLiteTables, Value, storable
 
-__all__ = ["RUNNING", "KeptRuns", "ListedRun", "RunFilter", "run_record"]
-
 RUNNING: Mapping[str, Any] = {}
 """Stands for a run that is being worked on."""
 

@@ -21,8 +21,6 @@ from typing import NamedTuple
 
 from conflictscore.errors import InputError
 
-__all__ = ["KeyHolder", "key_digest", "key_holder", "read_keys"]
-
 _LEAST_KEY_CHARS = 16
 _HASHED = re.compile(r"sha256:([0-9a-fA-F]{64})")
 _READS_ALL = "runs=all"

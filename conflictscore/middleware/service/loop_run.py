@@ -19,8 +19,6 @@ from conflictscore.nodes.record import run_of
 from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Change, Run
 
-__all__ = ["LoopFailure", "LoopRun", "StepwiseRun", "with_markup"]
-
 Event = Mapping[str, Any]
 Stage = Literal["search", "answer", "judge", "regeneration"]
 

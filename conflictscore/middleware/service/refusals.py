@@ -18,15 +18,6 @@ from conflictscore.models.clients import secrets_of
 from conflictscore.models.failures import clear_error
 from conflictscore.models.language_model import LanguageModel
 
-__all__ = [
-    "CLIENT_GONE",
-    "RefusedError",
-    "internal_error",
-    "plain_reason",
-    "refusal_of",
-    "upstream_fault",
-]
-
 _log = logging.getLogger(__name__)
 
 CLIENT_GONE = 499

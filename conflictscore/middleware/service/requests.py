@@ -25,8 +25,6 @@ from conflictscore.nodes.retrieve import check_question, given_documents
 from conflictscore.nodes.state import RagInput, RagState
 from conflictscore.records import Document
 
-__all__ = ["ChatRequest", "read_chat", "read_correct", "read_json", "read_run", "refusing"]
-
 _OURS = frozenset(
     {"model", "messages", "stream", "stream_options", "n", "response_format", "documents"}
 )

@@ -32,8 +32,6 @@ from conflictscore.middleware.service.wire import EventStream, JsonResponse
 from conflictscore.retrieval.opening import described
 from conflictscore.threads import in_thread
 
-__all__ = ["Caller", "Shared", "read_kept", "routes"]
-
 _log = logging.getLogger(__name__)
 
 routes = APIRouter()
@@ -44,6 +42,7 @@ _LARGE_BYTES = 20_000
 
 
 async def service_of(request: Request) -> Service:
+    """Service of the app, as a FastAPI dependency."""
     service: Service = request.app.state.service
     return service
 
@@ -52,6 +51,7 @@ Shared = Annotated[Service, Depends(service_of)]
 
 
 async def caller_of(request: Request, service: Shared) -> KeyHolder:
+    """Holder of the key that the request came with; RefusedError without a valid one."""
     return service.access.caller(request)
 
 

@@ -22,8 +22,6 @@ from conflictscore.nodes.state import RunContext
 from conflictscore.records import Run, RunStatus
 from conflictscore.storage.postgres import shared_tables
 
-__all__ = ["STOPPED", "RequestRecord", "Service"]
-
 _log = logging.getLogger(__name__)
 
 STOPPED = "the client disconnected, or the service was stopped"

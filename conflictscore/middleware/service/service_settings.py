@@ -8,8 +8,6 @@ from typing import Literal, get_args
 from conflictscore.errors import InputError
 from conflictscore.middleware.service.keys import key_holder
 
-__all__ = ["FirstAnswer", "Mode", "ServiceSettings", "UncheckedPolicy"]
-
 Mode = Literal["correct", "annotate"]
 """``correct`` changes what the sources disagree about; ``annotate`` gives the first answer with a
 note about the disagreement."""

@@ -20,8 +20,6 @@ from conflictscore.middleware.service.refusals import RefusedError, refusal_of
 from conflictscore.models.failures import error_in_completion, transient_error
 from conflictscore.models.language_model import LanguageModel
 
-__all__ = ["OWN_NAME", "Readiness", "Upstream"]
-
 OWN_NAME = "conflictscore"
 """The model name that every deployment accepts."""
 

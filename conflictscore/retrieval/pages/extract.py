@@ -6,8 +6,6 @@ from conflictscore.retrieval.pages.page import FetchedPage, PageText, Unreadable
 from conflictscore.retrieval.pages.shown import shown_page, whole_text
 from conflictscore.retrieval.reading.decoding import decode
 
-__all__ = ["extract"]
-
 _LONGEST_TEXT = 200_000
 """Characters, more than any passage of a prompt is cut from."""
 _MOST_TAGS = 50_000

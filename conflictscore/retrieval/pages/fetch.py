@@ -20,8 +20,6 @@ from conflictscore.errors import ConfigurationError
 from conflictscore.retrieval.pages.page import FetchedPage, FetchSettings, UnreadableError
 from conflictscore.threads import in_thread
 
-__all__ = ["PageFetcher", "admitted"]
-
 _TYPES = ("text/html", "application/xhtml+xml", "text/plain")
 _HEADERS = {
     "accept": ", ".join(_TYPES),

@@ -7,8 +7,6 @@ from typing import Annotated
 import pydantic
 from pydantic import ConfigDict, Field
 
-__all__ = ["FetchSettings", "FetchedPage", "PageText", "UnreadableError"]
-
 
 class UnreadableError(Exception):
     """A page or file cannot be read.

@@ -22,8 +22,6 @@ from conflictscore.retrieval.pages.page import FetchSettings, PageText, Unreadab
 from conflictscore.retrieval.search_notes import note
 from conflictscore.threads import in_thread
 
-__all__ = ["PageReadingRetriever"]
-
 _log = logging.getLogger(__name__)
 
 _AT_ONCE = 8

@@ -15,8 +15,6 @@ from conflictscore.retrieval.pages.page import UnreadableError
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-__all__ = ["marked_inline", "shown_page", "whole_text"]
-
 _BLANKS = re.compile(r"\s+")
 _SPACES = re.compile(r"[^\S\n]++")
 _LINE_END = re.compile(r" ?\n\s*+")

@@ -31,8 +31,6 @@ from conflictscore.retrieval.pages.page import FetchedPage, PageText, Unreadable
 from conflictscore.retrieval.reading.by_ending import FileDocument, read_file
 from conflictscore.threads import in_thread, usable_cores
 
-__all__ = ["ReaderBox", "shared_box"]
-
 _PAGE_SECONDS = 10.0
 """For one page. An article of 2 MB takes one, on an idle core."""
 _FILE_SECONDS = 60.0

@@ -14,16 +14,6 @@ from conflictscore.retrieval.cleaning import Scalar, clean_text, is_scalar
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.decoding import decode
 
-__all__ = [
-    "ENDINGS",
-    "PLAIN_ENDINGS",
-    "FileDocument",
-    "RichText",
-    "csv_rows",
-    "json_rows",
-    "read_file",
-]
-
 _HEADING = re.compile(r"^#{1,6}[ \t]+([^\s#].*)$", re.MULTILINE)
 _NO_TITLE = re.compile(
     r"(?:\(?(?:untitled|anonymous|unknown|no title|title|document)\)?[\s_-]*\d{0,3}"

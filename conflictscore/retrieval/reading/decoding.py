@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from conflictscore.retrieval.pages.page import UnreadableError
 
-__all__ = ["Decoded", "decode"]
-
 
 class Decoded(NamedTuple):
     """A text, and the encoding that it was read in, by Python's name."""

@@ -16,8 +16,6 @@ from zipfile import ZipFile
 
 from conflictscore.retrieval.reading.by_ending import RichText
 
-__all__ = ["read_docx"]
-
 _OLE = b"\xd0\xcf\x11\xe0"
 _LARGEST_UNPACKED = 100_000_000
 """Bytes of all parts; the tree of as much XML fills the memory that a reader may take."""

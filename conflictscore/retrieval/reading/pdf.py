@@ -14,8 +14,6 @@ from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.by_ending import RichText
 
-__all__ = ["read_pdf"]
-
 _SMALLER = 0.85
 """Raised and lowered characters are smaller than those beside them by so much."""
 _SHIFTED = 0.08

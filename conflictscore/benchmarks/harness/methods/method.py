@@ -9,8 +9,6 @@ from conflictscore.benchmarks.harness.methods.registry import LOOP, METHODS
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.records import Attempt, Document
 
-__all__ = ["Asked", "BenchmarkMethod", "Form"]
-
 Form = Literal["multiple-choice", "mc1", "mc2", "free-form"]
 """How questions are asked: by two options, by several of which one is right, by several of which
 some are, each with its probability, or with none."""
