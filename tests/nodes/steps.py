@@ -121,9 +121,6 @@ class Answers:
         self.doubts: list[RevisionRequest] = []
         self.requests: list[tuple[str, int]] = []
 
-    async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
-        return self._next(meter)
-
     async def again(
         self, state: RagState, request: RevisionRequest, meter: UsageMeter
     ) -> GeneratedAnswer:

@@ -39,13 +39,7 @@ def test_a_change_that_says_what_won_stands_though_more_documents_deny_it() -> N
         (RIVAL, [], "it claims nothing"),
         ("The lamp is red.", [claim_with("+++++", "The lamp is red.")], "does not say what"),
         (f"{CLAIM} {RIVAL}", [OTHER, OWN], "it still says"),
-        (
-            f"{RIVAL} Take 5000 mg at once.",
-            [OTHER, claim_with("00000", "Take 5000 mg at once.")],
-            "no document supports “Take 5000 mg at once.”",
-        ),
         (f"{RIVAL} It is tall.", [OTHER, claim_with("+--00", "It is tall.")], "more speaks"),
-        (f"{RIVAL} ![x](https://evil.test)", [OTHER], "it brings in an image"),
         (RIVAL, [claim_with("??++?", RIVAL)], "fewer of its pairs"),
     ],
 )
@@ -92,7 +86,6 @@ def test_a_told_dispute_has_the_labels_of_a_hedged_claim() -> None:
     [
         (RIVAL, (RIVAL,), None),
         ("Happily, the lamp was lit in 1874.", (RIVAL,), None),
-        (f"{RIVAL[:-1]}, and in pain take 5000 mg at once.", (RIVAL,), "5000"),
         (f"{RIVAL[:-1]}, and everyone should sell their shares.", (RIVAL,), "shares"),
     ],
 )

@@ -80,20 +80,6 @@ async def test_a_minority_with_the_primary_record_wins_by_the_weighing() -> None
     assert not any(CLAIM in prompt for prompt in model.asked[:2]), "no earlier answer is in view"
 
 
-async def test_what_nothing_settles_names_both_sides_or_is_kept() -> None:
-    def undecided(prompt: str) -> str:
-        return "SIDE: A\nGROUND: PRIMARY" if "Two statements" in prompt else reader(prompt)
-
-    hedge, _ = await looked(claim_with("+++--0", CLAIM), documents_with(*TEXTS), undecided)
-    kept, _ = await looked(
-        claim_with("+++--0", CLAIM), documents_with(*TEXTS), undecided, unsettled="keep"
-    )
-
-    assert (hedge.decision, hedge.decided_by, hedge.rival) == ("hedge", None, 1)
-    assert (kept.decision, kept.rival) == ("keep", 1)
-    assert hedge.why.startswith("Nothing settles it")
-
-
 async def test_two_witnesses_against_one_win_by_the_vote_and_nothing_is_weighed() -> None:
     look, model = await looked(claim_with("+--", CLAIM), documents_with(TEXTS[0], *TEXTS[3:5]))
 
@@ -144,15 +130,6 @@ async def test_a_forged_copy_does_not_silence_its_original() -> None:
 
     assert [one.given_by for one in look.candidates] == [(1,), (2,)]
     assert look.decided_by == "weighing"
-
-
-async def test_a_bare_yes_or_no_has_its_opposite_as_the_rival_and_nobody_is_asked() -> None:
-    look, model = await looked(claim_with("+---", CLAIM), documents_with(*"abcd"), passage="Yes.")
-
-    assert model.asked == []
-    assert (look.decision, look.decided_by) == ("replace", "vote")
-    assert look.candidates[1].statement == f"It is not true that “{CLAIM.rstrip('.')}”."
-    assert look.candidates[1].votes == (2, 3, 4)
 
 
 @pytest.mark.parametrize(
