@@ -21,22 +21,6 @@ def test_the_waiting_thread_does_what_is_asked_of_it_in_its_own_context() -> Non
     assert run_for_sync_caller(work()) == (caller, "the caller's")
 
 
-def test_an_error_there_is_raised_where_it_is_awaited() -> None:
-    error = KeyError("a bug")
-
-    def wrong() -> None:
-        raise error
-
-    async def work() -> Exception | None:
-        try:
-            await in_callers_thread(wrong)
-        except KeyError as caught:
-            return caught
-        return None
-
-    assert run_for_sync_caller(work()) is error
-
-
 def test_ctrl_c_there_ends_the_caller_and_the_work_that_it_waited_for() -> None:
     ended = threading.Event()
 

@@ -6,24 +6,26 @@ import pytest
 
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Document, EvidenceLabel, Label
-from tests.fakes.openai_server import OpenAIServer, script
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from tests.fakes.openai_server import ChatRequest, OpenAIServer, script
 from tests.labelers.judging import PROMPTS, claim, document, verdict
 from tests.models.calling import calling
 
 
-async def judged(reply: str, of: Document | None = None) -> EvidenceLabel:
-    with OpenAIServer(script(reply)) as server:
+async def judged(
+    *replies: str, of: Claim | None = None, text: Document | None = None
+) -> tuple[EvidenceLabel, list[ChatRequest]]:
+    """The verdict, and what the model was asked for it."""
+    with OpenAIServer(script(*replies)) as server:
         judge = JsonJudge(calling(server), PROMPTS)
-        return await judge.label(claim(), of or document(), UsageMeter())
+        found = await judge.label(of or claim(), text or document(), UsageMeter())
+    return found, server.requests
 
 
 @pytest.mark.parametrize("label", [Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT])
 async def test_the_verdict_is_the_models_with_its_quote_and_reason(label: Label) -> None:
     reply = verdict(label.value, snippet=" lit in 1871 ", reasoning=" It says so. ")
-    with OpenAIServer(script(reply)) as server:
-        judge = JsonJudge(calling(server), PROMPTS)
-        found = await judge.label(claim(number=3), document(number=7), UsageMeter())
+    found, _ = await judged(reply, of=claim(number=3), text=document(number=7))
     assert found == EvidenceLabel(
         claim=3,
         document=7,
@@ -35,11 +37,9 @@ async def test_the_verdict_is_the_models_with_its_quote_and_reason(label: Label)
 
 
 async def test_the_prompt_holds_rules_document_and_claim_in_this_order_but_no_number() -> None:
-    with OpenAIServer(script(verdict())) as server:
-        judge = JsonJudge(calling(server), PROMPTS)
-        text = document("It shone far.", number=77, title="Gazette")
-        await judge.label(claim("It was bright.", number=88), text, UsageMeter())
-    prompt = server.requests[0].prompt
+    text = document("It shone far.", number=77, title="Gazette")
+    _, [asked] = await judged(verdict(), of=claim("It was bright.", number=88), text=text)
+    prompt = asked.prompt
     parts = [PROMPTS.render("label_rules_brief"), "Gazette", "It shone far.", "It was bright."]
     places = [prompt.index(part) for part in parts]
     assert places == sorted(places)
@@ -58,9 +58,8 @@ async def test_a_local_model_gets_the_rules_at_length_and_so_gives_verdicts_of_i
 
 
 async def test_the_form_of_the_reply_is_held_by_the_schema_too() -> None:
-    with OpenAIServer(script(verdict())) as server:
-        await JsonJudge(calling(server), PROMPTS).label(claim(), document(), UsageMeter())
-    schema = server.requests[0].body["response_format"]["json_schema"]["schema"]
+    _, [asked] = await judged(verdict())
+    schema = asked.body["response_format"]["json_schema"]["schema"]
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["claim", "document_snippet", "reasoning", "answer"]
     assert schema["properties"]["answer"]["enum"] == ["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
@@ -93,7 +92,7 @@ DOCUMENT = document(
 async def test_a_quote_is_found_whatever_its_white_space_case_and_quotation_marks(
     snippet: str,
 ) -> None:
-    found = await judged(verdict(snippet=snippet), DOCUMENT)
+    found, _ = await judged(verdict(snippet=snippet), text=DOCUMENT)
     assert (found.snippet, found.snippet_found) == (snippet, True)
 
 
@@ -109,21 +108,19 @@ async def test_a_quote_is_found_whatever_its_white_space_case_and_quotation_mark
     ],
 )
 async def test_a_quote_that_the_document_does_not_hold_is_kept_and_marked(snippet: str) -> None:
-    found = await judged(verdict(snippet=snippet), DOCUMENT)
+    found, _ = await judged(verdict(snippet=snippet), text=DOCUMENT)
     assert (found.snippet, found.snippet_found) == (snippet, False)
 
 
 @pytest.mark.parametrize("snippet", ["", "  \n"])
 async def test_no_quote_is_none_and_neither_found_nor_missing(snippet: str) -> None:
-    found = await judged(verdict("IRRELEVANT", snippet=snippet, reasoning=snippet))
+    found, _ = await judged(verdict("IRRELEVANT", snippet=snippet, reasoning=snippet))
     assert (found.snippet, found.snippet_found, found.reasoning) == (None, None, None)
 
 
 @pytest.mark.parametrize("answer", ["MAYBE", None, "not supported", "UNLABELLED"])
 async def test_a_wrong_field_is_named_to_the_model_which_may_mend_it(answer: str | None) -> None:
     wrong = json.dumps({**json.loads(verdict()), "answer": answer})
-    with OpenAIServer(script(wrong, verdict("CONTRADICTS"))) as server:
-        judge = JsonJudge(calling(server), PROMPTS)
-        found = await judge.label(claim(), document(), UsageMeter())
+    found, [_, again] = await judged(wrong, verdict("CONTRADICTS"))
     assert found.label is Label.CONTRADICTS
-    assert "its label was no" in server.requests[1].prompt
+    assert "its label was no" in again.prompt
