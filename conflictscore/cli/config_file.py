@@ -151,6 +151,5 @@ def _options(command: click.Command) -> dict[str, click.Option]:
 
 
 def _keys(command: click.Command) -> set[str]:
-    """The keys that a settings file may have for a command."""
     options = set(_options(command))
     return options | _SETTABLE if "set" in options else options

@@ -25,7 +25,6 @@ SETTABLE = (*_RARE, *_BY_SET)
 
 
 def _setting(name: str) -> Any:
-    """The command line's option for a field of :class:`Settings`; None if it is not given."""
     rule, default, text = Settings.rule(name), Settings.default(name), Settings.help(name)
     kind = click.Choice(rule.choices) if rule.choices else rule.kind
     if name == "labeler":
@@ -179,8 +178,6 @@ _output_options = [
 
 
 def _added(group: str, *options: Any) -> Callable[[Any], Any]:
-    """A decorator that adds these options to a command, in a group of its help."""
-
     def add(command: Any) -> Any:
         for option in reversed(options):
             command = in_group(group, option)(command)
@@ -190,7 +187,6 @@ def _added(group: str, *options: Any) -> Callable[[Any], Any]:
 
 
 def _with_settings(*names: str) -> Callable[[Any], Any]:
-    """A decorator that adds options for these settings, and ``--set`` for the others."""
     return _added(_SETTINGS, *map(_setting, names), _set_option)
 
 

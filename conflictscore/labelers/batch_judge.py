@@ -133,7 +133,6 @@ class BatchJudge:
     """
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
-        """Make the judge."""
         self._model, self._prompts = model, prompts
         self._rules = prompts.render("label_rules_brief")
         self.name = f"per-document({model.name})"

@@ -73,8 +73,6 @@ class AgentSettings:
 
 
 class _Said(NamedTuple):
-    """An answer, and the response that it came in."""
-
     message: AIMessage
     """In words; JSON for a structured answer."""
     response: ModelResponse[Any]
@@ -85,7 +83,6 @@ class _Said(NamedTuple):
         return spoken(self.message)
 
     def replaced(self, message: BaseMessage, update: dict[str, Any]) -> Response:
-        """The response with another last message, and an update of the agent's state."""
         if self.response.structured_response is not None:
             response = structured_with(self.response, message)
         else:

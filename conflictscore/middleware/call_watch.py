@@ -77,15 +77,12 @@ ToolResult = ToolMessage | Command[Any]
 
 
 class _Found(BaseCallbackHandler):
-    """Collects what retrievers return."""
-
     run_inline = True
 
     def __init__(self) -> None:
         self.documents: list[Document] = []
 
     def on_retriever_end(self, documents: Sequence[Document], **_: Any) -> None:
-        """Keep what a retriever found."""
         self.documents += documents
 
 

@@ -134,7 +134,6 @@ class ChatLoop:
         return await self.context.generator.reply(messages, parameters, config)
 
     def _out_of_reach(self, asked: ChatQuestion, draft: AIMessage) -> str | None:
-        """Why the model's own reply cannot be scored; None where it can."""
         if asked.other_content:
             return "not scored: the conversation holds more than text"
         if not asked.question:

@@ -129,7 +129,6 @@ class _Decorated:
             )
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """The wrapper of the bound method, where a method is decorated."""
         if instance is None:
             return self
         return type(self)(self.function.__get__(instance, owner), self._opened, self._on_event)
@@ -160,15 +159,12 @@ class _Decorated:
 
 @dataclass
 class _Function:
-    """A function, and what it returned."""
-
     name: str
     call: Callable[[str, Documents], Awaitable[object]]
     returned: object = None
     """The result of its first call."""
 
     def why_unfit(self, text: str) -> str | None:
-        """Why a changed answer is not in the form of what the function returned."""
         return why_not_rebuilt(self.returned, text)
 
     async def first(self, state: RagState) -> GeneratedAnswer:

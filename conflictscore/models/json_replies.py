@@ -80,11 +80,7 @@ class _Form(NamedTuple):
                     yield from self._all(part, depth - 1)
 
     def sole(self, found: list[dict[str, Any]]) -> dict[str, Any] | None:
-        """The only object; one that repeats the prompt's own template does not count.
-
-        Raises:
-            ValueError: Several differ.
-        """
+        """The only object but for the prompt's own template; ValueError for several."""
         found = [
             one for one in found if not any(_is_template(one.get(name)) for name in self.needed)
         ]
@@ -244,7 +240,6 @@ def _fields_written(text: str, *, quoted: bool = False) -> Counter[str]:
 
 
 def _fields_of(value: Any) -> Counter[str]:
-    """How often each name is that of a field in a JSON value."""
     counts = Counter[str]()
     parts = [value]
     while parts:

@@ -125,8 +125,6 @@ def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
 
 
 class _Account(UsageMeter):
-    """Enters the calls of one model into a ledger."""
-
     raise_error = True
 
     def __init__(self, ledger: Ledger, model: str) -> None:

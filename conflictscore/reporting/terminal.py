@@ -95,7 +95,6 @@ def _second_looks(run: Run, console: Console) -> None:
 
 
 def _why_kept(run: Run) -> str:
-    """Why an answer that was looked at again stayed as it was."""
     whys = [change.note or change.reason for change in run.changes]
     told = " ".join(dict.fromkeys(filter(None, whys)))
     return run.justification or told or "No reason was given."

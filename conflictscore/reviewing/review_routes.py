@@ -64,8 +64,6 @@ Reviewed = Annotated[KeptReviews, Depends(_reviews_of)]
 
 
 class _RunQuery(BaseModel):
-    """Filter of a list, from the address."""
-
     model_config = ConfigDict(extra="forbid")
 
     status: RunStatus | Literal[""] = ""
@@ -101,8 +99,6 @@ QueriedRuns = Annotated[_RunQuery, Depends(_run_query)]
 
 
 class _ReviewBody(BaseModel):
-    """A review that is sent."""
-
     model_config = ConfigDict(extra="forbid", strict=True, str_strip_whitespace=True)
 
     reviewer: Annotated[str, Field(min_length=1, max_length=100)]

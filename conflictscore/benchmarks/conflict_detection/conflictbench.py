@@ -76,8 +76,6 @@ _MOST_DRAWS = 1_000
 
 
 class _Question(NamedTuple):
-    """A question and answer for a claim, and the documents that could be shown with it."""
-
     id: str
     text: str
     answer: str

@@ -92,12 +92,7 @@ class Benchmark:
     """Remarks for the reader on how the questions were chosen."""
 
     def __post_init__(self) -> None:
-        """Refuse a judge that could not be called, before an answer is paid for.
-
-        Raises:
-            InputError: A judge has another signature or is no coroutine function, or answers in
-                free form have none.
-        """
+        """Refuse a judge that could not be called, before an answer is paid for."""
         if self.form == "free-form" and self.judge is None and not self.scored:
             raise InputError(f"{self.name}: answers in free form need a judge; give judge=…")
         for judge in filter(None, (self.judge, *self.judges.values())):

@@ -118,8 +118,6 @@ def results(
 
 
 class _Recorded:
-    """The records of one question."""
-
     def __init__(
         self, question: Question, records: list[StepRecord], measures: Sequence[str]
     ) -> None:
@@ -137,7 +135,6 @@ class _Recorded:
         self._steps = {s: record for (s, _), record in settled.items() if s not in (GRADE, MEANING)}
 
     def result(self, methods: Mapping[str, BenchmarkMethod]) -> QuestionResult:
-        """The question's result by these methods."""
         found = {name: self._ended(method) for name, method in methods.items()}
         documents = self._value(DOCUMENTS, _DocumentsValue)
         attempts = self._loop.attempts if isinstance(self._loop, _LoopValue) else ()
@@ -181,13 +178,11 @@ class _Recorded:
 
     @cached_property
     def _first(self) -> MethodResult | None:
-        """The first answer."""
         loop = self._loop
         return self._attempt(loop.attempts[0]) if isinstance(loop, _LoopValue) else loop
 
     @cached_property
     def _last(self) -> MethodResult | None:
-        """The loop's last answer."""
         if not isinstance(self._loop, _LoopValue):
             return self._loop
         if self._loop.regeneration_error is not None:
@@ -196,7 +191,6 @@ class _Recorded:
 
     @cached_property
     def _guard(self) -> Guard | None:
-        """The loop's guard on the change from the first answer to the last."""
         first, last = self._first, self._last
         if first is None or last is None or not first.answer or not last.answer:
             return None
@@ -218,7 +212,6 @@ class _Recorded:
         return Guard(accepted=judged.accepted, note=judged.note)
 
     def _ended(self, method: BenchmarkMethod) -> MethodResult | None:
-        """The answer of a method, its failure, or None where it is still to come."""
         if method.step == LOOP:
             failed = self._last is None or self._last.answer is None
             accepted = failed or (self._guard is not None and self._guard.accepted)
@@ -350,7 +343,6 @@ def _failed(error: str) -> MethodResult:
 
 
 def _read_value(record: StepRecord, form: type[_V]) -> _V:
-    """The value of a step that has one."""
     try:
         return form.model_validate(record.value)
     except ValidationError as error:

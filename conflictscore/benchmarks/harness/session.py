@@ -243,7 +243,6 @@ class Session:
 
 
 async def _documents(context: RunContext, question: Question) -> dict[str, Any]:
-    """Find the documents, or take the question's own, and mark near-duplicates."""
     notes: list[str] = []
     if question.documents:
         given = given_documents({"documents": list(question.documents)})

@@ -158,7 +158,6 @@ class RunStore:
 
 
 def _begin(folder: Path, manifest: Manifest, questions: Sequence[Question]) -> None:
-    """Make the run, unless it was begun before."""
     if (folder / _MANIFEST).exists():
         return
     name, count = Counter(question.id for question in questions).most_common(1)[0]
@@ -191,7 +190,6 @@ def _read_begun(folder: Path) -> tuple[Manifest, tuple[Question, ...]]:
 
 
 def _refuse_another_run(folder: Path, old: Manifest, new: Manifest) -> None:
-    """Raise where a run was started with something else than what would resume it."""
     if old.benchmark != new.benchmark:
         raise InputError(
             f"{folder}: is a run of {old.benchmark}, not of {new.benchmark}; give another folder"

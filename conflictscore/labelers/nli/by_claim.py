@@ -92,7 +92,6 @@ class NliByClaim:
     """As of the labelers within it."""
 
     def __init__(self, *models: NliLabeler) -> None:
-        """Decide on the verdicts of one labeler or more."""
         self.models = models
         self.name = f"nli({'+'.join(one.name[len('nli(') : -1] for one in models)})"
         self.scripts = models[0].scripts

@@ -97,8 +97,6 @@ _WINDOWS_A_THREAD = 4
 
 @dataclass
 class _Reading:
-    """A pair on its way through the model."""
-
     claim: Claim
     """The statement that is read: of a denial, the one that it denies."""
     denied: bool

@@ -117,7 +117,6 @@ class PairTokenizer:
     """
 
     def __init__(self, source: Path) -> None:
-        """Load ``tokenizer.json``."""
         from tokenizers import Tokenizer
 
         try:
@@ -157,7 +156,6 @@ class NliModel:
     """
 
     def __init__(self, path: Path) -> None:
-        """Load a model from a folder."""
         try:
             import onnxruntime  # noqa: F401 - whether it is there
             import tokenizers  # noqa: F401
@@ -203,7 +201,6 @@ class NliModel:
 
 
 def _threads() -> int:
-    """As many as there are cores, or as ``OMP_NUM_THREADS`` says."""
     said = os.environ.get("OMP_NUM_THREADS", "")
     wanted = int(said) if said.isdecimal() else 0
     return min(wanted or usable_cores(), _MOST_THREADS)

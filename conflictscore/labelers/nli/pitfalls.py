@@ -51,8 +51,6 @@ _IN_WORDS = 20
 
 
 class _Sentence(NamedTuple):
-    """A sentence as it is compared."""
-
     text: str
     spoken: str
     """Its words in lower case between blanks, to look for phrases in."""
@@ -64,7 +62,6 @@ class _Sentence(NamedTuple):
     """Without separators of thousands."""
 
     def cues(self, kind: str) -> frozenset[str]:
-        """The cues of a kind that it has."""
         return frozenset(cue for cue in _CUES[kind] if cue in self.spoken)
 
 

@@ -155,16 +155,12 @@ class _Body(_Fields):
 
 
 class _CorrectBody(_Fields):
-    """An answer for ``POST /v1/correct``."""
-
     answer: str
     documents: RequestDocuments = []
     question: str | None = None
 
 
 class _RunBody(_Fields):
-    """A question for ``POST /v1/runs``."""
-
     question: str
     history: list[Any] = []
     options: list[str] = []

@@ -127,8 +127,6 @@ def _until_sent(admission: Admitted, work: Coroutine[Any, Any, T]) -> "asyncio.T
 
 
 async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work, which is cancelled if the client disconnects."""
-
     async def gone() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass

@@ -64,7 +64,6 @@ class _Package:
         self._names = set(file.namelist())
 
     def part(self, name: str | None) -> Element | None:
-        """A part's tree; None where there is none."""
         if name not in self._names:
             return None
         data = self._file.read(name)

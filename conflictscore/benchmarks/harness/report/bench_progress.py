@@ -15,7 +15,6 @@ class BenchProgress(CountBar, Listener):
     """Shows a run's questions, failures and cost."""
 
     def __init__(self, console: Console, total: int, *, enabled: bool) -> None:
-        """Prepare the bar; it shows from ``with`` on, where ``enabled``."""
         super().__init__(console, "asking", "questions", enabled=enabled)
         self._total, self._spent = total, ""
         self._done = self._failed = 0

@@ -37,7 +37,6 @@ def findings(figures: Figures, paper: PaperFigures | None) -> tuple[str, ...]:
 
 
 def _judges(figures: Figures) -> Iterator[str]:
-    """A remark on the judge, where a model judges the answers."""
     first = figures.measures[0]
     names = ", ".join(figures.measures).capitalize()
     if any(entry.judged_by == first for entry in BENCHMARKS.values()):

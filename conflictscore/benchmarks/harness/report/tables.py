@@ -346,7 +346,6 @@ def _failures(results: Iterable[QuestionResult], most: int | None) -> Iterator[C
 
 
 def _cost(figures: Figures, cost: Cost, *, verbose: bool) -> Iterator[Card]:
-    """Calls and tokens by model, money, time, and what a net correction cost."""
     if not cost.usage:
         yield Card("Cost", after=("no model was called",))
         return
