@@ -1,4 +1,4 @@
-"""Reads published files of JSON, a :class:`Row` a record: every fault names file, row and field."""
+"""Reads published files of JSON, a :class:`PublishedRow` a record; faults name file, row, field."""
 
 import json
 from collections import Counter
@@ -25,13 +25,13 @@ Cleaned = Annotated[str, AfterValidator(clean_text)]
 """A text, cleaned, which may be empty."""
 
 
-class Row(BaseModel):
+class PublishedRow(BaseModel):
     """A record of a published file; fields that it does not name are not read."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
 
-_K = TypeVar("_K", bound=Row)
+_K = TypeVar("_K", bound=PublishedRow)
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:

@@ -84,6 +84,8 @@ def write_whole(path: Path, content: bytes) -> None:
     try:
         with open(part, "wb", opener=owner_only) as file:
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # or a power cut could leave the new name without its content
         part.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):

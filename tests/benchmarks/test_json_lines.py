@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from conflictscore.benchmarks.json_lines import Cleaned, Row, Text, read_items, read_json
+from conflictscore.benchmarks.json_lines import Cleaned, PublishedRow, Text, read_items, read_json
 from conflictscore.errors import InputError
 from tests.benchmarks.truthfulqa.files import write_jsonl
 
@@ -14,7 +14,7 @@ class Item(NamedTuple):
     id: str
 
 
-class Kept(Row):
+class Kept(PublishedRow):
     question: Text
     note: Cleaned | None = None
 

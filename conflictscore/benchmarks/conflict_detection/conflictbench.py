@@ -35,7 +35,7 @@ from conflictscore.benchmarks.conflict_detection.groups import (
 from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.json_lines import (
     Cleaned,
-    Row,
+    PublishedRow,
     Text,
     read_items,
     read_json,
@@ -83,7 +83,7 @@ class _Question(NamedTuple):
     contradicting: tuple[GroupDocument, ...]
 
 
-class _AnsweringDocument(Row):
+class _AnsweringDocument(PublishedRow):
     title: Text
     text: Text
     answer: Text
@@ -92,7 +92,7 @@ class _AnsweringDocument(Row):
         return GroupDocument(text=self.text, title=self.title, label=label)
 
 
-class _AmbigDocs(Row):
+class _AmbigDocs(PublishedRow):
     qid: Text
     question: Text
     documents: Annotated[list[_AnsweringDocument], Field(min_length=1)]
@@ -121,13 +121,13 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
     return _constructed("ambigdocs", read.items, path, seed)
 
 
-class _Perturbed(Row):
+class _Perturbed(PublishedRow):
     text: Text
     text_pert: Cleaned | None = None
     """Only where it could be perturbed."""
 
 
-class _MacNoise(Row):
+class _MacNoise(PublishedRow):
     id: int | str | None = None
     question: Text
     answers: Annotated[list[Text], Field(min_length=1)]
@@ -163,16 +163,16 @@ def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
     return _constructed(name, read.items, path, seed)
 
 
-class _Paragraph(Row):
+class _Paragraph(PublishedRow):
     id: Text
     contents: Cleaned
 
 
-class _SquadAnswers(Row):
+class _SquadAnswers(PublishedRow):
     text: Annotated[list[Text], Field(min_length=1)]
 
 
-class _ContraQuery(Row):
+class _ContraQuery(PublishedRow):
     id: Text
     question: Text
     context: Text
@@ -216,7 +216,7 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
     return _constructed("contraqa", read.items, path, seed)
 
 
-class _Page(Row):
+class _Page(PublishedRow):
     search_query: Text
     search_type: str | None = None
     search_engine_input: Cleaned | None = None

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from conflictscore.benchmarks.json_lines import Cleaned, Row, Text, read_items
+from conflictscore.benchmarks.json_lines import Cleaned, PublishedRow, Text, read_items
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Label, Record
 
@@ -50,7 +50,7 @@ class ClaimGroup(Record):
         return tuple(document.label for document in self.documents)
 
 
-class _Labelled(Row):
+class _Labelled(PublishedRow):
     text: Text
     title: Cleaned | None = None
     label: (
@@ -68,7 +68,7 @@ class _Labelled(Row):
         return GroupDocument(text=self.text, title=self.title or "", label=label)
 
 
-class GroupRow(Row):
+class GroupRow(PublishedRow):
     """A line of a file of claims with labelled documents."""
 
     id: Text

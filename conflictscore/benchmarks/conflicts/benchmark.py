@@ -28,7 +28,7 @@ from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.question_sample import question_id
 from conflictscore.benchmarks.harness.records import Question, QuestionResult
 from conflictscore.benchmarks.harness.statistics import proportion
-from conflictscore.benchmarks.json_lines import Cleaned, Row, Text, read_json_lines, row_of
+from conflictscore.benchmarks.json_lines import Cleaned, PublishedRow, Text, read_json_lines, row_of
 from conflictscore.errors import InputError
 from conflictscore.reporting.figure_text import percent, span
 from conflictscore.reporting.plain_table import Card
@@ -59,7 +59,7 @@ class Conflicts(NamedTuple):
     """Search results without text, which were left out."""
 
 
-class _Result(Row):
+class _Result(PublishedRow):
     title: Cleaned | None = None
     url: Cleaned | None = None
     date: Cleaned | None = None
@@ -78,7 +78,7 @@ class _Result(Row):
         }
 
 
-class _Published(Row):
+class _Published(PublishedRow):
     question: Text = Field(validation_alias=AliasChoices("question", "query"))
     conflict_type: Text
     gold: Cleaned | None = Field(validation_alias=AliasChoices("correct_answer", "gold_answer"))

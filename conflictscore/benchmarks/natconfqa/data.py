@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.json_lines import Items, Row, Text, read_items
+from conflictscore.benchmarks.json_lines import Items, PublishedRow, Text, read_items
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
 
@@ -74,11 +74,11 @@ class NatConfQuestion(Record):
 _NO_PAIR = "said to have a conflict, and no two answers are named"
 
 
-class _Answer(Row):
+class _Answer(PublishedRow):
     answer: bool | Text
 
 
-class _Published(Row):
+class _Published(PublishedRow):
     question_id: Text
     question: Text
     question_type: QuestionType

@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.benchmarks.json_lines import Row, Text, read_items
+from conflictscore.benchmarks.json_lines import PublishedRow, Text, read_items
 from conflictscore.benchmarks.judging import Judge, at_once
 from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
 from conflictscore.benchmarks.natconfqa.judges import Judgement, judge_natconfqa
@@ -167,7 +167,7 @@ _Judged = Annotated[
 ]
 
 
-class _Published(Row):
+class _Published(PublishedRow):
     question_id: Text
     model: Text
     prompt_template: Text

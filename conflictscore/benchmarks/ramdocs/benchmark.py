@@ -22,7 +22,7 @@ from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.question_sample import question_id
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.json_lines import Cleaned, Row, Text, read_items
+from conflictscore.benchmarks.json_lines import Cleaned, PublishedRow, Text, read_items
 from conflictscore.benchmarks.ramdocs import ENTRY
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
@@ -101,12 +101,12 @@ async def judge_exact_match(
     }
 
 
-class _Document(Row):
+class _Document(PublishedRow):
     text: Text
     type: Text
 
 
-class _Published(Row):
+class _Published(PublishedRow):
     question: Text
     documents: Annotated[list[_Document], Field(min_length=1)]
     disambig_entity: list[Cleaned]

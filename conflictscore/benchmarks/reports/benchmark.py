@@ -25,7 +25,7 @@ from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.json_lines import Cleaned, Row, Text, read_items
+from conflictscore.benchmarks.json_lines import Cleaned, PublishedRow, Text, read_items
 from conflictscore.benchmarks.judging import Judge, at_once
 from conflictscore.benchmarks.reports import ENTRY
 from conflictscore.errors import InputError
@@ -88,14 +88,14 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
     return tuple(by_documents.values())
 
 
-class _Document(Row):
+class _Document(PublishedRow):
     text: Text
     title: Cleaned | None = None
     url: Cleaned | None = None
     date: Cleaned | None = None
 
 
-class _Row(Row):
+class _Row(PublishedRow):
     id: int | Text
     topic: Text | None = None
     query: Text | None = None

@@ -15,7 +15,7 @@ from conflictscore.benchmarks.harness.question_sample import (
     shuffled_options,
 )
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.json_lines import Row, Text, read_items, read_json
+from conflictscore.benchmarks.json_lines import PublishedRow, Text, read_items, read_json
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
 
@@ -55,7 +55,7 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
     return read_items(file, _ChoiceCells, choice, id_field="Question", rows=rows).items
 
 
-class _Targets(Row):
+class _Targets(PublishedRow):
     question: Text
     mc1_targets: dict[str, int]
     mc2_targets: dict[str, int]
@@ -83,7 +83,7 @@ def _with_targets(row: _Targets, where: str, *, form: Form, seed: int) -> Questi
     )
 
 
-class _Cells(Row):
+class _Cells(PublishedRow):
     question: Text = Field(alias="Question")
     best: Text = Field(alias="Best Answer")
     correct: Text = Field(alias="Correct Answers")

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 from conflictscore.benchmarks.harness.question_sample import question_id
-from conflictscore.benchmarks.json_lines import Row, Text, read_items
+from conflictscore.benchmarks.json_lines import PublishedRow, Text, read_items
 from conflictscore.records import Record
 
 AGREEING = "agreeing"
@@ -32,7 +32,7 @@ def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
     return read_items(path, _Published, _question).items
 
 
-class _Published(Row):
+class _Published(PublishedRow):
     question: Text
     context1: Text
     context2: Text
