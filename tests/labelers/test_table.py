@@ -3,13 +3,17 @@
 import asyncio
 import re
 import traceback
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, ConflictScoreError, ProviderError
 from conflictscore.labelers.choice_judge import ChoiceJudge
-from conflictscore.labelers.table import label_table
+from conflictscore.labelers.protocol import Pair
+from conflictscore.labelers.table import label_table, most_overlapping, overlap_scores
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
@@ -242,3 +246,104 @@ class TestLimits:
     ) -> None:
         with pytest.raises(TimeoutError, match="the socket gave up"):
             await table(Broken(), seconds=seconds)
+
+
+# Pairs that are labelled first where not all can be
+
+
+def test_a_word_that_every_document_has_tells_next_to_nothing() -> None:
+    documents = [document(f"The lamp of {place}.", n) for n, place in enumerate(["Ely", "Rye"], 1)]
+    [row] = overlap_scores([claim("The lamp of Ely.")], documents)
+    assert row[0] > row[1]
+    assert row[1] > 0
+
+
+def test_a_claim_that_two_documents_speak_of_comes_before_one_that_one_does() -> None:
+    assert most_overlapping([[0.9, 0.0], [0.6, 0.6], [0.0, 0.1]], 1) == [1]
+
+
+def test_claims_keep_their_order() -> None:
+    assert most_overlapping([[0.1], [0.9], [0.2], [0.8]], 3) == [1, 2, 3]
+
+
+@given(st.lists(st.text(max_size=40), max_size=4), st.lists(st.text(max_size=40), max_size=4))
+def test_every_pair_has_a_number_from_0_to_1(claims: list[str], texts: list[str]) -> None:
+    documents = [document(text, number) for number, text in enumerate(texts, 1)]
+    rows = overlap_scores([claim(text) for text in claims], documents)
+    assert [len(row) for row in rows] == [len(texts)] * len(claims)
+    assert all(0 <= number <= 1 + 1e-9 for row in rows for number in row)
+
+
+# A judge that takes many pairs at once
+
+TWO = DOCUMENTS[:2]
+
+
+class Clerk:
+    """Compares years, last pair first, and stops where it is told to.
+
+    It says nothing of the pairs in ``silent``, that it cannot judge those in ``puzzled``, and ends
+    with ``error`` where there is one.
+    """
+
+    name = "clerk"
+    identity = {"labeler": "clerk"}  # noqa: RUF012 - as the protocol has it
+
+    def __init__(
+        self,
+        *,
+        silent: Sequence[tuple[int, int]] = (),
+        puzzled: Sequence[tuple[int, int]] = (),
+        error: ConflictScoreError | None = None,
+    ) -> None:
+        self._silent, self._puzzled, self._error = silent, puzzled, error
+        self.asked: list[list[tuple[int, int]]] = []
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        raise AssertionError("asked for one pair")
+
+    async def label_all(
+        self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
+    ) -> None:
+        self.asked.append([(of.number, text.number) for of, text in pairs])
+        for of, text in reversed(pairs):
+            place = (of.number, text.number)
+            if place in self._silent:
+                continue
+            label = SUPPORTS if of.text[-5:-1] in text.text else CONTRADICTS
+            error = "puzzled" if place in self._puzzled else None
+            if error:
+                label = Label.UNLABELLED
+            on_label(EvidenceLabel(claim=of.number, document=text.number, label=label, error=error))
+        if self._error:
+            raise self._error
+
+
+async def test_a_pair_that_it_says_nothing_of_is_unlabelled() -> None:
+    rows = await table(Clerk(silent=[(1, 2)]), documents=TWO)
+    assert [[pair.error for pair in row] for row in rows] == [
+        [None, "the labeler gave no label"],
+        [None, None],
+    ]
+
+
+async def test_a_pair_that_it_could_not_judge_is_tried_again_another_time(
+    cache: ContentCache,
+) -> None:
+    rows = await table(Clerk(puzzled=[(2, 1)]), documents=TWO, cache=cache)
+    assert [[pair.error for pair in row] for row in rows] == [[None, None], ["puzzled", None]]
+    judge = Clerk()
+    rows = await table(judge, documents=TWO, cache=cache)
+    assert judge.asked == [[(2, 1)]]
+    assert rows[1][0].label is CONTRADICTS
+
+
+async def test_where_it_fails_what_it_told_stands_and_the_rest_is_unlabelled(
+    cache: ContentCache,
+) -> None:
+    error = ProviderError("the endpoint is down", provider="test")
+    rows = await table(Clerk(silent=[(1, 1), (2, 1)], error=error), documents=TWO, cache=cache)
+    assert [[pair.error for pair in row] for row in rows] == [["the endpoint is down", None]] * 2
+    judge = Clerk()
+    await table(judge, documents=TWO, cache=cache)
+    assert judge.asked == [[(1, 1), (2, 1)]]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from conflictscore.nodes.record import record
-from conflictscore.records import Attempt, Document
+from conflictscore.nodes.record import record, run_of
+from conflictscore.records import Attempt, Document, RunStatus
 from tests.nodes.steps import Judge, attempt, claim_with, running, scored, setting
 
 CONFLICT = scored(claim_with("+-", "It was lit."))
@@ -15,16 +15,15 @@ AGREED = scored(claim_with("++", "It was lit."))
 
 async def recorded(*attempts: Attempt, **settings: Any) -> dict[str, Any]:
     """The end of a run with these answers, of which one note is known already."""
-    events: list[Any] = settings.pop("events", [])
     state: Any = {
-        "changes": settings.pop("changes", []),
+        "changes": [],
         "attempts": [one.to_json() for one in attempts],
         "notes": ["the first note"],
         "run_id": "run-7",
         "draft": attempts[-1].answer.to_json() if attempts else {"text": "  "},
         "documents": settings.pop("documents", []),
     }
-    return await record(state, running(setting(**{"labeler": Judge(), **settings}), events))
+    return await record(state, running(setting(**{"labeler": Judge(), **settings})))
 
 
 @pytest.mark.parametrize(
@@ -145,3 +144,44 @@ async def test_an_answer_that_was_held_against_one_document_alone_says_so(
 
     assert state["checked"] == checked
     assert ("one document alone" in str(state["notes"])) == (checked == "partly")
+
+
+# What came of a run, by its state
+
+UNKNOWN = AGREED.model_copy(update={"error": "no claims"})
+CHANGED = [attempt(CONFLICT), attempt(AGREED, "In 1874.", round=1)]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "checked", "status"),
+    [
+        ([], None, RunStatus.PASSED_THROUGH),
+        ([attempt(None)], None, RunStatus.PASSED_THROUGH),
+        ([attempt(AGREED)], None, RunStatus.SCORED),
+        ([attempt(AGREED)], "no", RunStatus.FAILED),
+        ([attempt(scored(claim_with("+?")))], None, RunStatus.PARTLY_SCORED),
+        ([attempt(scored(claim_with("??")))], None, RunStatus.FAILED),
+        ([attempt(scored())], None, RunStatus.SCORED),
+        ([attempt(UNKNOWN)], None, RunStatus.FAILED),
+        ([attempt(CONFLICT)], None, RunStatus.KEPT),
+        ([attempt(scored(claim_with("--"), policy=["refuted"]))], None, RunStatus.KEPT),
+        (CHANGED, None, RunStatus.CORRECTED),
+        (CHANGED, "no", RunStatus.CORRECTED),
+    ],
+)
+def test_what_a_run_resulted_in(
+    attempts: list[Attempt], checked: str | None, status: RunStatus
+) -> None:
+    state: dict[str, Any] = {"question": "When?", "attempts": [one.to_json() for one in attempts]}
+    state |= {"checked": checked} if checked else {}
+
+    assert run_of({**state, "flipped": False}).status is status
+    assert run_of(state).status is RunStatus.UNFINISHED, "the last step has not been taken"
+
+
+def test_a_run_whose_documents_have_no_numbers_yet_has_none() -> None:
+    given = {"question": "When?", "documents": [{"text": "In 1871."}]}
+    numbered = {"number": 1, "text": "In 1871."}
+
+    assert run_of(given).documents == ()
+    assert [d.number for d in run_of({**given, "run_id": "r", "documents": [numbered]}).documents]
