@@ -4,7 +4,7 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -24,18 +24,23 @@ SYNCHRONOUS: ContextVar[bool] = ContextVar("conflictscore_synchronous", default=
 """Whether the graph was invoked synchronously."""
 
 
-def call(
+async def call(
     runnable: Runnable[In, Out], value: In, config: RunnableConfig | None = None, **parameters: Any
-) -> Coroutine[Any, Any, Out]:
+) -> Out:
     """Call a runnable synchronously or asynchronously, as its caller was called.
 
     An async client belongs to the event loop that it was first used in. A model or retriever that
     a caller uses in a loop of their own, and hands to a graph that they then invoke synchronously,
-    would meet a second loop. So a synchronous run calls ``invoke``, in a worker thread.
+    would meet a second loop. So a synchronous run calls ``invoke``, in a worker thread; and so does
+    an asynchronous run whose client belongs to a loop of the past, as after ``asyncio.run``.
     """
-    if SYNCHRONOUS.get():
-        return in_thread(lambda: runnable.invoke(value, config, **parameters))
-    return on_home_loop(lambda: runnable.ainvoke(value, config, **parameters))
+    if not SYNCHRONOUS.get():
+        try:
+            return await on_home_loop(lambda: runnable.ainvoke(value, config, **parameters))
+        except RuntimeError as error:
+            if "event loop" not in str(error).casefold():
+                raise
+    return await in_thread(lambda: runnable.invoke(value, config, **parameters))
 
 
 async def dispatch(
