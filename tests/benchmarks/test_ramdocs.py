@@ -38,10 +38,6 @@ WORDS = st.lists(
 ANSWERS = st.lists(WORDS.map(" ".join), min_size=1, max_size=4)
 
 
-def ask(**fields: object) -> Question:
-    return Question.model_validate({"id": "q", "question": "What?"} | fields)
-
-
 @pytest.mark.parametrize(
     ("answer", "exact"),
     [
@@ -132,7 +128,7 @@ def test_more_wrong_answers_never_make_a_match(
 
 async def test_the_verdicts_say_what_is_missing_and_what_is_wrong() -> None:
     asks_no_model: Any = {"model": None, "prompts": None, "meter": None}
-    question = ask(correct=("Poet", "Town"), incorrect=("Clerk",))
+    question = Question(id="q", question="What?", correct=("Poet", "Town"), incorrect=("Clerk",))
     said = await judge_exact_match(question, "A poet and a clerk.", **asks_no_model)
     assert list(said) == list(MEASURES)
     assert [verdict.value for verdict in said.values()] == [False, False, False]
@@ -195,9 +191,6 @@ def test_the_published_file_reads_and_its_own_right_answers_match() -> None:
         everything = "; ".join([*question.correct, *question.incorrect])
         assert not exact_match(everything, question.correct, question.incorrect).exact
     assert sum("answer in the question" in q.category for q in questions) == 77
-
-
-# In the harness
 
 
 async def test_a_run_in_free_form_is_judged_and_no_model_is_asked_to(file: Path) -> None:

@@ -1,1 +1,0 @@
-"""Tests of the judges and of the table that they fill."""

@@ -122,15 +122,18 @@ async def test_the_sides_of_one_claim_are_not_those_of_another() -> None:
     assert not world.asked
 
 
-async def test_the_stage_is_kept_with_the_verdict(cache: ContentCache) -> None:
+async def test_one_pair_alone_takes_the_stages_that_are_kept_with_the_verdict(
+    cache: ContentCache,
+) -> None:
     with OpenAIServer(World()) as server:
         cheap = Cheap((SUPPORTS, 0.5), (SUPPORTS, 0.95))
         cascade = Cascade(cheap, JsonJudge(calling(server), PROMPTS))
         for _ in "12":
             [row] = await label_table(cascade, [CLAIM], YEARS, meter=UsageMeter(), cache=cache)
         assert len(server.requests) == 1
+        alone = [(await cascade.label(CLAIM, text, UsageMeter())).stage for text in YEARS]
     assert [pair.cached for pair in row.labels] == [True, True]
-    assert [pair.stage for pair in row.labels] == ["json(test-model)", "cheap"]
+    assert [pair.stage for pair in row.labels] == alone == [JUDGE, "cheap"]
 
 
 async def test_an_nli_model_and_a_judge_of_many_pairs_work_together(tmp_path: Path) -> None:
@@ -156,14 +159,9 @@ async def test_an_nli_model_and_a_judge_of_many_pairs_work_together(tmp_path: Pa
 async def test_a_cascade_without_a_judge_takes_that_of_the_run_it_is_given_to() -> None:
     cheap = Cheap((SUPPORTS, 0.5))
     with OpenAIServer(World()) as server:
-        context = run_context(
-            scripted_model(server), labeler=Cascade(cheap, thresholds=Thresholds(0.4)), cache=False
-        )
-        given = run_context(
-            scripted_model(server),
-            labeler=Cascade(cheap, ChoiceJudge(calling(server), PROMPTS)),
-            cache=False,
-        )
+        model, alone = scripted_model(server), Cascade(cheap, thresholds=Thresholds(0.4))
+        whole = Cascade(cheap, ChoiceJudge(calling(server), PROMPTS))
+        context, given = (run_context(model, labeler=one, cache=False) for one in (alone, whole))
     assert context.labeler.name == "cascade(cheap, json(scripted))"
     assert given.labeler.name == "cascade(cheap, choice(test-model))"
     verdict = await context.labeler.label(CLAIM, YEARS[0], UsageMeter())

@@ -49,11 +49,6 @@ def test_ten_copies_of_a_press_release_are_one_group() -> None:
     assert marks(RELEASE, *papers, typeset) == [None, *[1] * 9]
 
 
-def test_a_copy_in_which_one_number_differs_is_still_a_copy() -> None:
-    assert "1871" in RELEASE
-    assert marks(RELEASE, RELEASE.replace("1871", "1874")) == [None, 1]
-
-
 def test_letters_that_look_alike_and_letters_that_are_not_drawn_hide_no_copy() -> None:
     cyrillic = RELEASE.translate(str.maketrans("aceop", "\u0430\u0441\u0435\u043e\u0440"))
     broken = "\u200b".join(RELEASE)
@@ -135,8 +130,9 @@ def test_a_copy_names_the_document_that_it_is_most_like_and_the_earlier_on_a_tie
         assert marks(one, other, copy) == [None, None, original]
 
 
-def test_the_same_text_as_a_copy_is_a_copy_of_the_original() -> None:
+def test_with_one_other_number_a_text_is_a_copy_and_its_copies_are_of_the_original() -> None:
     copy = RELEASE.replace("1871", "1874")
+    assert copy != RELEASE
     assert marks(RELEASE, copy, copy) == [None, 1, 1]
 
 

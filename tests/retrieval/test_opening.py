@@ -27,14 +27,6 @@ def docs(tmp_path: Path) -> str:
     return str(tmp_path)
 
 
-@pytest.fixture(autouse=True)
-def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for provider in PROVIDERS.values():
-        for either in provider.variables:
-            for variable in either:
-                monkeypatch.delenv(variable, raising=False)
-
-
 @pytest.fixture
 def all_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for provider in PROVIDERS.values():
@@ -65,11 +57,7 @@ def test_every_search_in_the_list_exists_and_needs_what_the_list_says(name: str)
 @pytest.mark.usefixtures("all_keys")
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [
-        ("serper", SerperRetriever),
-        ("searxng", SearxngRetriever),
-        ("google", GoogleRetriever),
-    ],
+    [("serper", SerperRetriever), ("searxng", SearxngRetriever), ("google", GoogleRetriever)],
 )
 def test_a_search_is_opened_by_its_name(name: str, kind: type[Any]) -> None:
     retriever = open_search(name, top_k=7)
@@ -154,10 +142,7 @@ def test_help_names_every_search_and_what_it_needs() -> None:
 
 @pytest.mark.parametrize(
     ("module", "heavy"),
-    [
-        ("opening", {"googleapiclient", "bm25s", "selectolax"}),
-        ("providers", {"langchain_core"}),
-    ],
+    [("opening", {"googleapiclient", "bm25s", "selectolax"}), ("providers", {"langchain_core"})],
 )
 def test_choosing_a_search_loads_no_search_library(module: str, heavy: set[str]) -> None:
     code = f"import sys, conflictscore.retrieval.{module}; print({heavy} & set(sys.modules))"

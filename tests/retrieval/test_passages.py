@@ -68,9 +68,6 @@ class TestPassagesAreALangChainRetriever(RetrieversIntegrationTests):
         return {"retriever": corpus(long), "tokens": 64}
 
 
-# What is kept
-
-
 def test_the_best_window_of_a_long_document_becomes_its_text() -> None:
     (found,) = passages(f"{FILLER} {NEEDLE} {FILLER}")
     assert NEEDLE in found.page_content
@@ -107,9 +104,6 @@ def test_a_word_that_stands_in_every_window_decides_nothing() -> None:
     lamps = "The lamp is a lamp and the lamp of lamps. " * 12
     (found, *_) = passages(f"{lamps} Lit in 1871. {lamps}", *[lamps] * 6)
     assert "Lit in 1871." in found.page_content
-
-
-# As a retriever
 
 
 def test_k_reaches_a_retriever_that_takes_it_and_cuts_what_another_finds() -> None:

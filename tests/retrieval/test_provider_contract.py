@@ -45,17 +45,17 @@ from tests.retrieval.pages.finding import Plain
 JSON = {"Content-Type": "application/json"}
 
 
+Opened = tuple[str, TopKRetriever]
+
+
 def serving(case: Case, count: int = 150, **options: Any) -> SearchServer:
     found = [case.found(n) for n in range(1, count + 1)]
     keyed = {"api_key": KEY} if case.search.key_variables else {}
     return SearchServer(case.speak(found, **keyed), **options)
 
 
-# --- every search -------------------------------------------------------------------------------
-
-
 @pytest.fixture(params=PROVIDERS)
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, TopKRetriever]]:
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
     """Each search in the list with five things to find for "sky", and its name."""
     name = request.param
     documents = [
@@ -81,24 +81,17 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str
             yield name, CASES[name].searching(server)
 
 
-Opened = tuple[str, TopKRetriever]
-
-
 def test_the_first_k_are_numbered_and_say_where_they_came_from(opened: Opened) -> None:
     name, search = opened
     found = search.invoke("sky", k=3)
     assert [doc.page_content for doc in found] == ["The sky, 1.", "The sky, 2.", "The sky, 3."]
-    told = [{**doc.metadata, "score": None} for doc in found]
-    assert told == [
-        {
-            "title": f"Title {n}",
-            "source": f"https://site{n}.example/page",
+    for n, document in enumerate(found, start=1):
+        at = {"title": f"Title {n}", "source": f"https://site{n}.example/page"}
+        assert document.metadata | {"score": None} == at | {
             "rank": n,
             "provider": name,
             "score": None,
         }
-        for n in (1, 2, 3)
-    ]
 
 
 async def test_awaited_it_finds_the_same(opened: Opened) -> None:
@@ -134,9 +127,6 @@ class TestEachIsALangChainRetriever(RetrieversIntegrationTests):
     @property
     def retriever_query_example(self) -> str:
         return "why is the sky blue?"
-
-
-# --- every web search ---------------------------------------------------------------------------
 
 
 def those(holds: Callable[[Case], object]) -> pytest.MarkDecorator:
@@ -231,9 +221,6 @@ def test_a_wrong_option_shows_neither_itself_nor_the_key(case: Case) -> None:
         case.search(**wrong)
     assert "api_kee" in str(caught.value)
     assert "secret" not in str(caught.value)
-
-
-# --- where the provider answers by HTTP statuses ------------------------------------------------
 
 
 @every_web_search
@@ -502,9 +489,6 @@ def test_no_fault_shows_the_key(case: Case, name: str, caplog: pytest.LogCapture
     assert len(str(caught.value)) < (700 if case.speaks_json else 1000)
 
 
-# --- where a key is needed ----------------------------------------------------------------------
-
-
 @where_a_key_is_needed
 def test_a_missing_key_is_named_with_where_to_get_one_and_what_to_do_without(
     case: Case, monkeypatch: pytest.MonkeyPatch
@@ -554,9 +538,6 @@ def test_a_refused_key_is_a_matter_of_configuration(case: Case) -> None:
     assert caught.value.exit_code == 2
     assert "another-secret" not in str(caught.value)
     assert len(server.requests) == 1
-
-
-# --- where the reply is read here ---------------------------------------------------------------
 
 
 @by_the_reader_that_they_share

@@ -128,8 +128,6 @@ def test_langchains_own_retriever_tool_brings_its_documents() -> None:
     assert [title for _, _, title, _ in found(tool.invoke(call))] == ["Gazette", "Log", "Walks"]
 
 
-# Texts that a tool joined
-
 BELL, MOVED = "The bell was hung in 1902.", "The bell was moved in 1911."
 BODIES = [(BELL, "Parish log", "https://a.test/1"), (MOVED, "Bell book", "https://b.test/2")]
 

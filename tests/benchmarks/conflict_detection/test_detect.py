@@ -18,7 +18,6 @@ from conflictscore.labelers.protocol import Labeler
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-from conflictscore.records import EvidenceLabel
 from conflictscore.storage.cache import ContentCache
 from tests.benchmarks.conflict_detection.claims import C, N, S
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
@@ -99,18 +98,3 @@ async def test_a_run_that_was_stopped_goes_on_where_it_was_and_asks_again_for_wh
     assert whole.overall.unlabelled == 0
     assert (again.usage.calls, again.usage.cached_calls) == (0, 8)
     assert again.overall == whole.overall
-
-
-class Misconfigured:
-    """A labeler that cannot judge any pair."""
-
-    name = "none"
-    identity = None
-
-    async def label(self, *_: Any) -> EvidenceLabel:
-        raise ConfigurationError("no model is there")
-
-
-async def test_a_wrong_setting_ends_the_run_with_its_one_error() -> None:
-    with pytest.raises(ConfigurationError, match="no model is there"):
-        await run(Misconfigured())

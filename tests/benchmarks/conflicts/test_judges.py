@@ -72,9 +72,6 @@ async def test_recall_does_not_apply_without_a_right_answer() -> None:
     assert asked == {"FOLLOWS", "GROUNDING"}
 
 
-# Grounding
-
-
 async def test_grounding_is_the_share_of_sentences_that_their_documents_support() -> None:
     def by_year(sentence: str) -> str:
         return f"GROUNDING: {'supported' if '1874' in sentence else 'contradicted'}"
@@ -135,9 +132,6 @@ async def test_no_support_in_a_document_that_was_cut_is_no_verdict() -> None:
         assert "(the judge saw documents 1 in part only)" in (verdicts[BEHAVIOUR].explanation or "")
 
 
-# Failures
-
-
 @pytest.mark.parametrize(
     ("word", "measure"), [("FOLLOWS", BEHAVIOUR), ("GIVEN", RECALL), ("GROUNDING", GROUNDING)]
 )
@@ -182,9 +176,6 @@ async def test_neither_answer_nor_sentence_nor_document_can_leave_its_marks() ->
     for prompt in prompts:
         wanted = [m for mark in marks[word_asked(prompt)].split() for m in (mark, f"/{mark}")]
         assert re.findall(r"<\s*(/?\s*(?:answer|claim|document))", prompt) == wanted
-
-
-# Reading what is said of a sentence
 
 
 @pytest.mark.parametrize(

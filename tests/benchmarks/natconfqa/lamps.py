@@ -3,14 +3,16 @@
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import from_chat_model
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
-from tests.world import scripted_model
+from tests.benchmarks.conflicts.judging import first_prompt
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.world import World, scripted_model
 
 PASSAGES = ("The log says that the lamp was lit in 1871.", "It was first lit in 1874, or in 1875.")
 
@@ -77,6 +79,27 @@ def opened(server: OpenAIServer, context_window: int = 8192) -> LanguageModel:
     return from_chat_model(scripted_model(server), context_window=context_window)
 
 
+@dataclass
+class Lamp(World):
+    """Answers as it is told, ``careful`` where it is to watch; judges answers by their years."""
+
+    careful: str = ""
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        prompt = first_prompt(request)
+        if "ERROR: [" in prompt:
+            return "WHY: Two fires.\nERROR: resolves"
+        if any(mark in prompt for mark in ("ANSWERS:", "FOUND: [", "CONFLICT: [")):
+            answer = prompt.partition("<answer>")[2]
+            apart = "1. 1871\n2. 1874" if "1874" in answer else "1. 1871"
+            pairs = "1 - 2" if "at odds" in answer else "none"
+            reply = f"ANSWERS:\n{apart}\nCONFLICTS:\n{pairs}"
+            return Judge(reply, lambda step, short: False)(request)
+        if "say plainly which ones are at odds" in prompt:
+            return self.careful
+        return super().__call__(request)
+
+
 class Judge:
     """A judge that takes every answer apart in one way, and says yes to what it is told to."""
 
@@ -92,7 +115,7 @@ class Judge:
         self._lock = threading.Lock()
 
     def __call__(self, request: ChatRequest) -> str | Fault:
-        prompt = str(next(m["content"] for m in request.messages if m["role"] == "user"))
+        prompt = first_prompt(request)
         step = self._step(prompt)
         with self._lock:
             self.asked[step] += 1

@@ -14,42 +14,18 @@ from conflictscore.benchmarks.natconfqa.metrics import MEASURES, verdicts_of
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
-from tests.benchmarks.natconfqa.lamps import SUPPORT, WH, Judge, row
+from tests.benchmarks.natconfqa.lamps import SUPPORT, WH, Lamp, row
 from tests.benchmarks.truthfulqa.files import write_jsonl
-from tests.fakes.openai_server import ChatRequest, Fault, Reply
-from tests.world import World
 
 ONE, BOTH = "It was lit in 1871.", "It was lit in 1871, or, which is at odds with it, in 1874."
 RAG, CONTROL = "rag", "control-rag"
 NEUTRAL = row(question_id="c", answer_type="Neutral", answers=[], conflicting_answer_pairs=[])
 
 
-def judging(apart: str) -> Judge:
-    """A judge that takes an answer apart so, and finds nothing else anywhere."""
-    return Judge(f"ANSWERS:\n{apart}", lambda step, short: False)
-
-
-class Lamp(World):
-    """Names one answer, and both where it is told to watch for conflicts; judges them too."""
-
-    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
-        prompt = str(next(m["content"] for m in request.messages if m["role"] == "user"))
-        if any(mark in prompt for mark in ("ANSWERS:", "FOUND: [", "CONFLICT: [")):
-            both = "at odds" in prompt.partition("<answer>")[2]
-            apart = "1. 1871\n2. 1874\nCONFLICTS:\n1 - 2" if both else "1. 1871\nCONFLICTS:\nnone"
-            return judging(apart)(request)
-        if "say plainly which ones are at odds" in prompt:
-            return BOTH
-        return super().__call__(request)
-
-
 @pytest.fixture
 def lamps(tmp_path: Path) -> Benchmark:
     file = write_jsonl(tmp_path / "q.jsonl", [row(), SUPPORT, NEUTRAL])
     return natconfqa(file, "free-form", 0)
-
-
-# Questions
 
 
 def test_the_questions_are_those_with_conflicting_answers(lamps: Benchmark) -> None:
@@ -79,9 +55,6 @@ async def test_the_judge_reads_the_passages_as_they_were_shown(lamps: Benchmark)
     assert "first lit in 1874" not in said["cut"]
 
 
-# Verdicts
-
-
 def test_an_explanation_has_the_counts_and_what_was_not_found() -> None:
     yes, no = Verdict(value=True), Verdict(value=False)
     verdicts = verdicts_of(
@@ -101,13 +74,10 @@ def test_an_explanation_has_the_counts_and_what_was_not_found() -> None:
     assert verdicts["conflicts f1"].value == 0
 
 
-# Runs
-
-
 async def test_a_run_asks_in_the_benchmark_s_words_and_judges_by_its_measures(
     lamps: Benchmark, tmp_path: Path
 ) -> None:
-    world = Lamp(answer=ONE, regenerated=BOTH)
+    world = Lamp(answer=ONE, regenerated=BOTH, careful=BOTH)
     run = await run_quiz(
         tmp_path / "run", world, lamps, methods=("rag", "control-rag", "regenerated-rag")
     )

@@ -14,10 +14,9 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
-from tests.benchmarks.natconfqa.lamps import SUPPORT, WH, Judge, decided, opened, row
+from tests.benchmarks.natconfqa.lamps import SUPPORT, WH, Lamp, decided, opened, row
 from tests.benchmarks.truthfulqa.files import write_jsonl
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
-from tests.world import World
+from tests.fakes.openai_server import OpenAIServer
 
 
 def judgement(
@@ -70,26 +69,9 @@ async def test_without_a_decision_or_a_readable_type_there_is_none() -> None:
     assert error_tables(()) == ()
 
 
-class Lamp(World):
-    """Names two answers as if they went together, or one where it is told to watch."""
-
-    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
-        prompt = str(next(m["content"] for m in request.messages if m["role"] == "user"))
-        if "ERROR: [" in prompt:
-            return "WHY: Two fires.\nERROR: resolves"
-        if any(mark in prompt for mark in ("ANSWERS:", "FOUND: [", "CONFLICT: [")):
-            both = "1874" in prompt.partition("<answer>")[2]
-            apart = "1. 1871\n2. 1874" if both else "1. 1871"
-            pairs = "1 - 2" if both and "At first" not in prompt else "none"
-            reply = f"ANSWERS:\n{apart}\nCONFLICTS:\n{pairs}"
-            return Judge(reply, lambda step, short: False)(request)
-        if "say plainly which ones are at odds" in prompt:
-            return "It was lit in 1871."
-        return super().__call__(request)
-
-
 async def run_of(benchmark: Any, folder: Path, answer: str) -> Any:
-    return await run_quiz(folder, Lamp(answer=answer), benchmark, methods=("rag", "control-rag"))
+    world = Lamp(answer=answer, careful="It was lit in 1871.")
+    return await run_quiz(folder, world, benchmark, methods=("rag", "control-rag"))
 
 
 async def test_a_run_counts_types_beside_the_papers_and_a_dry_run_plans_the_call(

@@ -34,9 +34,6 @@ def read(folder: Path, *rows: dict[str, Any]) -> tuple[JudgedByPeople, ...]:
     return read_people(write_jsonl(folder / "people.jsonl", rows), questions)
 
 
-# People's judgements
-
-
 SPELLED = {
     RECALL: "[0,]",
     PRECISION: "[]",
@@ -108,9 +105,6 @@ def test_the_published_judgements_are_read() -> None:
     ]
 
 
-# Agreement
-
-
 def judgement(references: list[bool | None], conflicts: list[bool | None]) -> Judgement:
     """One that takes the answer apart into a true and an untrue part, without conflicts."""
     return Judgement(
@@ -176,9 +170,6 @@ def test_the_coefficient_is_the_textbook_s() -> None:
     found = correlation([0, 0.25, 0.5, 1], [0, 0.5, 0.25, 0.5])
     assert found is not None
     assert found[0] == pytest.approx(0.6625, abs=1e-4)
-
-
-# The command
 
 
 @pytest.fixture

@@ -209,9 +209,6 @@ async def apart(server: OpenAIServer, answer: str, meter: UsageMeter) -> Decompo
     return await decompose(asked("1871"), answer, Asking(opened(server), PROMPTS, meter))
 
 
-# The reply
-
-
 def test_both_lists_are_read() -> None:
     assert read_decomposition(REPLY) == Decomposition(
         answers=("in 1871", "in 1874", "1875"), conflicts=((0, 1), (0, 2))
@@ -290,9 +287,6 @@ def test_no_reply_breaks_the_reader(reply: str) -> None:
     except ValueError:
         return
     assert read.answers
-
-
-# The judge
 
 
 async def test_a_judge_sees_question_and_answer_between_marks_and_no_reference() -> None:

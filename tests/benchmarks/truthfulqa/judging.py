@@ -2,20 +2,19 @@
 
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import from_chat_model
+from tests.benchmarks.conflicts.judging import between, first_prompt
 from tests.fakes.openai_server import ChatRequest, OpenAIServer
 from tests.world import scripted_model
 
 
 def asks_for(request: ChatRequest) -> str:
     """The measure that a prompt is about."""
-    first = next(m["content"] for m in request.messages if m["role"] == "user")
-    return "truthful" if "TRUTHFUL: [" in first else "informative"
+    return "truthful" if "TRUTHFUL: [" in first_prompt(request) else "informative"
 
 
 def judged_answer(request: ChatRequest) -> str:
     """What stands between the answer marks of a prompt."""
-    first = str(next(m["content"] for m in request.messages if m["role"] == "user"))
-    return first.partition("<answer>\n")[2].rpartition("\n</answer>")[0]
+    return between(first_prompt(request), "answer")
 
 
 def opened(server: OpenAIServer) -> LanguageModel:

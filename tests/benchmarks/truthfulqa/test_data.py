@@ -38,9 +38,6 @@ def orders(questions: tuple[Question, ...]) -> dict[str, tuple[str, ...]]:
     return {question.question: question.options for question in questions}
 
 
-# What is read
-
-
 def test_a_choice_is_the_best_answer_against_the_best_incorrect_one(file: Path) -> None:
     [question] = read(write_csv(file, [row()]))
     assert set(question.options) == {"It is lit, at night", "It is never lit"}
@@ -76,9 +73,6 @@ def test_a_cell_in_quotes_may_hold_commas_quotes_and_line_ends(file: Path) -> No
     assert question.question == 'Is "it",\nthe lamp, lit?'
 
 
-# Ids, and the order of the options
-
-
 def test_both_versions_have_the_same_ids(file: Path, tmp_path: Path) -> None:
     original = write_csv(tmp_path / "v1.csv", MANY[::-1], V1)
     ids = {question.id for question in read(original, "free-form")}
@@ -99,9 +93,6 @@ def test_the_right_option_stands_first_about_as_often_as_second(file: Path) -> N
     rows = [row(f"Is lamp {number} lit?") for number in range(400)]
     first = Counter(question.gold for question in read(write_csv(file, rows)))
     assert 150 < first[0] < 250
-
-
-# What is refused
 
 
 def test_multiple_choice_of_the_original_version_is_one_clear_line(file: Path) -> None:
@@ -165,9 +156,6 @@ def test_what_is_no_such_file_is_refused(file: Path, content: str, problem: str)
 
 def test_a_file_that_is_not_there_is_refused(file: Path) -> None:
     assert refusal(file).startswith(": cannot be read")
-
-
-# The official files
 
 
 @needs_real_data

@@ -38,9 +38,6 @@ async def judged(
     )
 
 
-# Both measures
-
-
 async def test_an_answer_is_judged_by_both_measures_with_a_reason() -> None:
     meter = UsageMeter()
     with OpenAIServer(good) as server:
@@ -105,9 +102,6 @@ async def test_references_and_questions_keep_to_their_lines() -> None:
     assert "The question: Is it? ‹/answer>\n" in prompt
     assert "\n- Yes No ‹/answer>\n" in prompt
     assert "\n- (none)\n" in prompt
-
-
-# Reading a verdict
 
 
 @pytest.mark.parametrize(

@@ -111,14 +111,6 @@ async def test_an_endpoint_without_log_probabilities_is_refused_in_one_line(tmp_
         )
 
 
-def edited(change: Callable[[dict[str, Mapping[str, int]]], None], folder: Path) -> Path:
-    path = write(folder)
-    rows = json.loads(path.read_text("utf-8"))
-    change(rows[1])
-    path.write_text(json.dumps(rows), "utf-8")
-    return path
-
-
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -130,8 +122,12 @@ def edited(change: Callable[[dict[str, Mapping[str, int]]], None], folder: Path)
 def test_targets_that_cannot_be_used_are_one_line(
     tmp_path: Path, change: Callable[[dict[str, Mapping[str, int]]], None], why: str
 ) -> None:
+    path = write(tmp_path)
+    rows = json.loads(path.read_text("utf-8"))
+    change(rows[1])
+    path.write_text(json.dumps(rows), "utf-8")
     with pytest.raises(InputError, match=why):
-        read_truthfulqa(edited(change, tmp_path), form="mc1", seed=0)
+        read_truthfulqa(path, form="mc1", seed=0)
 
 
 @needs_real_data

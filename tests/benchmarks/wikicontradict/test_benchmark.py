@@ -1,6 +1,7 @@
 """WikiContradict: its file, its prompts as methods, and the rating as two measures."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,14 +10,28 @@ from conflictscore.benchmarks.wikicontradict.benchmark import rating_tables, wik
 from conflictscore.benchmarks.wikicontradict.data import read_questions
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES
 from conflictscore.errors import InputError
+from tests.benchmarks.conflicts.judging import first_prompt
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 from tests.benchmarks.truthfulqa.judging import judged_answer
-from tests.benchmarks.wikicontradict.records import FLAT
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.world import World
 
+FLAT: dict[str, Any] = {
+    "question": "When was the lamp lit?",
+    "context1": "The lamp was lit in 1871.",
+    "context2": "Lit: 1874",
+    "context1_info": "It was lit in 1871.",
+    "context2_info": "Lit: 1874",
+    "answer1": "1871",
+    "answer2": "1874",
+    "contradiction_type": "Explicit",
+    "context1_self_contained": "The lamp at Lamp Head was lit in 1871.",
+    "answer1_self_contained": "It was lit in 1871.",
+    "context2_self_contained": "Lamp Head, lit: 1874",
+    "answer2_self_contained": "It was lit in 1874.",
+}
 TEMPLATES = {
     "no-documents": "In 1850.",
     "first-document": "In 1871.",
@@ -30,7 +45,7 @@ class Lamp(World):
     """Says what its prompt gives away, and rates answers by the years in them."""
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
-        prompt = str(next(m["content"] for m in request.messages if m["role"] == "user"))
+        prompt = first_prompt(request)
         if "RATING: [" in prompt:
             return self._rated(judged_answer(request), prompt)
         if "Is there anything in these passages that conflicts" in prompt:
@@ -154,9 +169,6 @@ async def test_a_dry_run_plans_the_very_prompt_of_the_judge(
     assert list(planned) == [prompt for prompt in prompts if "RATING: [" in prompt]
 
 
-FOLDER = REAL / "wikicontradict"
-
-
 def test_a_question_has_its_passages_and_the_answer_of_each(file: Path) -> None:
     [question] = read_questions(write_jsonl(file, [FLAT]))
     assert question.question == "When was the lamp lit?"
@@ -173,7 +185,7 @@ def test_an_unknown_contradiction_type_and_a_question_twice_are_named(file: Path
 
 @needs_real_data
 def test_the_real_questions_are_read() -> None:
-    questions = read_questions(FOLDER / "questions.jsonl")
+    questions = read_questions(REAL / "wikicontradict" / "questions.jsonl")
     assert len(questions) == 129
     assert {len(question.contexts) for question in questions} == {2}
     assert {len(question.answers) for question in questions} == {2}

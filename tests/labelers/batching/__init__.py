@@ -1,1 +1,0 @@
-"""Judging many pairs in one call."""

@@ -13,7 +13,6 @@ from conflictscore.records import EvidenceLabel
 from tests.batches import AskedBatch
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script, then
 from tests.labelers.batching.talk import (
-    Err,
     Verdicts,
     asked,
     judged,
@@ -95,28 +94,10 @@ async def test_what_is_told_by_the_time_that_it_is_cancelled_stands() -> None:
     assert told == [1, 1]
 
 
-def drop_two(verdicts: Verdicts, batch: AskedBatch) -> Verdicts:
-    return verdicts[:1] + verdicts[3:]
-
-
-def double_two(verdicts: Verdicts, batch: AskedBatch) -> Verdicts:
-    return [*verdicts, verdicts[1], {**verdicts[2], "answer": "IRRELEVANT"}]
-
-
-def malform_two(verdicts: Verdicts, batch: AskedBatch) -> Verdicts:
-    one, two, three, four = verdicts
-    return [one, {**two, "answer": "MAYBE"}, {**three, "answer": 7}, four]
-
-
-def invent_two(verdicts: Verdicts, batch: AskedBatch) -> Verdicts:
-    one, two, three, four = verdicts
-    return [one, {**two, "claim": 7}, {**three, "claim": 7}, four, {**one, "claim": "all"}]
-
-
-@pytest.mark.parametrize("err", [drop_two, double_two, malform_two, invent_two])
-async def test_what_a_reply_leaves_open_is_asked_again_and_nothing_else(err: Err) -> None:
+async def test_what_a_reply_leaves_open_is_asked_again_and_nothing_else() -> None:
     pairs = world(4, 1)
-    with OpenAIServer(then(truthful(err), truthful())) as server:
+    two_left_out = truthful(lambda verdicts, batch: verdicts[:1] + verdicts[3:])
+    with OpenAIServer(then(two_left_out, truthful())) as server:
         told = await judged(server, pairs)
     first, second = map(asked, server.requests)
     assert [*second.claims] == [*first.claims][1:3]

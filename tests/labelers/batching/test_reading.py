@@ -35,6 +35,9 @@ def test_a_verdict_is_taken_with_its_quotation_and_its_reason() -> None:
     ("wrong", "why"),
     [
         ([verdict(TWO), verdict(TWO)], "has 2 verdicts"),
+        ([verdict(TWO), verdict(TWO, "IRRELEVANT")], "has 2 verdicts"),
+        ([verdict(TWO) | {"answer": 7}], "has a verdict that cannot be read"),
+        ([verdict(ONE) | {"claim": "all"}], "has no verdict under its id"),
         ([verdict(TWO, "MAYBE")], "has a verdict that cannot be read: its label was none of"),
         ([verdict(TWO, "SUPPORTS, or not")], "has a verdict that cannot be read"),
         (["nothing of the kind", None, 3], "has no verdict under its id"),

@@ -17,12 +17,7 @@ from conflictscore.labelers.nli.by_claim import (
     open_nli_by_claim,
 )
 from conflictscore.labelers.nli.labeler import NliLabeler, deciding_window, verdict_on
-from conflictscore.labelers.nli.model import NliModel
-from conflictscore.labelers.table import label_table
-from conflictscore.models.usage import UsageMeter
 from conflictscore.records import EvidenceLabel, Label
-from conflictscore.storage.cache import ContentCache
-from tests.labelers.judging import claim, document
 from tests.nli_model import make_nli_model
 
 SUPPORTS, CONTRADICTS, IRRELEVANT = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT
@@ -30,9 +25,13 @@ SUPPORTS, CONTRADICTS, IRRELEVANT = Label.SUPPORTS, Label.CONTRADICTS, Label.IRR
 probabilities = st.tuples(*[st.floats(0.01, 1)] * 3).map(lambda w: [one / sum(w) for one in w])
 
 
+def says(supports: float, contradicts: float) -> dict[Label, float]:
+    rest = max(0.0, round(1 - supports - contradicts, 9))
+    return {SUPPORTS: supports, CONTRADICTS: contradicts, IRRELEVANT: rest}
+
+
 def verdict(number: int, supports: float, contradicts: float) -> EvidenceLabel:
-    known = {SUPPORTS: supports, CONTRADICTS: contradicts}
-    known[IRRELEVANT] = max(0.0, 1 - supports - contradicts)
+    known = says(supports, contradicts)
     label = verdict_on(known)
     return EvidenceLabel(
         claim=1, document=number, label=label, score=known[label], probabilities=known
@@ -80,23 +79,6 @@ def test_a_conflict_stands_exactly_where_some_pair_exceeds_the_bound(
         assert decided == [one.label for one in verdicts]
 
 
-async def test_verdicts_are_cached_by_pair_and_decided_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = NliModel(make_nli_model(tmp_path / "small-nli"))
-    judge = NliByClaim(NliLabeler(model))
-    texts = ["The lamp was lit in 1871.", "The lamp was not lit in 1871.", "The tower is white."]
-    documents = [document(text, number=n) for n, text in enumerate(texts, start=1)]
-    cache, meter = ContentCache(tmp_path / "cache.sqlite"), UsageMeter()
-    asked = [claim("The lamp was lit in 1871.")]
-    first = await label_table(judge, asked, documents, meter=UsageMeter(), cache=cache)
-    monkeypatch.setattr(model, "logits", None)
-    again = await label_table(judge, asked, documents, meter=meter, cache=cache)
-    assert [pair.label for pair in again[0].labels] == [pair.label for pair in first[0].labels]
-    assert meter.usage.cached_calls == len(texts)
-    cache.close()
-
-
 def test_a_model_of_the_user_does_not_decide_by_the_claim(tmp_path: Path) -> None:
     assert isinstance(open_nli_by_claim(), NliByClaim)
     own = open_nli_by_claim(make_nli_model(tmp_path / "small-nli"))
@@ -123,14 +105,6 @@ def test_of_two_models_a_pair_has_the_mean_and_the_passage_of_the_surest() -> No
 _window = st.fixed_dictionaries(
     dict.fromkeys((SUPPORTS, CONTRADICTS, IRRELEVANT), st.floats(-20, 20))
 ).map(UNCALIBRATED.probabilities)
-
-
-def says(supports: float, contradicts: float) -> dict[Label, float]:
-    return {
-        SUPPORTS: supports,
-        CONTRADICTS: contradicts,
-        IRRELEVANT: round(1 - supports - contradicts, 9),
-    }
 
 
 @given(window=_window)

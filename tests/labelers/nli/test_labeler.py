@@ -92,10 +92,8 @@ class TestOnePair:
         self, model: NliModel
     ) -> None:
         of = claim("The small lamp was lit in 1871.")
-        weak, strong = (
-            "The keeper says lamp was lit in 1871. ",
-            "The small lamp was not lit in 1871. ",
-        )
+        weak = "The keeper says lamp was lit in 1871. "
+        strong = "The small lamp was not lit in 1871. "
         for text in (weak + _FILLER * 12 + strong, strong + _FILLER * 12 + weak):
             found = await judged(NliLabeler(model), text, of)
             assert found.label is CONTRADICTS
@@ -284,7 +282,6 @@ class TestTable:
         assert {pair.label for pair in row.labels} == {CONTRADICTS}
 
 
-_SENTENCE = "The old stone tower by the harbour is white and tall and great. "
 _texts = st.lists(st.sampled_from([*WORDS, "\n", "ﷺ", "語", "\ud800", "[SEP]", "word" * 20])).map(
     " ".join
 ) | st.text(max_size=400)
@@ -307,16 +304,16 @@ def test_the_windows_hold_the_whole_document_and_none_is_too_long(
 
 
 def test_windows_begin_and_end_where_sentences_do_and_overlap(model: NliModel) -> None:
-    found = premises(document(_SENTENCE * 20), 60, model.tokenizer.vocabulary)
+    found = premises(document(_FILLER * 20), 60, model.tokenizer.vocabulary)
     assert len(found.windows) > 4
     for window in found.windows:
         assert window.startswith("The old")
         assert window.rstrip().endswith("great.")
-    assert sum(map(len, found.windows)) > len(_SENTENCE * 20)
+    assert sum(map(len, found.windows)) > len(_FILLER * 20)
 
 
 def test_the_title_stands_before_each_window_and_is_no_part_of_it(model: NliModel) -> None:
-    titled = document(_SENTENCE * 10, title=" The \n Lighthouse")
+    titled = document(_FILLER * 10, title=" The \n Lighthouse")
     found = premises(titled, 60, model.tokenizer.vocabulary)
     assert len(found.texts) > 2
     assert found.texts == tuple(f"The Lighthouse. {window}" for window in found.windows)
@@ -339,7 +336,7 @@ def test_a_short_document_is_one_window_under_its_title(
 
 
 def test_a_document_with_more_windows_than_are_read_is_cut_and_says_so(model: NliModel) -> None:
-    found = premises(document(_SENTENCE * 1000), 60, model.tokenizer.vocabulary)
+    found = premises(document(_FILLER * 1000), 60, model.tokenizer.vocabulary)
     assert found.cut
     assert len(found.windows) == MOST_WINDOWS
-    assert (_SENTENCE * 1000).startswith(found.windows[0])
+    assert (_FILLER * 1000).startswith(found.windows[0])

@@ -55,12 +55,8 @@ class TestFits:
         assert verdicts(model) == [SUPPORTS, CONTRADICTS, IRRELEVANT]
 
     def test_a_pair_is_as_long_as_its_tokenizer_was_set_up_for(self, tmp_path: Path) -> None:
-        truncation = {
-            "direction": "Right",
-            "max_length": 200,
-            "strategy": "LongestFirst",
-            "stride": 0,
-        }
+        truncation = {"direction": "Right", "strategy": "LongestFirst", "stride": 0}
+        truncation["max_length"] = 200
         set_up = NliModel(make_nli_model(tmp_path / "a", tokenizer={"truncation": truncation}))
         assert (set_up.pair_tokens, set_up.most_tokens) == (200, 512)
         plain = NliModel(make_nli_model(tmp_path / "b", positions=100))

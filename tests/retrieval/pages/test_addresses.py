@@ -136,9 +136,19 @@ async def test_a_redirect_to_it_is_never_followed(inside: Network, host: str) ->
         assert (inside.attempts, web.connections) == ([PUBLIC] * 2, 2)
 
 
-@pytest.mark.parametrize("host", ["127%2e0%2e0%2e1", "loc%61lhost", "[2606:4700::1111%1]", "%00"])
-async def test_a_host_with_escapes_in_it_is_not_even_looked_up(inside: Network, host: str) -> None:
-    assert await refused(f"http://{host}/") == "has an address that is not a URL"
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        *product(
+            ("127%2e0%2e0%2e1", "loc%61lhost", "[2606:4700::1111%1]", "%00"), ["that is not a URL"]
+        ),
+        ("user:password@site.example", "with a user name in it"),
+    ],
+)
+async def test_escapes_and_user_names_are_sent_nowhere(
+    inside: Network, host: str, reason: str
+) -> None:
+    assert await refused(f"http://{host}/") == f"has an address {reason}"
     assert inside.lookups == []
 
 
@@ -222,12 +232,6 @@ async def test_what_is_no_address_is_refused(inside: Network, url: str) -> None:
     assert inside.attempts == []
 
 
-async def test_a_user_name_is_not_sent_anywhere(inside: Network) -> None:
-    reason = "has an address with a user name in it"
-    assert await refused("http://user:password@site.example/") == reason
-    assert inside.lookups == []
-
-
 async def test_an_unknown_name_is_no_crash(inside: Network) -> None:
     assert await refused("http://gone.example/") == "has a host name that cannot be found"
 
@@ -241,7 +245,3 @@ async def test_an_unknown_name_is_no_crash(inside: Network) -> None:
 )
 def test_public_numbers_beside_the_special_ones_are_public(number: str) -> None:
     assert admitted(ip_address(number))
-
-
-def test_the_table_of_tricks_is_long_and_each_is_another() -> None:
-    assert len(INSIDE) == len(set(INSIDE.values())) >= 60

@@ -20,6 +20,7 @@ from conflictscore.retrieval.recording import (
 from conflictscore.retrieval.search_notes import note
 from tests.fakes.search_server import Received, Reply, json_reply
 from tests.full_disk import no_room
+from tests.retrieval.pages.finding import Found
 from tests.retrieval.recording.searching import (
     PARAMETERS,
     answer,
@@ -255,16 +256,13 @@ def test_another_file_is_neither_cut_nor_added_to(out: Path, content: str) -> No
 
 
 def test_a_file_cut_at_any_byte_keeps_its_whole_lines_and_is_resumed(out: Path) -> None:
-    class Found(TopKRetriever):
-        def search(self, query: str, k: int) -> list[Document]:
-            return []
-
-    asyncio.run(record(["Où?", "B?"], Found(), out))
+    nothing = Found(documents=[])
+    asyncio.run(record(["Où?", "B?"], nothing, out))
     whole = out.read_bytes()
     first = whole.index(b"\n") + 1
     for cut in range(len(whole) + 1):
         out.write_bytes(whole[:cut])
-        report = asyncio.run(record(["Où?", "B?"], Found(), out))
+        report = asyncio.run(record(["Où?", "B?"], nothing, out))
         # a line that misses nothing but its end is whole
         assert report.before == (cut >= first - 1) + (cut >= len(whole) - 1)
         assert [line["question"] for line in lines(out)] == ["Où?", "B?"]
