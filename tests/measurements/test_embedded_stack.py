@@ -1,6 +1,5 @@
 """Stacks of local labelers, run by the package's own classes."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, Group
 from conflictscore.records import Label
 from measurements import embedded_stack
 from measurements.embedded_stack import Pairs, constants, gain
+from tests.scoring_files.files import write_lines
 
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
@@ -65,8 +65,7 @@ def data(tmp_path: Path) -> Path:
         split = ("test", "train")[number > 5]
         row = {"id": str(number), "split": split, "claim": claim, "docs": docs[: 1 + number % 2]}
         rows.append(row)
-    (folder / "lamps_groups.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return folder
+    return write_lines(folder / "lamps_groups.jsonl", rows).parent
 
 
 def test_the_command_resumes_and_marks_what_a_constant_beats(

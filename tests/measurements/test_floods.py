@@ -1,6 +1,5 @@
 """Floods: what a copy is, which questions are flooded, and what copies decide."""
 
-import json
 import random
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from measurements.floods import (
     read_cases,
     read_questions,
 )
+from tests.scoring_files.files import write_lines
 
 TEXT = " ".join(f"word{n}" for n in range(60))
 FOR, AGAINST = Label.SUPPORTS, Label.CONTRADICTS
@@ -61,9 +61,8 @@ def test_a_question_is_flooded_from_its_smaller_side(tmp_path: Path) -> None:
         {"text": "c", "label": "CONTRADICTS"},
         {"text": "d", "label": "MIXED"},
     ]
-    path = tmp_path / "groups.jsonl"
     lines = [{"id": "q1", "claim": "It rained.", "docs": documents[:n]} for n in (1, 4)]
-    path.write_text("\n".join(map(json.dumps, lines)))
+    path = write_lines(tmp_path / "groups.jsonl", lines)
 
     [case] = read_cases("natconfqa", path)
 
@@ -76,8 +75,8 @@ def test_ramdocs_questions_need_a_misinforming_document(
     tmp_path: Path, wrong: list[dict[str, str]]
 ) -> None:
     right = [{"text": "r", "type": "correct", "answer": "1871"}]
-    path = tmp_path / "ramdocs.jsonl"
-    path.write_text(json.dumps({"question": "When?", "documents": [*wrong, *right]}))
+    question = {"question": "When?", "documents": [*wrong, *right]}
+    path = write_lines(tmp_path / "ramdocs.jsonl", [question])
 
     assert [case.texts for case in read_cases("ramdocs", path)] == ([("r", "w")] if wrong else [])
 
@@ -96,7 +95,7 @@ def test_the_tables_count_every_question_and_kind_of_copy(tmp_path: Path) -> Non
         record = {"id": "q", "question": "When?", "claim": "It was lit in 1871.", "docs": docs}
         record |= {"documents": documents} if name == "ramdocs" else {}
         (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(json.dumps(record))
+        write_lines(tmp_path / path, [record])
 
     ran = CliRunner().invoke(main, ["--data", str(tmp_path), "--limit", "0"])
 

@@ -1,6 +1,5 @@
 """The study of what a revision leaves alone, on a few claims and scripted models."""
 
-import json
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -12,27 +11,26 @@ from conflictscore.markdown import passages
 from conflictscore.records import Label, Usage
 from measurements import preservation
 from measurements.preservation import DENIED, LongAnswer, Tally, long_answers, revised
+from tests.scoring_files.files import write_lines
 
 IN_PLACE: dict[str, Any] = {"regeneration": "revise", "guard": True}
 
 
-def group(number: int, *labels: str) -> str:
+def group(number: int, *labels: str) -> dict[str, Any]:
     claim = f"The harbour of island number {number} was opened to every ship in summer."
     documents = [
         {"text": f"A log about number {number}, page {n}.", "label": label}
         for n, label in enumerate(labels)
     ]
-    return json.dumps({"id": str(number), "claim": claim, "docs": documents})
+    return {"id": str(number), "claim": claim, "docs": documents}
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("groups") / "groups.jsonl"
     lines = [group(n, "SUPPORTS", "IRRELEVANT") for n in range(14)]
     lines += [group(n, "CONTRADICTS") for n in range(20, 23)]
     lines += [group(n, "SUPPORTS", "CONTRADICTS") for n in range(30, 33)]
-    path.write_text("\n".join(lines), "utf-8")
-    return path
+    return write_lines(tmp_path_factory.mktemp("groups") / "groups.jsonl", lines)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +99,6 @@ def test_the_command_prints_a_line_for_each_way_and_names_files_that_do_not_do(
     assert shown.exit_code == 0, shown.output
     for way in ("obeys", "misbehaves", "unguarded", "whole"):
         assert f"\n{way} " in shown.stdout
-    few = tmp_path / "few.jsonl"
-    few.write_text(group(1, "SUPPORTS"), "utf-8")
+    few = write_lines(tmp_path / "few.jsonl", [group(1, "SUPPORTS")])
     refused = CliRunner().invoke(preservation.main, [str(few)])
     assert "too few disputed claims" in refused.output

@@ -1,6 +1,5 @@
 """Labels of people, and the second look with them, on tiny data and a scripted model."""
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from conflictscore.records import Claim, Document, Label
 from measurements import second_look
 from measurements.people_labels import SETS, TABLES, LabelledQuestion, PeopleLabeler, Spoiler
 from tests.benchmarks.harness.quiz import RIGHT, WRONG
+from tests.scoring_files.files import write_lines
 
 S, C, N = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT
 
@@ -34,8 +34,7 @@ def lamp(number: int) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def labelled(tmp_path_factory: pytest.TempPathFactory) -> list[LabelledQuestion]:
     path = tmp_path_factory.mktemp("data") / "ramdocs.jsonl"
-    path.write_text("\n".join(json.dumps(lamp(n)) for n in range(3)), "utf-8")
-    return SETS["ramdocs"](path)
+    return SETS["ramdocs"](write_lines(path, [lamp(n) for n in range(3)]))
 
 
 async def labels(labelled: list[LabelledQuestion], claim: str, spoiler: Spoiler) -> list[Label]:
@@ -75,7 +74,6 @@ def test_answers_that_are_right_for_another_entity_are_at_odds_with_wrong_ones_a
 
 
 def test_a_claim_of_natconfqa_is_as_true_as_more_of_its_passages_say(tmp_path: Path) -> None:
-    path = tmp_path / "natconfqa_groups.jsonl"
     said = ("SC", "SSCIM", "CI", "IU")
     names = {"S": S, "C": C, "I": N, "M": "MIXED", "U": "UNLABELLED"}
     rows = [
@@ -86,9 +84,8 @@ def test_a_claim_of_natconfqa_is_as_true_as_more_of_its_passages_say(tmp_path: P
         }
         for number, labels in enumerate(said)
     ]
-    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
 
-    tie, true, false = SETS["natconfqa"](path)
+    tie, true, false = SETS["natconfqa"](write_lines(tmp_path / "natconfqa_groups.jsonl", rows))
     assert (tie.right, tie.wrong, tie.rivals) == (("true", "false"), (), True)
     assert (true.right, true.wrong, true.rivals) == (("true",), ("false",), False)
     assert false.right == ("false",)
@@ -123,8 +120,7 @@ def test_a_confusion_table_says_what_becomes_of_each_label() -> None:
 def test_what_people_know_corrects_and_what_is_spoiled_does_less(
     tmp_path: Path, first: str
 ) -> None:
-    data = tmp_path / "ramdocs.jsonl"
-    data.write_text("\n".join(json.dumps(lamp(n)) for n in range(12)), "utf-8")
+    data = write_lines(tmp_path / "ramdocs.jsonl", [lamp(n) for n in range(12)])
     args = ["--data", f"ramdocs={data}", "--half", "second", "--first", first]
     told = CliRunner().invoke(second_look.main, [*args, "--spoiled", "0", "--spoiled", "1"])
     assert told.exit_code == 0, told.output
