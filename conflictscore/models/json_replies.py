@@ -52,21 +52,15 @@ class _Form(NamedTuple):
         own = {self.aliases.get(name, name): part for name, part in value.items()}
         return own if self.needed <= own.keys() and len(own) == len(value) else None
 
-    def within(self, value: Any, depth: int = _DEPTH) -> list[dict[str, Any]]:
-        """The objects of the form that a JSON value is or holds, each once."""
-        found: list[dict[str, Any]] = []
-        for one in self._all(value, depth):
-            found += [] if one in found else [one]
-        return found
-
-    def _all(self, value: Any, depth: int) -> Iterator[dict[str, Any]]:
+    def within(self, value: Any, depth: int = _DEPTH) -> Iterator[dict[str, Any]]:
+        """The objects of the form that a JSON value is or holds."""
         if not depth:
             return
         if isinstance(value, str) and value.lstrip()[:1] in {*_BRACKETS, '"'}:
-            yield from self._all(loads(value), depth - 1)
+            yield from self.within(loads(value), depth - 1)
         elif isinstance(value, list):
             objects = [item for item in value if isinstance(item, Mapping)]
-            inside = [one for item in value for one in self._all(item, depth - 1)]
+            inside = [one for item in value for one in self.within(item, depth - 1)]
             if self.listed and not inside and len(objects) == len(value) > 0:
                 inside = [{self.listed: value}]
             yield from inside
@@ -77,16 +71,17 @@ class _Form(NamedTuple):
                 return
             for name, part in value.items():
                 if not isinstance(part, str) or name in _CALL_FIELDS:
-                    yield from self._all(part, depth - 1)
+                    yield from self.within(part, depth - 1)
 
-    def sole(self, found: list[dict[str, Any]]) -> dict[str, Any] | None:
+    def sole(self, found: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
         """The only object but for the prompt's own template; ValueError for several."""
-        found = [
-            one for one in found if not any(_is_template(one.get(name)) for name in self.needed)
-        ]
-        if len(found) > 1:
-            raise ValueError(f"it held {len(found)} JSON objects instead of one")
-        return found[0] if found else None
+        kept: list[dict[str, Any]] = []
+        for one in found:
+            if one not in kept and not any(_is_template(one.get(name)) for name in self.needed):
+                kept.append(one)
+        if len(kept) > 1:
+            raise ValueError(f"it held {len(kept)} JSON objects instead of one")
+        return kept[0] if kept else None
 
 
 def _is_template(value: Any) -> bool:
@@ -149,11 +144,11 @@ def _one_of(
     accounted = Counter[str]()
     for part in parts:
         value = read(part)
-        inside = form.within(value)
+        inside = [*form.within(value)]
         # valid JSON without such an object, such as a schema, is no part of one that is broken
         if inside or (read is loads and value is not None):
             accounted += _fields_written(part, quoted=True)
-        found += [one for one in inside if one not in found]
+        found += inside
     sole = form.sole(found)
     everywhere = _fields_written(text, quoted=True)
     marks = {*form.needed, *form.aliases}

@@ -164,7 +164,9 @@ def from_chat_model(
     if told:
         chat = chat.model_copy(update=told)
     settings = {**chat._identifying_params, **told}
-    name = str(settings.get("model") or settings.get("model_name") or _own_name(chat))
+    # Ollama's client has its name in a field alone
+    named = [settings.get("model"), settings.get("model_name"), getattr(chat, "model", None)]
+    name = next((one for one in named if one and isinstance(one, str)), chat._llm_type)
     client = getattr(chat, "root_async_client", None)  # knows where it calls; the settings do not
     endpoint = _without_credentials(str(client.base_url) if client else chat._llm_type)
     return LanguageModel(
@@ -269,12 +271,6 @@ def _open_local(name: str, window: int | None) -> LanguageModel:
         has_grammars=True,
         retries=Retries(),
     )
-
-
-def _own_name(chat: BaseChatModel) -> str:
-    """The name in a field, as Ollama's client has it, or else the client's kind."""
-    named = getattr(chat, "model", None)
-    return named if isinstance(named, str) else chat._llm_type
 
 
 def _known_window(chat: BaseChatModel) -> int:

