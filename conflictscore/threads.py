@@ -202,22 +202,21 @@ async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def together() -> AsyncIterator[Callable[[Work], object]]:
+async def together() -> AsyncIterator[
+    Callable[[Callable[[], Awaitable[Any]]], "asyncio.Task[Any]"]
+]:
     """A task group that raises one error as itself, and no exception group.
 
     Of several errors it is the one that a caller has to see: an interrupt of LangGraph first, then
     an error that is none of ours, then ours. A spent budget cancels no other task: calls in flight
     are paid for, and every further call fails by itself. It is raised once all tasks ended.
-
-    Yields:
-        A function that starts a task.
     """
     stops: list[BudgetError] = []
     failed: BaseException | None = None
 
-    async def ended(work: Work) -> None:
+    async def ended(work: Callable[[], Awaitable[Any]]) -> Any:
         try:
-            await work()
+            return await work()
         except BudgetError as stop:
             stops.append(stop)
 
@@ -234,15 +233,9 @@ async def together() -> AsyncIterator[Callable[[Work], object]]:
 
 async def at_once(works: Iterable[Callable[[], Awaitable[Out]]]) -> tuple[Out, ...]:
     """The results of works that are done :func:`together`, in their order."""
-    made: dict[int, Out] = {}
-
-    async def kept(number: int, work: Callable[[], Awaitable[Out]]) -> None:
-        made[number] = await work()
-
     async with together() as start:
-        for number, work in enumerate(works):
-            start(partial(kept, number, work))
-    return tuple(made[number] for number in sorted(made))
+        tasks = [start(work) for work in works]
+    return tuple(task.result() for task in tasks)
 
 
 async def each(
