@@ -1,16 +1,18 @@
-"""A web page as its reader sees it: hidden and struck text gone, raised digits marked.
+"""Text of a web page as its reader sees it: hidden and struck text gone, raised digits marked.
 
 Extractors of main text drop some elements (``time``, ``output``, text directly in a ``div``) and
-join what stands apart ("10" and a raised "6"). Here the tree is put into a form in which they
-lose nothing; :func:`whole_text` reads all of it without an extractor.
+join what stands apart ("10" and a raised "6"). So the tree is first put into a form in which they
+lose nothing; :func:`whole_text` reads all of it without an extractor. Pages are read in the process
+of :mod:`~conflictscore.retrieval.reading.box`.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from conflictscore.retrieval.pages.page import UnreadableError
+from conflictscore.retrieval.pages.page import FetchedPage, PageText, UnreadableError
+from conflictscore.retrieval.reading.decoding import decode
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -59,7 +61,49 @@ _SELF_CLOSING = frozenset(
     )
 )
 """Elements without content, or which the next one of their kind closes."""
+_LONGEST_TEXT = 200_000
+"""Characters, more than any passage of a prompt is cut from."""
+_MOST_TAGS = 50_000
+"""Tags of a page whose main text is looked for; an article of a megabyte has half as many."""
 _STRUCK_TAG = re.compile(r"<(del|s|strike)\b[^<>]{0,200}>[^<>]{0,400}</\1>", re.IGNORECASE)
+
+
+def extract(page: FetchedPage) -> PageText:
+    """The page's main text, without its menus and notices; all of its text if none stands out.
+
+    Raises:
+        UnreadableError: It is not text, or there is none in it.
+    """
+    html = page.content_type != "text/plain"
+    content = decode(page.body, page.charset, html=html).text
+    title, text, date = _main_text(content, page.final_url) if html else ("", content, None)
+    if not text.strip():
+        title, text = whole_text(content)
+    if not text.strip():
+        raise UnreadableError("has no text")
+    return PageText(
+        text=text[:_LONGEST_TEXT],
+        title=title[:300],
+        date=date,
+        cut=page.truncated or len(text) > _LONGEST_TEXT,
+    )
+
+
+def _main_text(html: str, url: str) -> tuple[str, str, str | None]:
+    """Title, text and date; an empty text where there is none, or too much of it to look for."""
+    found: Any = None
+    if html.count("<") <= _MOST_TAGS:
+        import trafilatura
+
+        found = trafilatura.bare_extraction(
+            shown_page(html).html,
+            url=url,
+            with_metadata=True,
+            include_comments=False,
+            # A year that merely stands in the text is not when the page was published.
+            date_extraction_params={"original_date": True, "extensive_search": False},
+        )
+    return (found.title or "", found.text or "", found.date) if found else ("", "", None)
 
 
 def shown_page(html: str) -> "LexborHTMLParser":

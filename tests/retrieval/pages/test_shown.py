@@ -2,9 +2,8 @@
 
 import pytest
 
-from conflictscore.retrieval.pages.extract import extract
 from conflictscore.retrieval.pages.page import FetchedPage, UnreadableError
-from conflictscore.retrieval.pages.shown import marked_inline, whole_text
+from conflictscore.retrieval.pages.shown import extract, marked_inline, whole_text
 
 FILLER = (
     "<p>The harbour authority published its yearly account of the works, with details of each of"
