@@ -25,8 +25,6 @@ from measurements.campaign_storage import failover, faults, kills
 from measurements.campaign_texts import STEERED, bombs, steered
 from tests.postgres_server import FOUND
 
-__all__ = ["PARTS", "Outcome", "campaign", "main"]
-
 Case = str | None
 """The failure; None for a case that held."""
 Part = Callable[[random.Random, Path], Generator[Case]]

@@ -29,8 +29,6 @@ from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.fetching import fetched
 from conflictscore.storage.record_file import RecordLines, append_line, json_line
 
-__all__ = ["NGINX", "clocks", "command", "crowds", "folders", "killed_model", "one_line"]
-
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 

@@ -23,8 +23,6 @@ from measurements.campaign_texts import request_of, waits
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, completion
 from tests.middleware.service.serving import listening
 
-__all__ = ["floods", "fuzz", "homes", "long_texts", "tricks", "with_nginx"]
-
 Case = str | None
 
 _HOSTILE = 120

@@ -20,8 +20,6 @@ from conflictscore.storage.postgres import PostgresTables
 from conflictscore.storage.record_file import RecordFile, RecordLines, json_line
 from tests.postgres_server import PostgresServer
 
-__all__ = ["failover", "faults", "kills"]
-
 _WRITER = """
 import sys
 from pathlib import Path

@@ -26,8 +26,6 @@ from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.box import ReaderBox
 from measurements.scripted_model import NotedPrompts, ScriptedModel
 
-__all__ = ["STEERED", "Steered", "bombs", "slow_text", "steered", "steered_run", "waits"]
-
 _PIECES = (
     *("<", " ", "\n", ".", "A. ", "[", "(", "`", "*", "# a\n", "| a ", "> ", "- a\n", "1. a\n"),
     *("a\n\n", '"', "\\", "&a", "{", "_", "é", "\u200b", "你。", "😀", "https://a.b/", "[1]", "a"),

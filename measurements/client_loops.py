@@ -37,8 +37,6 @@ from conflictscore.records import Label
 from conflictscore.storage.cache import ContentCache
 from measurements.service_load import started
 
-__all__ = ["main"]
-
 _CLAIMS, _DOCUMENTS, _PLACES = 6, 10, 64
 _BOUND = ("max_tokens", "max_completion_tokens", "extra_body")
 """Arguments of a call that the loop adds to the client's own settings."""

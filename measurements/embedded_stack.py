@@ -37,8 +37,6 @@ from training.groups import validation_groups
 from training.human import data_files, label_files, labelled_pairs
 from training.pairs import LABELS
 
-__all__ = ["Pairs", "constants", "gain", "main"]
-
 Numbers = NDArray[Any]
 
 _RESAMPLES = 2000

@@ -29,8 +29,6 @@ from conflictscore.records import Claim, ClaimEvidence, Document, Duplicates, Ev
 from conflictscore.retrieval.domains import voices
 from conflictscore.retrieval.duplicates import mark_duplicates
 
-__all__ = ["CLEAN", "changed_words", "look_alikes", "main", "outcome", "read_cases"]
-
 _LONGEST = 3000
 """Characters of a document that are compared, so that pages of the web do not take hours."""
 COPIES = (2, 5, 10, 20)

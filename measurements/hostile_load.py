@@ -30,8 +30,6 @@ import numpy as np
 from measurements.campaign_texts import request_of, waits
 from measurements.service_load import connected, send, started
 
-__all__ = ["main"]
-
 _HEAD = (
     b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
 )

@@ -23,8 +23,6 @@ from typing import NamedTuple
 
 import click
 
-__all__ = ["PATTERNS", "QUESTIONS", "found_in", "main", "modules_in"]
-
 QUESTIONS = (
     "In which order do the steps of the loop run, and what ends it?",
     "When does a claim count as in conflict?",

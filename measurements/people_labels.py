@@ -36,8 +36,6 @@ from conflictscore.nodes.second_look.statements import affirms, same_answer
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval.passages import cut_to_passages
 
-__all__ = ["SETS", "TABLES", "LabelledQuestion", "PeopleLabeler", "Spoiler"]
-
 _YES_NO = re.compile(r"(?:^|(?<=: )|(?<=; ))(yes|no)\b", re.IGNORECASE)
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 

@@ -31,8 +31,6 @@ from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
 from conflictscore.settings import Settings
 from measurements.scripted_model import NotedPrompts, ScriptedModel
 
-__all__ = ["DENIED", "LongAnswer", "Tally", "long_answers", "main", "misbehaviours", "revised"]
-
 _QUESTION = "What is known about these matters?"
 _OUTCOMES = ("right", "hedged", "kept", "harmed")
 DENIED, _HEDGED = "Contrary to what is often said, this is wrong: ", "Sources disagree on this: "

@@ -39,8 +39,6 @@ from conflictscore.retrieval.recording import RecordedRetriever, record_question
 from measurements.rehearsal_world import Script, ScriptedLabeler, World, pages_of, search_server
 from measurements.scripted_model import NotedPrompts, ScriptedModel
 
-__all__ = ["FORMS", "Played", "main", "play"]
-
 FORMS: tuple[Form, ...] = ("multiple-choice", "free-form")
 _METHODS = ("rag", "control-rag", "regenerated-rag")
 

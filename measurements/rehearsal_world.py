@@ -15,8 +15,6 @@ from conflictscore.prompts import material_line
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from tests.fakes.search_server import Received, Reply, SearchServer, json_reply
 
-__all__ = ["Script", "ScriptedLabeler", "World", "pages_of", "search_server"]
-
 _FIRST: Mapping[Form, float] = {"multiple-choice": 0.8421, "free-form": 0.787}
 """The paper's shares of right first answers (Tables 5 and 4)."""
 _WARNED: Mapping[Form, float] = {"multiple-choice": 0.8447, "free-form": 0.816}

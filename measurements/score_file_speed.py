@@ -34,8 +34,6 @@ from conflictscore.threads import usable_cores
 from measurements.service_load import started
 from tests.scoring_files.instant_judge import instant_context
 
-__all__ = ["main"]
-
 _DOCUMENTS = 3
 _Judge = Literal["instant", "nli", "json"]
 _MIB = 1 << 20

@@ -12,8 +12,6 @@ from pydantic import ConfigDict
 from conflictscore.prompts import PromptSet
 from conflictscore.tokens import count_tokens
 
-__all__ = ["NotedPrompts", "ScriptedModel"]
-
 
 class NotedPrompts(PromptSet):
     """Templates that note what each text was made of."""

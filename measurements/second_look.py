@@ -51,8 +51,6 @@ from measurements.people_labels import (
 )
 from measurements.scripted_model import NotedPrompts, ScriptedModel
 
-__all__ = ["Looked", "first_by_lot", "main", "second_looks"]
-
 _COLUMNS = (
     *("n", "right", "disputed", "corrected", "harmed", "p", "hedged", "of wrong", "of right"),
     *("named", "calls", "tokens", "seconds"),

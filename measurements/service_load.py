@@ -27,8 +27,6 @@ import click
 import httpx2
 import numpy as np
 
-__all__ = ["connected", "send", "started"]
-
 _QUESTION = "In which year was the lamp of the lighthouse first lit?"
 _REQUEST = {"model": "simulated", "messages": [{"role": "user", "content": _QUESTION}]}
 _ADDRESS = re.compile(r"http://\S+")

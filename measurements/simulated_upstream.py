@@ -17,8 +17,6 @@ import click
 
 from tests.batches import batch_of, batch_reply
 
-__all__ = ["main"]
-
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _CLAIM = re.compile(r"<claim>\s*(.*?)\s*</claim>", re.DOTALL)
 _NUMBER = re.compile(r"Ledger number (\d+)")

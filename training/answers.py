@@ -5,8 +5,6 @@ from random import Random
 
 from training.pairs import claim_key
 
-__all__ = ["apart", "coarser", "restated", "states"]
-
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),

@@ -8,8 +8,6 @@ import numpy as np
 from training.packed import Numbers, Packed
 from training.pairs import LABELS
 
-__all__ = ["Batch", "assemble", "balanced", "batched", "measured"]
-
 _PAD = 0
 """Any token does, since none looks at padding."""
 _SORTED_TOGETHER = 32

@@ -25,8 +25,6 @@ from training.pairs import Row, read_rows
 from training.question_pairs import learned_pairs, measured_pairs
 from training.questions import questions_in
 
-__all__ = ["main", "rows_of"]
-
 
 def rows_of(
     files: list[Path],

@@ -22,8 +22,6 @@ from conflictscore.records import Claim, Document, Label
 from training.human import balanced_sample, read_labelled
 from training.pairs import Pair
 
-__all__ = ["calibration_error", "fit_temperature", "main"]
-
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 _SLOPES = (0.02, 20.0)
 """Bounds of 1 / temperature: labels that are told apart without a fault have no best one."""

@@ -14,9 +14,6 @@ from onnx import numpy_helper
 from conflictscore.errors import ConflictScoreError
 from training import weights
 
-__all__ = ["main"]
-
-
 _MPNET_FIRST_POSITION = 2
 """Where an MPNet checkpoint's positions begin: after the padding token's number, 1."""
 _ARRANGED = re.compile(

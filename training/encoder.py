@@ -15,8 +15,6 @@ from torch.nn import functional
 
 from training.weights import EPSILON, HEADS, Weights, buckets, layers_of
 
-__all__ = ["Parameters", "as_weights", "frozen_names", "logits", "parameters"]
-
 Parameters = dict[str, Tensor]
 
 

@@ -19,8 +19,6 @@ from training.packed import load_packed
 from training.pairs import LABELS
 from training.weights import EPSILON, HEADS, Weights, layers_of, load
 
-__all__ = ["export", "main", "onnx_graph"]
-
 _OPSET, _IR = 20, 10
 _OUTPUTS = 3
 _NAMES = {"SUPPORTS": "entailment", "CONTRADICTS": "contradiction", "IRRELEVANT": "neutral"}

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from training.pairs import LABELS
 
-__all__ = ["SetFigures", "figures", "mean_macro_f1", "verdicts"]
-
 Numbers = NDArray[Any]
 _SUPPORTS, _CONTRADICTS, _IRRELEVANT = range(len(LABELS))
 

@@ -13,8 +13,6 @@ from training.human import lot
 from training.pairs import Pair
 from training.sentences import content_words, coverage, silent_runs
 
-__all__ = ["general_files", "general_pairs", "topical_pairs"]
-
 _TAKEN = {
     "arc": 2500, "begin_wow": 2500, "cad_snli": 6000, "check_covid": 700, "check_covid.dev": 200,
     "check_covid.test": 200, "citint": 1500, "conflictqa_strategyqa": 9000, "contractnli": 900,

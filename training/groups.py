@@ -18,8 +18,6 @@ from training.pairs import Pair
 from training.question_pairs import measured_pairs
 from training.questions import questions_in
 
-__all__ = ["main", "measured_on", "validation_groups", "write_groups"]
-
 
 def measured_on(data: Sequence[Path]) -> list[Pair]:
     """The validation pairs of a data folder: people's, then RAMDocs' answers.

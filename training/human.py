@@ -15,18 +15,6 @@ from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
 from training.pairs import Label, Pair, claim_key
 
-__all__ = [
-    "Labelled",
-    "balanced_sample",
-    "data_files",
-    "label_files",
-    "labelled_pairs",
-    "lot",
-    "measures_wikicontradict",
-    "read_labelled",
-    "split_apart",
-]
-
 _LABELS: dict[str, Label] = {
     "SUPPORTS": "SUPPORTS",
     "PARTIAL": "SUPPORTS",  # part of a claim supported is support (paper, section 3)

@@ -13,8 +13,6 @@ from training.figures import SetFigures, figures, verdicts
 from training.packed import Numbers, Packed
 from training.pairs import LABELS
 
-__all__ = ["Run", "loss_of", "measure", "on", "taught_loss"]
-
 _SUPPORTS, _CONTRADICTS, _IRRELEVANT = range(len(LABELS))
 
 Run = Callable[[Batch, float], Tensor]

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["COLUMNS", "PARTS", "Marks", "Numbers", "Packed", "Texts", "load_packed", "save_packed"]
-
 COLUMNS = ("first_window", "window_count", "claim", "label", "part", "source")
 """Fields of each pair."""
 PARTS = ("synthetic", "human", "validation", "questions", "general", "neutral", "taught")

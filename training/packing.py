@@ -11,8 +11,6 @@ from conflictscore.retrieval.token_windows import Vocabulary
 from training.packed import PARTS, Marks, Packed, Texts, save_packed
 from training.pairs import LABELS, Row
 
-__all__ = ["marks_of", "pack"]
-
 _MOST_CLAIM_TOKENS = 128
 """Of a longer claim no more is learned from."""
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-__all__ = ["LABELS", "OTHERWISE", "Pair", "Part", "Row", "claim_key", "read_rows"]
-
 Label = Literal["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
 LABELS: tuple[Label, ...] = ("SUPPORTS", "CONTRADICTS", "IRRELEVANT")
 """The model's outputs, in this order."""

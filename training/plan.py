@@ -8,8 +8,6 @@ import numpy as np
 from training.batches import batched
 from training.packed import Numbers, Packed
 
-__all__ = ["Epoch", "Plan", "Settings"]
-
 
 @dataclass(frozen=True)
 class Settings:

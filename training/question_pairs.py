@@ -10,8 +10,6 @@ from training.questions import Question, Reply, is_measured
 from training.sentences import sentences_of
 from training.wordings import asked, statement, worded
 
-__all__ = ["learned_pairs", "measured_pairs"]
-
 _ROUNDS = {"conflict_nq": 3, "ramdocs": 4, "wikicontradict": 3}
 """How often a set's questions are gone through, each time in other words; others once."""
 _RESTATED = 0.25

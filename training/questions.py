@@ -17,8 +17,6 @@ from training.human import lot, measures_wikicontradict
 from training.pairs import claim_key
 from training.sentences import silent_runs
 
-__all__ = ["Question", "Reply", "is_measured", "questions_in"]
-
 _HELD_OUT = 4
 """One question of RAMDocs in four is kept to measure on."""
 _TRUSTED = ("No conflict", "Conflict due to outdated information", "Conflict due to misinformation")

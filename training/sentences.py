@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["content_words", "coverage", "sentences_of", "silent_runs"]
-
 _ABBREVIATIONS = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|al|Fig|Figs|No|Inc|Ltd|Co|Corp|approx|ca|cf|e\.g|i\.e"
     r"|U\.S|U\.K|U\.N|Gen|Col|Lt|Rev|Sen|Rep|Gov|Mt|Vol|pp|ed|eds|[A-Z])\.$"

@@ -10,8 +10,6 @@ from training.batches import balanced
 from training.packed import COLUMNS, PARTS, Numbers, Packed, Texts
 from training.pairs import LABELS, OTHERWISE
 
-__all__ = ["UNLABELLED", "Drawn", "closest_windows", "pairs_to_teach"]
-
 _WINDOWS = 2
 """Windows of a document that are learned from: the closest to the claim."""
 UNLABELLED = 255

@@ -27,8 +27,6 @@ from training.packing import marks_of
 from training.pairs import LABELS
 from training.taught_pairs import UNLABELLED, Drawn, pairs_to_teach
 
-__all__ = ["main", "renumbered", "with_verdicts"]
-
 _NONE = -1
 _SAVE_SECONDS = 60.0
 

@@ -16,8 +16,6 @@ from training import weights
 from training.packed import load_packed
 from training.plan import Settings
 
-__all__ = ["main"]
-
 _CHOICES: dict[str, Any] = {"taught_share": click.FloatRange(0, 1)}
 _UNFINISHED = 3
 _RUN_BOOK = """\b

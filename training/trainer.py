@@ -21,8 +21,6 @@ from training.learning import loss_of, measure, on, taught_loss
 from training.packed import Packed
 from training.plan import Epoch, Plan, Settings
 
-__all__ = ["Trainer"]
-
 _MOST_NORM = 1.0
 _DECAYED = 2
 """Weights of so many dimensions decay; biases and norms do not."""

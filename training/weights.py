@@ -11,17 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "EPSILON",
-    "HEADS",
-    "Weights",
-    "buckets",
-    "layers_of",
-    "load",
-    "mean",
-    "save",
-]
-
 Weights = dict[str, NDArray[Any]]
 
 EPSILON = 1e-12

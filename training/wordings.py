@@ -4,8 +4,6 @@ import re
 from random import Random
 from typing import NamedTuple
 
-__all__ = ["Statement", "Wording", "asked", "statement", "worded"]
-
 _NEGATED = 0.08
 _SAID = 0.45
 """Share of the claims that are statements, where the question has a form that makes one."""
