@@ -41,7 +41,6 @@ class PaperFigures:
     source: str
     """Where they stand, for a caption."""
     model: str
-    """The answering model."""
     questions: int
     """The number of questions that all measures are over."""
     measures: Mapping[str, Mapping[str, float]]

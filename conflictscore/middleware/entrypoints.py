@@ -22,7 +22,6 @@ HIDDEN: RunnableConfig = {"tags": ["nostream"]}
 """Keeps the tokens of what is called out of LangGraph's ``messages`` stream."""
 
 OnEvent = Callable[[Mapping[str, Any]], None]
-"""Called with each event of a run."""
 FailurePolicy = Literal["raise", "pass_through"]
 """Policy for a failed search or model: an error, or the answer as it is with a note."""
 

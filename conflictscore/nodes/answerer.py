@@ -44,7 +44,6 @@ from conflictscore.records import Answer, ClaimEvidence, Document, Method
 T = TypeVar("T")
 
 REPLY_TOKENS = 512
-"""Limit of an answer."""
 _OF_THE_TEXT = {"stop", "max_tokens", "max_completion_tokens", "response_format"}
 """Call parameters for the text of an answer. A reply to a request has other lines before its text,
 which they would cut."""

@@ -21,7 +21,6 @@ from conflictscore.storage.database import Done, Value, storable
 
 T = TypeVar("T")
 Exchange = Callable[[Any], Awaitable[T]]
-"""Work with a connection."""
 
 _SCHEMES = ("postgresql", "postgres")
 _SCHEMA = "conflictscore"

@@ -24,7 +24,6 @@ class ClaimGroup(Record):
     """One claim, the documents it is held against, and whether these are in conflict on it."""
 
     set: str
-    """Names the set that it is of."""
     id: str
     """Names it within its set."""
     claim: str

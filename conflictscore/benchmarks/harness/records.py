@@ -126,7 +126,6 @@ class MethodResult(Record):
     answer: Answer | None
     """None where the method failed."""
     error: str | None = None
-    """Why there is no answer."""
     verdicts: dict[str, Verdict] = Field(default_factory=dict)
     """By measure: ``accuracy`` in multiple choice, ``truthful`` and ``informative`` in free form.
     Empty where there is no answer, or it was not judged yet."""

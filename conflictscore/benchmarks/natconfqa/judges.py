@@ -47,7 +47,6 @@ class Judgement(Record):
     decomposition: Decomposition | None
     """None where the answer could not be taken apart; both precisions are then unknown."""
     error: str | None = None
-    """Why there is no decomposition."""
     references: tuple[Verdict, ...]
     """Of each reference answer, whether the answer gives it (formula 1)."""
     answers: tuple[Verdict, ...] = ()

@@ -89,7 +89,6 @@ class NliByClaim:
     """
 
     embedded = True
-    """As of the labelers within it."""
 
     def __init__(self, *models: NliLabeler) -> None:
         self.models = models

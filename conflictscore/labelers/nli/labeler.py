@@ -106,7 +106,6 @@ class _Reading:
     said: list[dict[Label, float]] = field(default_factory=list)
     """The model's log-probabilities for each window that it has read."""
     error: str | None = None
-    """Why it cannot be read."""
 
 
 class NliLabeler:

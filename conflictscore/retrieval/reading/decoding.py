@@ -29,7 +29,6 @@ _NOT_OF_THE_WEB = (
     *("x-user-defined", "replacement", "utf-7", "idna", "punycode"),
     *("unicode-escape", "raw-unicode-escape"),
 )
-"""Codecs that no page is written in."""
 _CANDIDATES = (
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258"),
     *("cp874", "cp866", "koi8_r", "koi8_u", "iso8859_2", "iso8859_5", "iso8859_7", "iso8859_8"),
