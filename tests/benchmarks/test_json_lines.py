@@ -1,5 +1,3 @@
-"""Files of items as JSON lines: each once, and what makes none is counted by its reason."""
-
 from pathlib import Path
 from typing import NamedTuple
 

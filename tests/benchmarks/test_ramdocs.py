@@ -1,5 +1,3 @@
-"""RAMDocs: what an exact match is, and the questions with their entities."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""The registry of benchmarks: what each folder offers leads to what it names."""
-
 import os
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""From log-probabilities to probabilities that can be believed."""
-
 from math import exp
 
 import pytest

@@ -1,5 +1,3 @@
-"""The judge of one letter: its label, its probability, and what it depends on."""
-
 from math import exp
 
 import pytest

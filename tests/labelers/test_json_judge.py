@@ -1,5 +1,3 @@
-"""The paper's judge: what it asks, what it reads, and whether its quote stands in the document."""
-
 import json
 
 import pytest

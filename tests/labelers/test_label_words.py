@@ -1,5 +1,3 @@
-"""Labels as judges write them."""
-
 import pytest
 
 from conflictscore.labelers.label_words import label_of, read_label

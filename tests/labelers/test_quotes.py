@@ -1,5 +1,3 @@
-"""What is shown of a document for a verdict: always its own words, nearest to the claim."""
-
 import pytest
 
 from conflictscore.labelers.quotes import passage_of, quoted_spans

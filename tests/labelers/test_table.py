@@ -1,5 +1,3 @@
-"""Every claim against every document: folded, cached, ordered, and whole where one pair fails."""
-
 import asyncio
 import re
 import traceback

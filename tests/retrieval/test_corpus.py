@@ -1,5 +1,3 @@
-"""Search in one's own documents."""
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from conflictscore.records import Document
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.corpus import CorpusRetriever
 from conflictscore.retrieval.documents import to_documents
+from conflictscore.retrieval.ranking import BM25Ranker
 
 TEXTS = [
     "The grass is green.",
@@ -79,13 +78,8 @@ def test_what_is_known_of_a_document_comes_back_with_it() -> None:
     (found,) = CorpusRetriever.from_documents([known]).invoke("sky")
     score = found.metadata.pop("score")
     assert score != 9
-    assert found.metadata == {
-        "year": 2024,
-        "title": "T",
-        "source": "u",
-        "rank": 1,
-        "provider": "corpus",
-    }
+    ours = {"title": "T", "source": "u", "rank": 1, "provider": "corpus"}
+    assert found.metadata == {"year": 2024, **ours}
 
 
 def test_files_are_searched_and_what_was_left_out_is_told(tmp_path: Path) -> None:
@@ -119,3 +113,14 @@ def test_any_texts_and_question_give_ranked_documents(texts: list[str], query: s
     assert [doc.metadata["rank"] for doc in found] == list(range(1, len(found) + 1))
     scores = [doc.metadata["score"] for doc in found]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_a_text_without_a_word_of_the_question_scores_zero_by_words() -> None:
+    scores = BM25Ranker(["The sky is blue.", "Bread.", "The", ""]).scores("What is the sky?")
+    assert scores[0] > 0
+    assert scores[1:].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("texts", [["", "the"], ["sky"]])
+def test_nothing_scores_where_there_is_no_word_on_one_side(texts: list[str]) -> None:
+    assert BM25Ranker(texts).scores("the?").tolist() == [0.0] * len(texts)

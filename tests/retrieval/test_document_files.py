@@ -1,5 +1,3 @@
-"""Reading documents from real files."""
-
 import json
 import os
 import re

@@ -1,5 +1,3 @@
-"""From what a retriever returned to numbered documents."""
-
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import Document as Retrieved
@@ -9,21 +7,13 @@ from conflictscore.retrieval.documents import to_documents
 
 
 def test_documents_are_numbered_in_the_given_order_with_what_is_known_of_them() -> None:
-    first, second = to_documents(
-        [
-            Retrieved(
-                page_content="blue",
-                metadata={"title": "Sky", "source": "https://a.example/", "rank": 3, "ok": True},
-            ),
-            Retrieved(page_content="green", metadata={"link": "l", "source": "s", "url": " "}),
-        ]
-    )
+    url = "https://a.example/"
+    known = {"title": "Sky", "source": url, "rank": 3, "ok": True}
+    blue = Retrieved(page_content="blue", metadata=known)
+    green = Retrieved(page_content="green", metadata={"link": "l", "source": "s", "url": " "})
+    first, second = to_documents([blue, green])
     assert first == Document(
-        number=1,
-        text="blue",
-        title="Sky",
-        url="https://a.example/",
-        metadata={"rank": 3, "ok": True},
+        number=1, text="blue", title="Sky", url=url, metadata={"rank": 3, "ok": True}
     )
     assert (second.number, second.url, second.title) == (2, "s", "")
     assert second.metadata == {"link": "l", "url": ""}
@@ -32,14 +22,9 @@ def test_documents_are_numbered_in_the_given_order_with_what_is_known_of_them() 
 def test_empty_and_repeated_items_leave_no_gap_in_the_numbers() -> None:
     items = [
         Retrieved(page_content=text, metadata={"source": source})
-        for text, source in [
-            (" \x00\n", "a"),
-            ("blue", "a"),
-            ("blue", "a"),
-            ("blue", "b"),
-            ("red", "a"),
-            ("blue\n", "a"),
-        ]
+        for text, source in zip(
+            (" \x00\n", "blue", "blue", "blue", "red", "blue\n"), "aaabaa", strict=True
+        )
     ]
     documents = to_documents(items)
     assert [(doc.number, doc.text, doc.url) for doc in documents] == [

@@ -1,5 +1,3 @@
-"""Word files are read as Word shows them, one kind of markup each."""
-
 from io import BytesIO
 from zipfile import ZipFile
 

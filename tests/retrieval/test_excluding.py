@@ -1,5 +1,3 @@
-"""What a benchmark must not be answered from is left out, and counted."""
-
 import asyncio
 
 from conflictscore.retrieval import CorpusRetriever

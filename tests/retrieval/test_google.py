@@ -1,5 +1,3 @@
-"""Google search against a loopback server, through Google's own client library."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""Which retriever a run uses."""
-
 import subprocess
 import sys
 from importlib import import_module

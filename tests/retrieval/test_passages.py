@@ -1,5 +1,3 @@
-"""Long documents are cut to the passages that fit the question; short ones stay as they are."""
-
 import threading
 from collections.abc import Sequence
 from pathlib import Path

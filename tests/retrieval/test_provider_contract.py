@@ -54,6 +54,15 @@ def serving(case: Case, count: int = 150, **options: Any) -> SearchServer:
     return SearchServer(case.speak(found, **keyed), **options)
 
 
+def failing(
+    case: Case, kind: type[ConflictScoreError], words: str, always: Reply | None, **options: Any
+) -> tuple[Any, list[Received]]:
+    """The error of a search that always gets this reply, and the requests that it took."""
+    with serving(case, always=always) as server, pytest.raises(kind, match=words) as caught:
+        case.searching(server, **options).invoke("sky")
+    return caught.value, server.requests
+
+
 @pytest.fixture(params=PROVIDERS)
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
     """Each search in the list with five things to find for "sky", and its name."""
@@ -191,27 +200,20 @@ def test_a_lost_connection_is_tried_again(case: Case) -> None:
 
 @every_web_search
 def test_connections_that_stay_lost_are_a_provider_error(case: Case) -> None:
-    with (
-        serving(case, always=DISCONNECT) as server,
-        pytest.raises(ProviderError, match=r"cannot be reached: .*without") as caught,
-    ):
-        case.searching(server).invoke("sky")
-    assert (caught.value.provider, caught.value.status) == (case.search.provider, None)
-    assert caught.value.__context__ is None
-    assert caught.value.__cause__ is None
-    assert len(server.requests) == 3 * case.requests_of_a_lost_connection
+    error, requests = failing(case, ProviderError, r"cannot be reached: .*without", DISCONNECT)
+    assert (error.provider, error.status) == (case.search.provider, None)
+    assert error.__context__ is None
+    assert error.__cause__ is None
+    assert len(requests) == 3 * case.requests_of_a_lost_connection
 
 
 @every_web_search
 def test_a_server_that_does_not_answer_is_given_up(case: Case) -> None:
     started = time.monotonic()
-    with (
-        serving(case, always=HANG) as server,
-        pytest.raises(ProviderError, match=f"{case.search.title} did not answer within 1 s"),
-    ):
-        case.searching(server, timeout=1).invoke("sky")
+    said = f"{case.search.title} did not answer within 1 s"
+    _, requests = failing(case, ProviderError, said, HANG, timeout=1)
     assert time.monotonic() - started < 20  # the client libraries' own limit is a minute
-    assert len(server.requests) == 1
+    assert len(requests) == 1
 
 
 @every_web_search
@@ -311,14 +313,11 @@ def test_a_passing_fault_is_tried_again(case: Case, name: str) -> None:
 def test_a_lasting_fault_is_a_provider_error_after_the_retries(
     case: Case, name: str, status: int, words: str
 ) -> None:
-    with (
-        serving(case, always=passing(case)[name]) as server,
-        pytest.raises(ProviderError, match=f"{case.search.title} {words}") as caught,
-    ):
-        case.searching(server).invoke("sky")
-    assert (caught.value.provider, caught.value.status) == (case.search.provider, status)
-    assert not isinstance(caught.value, QuotaError)
-    assert len(server.requests) == 3
+    said = f"{case.search.title} {words}"
+    error, requests = failing(case, ProviderError, said, passing(case)[name])
+    assert (error.provider, error.status) == (case.search.provider, status)
+    assert not isinstance(error, QuotaError)
+    assert len(requests) == 3
 
 
 @by_each_reader_of_statuses
@@ -331,12 +330,9 @@ def test_the_pause_the_server_asks_for_is_kept(case: Case) -> None:
 
 @by_each_reader_of_statuses
 def test_a_long_pause_is_not_waited_out(case: Case) -> None:
-    with (
-        serving(case, always=case.error(429, "Later.", Retry_After="61")) as server,
-        pytest.raises(ProviderError, match=r"429: .*Later\."),
-    ):
-        case.searching(server).invoke("sky")
-    assert len(server.requests) == 1
+    later = case.error(429, "Later.", Retry_After="61")
+    _, requests = failing(case, ProviderError, r"429: .*Later\.", later)
+    assert len(requests) == 1
 
 
 @by_each_reader_of_statuses
@@ -352,16 +348,10 @@ def test_a_pause_that_is_no_time_to_come_does_not_hold_up(case: Case) -> None:
     ("status", "words"), [(402, "Payment required."), (429, "You exceeded your quota per day.")]
 )
 def test_a_used_up_quota_is_not_tried_again(case: Case, status: int, words: str) -> None:
-    with (
-        serving(case, always=case.error(status, words)) as server,
-        pytest.raises(
-            QuotaError,
-            match=rf"quota or credit of {case.search.title} is used up \({status}: .*{words}",
-        ) as caught,
-    ):
-        case.searching(server).invoke("sky")
-    assert (caught.value.provider, caught.value.status) == (case.search.provider, status)
-    assert len(server.requests) == 1
+    said = rf"quota or credit of {case.search.title} is used up \({status}: .*{words}"
+    error, requests = failing(case, QuotaError, said, case.error(status, words))
+    assert (error.provider, error.status) == (case.search.provider, status)
+    assert len(requests) == 1
 
 
 NO_OBJECTS = (
@@ -527,17 +517,11 @@ def test_any_of_its_variables_holds_the_key_and_a_given_one_comes_first(
 
 @where_a_key_is_needed
 def test_a_refused_key_is_a_matter_of_configuration(case: Case) -> None:
-    with (
-        serving(case) as server,
-        pytest.raises(
-            ConfigurationError,
-            match=f"{case.search.title} refuses the request .*(?:key|KEY)",
-        ) as caught,
-    ):
-        case.searching(server, api_key="another-secret").invoke("sky")
-    assert caught.value.exit_code == 2
-    assert "another-secret" not in str(caught.value)
-    assert len(server.requests) == 1
+    said = f"{case.search.title} refuses the request .*(?:key|KEY)"
+    error, requests = failing(case, ConfigurationError, said, None, api_key="another-secret")
+    assert error.exit_code == 2
+    assert "another-secret" not in str(error)
+    assert len(requests) == 1
 
 
 @by_the_reader_that_they_share
@@ -553,24 +537,18 @@ def test_a_refused_key_is_a_matter_of_configuration(case: Case) -> None:
     ],
 )
 def test_a_reply_of_another_form_is_told_why(case: Case, reply: Reply, detail: str) -> None:
-    with (
-        serving(case, always=reply) as server,
-        pytest.raises(ProviderError, match=f"{case.search.title}'s reply .*results{detail}"),
-    ):
-        case.searching(server, timeout=30).invoke("sky")
-    assert len(server.requests) == 1
+    said = f"{case.search.title}'s reply .*results{detail}"
+    _, requests = failing(case, ProviderError, said, reply, timeout=30)
+    assert len(requests) == 1
 
 
 @by_the_reader_that_they_share
 def test_a_reply_that_does_not_come_to_an_end_is_given_up(case: Case) -> None:
     started = time.monotonic()
-    with (
-        serving(case, always=Reply(200, b" " * 1000, JSON, drip=0.02)) as server,
-        pytest.raises(ProviderError, match="did not answer within 1 s"),
-    ):
-        case.searching(server, timeout=1).invoke("sky")
+    drip = Reply(200, b" " * 1000, JSON, drip=0.02)
+    _, requests = failing(case, ProviderError, "did not answer within 1 s", drip, timeout=1)
     assert time.monotonic() - started < 10  # the whole drip takes 20 s
-    assert len(server.requests) == 1
+    assert len(requests) == 1
 
 
 @by_the_reader_that_they_share
@@ -578,13 +556,9 @@ def test_a_proxy_that_cannot_be_used_is_a_matter_of_configuration(
     case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "ftp://user:pass@proxy.example")
-    with (
-        serving(case) as server,
-        pytest.raises(ConfigurationError, match=r"proxy .* cannot be used") as caught,
-    ):
-        case.searching(server).invoke("sky")
-    assert "pass@" not in str(caught.value)
-    assert server.requests == []
+    error, requests = failing(case, ConfigurationError, r"proxy .* cannot be used", None)
+    assert "pass@" not in str(error)
+    assert requests == []
 
 
 @by_the_reader_that_they_share
@@ -592,8 +566,7 @@ def test_certificates_that_cannot_be_used_are_a_matter_of_configuration(
     case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/there/is/none")
-    with serving(case) as server, pytest.raises(ConfigurationError, match="SSL_CERT_FILE"):
-        case.searching(server).invoke("sky")
+    failing(case, ConfigurationError, "SSL_CERT_FILE", None)
 
 
 @by_the_reader_that_they_share

@@ -1,5 +1,3 @@
-"""Notes for the reader of an answer, from wherever a retriever runs."""
-
 import asyncio
 import logging
 import threading

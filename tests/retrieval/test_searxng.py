@@ -1,5 +1,3 @@
-"""SearXNG: what goes over the wire, and what is its own."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""Windows of a text: nothing is lost, none is too long, and they end where one would cut."""
-
 import sys
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,5 +1,3 @@
-"""Documents in what tools returned: artifacts, JSON, content blocks, and joined texts."""
-
 import json
 from datetime import date
 from typing import Any

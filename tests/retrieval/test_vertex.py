@@ -1,5 +1,3 @@
-"""Vertex AI Search: what goes over the wire, and what is its own."""
-
 import pytest
 from pydantic import SecretStr
 

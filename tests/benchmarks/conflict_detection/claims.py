@@ -1,5 +1,3 @@
-"""Claims with documents, and verdicts on them, for these tests."""
-
 from collections.abc import Sequence
 from typing import Any
 

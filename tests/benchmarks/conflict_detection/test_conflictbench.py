@@ -1,5 +1,3 @@
-"""ConflictBench's sources in their published formats, and the claims that are made of them."""
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""Reading claims with their documents: what is taken, and what is refused in one clear line."""
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

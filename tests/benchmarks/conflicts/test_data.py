@@ -1,5 +1,3 @@
-"""CONFLICTS, read from both files."""
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

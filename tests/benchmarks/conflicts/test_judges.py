@@ -1,5 +1,3 @@
-"""The judges of CONFLICTS, over a loopback server, and an answer in its sentences."""
-
 import re
 
 import pytest

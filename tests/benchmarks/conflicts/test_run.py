@@ -1,5 +1,3 @@
-"""CONFLICTS from the file to the figures, with a scripted model over a real endpoint."""
-
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,18 +131,14 @@ def test_every_answer_is_asked_for_with_citations_and_taken_apart_without(ran: R
 PROMPTS = PromptSet.load()
 
 
-def test_it_is_judged_by_three_measures_of_which_grounding_is_graded(tmp_path: Path) -> None:
+def test_it_has_three_measures_and_every_method_is_asked_for_citations_in_its_own_fields(
+    tmp_path: Path,
+) -> None:
     made = conflicts(write_jsonl(tmp_path / "c.jsonl", [official()]), "free-form", 0)
-
     assert made.measures == (BEHAVIOUR, RECALL, GROUNDING)
     assert made.graded == {GROUNDING}
     assert made.offered == (*COMMON_METHODS, "pipeline", "taxonomy-aware", "oracle")
-
-
-def test_every_method_is_asked_for_citations_by_templates_of_the_same_fields(
-    tmp_path: Path,
-) -> None:
-    wording = conflicts(write_jsonl(tmp_path / "c.jsonl", [official()]), "free-form", 0).wording
+    wording = made.wording
 
     answering = {name: other for name, other in wording.items() if name != "decompose"}
     assert {name for name in PROMPTS.names if name.startswith("free_form_")} == set(answering)

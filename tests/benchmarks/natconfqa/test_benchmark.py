@@ -1,5 +1,3 @@
-"""NatConfQA in the harness: its questions, its verdicts, and whole runs over a loopback server."""
-
 from pathlib import Path
 
 import pytest

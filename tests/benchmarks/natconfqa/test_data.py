@@ -1,5 +1,3 @@
-"""NatConfQA's published questions: what is read, and what is wrong with a file."""
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""A judge beside people: their file, the coefficients, and the command over a loopback server."""
-
 import json
 from pathlib import Path
 from typing import Any

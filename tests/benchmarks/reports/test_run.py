@@ -1,5 +1,3 @@
-"""Reports written and scored over real connections, in a run folder as all benchmarks have it."""
-
 import json
 import re
 from pathlib import Path

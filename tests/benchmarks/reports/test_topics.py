@@ -1,5 +1,3 @@
-"""What reports are about."""
-
 from pathlib import Path
 from typing import Any
 

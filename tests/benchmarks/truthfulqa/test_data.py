@@ -1,5 +1,3 @@
-"""TruthfulQA's CSV files, whole and broken."""
-
 import json
 from collections import Counter
 from pathlib import Path

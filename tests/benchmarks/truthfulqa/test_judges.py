@@ -1,5 +1,3 @@
-"""The judges of free-form answers, over a loopback server."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""WikiContradict: its file, its prompts as methods, and the rating as two measures."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""The three-way judge: what it is shown, and how its replies are read."""
-
 import pytest
 
 from conflictscore.benchmarks.harness.records import Question, Verdict

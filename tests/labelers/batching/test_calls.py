@@ -1,5 +1,3 @@
-"""What goes into the calls of the batch judge, and what becomes of replies and calls that fail."""
-
 import asyncio
 import hashlib
 import json

@@ -1,5 +1,3 @@
-"""What is made of a reply to a call for several claims, and what its form is."""
-
 from typing import Any
 
 import pytest

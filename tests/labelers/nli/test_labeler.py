@@ -1,5 +1,3 @@
-"""The NLI labeler: how documents are cut, which window decides, and many pairs together."""
-
 import asyncio
 import json
 import threading

@@ -1,5 +1,3 @@
-"""What a page says: its main text, its title and its date, whatever it is made of."""
-
 import pytest
 
 from conflictscore.retrieval.pages.page import FetchedPage, PageText, UnreadableError

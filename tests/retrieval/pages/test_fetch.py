@@ -1,5 +1,3 @@
-"""Fetching pages from servers that behave well, badly, or as an attacker would."""
-
 import asyncio
 import gzip
 import ssl
@@ -304,18 +302,13 @@ def trusted(authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
 
 
-def _server_side(certificate: trustme.LeafCert) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    certificate.configure_cert(context)
-    return context
-
-
 @pytest.mark.usefixtures("trusted")
 async def test_a_certificate_is_checked_for_the_name_and_not_for_the_number(
     network: Network, authority: trustme.CA
 ) -> None:
     """Two sites at one number: each is asked for by its own name."""
-    tls = _server_side(authority.issue_cert("site.example"))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("site.example").configure_cert(tls)
     network.name("site.example", [PUBLIC])
     network.name("other.example", [PUBLIC])
     with WebServer({"/": page("<p>safe</p>")}, tls=tls) as web:

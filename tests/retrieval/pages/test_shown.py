@@ -1,5 +1,3 @@
-"""Pages as their readers see them, one kind of markup each."""
-
 import pytest
 
 from conflictscore.retrieval.pages.page import FetchedPage, UnreadableError

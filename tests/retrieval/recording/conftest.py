@@ -1,5 +1,3 @@
-"""The file that questions are recorded in."""
-
 from pathlib import Path
 
 import pytest

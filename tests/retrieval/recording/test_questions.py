@@ -1,5 +1,3 @@
-"""Questions from real files."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""What was recorded is found again without a network, just as it was."""
-
 import asyncio
 import json
 from collections.abc import Callable, Sequence
