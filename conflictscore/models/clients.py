@@ -11,20 +11,20 @@ import openai
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatResult
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.utils.function_calling import convert_to_openai_function
 from langchain_openai import ChatOpenAI
+from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
 
-from conflictscore.errors import ProviderError
+from conflictscore.models.bounds import check_length
 from conflictscore.models.failures import error_in_completion
+from conflictscore.models.usage import known_tokens
 from conflictscore.records import encodable
 
-_MOST_CHARS = 8 << 20
-"""Of a reply: over a million tokens, more than any model writes."""
 _LEAST_PROBABILITY = 1e-9
 _ROUNDED = 0.01
 """Rounding of servers above a log-probability of 0."""
@@ -38,7 +38,7 @@ _THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
 
 
 class EndpointChat(ChatOpenAI):
-    """``ChatOpenAI`` that passes on errors in a 200.
+    """``ChatOpenAI`` that no report of tokens can fail, and that passes on errors in a 200.
 
     A reply that a server took for reasoning is in ``additional_kwargs["reasoning_content"]``.
     """
@@ -46,6 +46,12 @@ class EndpointChat(ChatOpenAI):
     def _create_chat_result(
         self, response: dict[str, Any] | openai.BaseModel, generation_info: Any = None
     ) -> ChatResult:
+        if isinstance(response, ChatCompletion) and response.usage is not None:
+            said: Any = response.usage
+            if isinstance(said, CompletionUsage):
+                said = said.model_dump(warnings=False)
+            known = known_tokens(said, self.model_name)
+            response.usage = None if known is None else CompletionUsage.construct(**known)
         if error := error_in_completion(response, str(self.root_client.base_url)):
             raise error
         choices = response.choices if isinstance(response, ChatCompletion) else []
@@ -60,6 +66,15 @@ class EndpointChat(ChatOpenAI):
             if (thought := next(filter(None, thoughts), None)) and not made.message.text:
                 made.message.additional_kwargs["reasoning_content"] = thought
         return result
+
+    def _convert_chunk_to_generation_chunk(
+        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: Any
+    ) -> ChatGenerationChunk | None:
+        if "usage" in chunk:
+            chunk = {**chunk, "usage": known_tokens(chunk["usage"], self.model_name)}
+        return super()._convert_chunk_to_generation_chunk(
+            chunk, default_chunk_class, base_generation_info
+        )
 
 
 def _mend(message: Any) -> None:
@@ -82,11 +97,7 @@ def clean_reply(reply: Any) -> Any:
         return {name: clean_reply(part) for name, part in reply.items()}
     if not isinstance(reply, AIMessage):
         return encodable(reply)
-    if len(reply.text) > _MOST_CHARS:
-        who = str(reply.response_metadata.get("model_name") or "the model")
-        raise ProviderError(
-            f"{who} sent a reply of more than {_MOST_CHARS:,} characters", provider=who
-        )
+    check_length(len(reply.text), str(reply.response_metadata.get("model_name") or "the model"))
     given = {"content": reply.content, "tool_calls": reply.tool_calls}
     clean = encodable(given)
     return reply if clean == given else reply.model_copy(update=clean)

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, TypedDict
 from urllib.parse import urlsplit, urlunsplit
 
-import openai
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.models import LOCAL_ENDPOINT
+from conflictscore.models.bounds import bounded_clients
 from conflictscore.models.clients import EndpointChat
 from conflictscore.models.failures import Retries
 from conflictscore.models.language_model import LanguageModel
@@ -206,6 +206,7 @@ def _open_openai(name: str, base_url: str | None, given: _Settings) -> LanguageM
         raise ConfigurationError(
             "base_url (or OPENAI_BASE_URL) is not an http(s) address; write http://HOST:PORT/v1"
         )
+    client, async_client = bounded_clients()
     chat = EndpointChat(
         model=name,
         api_key=SecretStr(key or "none"),
@@ -213,8 +214,8 @@ def _open_openai(name: str, base_url: str | None, given: _Settings) -> LanguageM
         max_retries=0,  # a language model tries again by its own rules
         timeout=_REMOTE_TIMEOUT_S,
         # clients of its own: those that LangChain shares outlive the event loop they are bound to
-        http_client=openai.DefaultHttpxClient(),
-        http_async_client=openai.DefaultAsyncHttpxClient(),
+        http_client=client,
+        http_async_client=async_client,
         stream_usage=True,
         use_responses_api=False,
         profile=known_profile(name) or None,
@@ -248,12 +249,13 @@ def _open_local(name: str, window: int | None) -> LanguageModel:
         path, digest = fetched(weights) or fetch_with_bar(weights), weights.sha256
     server = shared_server(path, context_window=window or CONTEXT_WINDOW)
     # a proxy from the environment must not see calls to this very process
+    client, async_client = bounded_clients(proxied=False)
     chat = EndpointChat(
         model=server.model,
         api_key=SecretStr(server.api_key),
         base_url=server.base_url,
-        http_client=openai.DefaultHttpxClient(trust_env=False),
-        http_async_client=openai.DefaultAsyncHttpxClient(trust_env=False),
+        http_client=client,
+        http_async_client=async_client,
         timeout=_LOCAL_TIMEOUT_S,
         temperature=0.0,
         max_retries=0,

@@ -1,8 +1,10 @@
 """Costs of model calls: of one step, and of the replies that are stored."""
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from functools import cache
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -12,12 +14,14 @@ from pydantic import ValidationError
 
 from conflictscore.records import Usage
 
+_log = logging.getLogger(__name__)
 KEPT_CALLS: ContextVar[Callable[[str, Usage], None] | None] = ContextVar(
     "conflictscore_kept_calls", default=None
 )
 """Called for each call that a cache answered here, with the model and what it had cost."""
 _UNSTORED: ContextVar[Usage | None] = ContextVar("conflictscore_unstored", default=None)
 """The cost of this task's calls since the last value was stored."""
+_READ_AND_WRITTEN = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
 _MOST = 2**53
 """A count beyond this is no count: JSON readers lose its digits, and no database sums it."""
 
@@ -26,6 +30,45 @@ def whole_tokens(value: Any) -> int:
     """A count of tokens that a provider reports; 0, as if it were not told, if it is no count."""
     is_count = isinstance(value, int) and not isinstance(value, bool)
     return int(value) if is_count and 0 <= value <= _MOST else 0
+
+
+def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
+    """Tokens that a provider reports, in OpenAI's or LangChain's form, as far as they can be true.
+
+    A value that is no whole number from 0 is unknown, which the log says once for each model. None
+    if the tokens of the prompt or of the reply are unknown.
+    """
+    if usage is None:
+        return None
+    given = usage if isinstance(usage, Mapping) else {}
+    if not isinstance(usage, Mapping) or any(
+        name in given and _count(given[name]) is None for name in _READ_AND_WRITTEN
+    ):
+        _warn_once(model)
+        return None
+    known: dict[str, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            known[name] = {part: n for part, v in value.items() if (n := _count(v)) is not None}
+        elif (n := _count(value)) is not None:
+            known[name] = n
+        elif value is not None:
+            _warn_once(model)
+    return known
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
+    return value if is_count else None  # type: ignore[return-value]
+
+
+@cache
+def _warn_once(model: str) -> None:
+    _log.warning(
+        "%s reports token counts that are not whole numbers from 0; they count as unknown", model
+    )
 
 
 class UsageMeter(BaseCallbackHandler):

@@ -1,5 +1,11 @@
 """Counting what calls cost."""
 
+import json
+import math
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
 import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, UsageMetadata
@@ -7,10 +13,13 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+from conflictscore.errors import ConfigurationError
+from conflictscore.models import open_model
+from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
-from tests.fakes.openai_server import OpenAIServer, Reply, then
+from tests.fakes.openai_server import Fault, OpenAIServer, Reply, then
 
 PROMPTS = PromptSet.load()
 
@@ -59,3 +68,38 @@ def test_no_more_is_counted_as_cached_than_was_read(details: dict[str, int], cou
     generation = ChatGeneration(message=AIMessage("1871", usage_metadata=tokens))
     meter.on_llm_end(LLMResult(generations=[[generation]]))
     assert meter.usage.cache_read_tokens == counted
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": "twelve", "completion_tokens": 3, "total_tokens": 15},
+        {"prompt_tokens": math.nan, "completion_tokens": math.inf, "total_tokens": -1},
+        {"prompt_tokens": None, "completion_tokens": True, "total_tokens": "?"},
+        {"prompt_tokens": -5, "completion_tokens": 10**400, "prompt_tokens_details": "many"},
+        "many",
+        [12],
+    ],
+)
+async def test_what_is_no_count_of_tokens_fails_no_call_counts_as_unknown_and_is_logged_once(
+    usage: Any, streamed: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = quote(f"odd {usage} {streamed}")  # a question mark would begin the model's options
+    ledger, meter = Ledger(max_tokens=9), UsageMeter()
+    said = {"role": "assistant", "content": "1871"}
+    choices = [{"index": 0, "delta" if streamed else "message": said, "finish_reason": "stop"}]
+    common = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": name}
+    body = json.dumps({**common, "choices": choices, "usage": usage})
+    whole = f"data: {body}\n\ndata: [DONE]\n\n" if streamed else body
+    with OpenAIServer(lambda request: Fault.raw(whole.encode())) as server:
+        streaming = {"streaming": streamed, "disable_streaming": not streamed}
+        model = open_model(name, base_url=server.base_url)
+        model = replace(model, chat=model.chat.model_copy(update=streaming))
+        for asked in (model, attach(model, ledger)):
+            answered = await asked.ask("?", int, prompts=PROMPTS, meter=meter, max_tokens=9)
+            assert answered == 1871
+        with pytest.raises(ConfigurationError, match="does not report its tokens"):
+            ledger.admit()
+    assert meter.usage == Usage(calls=2)
+    assert caplog.text.count("they count as unknown") == 1
