@@ -2,8 +2,10 @@
 
 import json
 
+from conflictscore.errors import ProviderError
+from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Claim, Document
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from tests.fakes.openai_server import Reply
 
 PROMPTS = PromptSet.load()
@@ -28,3 +30,20 @@ def verdict(
 def letter(chosen: str = "A", *, logprob: float = -0.1, others: float = -3.0) -> Reply:
     """A reply of one letter, with the log-probabilities of all three."""
     return Reply(chosen, logprobs=dict.fromkeys("ABC", others) | {chosen: logprob})
+
+
+class Cheap:
+    """Says of the documents in turn what it was told to, with this probability."""
+
+    def __init__(self, *said: tuple[Label, float | None]) -> None:
+        self.name = "cheap"
+        self.identity: dict[str, str] | None = {"labeler": "cheap"}
+        self.said, self.asked = said, 0
+        self.scripts: frozenset[str] | None = None
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        self.asked += 1
+        label, score = self.said[document.number - 1]
+        if label is Label.UNLABELLED:
+            raise ProviderError("out of memory", provider="cheap")
+        return EvidenceLabel(claim=claim.number, document=document.number, label=label, score=score)

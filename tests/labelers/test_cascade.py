@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
+from conflictscore.errors import BudgetError, ConfigurationError
 from conflictscore.graph.create import run_context
 from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.cascade import Cascade, Thresholds
@@ -19,7 +19,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.labelers.judging import PROMPTS, claim, document
+from tests.labelers.judging import PROMPTS, Cheap, claim, document
 from tests.models.calling import calling
 from tests.nli_model import make_nli_model
 from tests.world import World, scripted_model
@@ -27,23 +27,6 @@ from tests.world import World, scripted_model
 SUPPORTS, CONTRADICTS, IRRELEVANT = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT
 CLAIM = claim("It was lit in 1871.")
 YEARS = [document(f"It was lit in {year}, book {n}.", n) for n, year in enumerate((1871, 1874), 1)]
-
-
-class Cheap:
-    """Says of the documents in turn what it was told to, with this probability."""
-
-    def __init__(self, *said: tuple[Label, float | None]) -> None:
-        self.name = "cheap"
-        self.identity: dict[str, str] | None = {"labeler": "cheap"}
-        self.said, self.asked = said, 0
-        self.scripts: frozenset[str] | None = None
-
-    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
-        self.asked += 1
-        label, score = self.said[document.number - 1]
-        if label is Label.UNLABELLED:
-            raise ProviderError("out of memory", provider="cheap")
-        return EvidenceLabel(claim=claim.number, document=document.number, label=label, score=score)
 
 
 async def decided(

@@ -34,7 +34,7 @@ async def test_the_verdict_is_the_models_with_its_quote_and_reason(label: Label)
     )
 
 
-async def test_the_prompt_holds_rules_document_and_claim_in_this_order_but_no_number() -> None:
+async def test_rules_document_and_claim_come_in_this_order_without_numbers_under_a_schema() -> None:
     text = document("It shone far.", number=77, title="Gazette")
     _, [asked] = await judged(verdict(), of=claim("It was bright.", number=88), text=text)
     prompt = asked.prompt
@@ -44,6 +44,10 @@ async def test_the_prompt_holds_rules_document_and_claim_in_this_order_but_no_nu
     assert "77" not in prompt
     assert "88" not in prompt
     assert '"document_snippet"' in prompt
+    schema = asked.body["response_format"]["json_schema"]["schema"]
+    assert schema["additionalProperties"] is False
+    assert schema["required"] == ["claim", "document_snippet", "reasoning", "answer"]
+    assert schema["properties"]["answer"]["enum"] == ["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
 
 
 async def test_a_local_model_gets_the_rules_at_length_and_so_gives_verdicts_of_its_own() -> None:
@@ -53,14 +57,6 @@ async def test_a_local_model_gets_the_rules_at_length_and_so_gives_verdicts_of_i
         remote = JsonJudge(calling(server), PROMPTS)
     assert server.requests[0].prompt.startswith(PROMPTS.render("label_rules"))
     assert (local.identity or {})["prompt"] != (remote.identity or {})["prompt"]
-
-
-async def test_the_form_of_the_reply_is_held_by_the_schema_too() -> None:
-    _, [asked] = await judged(verdict())
-    schema = asked.body["response_format"]["json_schema"]["schema"]
-    assert schema["additionalProperties"] is False
-    assert schema["required"] == ["claim", "document_snippet", "reasoning", "answer"]
-    assert schema["properties"]["answer"]["enum"] == ["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
 
 
 DOCUMENT = document(

@@ -27,73 +27,61 @@ DAILY = google_error(403, "Daily Limit Exceeded", "dailyLimitExceeded")
 BLOCKED = google_error(403, "Requests from this IP address are blocked.", "forbidden")
 INVALID = "Request contains an invalid argument."
 BAD_KEY = r"refuses the request .*[kK][eE][yY]"
+SITES = "Only public.*VERTEX_SERVING_CONFIG, an engine of public websites"
 VERTEX_SNIPPETS: list[Any] = ["text", [{}], [{"snippet": 5}]]
 VERTEX_RESULTS = [
     *({}, {"document": {}}, {"document": {"derivedStructData": []}}),
     *({"document": {"derivedStructData": {"snippets": odd}}} for odd in VERTEX_SNIPPETS),
 ]
-
-FAULTS: list[tuple[str, Reply, type[ConflictScoreError], str]] = [
-    (
-        *("serper", serper_error(400, "Not enough credits"), QuotaError),
-        r"Serper is used up \(400: Not enough credits\)",
-    ),
-    *(
+CREDITS = r"Serper is used up \(400: Not enough credits\)"
+TOO_LONG = r": Query too long\): check the question's length"
+LANGUAGE = 'Invalid "xx" for parameter language'
+FAULTS: dict[str, list[tuple[Reply, type[ConflictScoreError], str]]] = {
+    "serper": [
+        (serper_error(400, "Not enough credits"), QuotaError, CREDITS),
+        (serper_error(400, "Query too long"), InputError, TOO_LONG),
+        (serper_error(422, "Query too long"), InputError, TOO_LONG),
+    ],
+    "searxng": [
+        *(
+            (json_reply({"results": [], "unresponsive_engines": odd}), ProviderError, OTHER_FORM)
+            for odd in (["google"], [5], [["a", "b", "c"]], 5)
+        ),
+        (html_reply("moved", 308), ConfigurationError, "308: .*check the address"),
+        (json_reply({"error": LANGUAGE}, 400), InputError, "for parameter language"),
+    ],
+    "google": [
+        (DAILY_QUOTA, QuotaError, "quota or credit of Google is used up"),
+        (DAILY, QuotaError, "quota or credit of Google is used up"),
+        (ACCESS_DENIED, ConfigurationError, "no new customers .*serper"),
+        (BLOCKED, ConfigurationError, "IP address are blocked.*GOOGLE_API_KEY"),
+        (google_error(400, INVALID, "badRequest"), InputError, "invalid argument.*length"),
+    ],
+    "vertex": [
+        *((json_reply({"results": [odd]}), ProviderError, OTHER_FORM) for odd in VERTEX_RESULTS),
         (
-            *("serper", serper_error(status, "Query too long"), InputError),
-            r": Query too long\): check the question's length",
-        )
-        for status in (400, 422)
-    ),
-    *(
-        (
-            *("searxng", json_reply({"results": [], "unresponsive_engines": engines})),
-            *(ProviderError, OTHER_FORM),
-        )
-        for engines in (["google"], [5], [["a", "b", "c"]], 5)
-    ),
-    (
-        *("searxng", html_reply("moved", 308), ConfigurationError),
-        "308: .*check the address",
-    ),
-    (
-        *("searxng", json_reply({"error": 'Invalid "xx" for parameter language'}, 400)),
-        *(InputError, "for parameter language"),
-    ),
-    *(
-        ("google", fault, QuotaError, "quota or credit of Google is used up")
-        for fault in (DAILY_QUOTA, DAILY)
-    ),
-    ("google", ACCESS_DENIED, ConfigurationError, "no new customers .*serper"),
-    ("google", BLOCKED, ConfigurationError, "IP address are blocked.*GOOGLE_API_KEY"),
-    (
-        *("google", google_error(400, INVALID, "badRequest"), InputError),
-        "invalid argument.*length",
-    ),
-    *(
-        ("vertex", json_reply({"results": [result]}), ProviderError, OTHER_FORM)
-        for result in VERTEX_RESULTS
-    ),
-    (
-        *("vertex", vertex_error(400, "FAILED_PRECONDITION", NO_SITES), ConfigurationError),
-        "Only public.*VERTEX_SERVING_CONFIG, an engine of public websites",
-    ),
-    *(
-        ("vertex", vertex_error(status, code, said), ConfigurationError, BAD_KEY)
-        for status, code, said in (
-            (400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),
-            (400, "INVALID_ARGUMENT", "API key expired. Please renew the API key."),
-            (403, "PERMISSION_DENIED", "Requests to this API are blocked."),
-        )
-    ),
-    (
-        *("vertex", vertex_error(400, "INVALID_ARGUMENT", INVALID), InputError),
-        "invalid argument.*length",
-    ),
-]
+            vertex_error(400, "FAILED_PRECONDITION", NO_SITES),
+            *(
+                ConfigurationError,
+                "Only public.*VERTEX_SERVING_CONFIG, an engine of public websites",
+            ),
+        ),
+        *(
+            (vertex_error(status, code, said), ConfigurationError, BAD_KEY)
+            for status, code, said in (
+                (400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),
+                (400, "INVALID_ARGUMENT", "API key expired. Please renew the API key."),
+                (403, "PERMISSION_DENIED", "Requests to this API are blocked."),
+            )
+        ),
+        (vertex_error(400, "INVALID_ARGUMENT", INVALID), InputError, "invalid argument.*length"),
+    ],
+}
 
 
-@pytest.mark.parametrize(("name", "fault", "kind", "words"), FAULTS)
+@pytest.mark.parametrize(
+    ("name", "fault", "kind", "words"), [(name, *one) for name in FAULTS for one in FAULTS[name]]
+)
 def test_a_fault_is_of_its_kind_and_not_tried_again(
     name: str, fault: Reply, kind: type[ConflictScoreError], words: str
 ) -> None:

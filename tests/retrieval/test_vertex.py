@@ -64,19 +64,12 @@ def test_a_data_store_is_searched_like_an_engine() -> None:
     assert server.requests[0].path == f"/v1/{store}:searchLite"
 
 
-@pytest.mark.parametrize(
-    ("location", "address"),
-    [
-        ("global", "https://discoveryengine.googleapis.com"),
-        ("eu", "https://eu-discoveryengine.googleapis.com"),
-    ],
-)
-def test_without_an_endpoint_googles_own_for_the_location_is_asked(
-    location: str, address: str
-) -> None:
-    config = CONFIG.replace("global", location)
-    retriever = VertexRetriever(api_key=SecretStr(KEY), serving_config=config)
-    assert retriever.request("sky", 0, 10)["url"] == f"{address}/v1/{config}:searchLite"
+def test_without_an_endpoint_googles_own_for_the_location_is_asked() -> None:
+    for location, host in (("global", "discoveryengine"), ("eu", "eu-discoveryengine")):
+        config = CONFIG.replace("global", location)
+        retriever = VertexRetriever(api_key=SecretStr(KEY), serving_config=config)
+        address = f"https://{host}.googleapis.com/v1/{config}:searchLite"
+        assert retriever.request("sky", 0, 10)["url"] == address
 
 
 @pytest.mark.parametrize(

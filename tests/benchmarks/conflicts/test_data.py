@@ -61,11 +61,9 @@ def test_a_gold_answer_that_is_not_there_is_none(file: Path) -> None:
 
 
 def test_opinions_are_called_by_either_name(file: Path) -> None:
-    for name in (
-        "Conflicting opinions and research outcomes",
-        "conflicting  opinions or research outcomes",
-    ):
-        [question] = read(file, shortened(conflict_type=name)).questions
+    for words in ("Conflicting opinions and", "conflicting  opinions or"):
+        line = shortened(conflict_type=f"{words} research outcomes")
+        [question] = read(file, line).questions
         assert question.conflict_type is ConflictType.CONFLICTING_OPINIONS
 
 

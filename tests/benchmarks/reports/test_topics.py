@@ -75,11 +75,6 @@ def test_a_row_that_cannot_be_used_is_named(file: Path, row: object, told: str) 
         read(file, GROUP, row)
 
 
-def test_a_file_without_topics_is_refused(file: Path) -> None:
-    with pytest.raises(InputError, match="nothing in it to use"):
-        read(file)
-
-
 @needs_real_data
 @pytest.mark.parametrize(
     ("name", "conflicts"),

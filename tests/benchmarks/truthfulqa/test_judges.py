@@ -36,26 +36,20 @@ async def judged(
     )
 
 
-async def test_an_answer_is_judged_by_both_measures_with_a_reason() -> None:
+async def test_both_judges_see_question_answer_and_all_references_and_give_a_reason() -> None:
     meter = UsageMeter()
     with OpenAIServer(good) as server:
         verdicts = await judged(server, meter=meter)
         assert sorted(map(asks_for, server.requests)) == ["informative", "truthful"]
+        for request in server.requests:
+            assert "<answer>\nIn 1874.\n</answer>" in request.prompt
+            for text in (QUESTION.question, *QUESTION.correct, *QUESTION.incorrect):
+                assert text in request.prompt
     assert verdicts == {
         "truthful": Verdict(value=True, explanation="The log says so."),
         "informative": Verdict(value=False, explanation="It names no month."),
     }
     assert meter.usage.calls == 2
-
-
-async def test_both_judges_see_question_answer_and_all_references() -> None:
-    with OpenAIServer(good) as server:
-        await judged(server)
-        prompts = [request.prompt for request in server.requests]
-    for prompt in prompts:
-        for text in (QUESTION.question, *QUESTION.correct, *QUESTION.incorrect):
-            assert text in prompt
-        assert "<answer>\nIn 1874.\n</answer>" in prompt
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.pitfalls import number_replaced, pitfall
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import EvidenceLabel, Label
+from conflictscore.records import Label
 from tests.fakes.openai_server import OpenAIServer
-from tests.labelers.judging import PROMPTS, claim, document
+from tests.labelers.judging import PROMPTS, Cheap, claim, document
 from tests.models.calling import calling
 from tests.world import World
 
@@ -141,25 +141,12 @@ def test_a_number_is_replaced_where_the_document_has_another_in_its_place(
     assert number_replaced(of, text) == number
 
 
-class Says:
-    """A labeler that always gives the same label."""
-
-    identity = None
-
-    def __init__(self, name: str, label: Label, score: float) -> None:
-        self.name, self.said = name, (label, score)
-
-    async def label(self, claim: object, document: object, meter: UsageMeter) -> EvidenceLabel:
-        label, score = self.said
-        return EvidenceLabel(claim=1, document=1, label=label, score=score)
-
-
 @pytest.mark.parametrize(
     ("judged", "of", "text", "stage"),
     [
-        (Label.SUPPORTS, "It was lit in 1871.", "It was lit in 1874.", "nli"),
-        (Label.SUPPORTS, "Born on 12 May 1932.", "Born on 14 May 1932.", "nli"),
-        (Label.SUPPORTS, "The town has 5,200 people.", "A town of 4,900 people.", "nli"),
+        (Label.SUPPORTS, "It was lit in 1871.", "It was lit in 1874.", "cheap"),
+        (Label.SUPPORTS, "Born on 12 May 1932.", "Born on 14 May 1932.", "cheap"),
+        (Label.SUPPORTS, "The town has 5,200 people.", "A town of 4,900 people.", "cheap"),
         (Label.SUPPORTS, "It was lit in 1871.", "It was lit in 1871.", "judge"),
         (Label.SUPPORTS, "It was lit in 1871.", "It was lit.", "judge"),
         (Label.IRRELEVANT, "It was lit in 1871.", "It was lit in 1874.", "judge"),
@@ -168,7 +155,9 @@ class Says:
 async def test_a_judge_is_not_believed_to_find_support_in_another_year_day_or_number(
     judged: Label, of: str, text: str, stage: str
 ) -> None:
-    cascade = Cascade(Says("nli", Label.CONTRADICTS, 0.5), Says("judge", judged, 1.0))
+    judge = Cheap((judged, 1.0))
+    judge.name = "judge"
+    cascade = Cascade(Cheap((Label.CONTRADICTS, 0.5)), judge)
     pair = (claim(of), document(text))
     alone = await cascade.label(*pair, UsageMeter())
     [row] = await label_table(cascade, [pair[0]], [pair[1]], meter=UsageMeter())
