@@ -38,6 +38,8 @@ CALL: dict[str, Any] = {
     "type": "function",
     "function": {"name": "look_up", "arguments": '{"what": "the lamp"}'},
 }
+PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.png"}}
+DETAILED = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, "details": {"a": 1}}
 UPSTREAM_KEY = "sk-of-this-service-0123456789"
 """What the scripted upstream wants to see, and nobody else may."""
 
@@ -112,12 +114,7 @@ def completion_with(message: Mapping[str, Any], finish: str = "stop") -> Fault:
         "choices": [
             {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
         ],
-        "usage": {
-            "prompt_tokens": 7,
-            "completion_tokens": 3,
-            "total_tokens": 10,
-            "details": {"a": 1},
-        },
+        "usage": DETAILED,
         "x_upstream": "kept",
     }
     return Fault.raw(json.dumps(body).encode())

@@ -197,3 +197,24 @@ def test_the_host_of_a_request_is_repeated_nowhere(upstream: OpenAIServer, path:
 
     assert reply.status_code == 404
     assert "evil.test" not in f"{reply.headers}{reply.text.replace(path, '')}"
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("/", "text/html"), ("/page/main.js", "javascript"), ("/page/page.css", "text/css")],
+)
+def test_the_pages_files_come_with_a_strict_policy(local: Served, path: str, kind: str) -> None:
+    reply = local.http.get(path)
+
+    assert reply.status_code == 200
+    assert kind in reply.headers["content-type"]
+    policy = reply.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert reply.headers["referrer-policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize("path", ["", "none.js", "..%2fapp.py", "%2e%2e/app.py"])
+def test_no_other_file_is_served(local: Served, path: str) -> None:
+    assert local.http.get(f"/page/{path}").status_code == 404

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-import httpx2
 import pytest
 from fastapi import FastAPI
 from langchain_core.language_models import FakeListChatModel
@@ -14,14 +13,7 @@ from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.graph.create import run_context
 from conflictscore.middleware.service import ServiceSettings, create_app
 from tests.fakes.openai_server import OpenAIServer
-from tests.middleware.service.serving import (
-    UPSTREAM_KEY,
-    ChatWorld,
-    Listed,
-    asking,
-    listening,
-    until,
-)
+from tests.middleware.service.serving import UPSTREAM_KEY, Listed, Served, listening, user
 from tests.world import PAPER
 
 
@@ -45,27 +37,17 @@ def test_it_can_be_mounted_under_a_path_of_another_app(
     )
     outer = FastAPI()
     outer.mount("/checked", service)
-    body = asking()
 
-    with (
-        listening(outer) as (address, _, _),
-        httpx2.Client(base_url=f"{address}/checked", trust_env=False, timeout=30) as client,
-    ):
-        reply = client.post("/v1/chat/completions", json={**body, "seed": 5})
-        run_id = reply.headers["x-conflictscore-run-id"]
-        run = until(lambda: finished(client, run_id))
-        page = client.get("/")
+    with listening(outer) as (address, loop, app):
+        served = Served(f"{address}/checked", app, loop, upstream)
+        run = served.run(served.ask(seed=5))
+        page = served.http.get("/")
 
     assert run["status"] == "corrected"
     assert page.status_code == 200
     answering = [r for r in upstream.requests if r.body.get("seed") == 5]
     assert answering
     assert all(r.body["always"] == 1 for r in answering)
-
-
-def finished(client: httpx2.Client, run_id: str) -> object:
-    found = client.get(f"/v1/runs/{run_id}")
-    return found.json() if found.status_code == 200 else None
 
 
 def test_a_model_that_is_not_an_endpoint_cannot_be_served() -> None:
@@ -75,20 +57,13 @@ def test_a_model_that_is_not_an_endpoint_cannot_be_served() -> None:
         create_app(context)
 
 
-def test_without_a_search_only_what_tools_bring_is_checked(
-    world: ChatWorld, chat: ChatOpenAI
-) -> None:
+def test_without_a_search_only_what_tools_bring_is_checked(chat: ChatOpenAI) -> None:
     app = create_app(run_context(chat, cache=False), ServiceSettings(no_auth=True))
-    body = asking()
     brought = {"role": "tool", "tool_call_id": "1", "content": "The lamp was lit in 1871."}
 
-    with (
-        listening(app) as (address, _, _),
-        httpx2.Client(base_url=address, trust_env=False, timeout=30) as client,
-    ):
-        alone = client.post("/v1/chat/completions", json=body)
-        body["messages"] = [*body["messages"], brought]
-        with_tool = client.post("/v1/chat/completions", json=body)
+    with listening(app) as (address, loop, _):
+        served = Served(address, app, loop, None)
+        alone, with_tool = served.ask(), served.ask([*user(), brought])
 
     assert alone.headers["x-conflictscore-status"] == "passed-through"
     assert "there is no search" in alone.json()["conflictscore"]["notes"][0]

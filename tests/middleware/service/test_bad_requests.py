@@ -33,6 +33,21 @@ def sent(served: Served, body: Any, kind: str = "application/json") -> Response:
         ({"stream": "yes"}, "stream"),
         ({"stream_options": {"include_usage": 1}}, "stream_options.include_usage"),
         ({"tools": ["hammer"]}, "tools[0]"),
+        ({"chat_template": "{{ messages }}"}, "chat_template"),
+        ({"chat_template_kwargs": {"tools": []}}, "chat_template_kwargs.tools"),
+        ({"models": ["another/model"]}, "models"),
+        ({"provider": {"order": ["evil"]}}, "provider"),
+        ({"base_url": "https://evil.test"}, "base_url"),
+        ({"guided_regex": "(a+)+$"}, "guided_regex"),
+        ({"max_tokens": 10**30}, "max_tokens"),
+        ({"stop": ["x"] * 17}, "stop.constrained-str"),
+        ({"stop": "x" * 600}, "stop.constrained-str"),
+        ({"logit_bias": {str(n): 1 for n in range(2000)}}, "logit_bias"),
+        ({"n": 10_000}, "n"),
+        ({"metadata": {"k": "v" * 600}}, "metadata.k"),
+        ({"user": "u" * 600}, "user"),
+        ({"tools": [{}] * 300}, "tools"),
+        ({"messages": [{**user()[0], "cache_control": {}}]}, "messages[0].cache_control"),
     ],
 )
 def test_a_wrong_field_is_named(served: Served, change: dict[str, Any], param: str) -> None:
@@ -75,9 +90,7 @@ def test_a_page_of_another_site_cannot_send_a_request(served: Served) -> None:
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_body_that_is_too_large_is_not_read_to_its_end(
-    upstream: OpenAIServer, chunked: bool
-) -> None:
+def test_a_body_that_is_too_large_is_not_read_on(upstream: OpenAIServer, chunked: bool) -> None:
     body = json.dumps(asking(user="x" * 10_000)).encode()
     pieces = (body[i : i + 1000] for i in range(0, len(body), 1000))
 

@@ -10,6 +10,8 @@ from tests.fakes.openai_server import OpenAIServer, Reply
 from tests.middleware.service.serving import (
     AGREEING,
     CALL,
+    DETAILED,
+    PICTURE,
     TOOL,
     ChatWorld,
     Listed,
@@ -20,11 +22,6 @@ from tests.middleware.service.serving import (
     serving,
     user,
 )
-
-PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.png"}}
-
-
-DETAILED = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, "details": {"a": 1}}
 
 
 def brought(content: str) -> list[dict[str, Any]]:

@@ -2,22 +2,15 @@
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
-import httpx2
 import pytest
 
 from conflictscore.errors import InputError
 from conflictscore.middleware.service.keys import KeyHolder, key_holder, read_keys
 from tests.fakes.openai_server import OpenAIServer
-from tests.middleware.service.serving import Served, asking, serving
+from tests.middleware.service.serving import serving
 
 ONE, OTHER = "key-number-one-0123456789", "key-number-two-0123456789"
-
-
-def asked(served: Served, key: str, **more: Any) -> httpx2.Response:
-    bearer = {"authorization": f"Bearer {key}"}
-    return served.http.post("/v1/chat/completions", json=asking(**more), headers=bearer)
 
 
 class TestLines:
@@ -57,9 +50,10 @@ def test_a_file_names_callers_and_a_wrong_one_is_refused(
     path = tmp_path / "keys"
     path.write_text(f"# keys\ndoor {ONE}\ndoor {OTHER}\n")
     with serving(upstream, settings={"key_file": path}) as served:
-        run = asked(served, ONE).headers["x-conflictscore-run-id"]
-        bearer = {"authorization": f"Bearer {OTHER}"}
-        found = served.http.get(f"/v1/runs/{run}", headers=bearer)
+        served.key = ONE
+        run = served.ask().headers["x-conflictscore-run-id"]
+        served.key = OTHER
+        found = served.http.get(f"/v1/runs/{run}")
     assert found.status_code == 200, "the same caller, by name"
 
     for wrong in ("", f"door {ONE} x=y", None):

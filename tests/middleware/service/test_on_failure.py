@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from conflictscore.errors import ConfigurationError
@@ -53,7 +52,7 @@ def test_on_failure_an_answer_is_passed_through_annotated_or_refused(
 
     with serving(upstream, retriever=retriever, settings={"on_failure": policy}) as served:
         for count, stream in ((1.0, False), (2.0, True)):
-            outcome = outcome_of(served, stream=stream)
+            outcome = Outcome(served, stream=stream)
             assert outcome.kinds == {kind: count}
             check(outcome, policy, "It was lit in 1871.", note)
 
@@ -70,7 +69,7 @@ def test_on_failure_covers_the_time_that_is_up_while_the_judge_is_working(
 
     def one(policy: str, stream: bool) -> tuple[str, Outcome]:
         with serving(upstream, settings={"on_failure": policy, "timeout": 4}) as served:
-            return policy, outcome_of(served, stream=stream)
+            return policy, Outcome(served, stream=stream)
 
     with ThreadPoolExecutor() as pool:
         cases = [(policy, stream) for policy in POLICIES for stream in (False, True)]
@@ -82,16 +81,6 @@ def test_on_failure_covers_the_time_that_is_up_while_the_judge_is_working(
             assert outcome.error["code"] == "timeout"
         else:
             check(outcome, policy, "It was lit in 1871.", "timed out after 4 s")
-
-
-def outcome_of(served: Served, *, stream: bool) -> "Outcome":
-    outcome = Outcome(served.ask(stream=stream), stream=stream)
-    if outcome.run_id:
-        outcome.run = served.run(outcome.reply)
-    kinds = ("search", "answer", "judge", "regeneration", "upstream", "timeout")
-    named = {k: served.metric(f'conflictscore_failures_total{{kind="{k}"}}') for k in kinds}
-    outcome.kinds = {kind: count for kind, count in named.items() if count}
-    return outcome
 
 
 def check(outcome: "Outcome", policy: str, answer: str, note: str) -> None:
@@ -108,13 +97,15 @@ def check(outcome: "Outcome", policy: str, answer: str, note: str) -> None:
 
 
 class Outcome:
-    """A reply, streamed or not."""
+    """A reply, streamed or not, with its run and the failures counted so far."""
 
-    def __init__(self, reply: httpx2.Response, *, stream: bool) -> None:
-        self.reply = reply
-        self.run_id = reply.headers.get("x-conflictscore-run-id")
-        self.run: dict[str, Any] = {}
-        self.kinds: dict[str, float] = {}
+    def __init__(self, served: Served, *, stream: bool) -> None:
+        reply = served.ask(stream=stream)
+        has_run = "x-conflictscore-run-id" in reply.headers
+        self.run = served.run(reply) if has_run else {}
+        kinds = ("search", "answer", "judge", "regeneration", "upstream", "timeout")
+        counts = {k: served.metric(f'conflictscore_failures_total{{kind="{k}"}}') for k in kinds}
+        self.kinds = {kind: count for kind, count in counts.items() if count}
         said = [d for _, d in events_in(reply.text)] if stream else [reply.json()]
         self.error: dict[str, Any] = next((d["error"] for d in said if "error" in d), {})
         choices = [c for d in said if isinstance(d, dict) for c in d.get("choices", ())]
@@ -133,7 +124,7 @@ class TestCoverage:
 
         given = {"on_failure": policy}
         with serving(upstream, settings=given, max_claims=1, min_coverage=0.75) as served:
-            outcome = outcome_of(served, stream=False)
+            outcome = Outcome(served, stream=False)
 
         assert outcome.kinds == {"judge": 1.0}
         check(outcome, policy, "It was lit in 1871.", "only 50% of its pairs")
@@ -144,7 +135,7 @@ class TestCoverage:
         world.decomposition = "Claims:\n- Cats purr.\n- Dogs bark."
 
         with serving(upstream, max_claims=1, min_coverage=0.3) as served:
-            outcome = outcome_of(served, stream=False)
+            outcome = Outcome(served, stream=False)
 
         run = outcome.run
         assert (run["report"]["coverage"], outcome.kinds) == (0.5, {})
@@ -171,7 +162,7 @@ class TestEdgeCases:
     ) -> None:
         world.regenerated = "It was lit in 1874 \ud83d."
 
-        outcome = Outcome(served.ask(stream=stream), stream=stream)
+        outcome = Outcome(served, stream=stream)
 
         assert outcome.text == "It was lit in 1874 \ufffd."
 

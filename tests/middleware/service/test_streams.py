@@ -10,6 +10,7 @@ from conflictscore.middleware.service.wire import ALIVE
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.service.serving import (
     AGREEING,
+    PICTURE,
     QUESTION,
     ChatWorld,
     Listed,
@@ -22,9 +23,6 @@ from tests.middleware.service.serving import (
 )
 
 EMPTY = '"delta": {"content": ""}'
-
-
-PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.png"}}
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/runs"])
