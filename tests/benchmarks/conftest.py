@@ -5,5 +5,4 @@ import pytest
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Where a test puts its questions."""
     return tmp_path / "data.jsonl"

@@ -58,10 +58,6 @@ def test_letters_that_look_alike_and_letters_that_are_not_drawn_hide_no_copy() -
     assert marks(RELEASE, cyrillic, broken, accented, strokes) == [None, 1, 1, 1, 1]
 
 
-def test_numbers_are_not_taken_for_letters() -> None:
-    assert marks("Chapter II", "Chapter 11", "CHAPTER II") == [None, None, 1]
-
-
 def test_seven_documents_about_the_same_thing_are_no_copies_of_each_other() -> None:
     texts = [path.read_text() for path in sorted(LIGHTHOUSE.iterdir())]
     assert marks(*texts) == [None] * 7
@@ -93,11 +89,6 @@ def test_a_copy_with_words_changed_all_over_it_is_a_copy(every: int) -> None:
 def test_short_texts_that_differ_in_a_word_are_no_copies(count: int, is_copy: bool) -> None:
     """A text of 22 words has the 20 shingles that it takes."""
     assert marks(words(count, "1871"), words(count, "1874")) == [None, 1 if is_copy else None]
-
-
-def test_short_texts_are_copies_where_they_are_the_same_but_for_case_and_white_space() -> None:
-    snippets = ("Lit in 1871.", "Lit in 1874.", "lit\n in  1871. ", "Lit in 1871", "LIT IN 1874.")
-    assert marks(*snippets) == [None, None, 1, None, 2]
 
 
 @pytest.mark.parametrize("language", ARTICLES)
@@ -139,6 +130,12 @@ def test_with_one_other_number_a_text_is_a_copy_and_its_copies_are_of_the_origin
 def test_a_mark_that_a_document_brings_is_replaced() -> None:
     marked = [d.model_copy(update={"duplicate_of": 9}) for d in documents("a", "b", "a")]
     assert [d.duplicate_of for d in mark_duplicates(marked)] == [None, None, 1]
+
+
+def test_short_texts_are_copies_where_only_case_and_white_space_differ_and_no_number() -> None:
+    snippets = ("Lit in 1871.", "Lit in 1874.", "lit\n in  1871. ", "Lit in 1871", "LIT IN 1874.")
+    assert marks(*snippets) == [None, None, 1, None, 2]
+    assert marks("Chapter II", "Chapter 11", "CHAPTER II") == [None, None, 1]
 
 
 @pytest.mark.parametrize(

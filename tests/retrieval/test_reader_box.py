@@ -26,7 +26,6 @@ def html(text: str, heads: str = "") -> FetchedPage:
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
-    """The processes that were started."""
     processes: list[subprocess.Popen[bytes]] = []
 
     class Kept(subprocess.Popen[bytes]):

@@ -12,7 +12,6 @@ from rich.console import Console
 from conflictscore.benchmarks.conflict_detection.display import print_detection
 from conflictscore.benchmarks.conflict_detection.measures import (
     DetectionFigures,
-    Judged,
     detection_figures,
     verdict_of,
 )
@@ -29,22 +28,17 @@ _GROUPS = st.lists(
 )
 
 
-def made(drawn: list[tuple[list[tuple[Label | None, Label]], bool, str]]) -> list[Judged]:
-    found = []
-    for index, (pairs, stated, set_name) in enumerate(drawn):
-        gold, labels = zip(*pairs, strict=True)
-        conflict = None if None not in gold else stated or {S, C} <= set(gold)
-        group = claim_group(str(index), gold, set_name=set_name, conflict=conflict)
-        found.append(judged(group, labels))
-    return found
-
-
 @settings(max_examples=25)
 @given(_GROUPS, st.randoms(use_true_random=False))
 def test_figures_add_up_and_do_not_depend_on_the_order(
     drawn: list[tuple[list[tuple[Label | None, Label]], bool, str]], rng: random.Random
 ) -> None:
-    groups = made(drawn)
+    groups = []
+    for index, (pairs, stated, set_name) in enumerate(drawn):
+        gold, labels = zip(*pairs, strict=True)
+        conflict = None if None not in gold else stated or {S, C} <= set(gold)
+        group = claim_group(str(index), gold, set_name=set_name, conflict=conflict)
+        groups.append(judged(group, labels))
     figures = detection_figures("judge", groups, Usage(), 0.0)
 
     for one in (*figures.sets, figures.overall):

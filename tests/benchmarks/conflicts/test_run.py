@@ -48,21 +48,6 @@ class Reader(TypedWorld):
         return f"{word_asked(prompt)}: {right}\nEXPLANATION: The years were compared."
 
 
-def opened(path: Path) -> Path:
-    pages = (
-        result(snippet="", short_text="The lamp was lit in 1871."),
-        result(snippet="", short_text="The log says the lamp was lit in 1874."),
-    )
-    opinions = {"conflict_type": TYPES[OPINIONS], "correct_answer": None}
-    return write_jsonl(
-        path,
-        [
-            official(*pages),
-            official(*pages, question="Is 1871 or 1874 the lamp's year?", **opinions),
-        ],
-    )
-
-
 class Ran(NamedTuple):
     """A run of all methods, and what its models were asked."""
 
@@ -73,12 +58,19 @@ class Ran(NamedTuple):
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     folder = tmp_path_factory.mktemp("conflicts")
+    pages = (
+        result(snippet="", short_text="The lamp was lit in 1871."),
+        result(snippet="", short_text="The log says the lamp was lit in 1874."),
+    )
+    opinions = {"conflict_type": TYPES[OPINIONS], "correct_answer": None}
+    asked = official(*pages, question="Is 1871 or 1874 the lamp's year?", **opinions)
+    file = write_jsonl(folder / "c.jsonl", [official(*pages), asked])
     world = Reader(
         cited=OLD,
         regenerated=NEW,
         typed_answer=f"TYPE: no-conflict\nREASON: Both speak of it.\nANSWER: {NEW}",
     )
-    benchmark = conflicts(opened(folder / "c.jsonl"), "free-form", 0)
+    benchmark = conflicts(file, "free-form", 0)
     run = asyncio.run(run_quiz(folder / "run", world, benchmark, methods=METHODS))
     return Ran(run.figures, world)
 

@@ -56,7 +56,6 @@ def people_row(**fields: Any) -> dict[str, Any]:
 def asked(
     *answers: str, conflicts: Iterable[AnswerPair] = (), passages: tuple[str, ...] = PASSAGES
 ) -> NatConfQuestion:
-    """A question with these references."""
     return NatConfQuestion(
         id="lamp.1",
         question="When was the lamp lit?",

@@ -10,7 +10,8 @@ from conflictscore.benchmarks.truthfulqa.benchmark import judge_answer
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-from tests.benchmarks.truthfulqa.judging import asks_for, opened
+from tests.benchmarks.natconfqa.lamps import opened
+from tests.benchmarks.truthfulqa.judging import asks_for
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
 
 PROMPTS = PromptSet.load()

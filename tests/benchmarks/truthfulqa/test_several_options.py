@@ -44,8 +44,6 @@ def write(folder: Path, count: int = 3) -> Path:
 
 
 class Pages(BaseRetriever):
-    """A page for each year."""
-
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:

@@ -10,7 +10,8 @@ from conflictscore.benchmarks.wikicontradict.judge import (
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-from tests.benchmarks.truthfulqa.judging import judged_answer, opened
+from tests.benchmarks.natconfqa.lamps import opened
+from tests.benchmarks.truthfulqa.judging import judged_answer
 from tests.fakes.openai_server import Fault, OpenAIServer, Outcome, script
 
 PROMPTS = PromptSet.load()

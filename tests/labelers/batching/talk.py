@@ -25,12 +25,10 @@ def world(claims: int, documents: int) -> list[Pair]:
 
 
 def pairs_of(claims: Sequence[Claim], documents: Sequence[Document]) -> list[Pair]:
-    """All pairs, document by document."""
     return [(of, text) for text in documents for of in claims]
 
 
 def asked(request: ChatRequest) -> AskedBatch:
-    """What was asked first in this conversation."""
     return batch_of(str(request.messages[0]["content"]))
 
 
@@ -45,7 +43,6 @@ def truthful(err: Err = lambda verdicts, batch: verdicts) -> Callable[[ChatReque
 
 
 def right(pair: Pair) -> str:
-    """The verdict that a pair should have."""
     return compared(pair[0].text, pair[1].text)
 
 

@@ -157,7 +157,6 @@ def prefix(request: ChatRequest) -> str:
 
 
 async def prefixes(claims: list[str], *, fog: int = 0, backwards: bool = False) -> set[str]:
-    """The prefixes of all calls that judging these claims takes."""
     numbered = [claim(text, number) for number, text in enumerate(claims, start=1)]
     foggy = [document(f"Fog lay on sea {n}. " * fog, n) for n in range(1, 3)]
     pairs = pairs_of(numbered, foggy if fog else DOCUMENTS)

@@ -108,7 +108,6 @@ def inside(network: Network) -> Network:
 
 
 async def refused(url: str, settings: FetchSettings | None = None) -> str:
-    """Why there is no page."""
     async with PageFetcher(settings) as fetcher:
         with pytest.raises(UnreadableError) as caught:
             await fetcher.fetch(url)

@@ -39,14 +39,12 @@ MEGABYTE = ZEROS.compress(bytes(1_000_000)) + ZEROS.flush(zlib.Z_FULL_FLUSH)
 
 
 async def fetch(url: str, **settings: object) -> FetchedPage:
-    """Through a fetcher that may go to loopback."""
     given = FetchSettings(**{"allowed_networks": LOOPBACK, **settings})  # type: ignore[arg-type]
     async with PageFetcher(given) as fetcher:
         return await fetcher.fetch(url)
 
 
 async def failure(reply: Reply, **settings: object) -> str:
-    """Why a page that is served like this is not read."""
     with WebServer({"/": reply}) as web, pytest.raises(UnreadableError) as caught:
         async with asyncio.timeout(9):
             await fetch(web.url(), **settings)
@@ -297,7 +295,6 @@ def authority() -> trustme.CA:
 
 @pytest.fixture
 def trusted(authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment names the authority."""
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
 

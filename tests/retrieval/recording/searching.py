@@ -33,7 +33,6 @@ def answer(request: Received) -> Reply:
 
 
 def refusing(refused: Mapping[str, Reply]) -> Handler:
-    """As ``answer``, but for these questions."""
     return lambda request: refused.get(request.parameters["q"]) or answer(request)
 
 

@@ -19,6 +19,7 @@ def write(name: str, content: str | bytes) -> str:
 def test_text_holds_one_question_a_line_and_a_hash_begins_no_comment() -> None:
     name = write("q.txt", "\ufeffWho is it?\r\n\n  #1 in the charts in 1999?  \r\n \r\nWhy?")
     assert read_questions(name) == ("Who is it?", "#1 in the charts in 1999?", "Why?")
+    assert read_questions(write("q.txt", "A?\nB?\nA?")) == ("A?", "B?", "A?"), "repeated ones stay"
 
 
 def test_csv_has_a_column_called_question_in_any_case() -> None:
@@ -41,10 +42,6 @@ def test_any_line_end_will_do(end: str) -> None:
 def test_jsonl_has_a_field_question_or_query() -> None:
     name = write("q.jsonl", '{"question": "A?", "query": "no"}\r\n\n{"query": "B?", "id": 7}\n')
     assert read_questions(Path(name)) == ("A?", "B?")
-
-
-def test_repeated_questions_stay() -> None:
-    assert read_questions(write("q.txt", "A?\nB?\nA?")) == ("A?", "B?", "A?")
 
 
 @pytest.mark.parametrize(
