@@ -142,10 +142,7 @@ def test_choosing_a_search_loads_no_search_library() -> None:
     searches = {"googleapiclient", "bm25s", "selectolax"}
     for module, heavy in (("opening", searches), ("providers", {"langchain_core"})):
         code = f"import sys, conflictscore.retrieval.{module}; print({heavy} & set(sys.modules))"
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        assert done.stdout.strip() == "set()"
+        assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set()\n"
 
 
 def test_sources_are_described_without_paths_or_addresses(

@@ -127,33 +127,22 @@ def test_the_same_question_twice_names_both_rows(file: Path) -> None:
     assert refusal(file) == ", row 4, field Question: the same as in row 2"
 
 
-@pytest.mark.parametrize(
-    ("cells", "problem"),
-    [
-        ({"correct_answers": " ; ;"}, ", row 2, field Correct Answers: there is no answer"),
-        ({"best_incorrect_answer": "IT is lit, at night"}, "it is the same as Best Answer"),
-    ],
-)
-def test_answers_that_cannot_be_told_apart_or_are_missing_are_refused(
-    file: Path, cells: dict[str, str], problem: str
-) -> None:
-    assert problem in refusal(write_csv(file, [row(**cells)]))
+def test_answers_that_cannot_be_told_apart_or_are_missing_are_refused(file: Path) -> None:
+    missing = row(correct_answers=" ; ;")
+    problem = ", row 2, field Correct Answers: there is no answer"
+    assert problem in refusal(write_csv(file, [missing]))
+    same = row(best_incorrect_answer="IT is lit, at night")
+    assert "it is the same as Best Answer" in refusal(write_csv(file, [same]))
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (",".join(COLUMNS), ": there is nothing in it to use"),
-        (",".join(COLUMNS) + '\r\nA,B,"no end', ", row 2: not CSV"),
-    ],
-)
-def test_what_is_no_such_file_is_refused(file: Path, content: str, problem: str) -> None:
-    file.write_text(content, "utf-8")
-    assert refusal(file).startswith(problem)
-
-
-def test_a_file_that_is_not_there_is_refused(file: Path) -> None:
+def test_what_is_no_such_file_is_refused(file: Path) -> None:
     assert refusal(file).startswith(": cannot be read")
+    for rows, problem in (
+        ("", ": there is nothing in it to use"),
+        ('A,B,"no end', ", row 2: not CSV"),
+    ):
+        file.write_text(",".join(COLUMNS) + "\r\n" + rows, "utf-8")
+        assert refusal(file).startswith(problem)
 
 
 @needs_real_data

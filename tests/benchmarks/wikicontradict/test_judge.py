@@ -15,8 +15,6 @@ from tests.benchmarks.truthfulqa.judging import judged_answer
 from tests.fakes.openai_server import Fault, OpenAIServer, Outcome, script
 
 PROMPTS = PromptSet.load()
-
-
 QUESTION = Question(id="q", question="When was\nit lit?", correct=("In 1871.", "In 1874."))
 
 
