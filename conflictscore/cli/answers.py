@@ -7,6 +7,7 @@ import click
 
 from conflictscore.cli.common import judging, open_context, open_retriever, run_graph
 from conflictscore.cli.options import (
+    ManyDocs,
     with_call_budget,
     with_model_options,
     with_output_options,
@@ -14,7 +15,6 @@ from conflictscore.cli.options import (
     with_scoring_settings,
     with_search_options,
 )
-from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import ConflictScoreError, InputError
 
 _ASK_EXAMPLES = """\b

@@ -13,7 +13,7 @@ from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.registry import BENCHMARKS, usual_methods
 from conflictscore.cli.bench_options import LOCAL_QUESTIONS, REMOTE_QUESTIONS, with_bench_options
 from conflictscore.cli.conflict_detection import conflict_detection
-from conflictscore.cli.short_help import ManyDocs
+from conflictscore.cli.options import ManyDocs
 
 if TYPE_CHECKING:
     from rich.console import Console

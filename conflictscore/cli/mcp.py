@@ -9,17 +9,17 @@ from click.core import ParameterSource
 
 from conflictscore.cli.common import chosen_spec, open_context, open_retriever, run_async
 from conflictscore.cli.options import (
+    ManyDocs,
     with_call_budget,
     with_model_options,
     with_run_settings,
     with_search_options,
 )
-from conflictscore.cli.serving import (
+from conflictscore.cli.serve import (
     prepare,
     run_server,
     with_address_options,
 )
-from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import InputError
 
 _PORT = 8410

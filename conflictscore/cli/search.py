@@ -6,8 +6,7 @@ from typing import Any
 import click
 
 from conflictscore.cli.common import open_retriever, run_async
-from conflictscore.cli.options import with_search_options
-from conflictscore.cli.short_help import ManyDocs
+from conflictscore.cli.options import ManyDocs, with_search_options
 from conflictscore.retrieval.providers import PROVIDERS
 
 _SEARCHES = "\n".join(

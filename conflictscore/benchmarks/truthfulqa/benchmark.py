@@ -1,18 +1,29 @@
 """TruthfulQA as the harness runs it, and the judges of free-form answers (Tables 17 and 18)."""
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+
+from pydantic import Field
 
 from conflictscore.benchmarks.harness.definition import CHOICES, Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
+from conflictscore.benchmarks.harness.question_sample import (
+    drawn_order,
+    question_id,
+    shuffled_options,
+)
 from conflictscore.benchmarks.harness.records import Question, Verdict
+from conflictscore.benchmarks.json_lines import PublishedRow, Text, read_items, read_json
 from conflictscore.benchmarks.judging import Judge, at_once
-from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
+from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, material_line
+from conflictscore.retrieval.cleaning import clean_text
 
 
 def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
@@ -72,3 +83,133 @@ async def judge_answer(
 
 def _listed(answers: Sequence[str]) -> str:
     return "\n".join(f"- {material_line(answer)}" for answer in answers) or "- (none)"
+
+
+_WRONG = "Best Incorrect Answer"
+_MOST_OPTIONS = 26
+"""A letter each; the official targets have up to 24."""
+
+
+def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Question, ...]:
+    """Read the questions of one of the official files, in file order.
+
+    A question's id follows from its text, so it is the same in both versions and in every run.
+
+    Args:
+        path: The CSV file, as UTF-8 with or without a byte order mark; for ``mc1`` and ``mc2``
+            ``mc_task.json``.
+        form: ``multiple-choice`` is Best Answer against Best Incorrect Answer, the binary choice of
+            the version of January 2025; ``free-form`` goes with both versions. ``mc1`` has one
+            right option among all wrong answers, ``mc2`` all right answers among all wrong ones;
+            the empty wrong answers of 22 official questions are left out.
+        seed: Of the order of the options, which depends on it and the texts alone.
+
+    Returns:
+        Questions whose ``correct`` begins with Best Answer. The lists of answers hold each answer
+        once; an answer stands in both where the file has it so ("Unknown", twice).
+    """
+    file = Path(path)
+    if form in ("mc1", "mc2"):
+        if file.suffix == ".csv":
+            raise InputError(f"{path}: {form} needs the official mc_task.json")
+        make = partial(_with_targets, form=form, seed=seed)
+        return read_items(file, _Targets, make, rows=read_json(file)).items
+    rows = _rows(file, form)
+    if form == "free-form":
+        return read_items(file, _Cells, _free_form, id_field="Question", rows=rows).items
+    choice = partial(_choice, seed=seed)
+    return read_items(file, _ChoiceCells, choice, id_field="Question", rows=rows).items
+
+
+class _Targets(PublishedRow):
+    question: Text
+    mc1_targets: dict[str, int]
+    mc2_targets: dict[str, int]
+
+
+def _with_targets(row: _Targets, where: str, *, form: Form, seed: int) -> Question:
+    field = f"{form}_targets"
+    targets = row.mc1_targets if form == "mc1" else row.mc2_targets
+    if {0, 1} != set(targets.values()):
+        raise InputError(f"{where}, field {field}: answers with 1 for true and 0 are needed")
+    told = {clean_text(answer): bool(true) for answer, true in targets.items() if answer.strip()}
+    options = drawn_order([*told], question=row.question, seed=seed)
+    right = tuple(option for option in options if told[option])
+    if form == "mc1" and len(right) != 1:
+        raise InputError(f"{where}, field {field}: one true answer is needed, not {len(right)}")
+    if not 2 <= len(options) <= _MOST_OPTIONS:
+        raise InputError(f"{where}, field {field}: 2 to {_MOST_OPTIONS} answers are needed")
+    return Question(
+        id=question_id("tqa", row.question),
+        question=row.question,
+        options=options,
+        gold=options.index(right[0]) if form == "mc1" else None,
+        correct=right,
+        incorrect=tuple(option for option in options if not told[option]),
+    )
+
+
+class _Cells(PublishedRow):
+    question: Text = Field(alias="Question")
+    best: Text = Field(alias="Best Answer")
+    correct: Text = Field(alias="Correct Answers")
+    incorrect: Text = Field(alias="Incorrect Answers")
+    category: Text = Field(alias="Category")
+
+
+class _ChoiceCells(_Cells):
+    wrong: Text = Field(alias="Best Incorrect Answer")
+
+
+def _free_form(row: _Cells, where: str) -> Question:
+    return Question(
+        id=question_id("tqa", row.question),
+        question=row.question,
+        correct=tuple(dict.fromkeys([row.best, *_answers(row.correct, "Correct Answers", where)])),
+        incorrect=tuple(dict.fromkeys(_answers(row.incorrect, "Incorrect Answers", where))),
+        category=row.category,
+    )
+
+
+def _choice(row: _ChoiceCells, where: str, *, seed: int) -> Question:
+    if row.wrong.casefold() == row.best.casefold():
+        raise InputError(f"{where}, field {_WRONG}: it is the same as Best Answer")
+    options, gold = shuffled_options(row.best, row.wrong, question=row.question, seed=seed)
+    return _free_form(row, where).model_copy(update={"options": options, "gold": gold})
+
+
+def _answers(cell: str, column: str, where: str) -> list[str]:
+    answers = [answer.strip() for answer in cell.split(";") if answer.strip()]
+    if not answers:
+        raise InputError(f"{where}, field {column}: there is no answer between its semicolons")
+    return answers
+
+
+def _rows(path: Path, form: Form) -> Iterator[tuple[str, dict[str, str]]]:
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    table = csv.reader(io.StringIO(text, newline=""), strict=True)
+    number, header = 0, list[str]()
+    try:
+        for number, cells in enumerate(table, start=1):
+            where = f"{path}, row {number}"
+            if not cells:
+                continue
+            if not header:
+                header = [cell.strip() for cell in cells]
+                if form == "multiple-choice" and _WRONG not in header and "Question" in header:
+                    raise InputError(
+                        f"{where}: multiple choice needs the column {_WRONG}, which the version of"
+                        " January 2025 has; this file goes with the free form only"
+                    )
+            elif len(cells) != len(header):
+                raise InputError(
+                    f"{where}: the row has {len(cells)} cells, and the header {len(header)}; is a"
+                    " cell with a comma not in quotes?"
+                )
+            else:
+                yield where, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise InputError(f"{path}, row {number + 1}: not CSV ({error})") from None

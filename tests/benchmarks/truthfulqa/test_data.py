@@ -6,7 +6,7 @@ import pytest
 
 from conflictscore.benchmarks.harness.definition import Form
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
+from conflictscore.benchmarks.truthfulqa.benchmark import read_truthfulqa
 from conflictscore.errors import InputError
 from tests.benchmarks.truthfulqa.files import COLUMNS, REAL, needs_real_data, row, write_csv
 

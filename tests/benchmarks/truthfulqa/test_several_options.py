@@ -12,8 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.benchmarks.harness.report.exports import answer_table
-from conflictscore.benchmarks.truthfulqa.benchmark import truthfulqa
-from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
+from conflictscore.benchmarks.truthfulqa.benchmark import read_truthfulqa, truthfulqa
 from conflictscore.cli.report import read_report_runs
 from conflictscore.errors import ConfigurationError, InputError
 from tests.benchmarks.harness.quiz import run_quiz

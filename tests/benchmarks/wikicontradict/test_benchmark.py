@@ -4,9 +4,12 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.wikicontradict.benchmark import rating_tables, wikicontradict
+from conflictscore.benchmarks.wikicontradict.benchmark import (
+    MEASURES,
+    rating_tables,
+    wikicontradict,
+)
 from conflictscore.benchmarks.wikicontradict.data import read_questions
-from conflictscore.benchmarks.wikicontradict.judge import MEASURES
 from conflictscore.errors import InputError
 from tests.benchmarks.conflicts.judging import first_prompt
 from tests.benchmarks.harness.dry import judge_prompts

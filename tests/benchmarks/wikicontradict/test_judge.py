@@ -1,7 +1,7 @@
 import pytest
 
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.wikicontradict.judge import (
+from conflictscore.benchmarks.wikicontradict.benchmark import (
     MEASURES,
     ModelRating,
     Rating,

@@ -15,7 +15,7 @@ from conflictscore.benchmarks.harness.figures import (
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.tables import print_figures
 from conflictscore.benchmarks.paper_figures import PaperFigures, paper_figures
-from conflictscore.benchmarks.wikicontradict.judge import MEASURES
+from conflictscore.benchmarks.wikicontradict.benchmark import MEASURES
 from tests.benchmarks.harness.report.bench_world import (
     category,
     changed,
