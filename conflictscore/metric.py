@@ -131,13 +131,10 @@ def conflict_report(
 ) -> ConflictReport:
     """Aggregate labels to the scores of one answer.
 
-    Args:
-        claims: The claims of the answer, each with its labels.
-        duplicates: For each near-duplicate document the number of the first of its group.
-        duplicates_vote: Whether each of them counts; otherwise a group counts once on each side.
-        policy: What makes a claim disputed. The claim to reconsider is chosen among those in
-            conflict, and among the others if there is none.
-        weights: By document, at least 0; claims are then disputed and chosen by them.
+    ``duplicates`` has for each near-duplicate document the number of the first of its group, which
+    counts once on each side unless ``duplicates_vote``. ``policy`` is what makes a claim disputed;
+    the claim to reconsider is chosen among those in conflict, and among the others if there is
+    none. ``weights`` are by document, at least 0; claims are then disputed and chosen by them.
     """
     known: dict[str, Any] = {"claims": tuple(claims), "coverage": coverage(claims)}
     known |= {"duplicates": dict(duplicates), "duplicates_vote": duplicates_vote}

@@ -74,12 +74,8 @@ def read_items(
 ) -> Items[_I]:
     """Make an item of each row of a file, in its order.
 
-    Args:
-        path: The file.
-        kind: What a row is.
-        make: From a row and its place, for errors, to an item or why there is none.
-        id_field: The field that ids come from: a file has each once.
-        rows: The places and values; by default those of JSON lines.
+    ``make`` goes from a row and its place to an item, or to why there is none. A file has each
+    value of ``id_field`` once. ``rows`` are places and values; by default those of JSON lines.
 
     Raises:
         InputError: There is no item, an id is repeated, or a row is no ``kind``.
@@ -137,14 +133,7 @@ _R = TypeVar("_R", bound=Record)
 
 
 def decoded(line: bytes, kind: type[_R], where: str, advice: str) -> _R:
-    """The record in a line of JSON.
-
-    Args:
-        line: The line, with or without its end.
-        kind: What it holds.
-        where: What errors call it, such as ``"FILE, row 3"``.
-        advice: What to do where it is damaged.
-    """
+    """The record in a line of JSON; errors name it as ``where``, and end with the advice."""
     try:
         return kind.model_validate(json.loads(line))
     except ValidationError as error:

@@ -62,12 +62,8 @@ def read_choice(reply: str, word: str, choices: Iterable[_V], *, note: str) -> t
     """The choice on the line ``WORD:`` of a reply, and the first note, empty without one.
 
     Upper and lower case, punctuation and Markdown around the words make no difference.
-
-    Args:
-        reply: What the judge wrote.
-        word: What the line begins with, such as ``RATING``.
-        choices: What it may say, in the order that an error names them.
-        note: What a note begins with, such as ``COMMENT``; it ends before the line ``WORD:``.
+    An error names the choices in their order. A note begins with ``note``, such as ``COMMENT``, and
+    ends before the line ``WORD:``.
     """
     known = {_words(str(choice)): choice for choice in choices}
     line_of, note_of = (

@@ -58,12 +58,8 @@ def open_benchmark(
 ) -> "Benchmark":
     """Read a benchmark's questions.
 
-    Args:
-        name: One of :data:`BENCHMARKS`.
-        data: Its official file, or several where its entry says so.
-        form: ``multiple-choice`` or ``free-form``; by default the benchmark's first.
-        seed: Decides the order in which the options of each question are shown.
-        flags: Options of its own, by the names of its entry.
+    ``data`` is its official file, or several where its entry says so; ``form`` is by default its
+    first; ``seed`` decides the order of each question's options; ``flags`` are those of its entry.
 
     Raises:
         InputError: There is no such benchmark or form, or the file cannot be used.

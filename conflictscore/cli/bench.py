@@ -254,7 +254,6 @@ def _searches(settings: Mapping[str, Any]) -> list[str]:
 
 
 def _left_out(retriever: Any) -> Mapping[str, int]:
-    """Counts of documents that were left out, by reason."""
     while retriever is not None and not hasattr(retriever, "left_out"):
         retriever = getattr(retriever, "retriever", None)
     return retriever.left_out if retriever is not None else {}

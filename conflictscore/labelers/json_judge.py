@@ -42,10 +42,8 @@ class JsonJudge:
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
         """Make the judge.
 
-        Args:
-            model: The model that judges.
-            prompts: Where ``label_json`` and the rules are: ``label_rules_paper`` in the set
-                ``paper``; else ``label_rules`` on a local model, and ``label_rules_brief``.
+        Its rules are ``label_rules_paper`` in the prompt set ``paper``; else ``label_rules`` on a
+        local model, and ``label_rules_brief``.
         """
         self._model = model
         self._prompts = prompts

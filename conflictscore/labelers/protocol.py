@@ -41,10 +41,7 @@ class Labeler(Protocol):
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair.
 
-        Args:
-            claim: The claim.
-            document: The document; its text and title are judged, its number is not shown.
-            meter: Counts the calls.
+        The document's text and title are judged; its number is not shown.
 
         Raises:
             ConfigurationError: A setting is wrong, so that no pair can be judged.

@@ -94,13 +94,10 @@ def make_labeler(
 ) -> "Labeler":
     """The labeler of a run.
 
-    Args:
-        labeler: A name of ``LABELERS``, a labeler, or what makes one; None for ``json``, and on the
-            local model for ``nli`` (``nli-mpnet`` where that was fetched), with ``choice`` for
-            scripts that it does not read and where the extra ``nli`` is not installed. A cascade
-            without a judge gets :func:`default_judge`.
-        model: The model that judges.
-        prompts: The templates.
+    ``labeler`` is a name of ``LABELERS``, a labeler, or what makes one; None for ``json``, and on
+    the local model for ``nli`` (``nli-mpnet`` where that was fetched), with ``choice`` for scripts
+    that it does not read and where the extra ``nli`` is not installed. A cascade without a judge
+    gets :func:`default_judge`.
 
     Raises:
         ConfigurationError: The name is unknown, or what the labeler needs is missing.

@@ -40,19 +40,11 @@ async def label_table(
     the same content are judged once. A verdict is stored in the cache the moment it is there; a
     failure never is.
 
-    Args:
-        labeler: The judge.
-        claims: The claims of one answer.
-        documents: The documents of one question.
-        meter: Counts the calls, and the verdicts that came from the cache.
-        cache: Where verdicts are kept by content.
-        on_label: Called for each pair as soon as its label is there.
-        max_claims: The most claims to judge, those that the documents say most of; None for all.
-        seconds: The most time to spend; then the pairs that are likely to tell most go first, and
-            those that are not done in time are left out. Verdicts of the cache cost none. None
-            for no limit.
-        seconds_if_disputed: The most time to spend once the labels put a claim in dispute; what is
-            left of ``seconds`` is kept for its correction then.
+    ``on_label`` is called for each pair as soon as its label is there. At most ``max_claims`` are
+    judged, those that the documents say most of. ``seconds`` is the most time to spend: then the
+    pairs that are likely to tell most go first, and those that are not done in time are left out;
+    verdicts of the cache cost none. ``seconds_if_disputed`` is the most once the labels put a claim
+    in dispute; what is left of ``seconds`` is kept for its correction then.
 
     Returns:
         One entry a claim, in order, with one label a document, in order. A pair whose judge failed,

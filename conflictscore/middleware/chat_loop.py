@@ -74,12 +74,9 @@ class ChatLoop:
     ) -> AIMessage:
         """The reply to a conversation.
 
-        Args:
-            messages: The conversation, oldest first.
-            parameters: Call parameters of the answering model; with ``tools`` it is called first.
-                ``documents`` and ``question`` are ours: what to check the answer against, and what
-                was asked, where the last message is a whole prompt.
-            on_event: Called with each event of the run.
+        ``parameters`` are those of the answering model; with ``tools`` it is called first.
+        ``documents`` and ``question`` among them are ours: what to check the answer against, and
+        what was asked, where the last message is a whole prompt.
 
         Raises:
             InputError: A document cannot be used.

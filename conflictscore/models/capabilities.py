@@ -164,8 +164,6 @@ class RequestForm(NamedTuple):
 
 
 class _PreparedRequest(NamedTuple):
-    """A request but for its messages."""
-
     writer: Runnable[Any, Any]
     parameters: Mapping[str, Any]
     stated: str = ""

@@ -39,8 +39,6 @@ _NOT_ONE_OBJECT = "it was not one JSON object of the asked form"
 
 
 class _Form(NamedTuple):
-    """The object that is looked for."""
-
     needed: AbstractSet[str]
     listed: str
     aliases: Mapping[str, str]

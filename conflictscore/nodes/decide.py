@@ -88,7 +88,6 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
 
 
 def _has_more_at_hand(state: RagState, context: RunContext) -> bool:
-    """Whether the retriever has further documents on this machine."""
     at_hand = getattr(context.retriever, "at_hand", None) or 0
     in_place = context.settings.regeneration == "revise" and not state.get("options")
     return in_place and at_hand > len(state.get("documents", ()))

@@ -168,7 +168,6 @@ def _attribute(text: str) -> str:
 
 
 def _read_shipped(name: str) -> Mapping[str, str]:
-    """The templates of a named set, and of all benchmarks."""
     package = resources.files("conflictscore")
     sets = [package / "prompts" / one for one in dict.fromkeys((PROMPT_SETS[0], name))]
     benchmarks = [one / "prompts" for one in (package / "benchmarks").iterdir()]

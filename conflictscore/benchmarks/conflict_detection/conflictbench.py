@@ -182,11 +182,9 @@ class _ContraQuery(PublishedRow):
 def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
     """Read ContraQA: paragraphs of Wikipedia, and false versions of them.
 
-    Args:
-        path: The folder of the polluted corpus: ``corpus.json``, JSON lines where an id that ends
-            in ``-FAKE`` is that of a false version, and ``queries.json``, a JSON list. A question
-            whose answer every false version keeps is left out.
-        seed: Of the construction.
+    They are in the folder of the polluted corpus: ``corpus.json``, JSON lines where an id that ends
+    in ``-FAKE`` is that of a false version, and ``queries.json``, a JSON list. A question whose
+    answer every false version keeps is left out.
     """
     corpus = [row_of(_Paragraph, one, at) for at, one in read_json_lines(path / "corpus.json")]
     false: dict[str, list[str]] = {}

@@ -35,10 +35,9 @@ def named_format(source: str) -> tuple[str, Path]:
 def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
     """Read several sets, in the given order.
 
-    Args:
-        sources: A path to groups (see :func:`.groups.read_groups`), or one of ConflictBench's
-            sources as it is published, after its name: ``ambigdocs:test.json``.
-        seed: Decides what ConflictBench's construction leaves open.
+    Each is a path to groups (see :func:`.groups.read_groups`), or one of ConflictBench's sources as
+    it is published, after its name: ``ambigdocs:test.json``. ``seed`` decides what ConflictBench's
+    construction leaves open.
     """
     groups: dict[str, list[ClaimGroup]] = {}
     for source in sources:

@@ -172,10 +172,8 @@ def _interval(groups: Sequence[Sequence[int]], figure: Callable[[_Numbers], _Num
 
     A resample is how often each group is drawn; where the figure depends on the counts of a few
     kinds of groups, how often each kind is drawn is enough, which is a multinomial draw.
-
-    Args:
-        groups: Each group's count in every cell; groups that are in none do not count.
-        figure: From tables of cells, a row each, to the figure of each.
+    Groups that are in no cell do not count. ``figure`` goes from tables of cells, a row each, to
+    the figure of each.
     """
     filled = [cells for cells in groups if any(cells)]
     if not filled:
@@ -197,7 +195,6 @@ def _f1(cells: _Numbers) -> _Numbers:
 
 
 def _ratio(part: _Numbers, whole: _Numbers) -> _Numbers:
-    """The quotient, and NaN where there is nothing to divide by."""
     quotient: _Numbers = np.full(whole.shape, np.nan)
     np.divide(part, whole, out=quotient, where=whole > 0)
     return quotient

@@ -191,7 +191,6 @@ class Setup:
         prompts: PromptSet,
         cache: ContentCache | None,
     ) -> RunContext:
-        """The same collaborators with other models, templates and cache."""
         opened = open_run(
             generator,
             self.context.retriever,

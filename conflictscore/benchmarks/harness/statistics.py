@@ -56,9 +56,6 @@ def mean_interval(values: Sequence[float]) -> Interval:
 
     Resampling equal values gives nothing but that value, which says nothing of how far off it is;
     so there are no bounds where all values are equal, which includes a single one.
-
-    Args:
-        values: Finite numbers, in any order.
     """
     if not values:
         return Interval(value=None, n=0)
@@ -88,24 +85,17 @@ def _bootstrap(ordered: tuple[float, ...]) -> tuple[float, float]:
 
 
 def changes(pairs: Iterable[tuple[float, float]]) -> list[float]:
-    """After less before, by question, rounded so far that rounding errors tell none apart.
-
-    Args:
-        pairs: The values before and after; of a verdict, True counts 1 and False 0.
-    """
+    """After less before, by question, rounded so far that rounding errors tell none apart."""
     return [round(new - old, _DIGITS) for old, new in pairs]
 
 
 def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
-    """The two-sided Wilcoxon signed-rank test: p, in (0, 1].
+    """The two-sided Wilcoxon signed-rank test of differences by question: p, in (0, 1].
 
     Zeros are ranked with the rest and then dropped (Pratt), so questions that did not change make
     a difference of the others harder to believe. How p comes about is scipy's choice: exactly up to
     50 differences without ties and zeros, from all patterns of signs up to 13 with them, and from
-    the normal distribution otherwise.
-
-    Args:
-        differences: One a question; 1 comes back where all are 0, None where there are none.
+    the normal distribution otherwise. 1 where all are 0, None where there are none.
     """
     if not differences:
         return None
@@ -126,14 +116,12 @@ def mcnemar(corrected: int, harmed: int) -> float:
 
 
 def sign_flip(totals: Sequence[int]) -> float | None:
-    """The exact two-sided sign-flip test of a sum of 0: p, in (0, 1].
+    """The exact two-sided sign-flip test of a sum of 0 over questions: p, in (0, 1].
 
     Where nothing differs, each total is as likely to have the other sign. Of totals of -1, 0 and 1
     it is the exact McNemar test; of sums over several runs it is that test with the questions as
-    clusters. All patterns of signs count, summed up one question at a time.
-
-    Args:
-        totals: One a question; 1 comes back where all are 0, None where there are none.
+    clusters. All patterns of signs count, summed up one question at a time. 1 where
+    all totals are 0, None where there are none.
     """
     if not totals:
         return None
@@ -170,9 +158,6 @@ def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
     Any number of people may have valued a unit; one that a single person valued tells nothing.
     None where no unit has two values, or all values are the same. Krippendorff, Content Analysis
     (2004), chapter 11: alpha = 1 - observed / expected disagreement.
-
-    Args:
-        units: For each unit the values that people gave it.
     """
     counted = [Counter(values) for values in units if len(values) > 1]
     totals = sum(counted, Counter[Hashable]())

@@ -65,12 +65,10 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
     A row's ``topic`` is the topic, otherwise its question, and its claim where it has none. Topics
     with the same documents count once, such as the two claims that WikiContradict has a question.
 
-    Args:
-        source: JSON lines of groups (``id``, ``claim``, ``docs``, ``has_conflict``, and where known
-            ``topic`` or ``question``), or of CONFLICTS (``id``, ``query``, ``docs``,
-            ``conflict_type``); or one of ConflictBench's sources as published, after its name:
-            ``conflictingqa:FILE``.
-        seed: Decides what ConflictBench's construction leaves open.
+    The file holds JSON lines of groups (``id``, ``claim``, ``docs``, ``has_conflict``, and where
+    known ``topic`` or ``question``), or of CONFLICTS (``id``, ``query``, ``docs``,
+    ``conflict_type``); or it is one of ConflictBench's sources as published, after its name:
+    ``conflictingqa:FILE``. ``seed`` decides what ConflictBench's construction leaves open.
     """
     kind, path = named_format(source)
     if kind != "groups":

@@ -43,10 +43,8 @@ def create_app(context: RunContext, settings: ServiceSettings | None = None) -> 
     app = create_app(context, ServiceSettings(mode="annotate", keys=(my_key,)))
     ```
 
-    Args:
-        context: The models, the search and the settings of the loop. The answering model is the
-            upstream, and must be an OpenAI-compatible endpoint or the local model.
-        settings: Policy and limits.
+    The context's answering model is the upstream, and must be an OpenAI-compatible endpoint or the
+    local model.
 
     Raises:
         ConfigurationError: The model is not such an endpoint, or the file of runs cannot be used.

@@ -111,7 +111,6 @@ async def chat(request: Request, service: Shared, caller: Caller, admission: Adm
 
 @contextmanager
 def _naming(record: RequestRecord) -> Iterator[None]:
-    """Name the run in the headers of a refusal."""
     try:
         yield
     except RefusedError as refusal:
@@ -153,7 +152,6 @@ async def read_kept(work: Callable[[], T]) -> T:
 
 
 async def _stop(task: "asyncio.Task[Any]") -> None:
-    """Cancel a task, and wait until it has cleaned up."""
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():

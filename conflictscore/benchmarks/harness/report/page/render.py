@@ -72,7 +72,6 @@ def render_report(runs: Sequence[ReportRun]) -> str:
 
 
 def _environment() -> "Environment":
-    """The page's templates, which escape all that they are filled with."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from markupsafe import Markup
