@@ -63,7 +63,7 @@ class World:
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:  # noqa: C901
         prompt = next(m["content"] for m in request.messages if m["role"] == "user")
-        step = _step(prompt)
+        step = step_of(prompt)
         self.asked[step] += 1
         self.prompts.setdefault(step, []).append(prompt)
         if step in self.broken:
@@ -128,7 +128,7 @@ def paper_loop(model: ChatOpenAI, **settings: Any) -> SelfCorrectionGraph:
     return create_self_correcting_rag(model, cache=False, **{**PAPER, **settings})
 
 
-def _step(prompt: str) -> str:
+def step_of(prompt: str) -> str:
     if prompt.endswith("Sentence:"):
         return "decompose"
     marks = {

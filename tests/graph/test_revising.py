@@ -230,7 +230,12 @@ def test_a_passage_is_written_with_the_callers_parameters_but_those_of_the_answe
             bodies.append(request.body)
         return world(request)
 
-    given = {"seed": 7, "stop": ["END"], "extra_body": {"top_k": 5, "stop": ["END"]}}
+    given = {
+        "seed": 7,
+        "stop": ["END"],
+        "max_tokens": 900,
+        "extra_body": {"top_k": 5, "stop": ["END"]},
+    }
     with OpenAIServer(watching) as server:
         context = run_context(scripted_model(server), cache=False, **OURS)
         graph = build_self_correction_graph(replace(context, answer_parameters=given))
@@ -238,6 +243,7 @@ def test_a_passage_is_written_with_the_callers_parameters_but_those_of_the_answe
 
     [body] = bodies
     assert (body["seed"], body["top_k"], "stop" in body) == (7, 5, False)
+    assert 900 not in body.values()
 
 
 @pytest.mark.parametrize("calls", range(11, 30, 3))

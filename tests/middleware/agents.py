@@ -10,13 +10,11 @@ from langchain.agents import create_agent
 from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
-from pydantic import Field
 
 from conflictscore.middleware import ConflictScoreMiddleware
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
-from tests.world import DISAGREEING, PAPER, World
+from tests.world import DISAGREEING, PAPER, World, step_of
 
 Invoke = Callable[..., dict[str, Any]]
 """Invokes an agent, synchronously or not: the agent, its input, and what ``invoke`` takes."""
@@ -25,29 +23,6 @@ QUESTION: dict[str, Any] = {"messages": [{"role": "user", "content": "When was t
 
 FOUND = "\n".join(document["text"] for document in DISAGREEING)
 CORRECTED = ["When was the lamp lit?", "search", FOUND, "It was lit in 1874."]
-
-_OURS = {
-    "the separate claims": "decompose",
-    '"document_snippet"': "label",
-    '"verdicts", a list': "batch",
-    "Say why": "justify",
-    "Decide how they relate": "classify",
-    "Write two search queries": "look_further",
-    "Two statements answer the same question": "weigh",
-    "Answer a question from the one document below": "ask_document",
-    "Write the answer as one full sentence": "decompose",
-}
-
-
-class Library(BaseRetriever):
-    """Finds the same documents whatever is asked, and remembers what was."""
-
-    found: list[str]
-    queries: list[str] = Field(default_factory=list)
-
-    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
-        self.queries.append(query)
-        return [Document(text) for text in self.found]
 
 
 @tool(response_format="content_and_artifact")
@@ -124,7 +99,7 @@ class AgentWorld(World):
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         step = self._step_of(request)
         self.requests.setdefault(step, []).append(request)
-        if step in _OURS.values():
+        if step not in ("contextualize", "generate", "regenerate", "tools"):
             return super().__call__(request)
         self.asked[step] += 1
         self.prompts.setdefault(step, []).append(request.prompt)
@@ -146,12 +121,12 @@ class AgentWorld(World):
         prompt = request.prompt
         if prompt.startswith("That reply could not be used"):  # what it asks for stands before it
             prompt = next(m["content"] for m in request.messages if m["role"] == "user")
-        ours = next((step for mark, step in _OURS.items() if mark in prompt), None)
-        if ours is not None:
-            return ours
+        step = step_of(prompt)
+        if step not in ("generate", "regenerate"):
+            return step
         if "The user's last message:" in request.prompt:
             return "contextualize"
-        if "on which the documents disagree" in request.prompt:
+        if step_of(request.prompt) == "regenerate":
             return "regenerate"
         more = request.body.get("tools") and _tool_turns(request) < len(self.tools)
         return "tools" if more else "generate"

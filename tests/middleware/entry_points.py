@@ -12,13 +12,10 @@ from langchain_openai import ChatOpenAI
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.middleware import SelfCorrectingChatModel, self_correct
-from conflictscore.models.ledger import Ledger, attach
-from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.nodes.state import RagInput
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld, agent_of
 from tests.middleware.service.serving import serving, user
-from tests.models.calling import calling
 from tests.revising import RevisingAgentWorld
 from tests.talking import Shelf
 from tests.world import PAPER, scripted_model
@@ -68,16 +65,12 @@ class EntryPoint:
         *,
         by_tools: bool = False,
         further: Sequence[dict[str, str]] = (),
-        judge_calls: int | None = None,
         **settings: Any,
     ) -> Answered:
         """Ask the one question; ``further`` is what the search finds besides what is ``found``."""
         shelf = Shelf(found=list(further) if by_tools else found)
         sources = Sources(shelf, found if by_tools else None)
         with OpenAIServer(world) as server:
-            if judge_calls is not None:
-                judge = calling(server, limit=ConcurrencyLimit(1))
-                settings["judge"] = attach(judge, Ledger(max_calls=judge_calls))
             said, run = self.ask(world, server, sources, {**PAPER, **settings})
             return Answered(said, run, len(server.requests), dict(world.asked))
 

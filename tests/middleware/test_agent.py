@@ -23,12 +23,12 @@ from tests.middleware.agents import (
     QUESTION,
     AgentWorld,
     Invoke,
-    Library,
     agent_of,
     call_tool,
     search,
     texts,
 )
+from tests.talking import Shelf
 from tests.world import DISAGREEING, scripted_model
 
 PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.png"}}
@@ -76,7 +76,7 @@ def test_words_beside_a_call_of_a_tool_are_no_answer(
         request, "search", says="It is from 1871, I think.", torn=torn, query="lamp"
     )
 
-    invoke(agent_of(agent_model, retriever=Library(found=[FOUND])), QUESTION)
+    invoke(agent_of(agent_model, retriever=Shelf()), QUESTION)
 
     assert agent_world.asked["decompose"] == scored
 
@@ -119,7 +119,7 @@ def test_without_documents_and_retriever_an_answer_is_left_with_a_note(
 def test_where_tools_brought_none_the_retriever_finds_the_documents(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
-    library = Library(found=[document["text"] for document in DISAGREEING])
+    library = Shelf()
 
     state = invoke(agent_of(agent_model, tools=[], retriever=library), QUESTION)
 
@@ -133,7 +133,7 @@ def test_where_tools_brought_none_the_retriever_finds_the_documents(
 def test_where_tools_brought_documents_a_question_is_taken_as_it_was_asked_and_not_searched_for(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
-    library = Library(found=["Nothing of this."])
+    library = Shelf(found=[{"text": "Nothing of this."}])
     talk = [HumanMessage("Hello!"), AIMessage("Hello."), *QUESTION["messages"]]
 
     state = invoke(agent_of(agent_model, retriever=library), {"messages": talk})
@@ -147,9 +147,9 @@ def test_where_tools_brought_documents_a_question_is_taken_as_it_was_asked_and_n
 def test_documents_that_do_not_fit_beside_the_conversation_are_cut_with_a_note(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
-    found = [*(document["text"] for document in DISAGREEING), "A long walk by the sea. " * 2000]
+    found = [*DISAGREEING, {"text": "A long walk by the sea. " * 2000}]
     rules = {"system_prompt": "Be brief, and kind to everybody. " * 300}
-    within = {"retriever": Library(found=found), "context_window": 6000}
+    within = {"retriever": Shelf(found=found), "context_window": 6000}
 
     state = invoke(agent_of(agent_model, tools=[], about=rules, **within), QUESTION)
 
@@ -185,9 +185,8 @@ def test_a_turn_has_a_run_of_its_own_and_a_follow_up_the_documents_found_before(
 def test_documents_that_a_tool_has_joined_are_those_that_its_retriever_found(
     agent_model: ChatOpenAI, invoke: Invoke, of_langchain: bool
 ) -> None:
-    library = Library(
-        found=["The lamp was lit in 1871.\n\nIt was grand.", "In 1874 it was lit.", "No."]
-    )
+    held = ["The lamp was lit in 1871.\n\nIt was grand.", "In 1874 it was lit.", "No."]
+    library = Shelf(found=[{"text": text} for text in held])
 
     @tool("search")
     def own(query: str) -> str:
@@ -198,7 +197,7 @@ def test_documents_that_a_tool_has_joined_are_those_that_its_retriever_found(
     state = invoke(agent_of(agent_model, tools=[of_its if of_langchain else own]), QUESTION)
 
     found = [document["text"] for document in state["conflict"]["documents"]]
-    assert found == library.found[: 3 if of_langchain else 2]
+    assert found == held[: 3 if of_langchain else 2]
     assert state["conflict"]["flipped"]
 
 

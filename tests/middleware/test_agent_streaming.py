@@ -10,8 +10,9 @@ from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
 from langchain_openai import ChatOpenAI
 
 from tests.fakes.openai_server import OpenAIServer
-from tests.middleware.agents import FOUND, QUESTION, AgentWorld, Library, agent_of
-from tests.world import DISAGREEING, scripted_model
+from tests.middleware.agents import FOUND, QUESTION, AgentWorld, agent_of
+from tests.talking import Shelf
+from tests.world import scripted_model
 
 Stream = Callable[..., list[Any]]
 
@@ -76,9 +77,7 @@ def test_where_nothing_can_be_replaced_the_answer_is_streamed_word_by_word(
 def test_with_a_retriever_the_draft_is_hidden_from_the_start(
     agent_model: ChatOpenAI, stream: Stream
 ) -> None:
-    library = Library(found=[document["text"] for document in DISAGREEING])
-
-    streamed = messages_of(stream, agent_of(agent_model, tools=[], retriever=library))
+    streamed = messages_of(stream, agent_of(agent_model, tools=[], retriever=Shelf()))
 
     assert [m.text for m in streamed] == ["It was lit in 1874."]
 

@@ -20,6 +20,7 @@ from langchain_core.messages import (
     AIMessage,
     AnyMessage,
     BaseMessage,
+    ChatMessage,
     HumanMessage,
     SystemMessage,
     ToolMessage,
@@ -138,10 +139,11 @@ async def test_earlier_messages_are_the_conversation_that_the_question_goes_on_f
     ask: Ask, chat: SelfCorrectingChatModel, world: Talk, shelf: Shelf
 ) -> None:
     _, called, brought = _searched("The lamp was lit in 1999.")
+    thought = {"type": "thinking", "thinking": "Hm."}
     messages = [
         SystemMessage(LAMP[0]["content"]),
         HumanMessage([{"type": "text", "text": LAMP[1]["content"]}]),
-        *(called, brought, AIMessage(LAMP[2]["content"])),
+        *(called, brought, AIMessage([thought, {"type": "text", "text": LAMP[2]["content"]}])),
         HumanMessage("When was it lit?"),
     ]
 
@@ -150,6 +152,8 @@ async def test_earlier_messages_are_the_conversation_that_the_question_goes_on_f
 
     assert shelf.queries == [STANDING_ALONE] * 2
     assert (run["asked"], run["question"]) == ("When was it lit?", STANDING_ALONE)
+    assert LAMP[2]["content"] in world.prompts["contextualize"][0]
+    assert not any(word in world.prompts["contextualize"][0] for word in ("Hm.", "1999"))
     said, *_ = world.conversations("generate")
     roles = ["system", "user", "assistant", "tool", "assistant", "user"]
     assert [role for role, _ in said] == roles
@@ -390,14 +394,17 @@ async def test_what_is_no_text_reaches_the_model_and_its_own_reply_is_returned(
 ) -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     shown = HumanMessage([{"type": "text", "text": "Whose lamp is this?"}, image])
+    told = ChatMessage(content="Hello.", role="narrator")
+    again = HumanMessage(QUESTION)
 
-    for messages in ([shown], [shown, AIMessage("A keeper's."), HumanMessage(QUESTION)]):
+    for messages in ([shown], [shown, AIMessage("A keeper's."), again], [told, again]):
         reply = await ask(chat, messages)
 
-        assert server.requests[-1].messages[0]["content"][1] == image
+        sent = server.requests[-1].messages[0]["content"]
+        assert (sent if messages[0] is told else sent[1]) in ("Hello.", image)
         assert reply.text == FIRST
         assert run_of(reply)["notes"] == ["not scored: the conversation holds more than text"]
-    assert len(server.requests) == 2
+    assert len(server.requests) == 3
     assert shelf.queries == []
 
 

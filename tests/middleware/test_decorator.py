@@ -15,7 +15,6 @@ from conflictscore.errors import ConfigurationError, InputError, NoDocumentsErro
 from conflictscore.middleware import self_correct
 from conflictscore.records import Document
 from tests.fakes.openai_server import OpenAIServer
-from tests.middleware.agents import Library
 from tests.talking import LAMP, STANDING_ALONE, Shelf, Talk
 from tests.world import DISAGREEING, PAPER, World, scripted_model
 
@@ -124,7 +123,7 @@ def test_an_interrupt_inside_a_graph_is_not_swallowed(judge: ChatOpenAI, face: s
     [
         ((" ",), {}, InputError, "the question is empty"),
         ((QUESTION,), {}, ConfigurationError, "nothing to answer from"),
-        ((QUESTION,), {"retriever": Library(found=[])}, NoDocumentsError, "no documents found"),
+        ((QUESTION,), {"retriever": Shelf(found=[])}, NoDocumentsError, "no documents found"),
         ((QUESTION, [{"title": "x"}]), {}, InputError, "document 1, field text"),
         ((QUESTION, [1871]), {}, InputError, "document 1: int, not a text"),
         ((QUESTION, DISAGREEING), {"max_rounds": 21}, InputError, "max_rounds is 21"),
@@ -146,14 +145,6 @@ def test_a_function_that_gives_no_text_is_named(judge: ChatOpenAI, face: str) ->
     for returned, said in ((17, "int, not text"), (iter("It"), "str_.*iterator, .* its pieces")):
         with pytest.raises(InputError, match=rf"answer(_async)? returned {said}"):
             run(Oracle(returned), face, QUESTION, DISAGREEING, judge=judge)
-
-
-def test_an_empty_answer_is_not_scored(judge: ChatOpenAI, world: World) -> None:
-    came = run(Oracle(" "), "sync", QUESTION, DISAGREEING, judge=judge)
-
-    assert world.asked == {}
-    assert (came["answer"], came["report"], came["attempts"]) == (" ", None, [])
-    assert came["notes"] == ["the answer is empty, and has no score"]
 
 
 def test_the_request_for_another_answer_holds_both_sides_between_safe_marks(

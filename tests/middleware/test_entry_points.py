@@ -71,15 +71,6 @@ def test_another_answer_that_says_the_same_is_no_flip(
     assert got.asked.get("justify", 0) == 0
 
 
-def test_evidence_that_was_laid_out_already_asks_for_no_further_answer(
-    entry_point: EntryPoint, world: AgentWorld
-) -> None:
-    got = entry_point.answered(world, DISAGREEING, max_rounds=5)
-
-    assert got.said == LAST
-    assert got.asked["regenerate"] == 1
-
-
 @pytest.mark.parametrize(
     ("step", "instead", "rounds", "cs_c", "note"),
     [
@@ -128,19 +119,6 @@ def test_where_the_time_is_up_an_agents_answer_passes_unscored_and_others_have_n
     assert (got.said, got.run["report"]) == (FIRST, None)
     assert any(late in note for note in got.run["notes"])
     assert got.asked.get("label", 0) == 0
-
-
-def test_only_so_many_claims_are_labelled_as_are_allowed(
-    entry_point: EntryPoint, world: AgentWorld
-) -> None:
-    world.decomposition = "Claims:\n- The lamp was lit in 1871.\n- The tower was built in 1840."
-
-    got = entry_point.answered(world, DISAGREEING, max_claims=1, max_rounds=0)
-
-    first, second = got.run["report"]["claims"]
-    assert (len(first["unlabelled"]), len(second["unlabelled"])) in {(0, 3), (3, 0)}
-    assert got.run["report"]["coverage"] == 0.5
-    assert got.asked["label"] == 3
 
 
 def test_where_nothing_is_found_an_answer_passes_unscored_or_there_is_none(

@@ -62,15 +62,3 @@ def test_killed_time_and_again_a_run_comes_to_the_same_and_judges_nothing_twice(
     again = [text for text, count in Counter(text for _, text in judged).items() if count > 1]
     assert set(again) <= {last[str(pid)] for pid in dead if str(pid) in last}
     assert len({text for _, text in judged}) == 2 * _ROWS
-
-
-def test_a_kill_costs_the_half_line_it_left(tmp_path: Path) -> None:
-    source = write_lines(tmp_path / "in.jsonl", [answer_row(number) for number in range(4)])
-    out = tmp_path / "out.jsonl"
-    score(source, out)
-    whole, kept = out.read_bytes(), out.with_name("out.jsonl.run")
-    out.unlink()
-    kept.write_bytes(kept.read_bytes()[:-20])
-
-    assert score(source, out).scored_now == 1
-    assert out.read_bytes() == whole
