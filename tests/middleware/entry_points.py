@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,11 +64,10 @@ class EntryPoint:
         found: list[dict[str, str]],
         *,
         by_tools: bool = False,
-        further: Sequence[dict[str, str]] = (),
         **settings: Any,
     ) -> Answered:
-        """Ask the one question; ``further`` is what the search finds besides what is ``found``."""
-        shelf = Shelf(found=list(further) if by_tools else found)
+        """Ask the one question; a tool or the search brings what is ``found``."""
+        shelf = Shelf(found=[] if by_tools else found)
         sources = Sources(shelf, found if by_tools else None)
         with OpenAIServer(world) as server:
             said, run = self.ask(world, server, sources, {**PAPER, **settings})

@@ -146,32 +146,35 @@ async def test_without_documents_a_question_is_searched_for(tools: Any) -> None:
 
 
 @pytest.mark.parametrize("tool", ["score", "correct"])
-async def test_an_answer_that_was_not_checked_says_so_first(
-    world: World, tools: Any, tool: str
+@pytest.mark.parametrize(
+    ("broken", "checked", "begins", "says"),
+    [
+        (True, "no", "NOT CHECKED: the first answer: 6 of 6 pairs", ""),
+        (False, "partly", "CHECKED IN PART", "3 of 6 pairs of claim and document"),
+    ],
+)
+async def test_an_answer_that_was_not_checked_or_in_part_says_so_first(
+    world: World,
+    upstream: OpenAIServer,
+    tool: str,
+    broken: bool,
+    checked: str,
+    begins: str,
+    says: str,
 ) -> None:
-    world.broken["label"] = Fault(400, message="no such luck")
+    world.decomposition = "Claims:\n- The lamp was lit in 1871.\n- The tower is white."
+    world.broken = {"label": Fault(400, message="no such luck")} if broken else {}
+    bounds: dict[str, Any] = {} if broken else {"max_claims": 1, "min_coverage": 0.3}
+    server = server_of(lambda: context(upstream, **bounds, max_rounds=0))
 
-    result = await call(tools, tool, question=QUESTION, answer=ANSWER)
+    result = await call(server, tool, question=QUESTION, answer=f"{ANSWER} The tower is white.")
 
     assert not result.is_error
-    assert result.structured_content["checked"] == "no"
-    assert result.structured_content["report"]["cs_c"] is None
-    assert result.structured_content["answer"] == ANSWER
-    assert result.content[0].text.startswith("NOT CHECKED: the first answer: 3 of 3 pairs")
-
-
-async def test_an_answer_that_was_checked_in_part_says_so_first(
-    world: World, upstream: OpenAIServer
-) -> None:
-    partly = server_of(lambda: context(upstream, max_claims=1, min_coverage=0.3))
-    world.decomposition = "Claims:\n- The lamp was lit in 1871.\n- The tower is white."
-
-    answer = f"{ANSWER} The tower is white."
-    result = await call(partly, "score", answer=answer, question=QUESTION)
-
-    assert result.structured_content["checked"] == "partly"
-    assert result.content[0].text.startswith("CHECKED IN PART")
-    assert "3 of 6 pairs of claim and document" in result.content[0].text
+    assert result.structured_content["checked"] == checked
+    assert (result.structured_content["report"]["cs_c"] is None) == broken
+    assert result.structured_content["answer"] == f"{ANSWER} The tower is white."
+    assert result.content[0].text.startswith(begins)
+    assert says in result.content[0].text
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What is done about a disputed answer, at every way into the loop: one table of scenarios."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any
@@ -33,8 +33,6 @@ class Scenario:
     answer: str
     becomes: str | None = None
     """None where the answer stays as it is."""
-    read: Callable[[str, str], str] | None = None
-    """How a document is read; None for as it says."""
     decomposition: str | None = None
     broken: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -43,9 +41,6 @@ class Scenario:
     """What a note says."""
     by_tools: bool = False
     """Whether a tool brought the documents before the first answer."""
-    further: Sequence[dict[str, str]] = ()
-    """What the search finds besides them."""
-    documents: Sequence[dict[str, str]] = tuple(DOCUMENTS)
 
 
 AROUND = "Vennick is a headland in the west.\n\n{}\n\nIts light reaches far. It is white.\n"
@@ -69,26 +64,8 @@ SCENARIOS = {
         "- The tower was built in 1850. || The lamp",
     ),
     "a short answer": Scenario("The lamp was lit in 1871.", "The lamp was lit in 1874."),
-    "a reader that invents": Scenario(
-        LONG, read=lambda topic, document: f"The {topic} was lit or built in 1816."
-    ),
-    "a table that trusts one document more than two": Scenario(
-        "The lamp was lit in 1871.",
-        documents=[{**one, "url": f"https://{one['title'].lower()}.test"} for one in DOCUMENTS],
-        settings={"trust": {"domains": {"gazette.test": 3}}, "unsettled": "keep"},
-        broken={"weigh": "SIDE: NEITHER"},
-    ),
-    "a reader that repeats the answer": Scenario(LONG, read=lambda topic, document: LONG),
     "a failing judge": Scenario(LONG, broken={"label": "Hm."}, checked="no", note="have no label"),
     "a draft that tools back": Scenario(LONG, right(LONG), by_tools=True),
-    "a tie that a further search settles": Scenario(
-        LONG,
-        LONG.replace("1871", "1874"),
-        by_tools=True,
-        documents=DOCUMENTS[1:3],
-        further=DOCUMENTS[:1],
-        settings={"look_further": "disputed"},
-    ),
     "a further search that finds nothing new": Scenario(
         LONG, right(LONG), settings={"look_further": "disputed"}
     ),
@@ -123,13 +100,11 @@ def test_what_is_disputed_changes_and_all_else_stays(
         decomposition=scenario.decomposition,
         broken=dict(scenario.broken),
     )
-    world.read = scenario.read or world.read
     with caplog.at_level(logging.WARNING):
         got = entry_point.answered(
             world,
-            list(scenario.documents),
+            DOCUMENTS,
             by_tools=scenario.by_tools,
-            further=scenario.further,
             **{**OURS, **scenario.settings},
         )
 

@@ -42,14 +42,12 @@ def test_rows_are_counted_and_numbered_without_empty_lines(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"[1]\n", "is not an object"),
         (b"null\n", "is not an object"),
         (b'{"a": \n', "is not JSON (Expecting value)"),
         (b'{"a": NaN}\n', "is not JSON (NaN is no JSON number)"),
         (b'{"a": 1e999}\n', "is not JSON (1e999 is no JSON number)"),
         (b'{"a": "\xff"}\n', "is not UTF-8"),
         (b"[" * 100_000 + b"\n", "is not JSON"),
-        (b'{"a": "half', "is not JSON (Unterminated string starting at); the file ends within"),
     ],
 )
 def test_a_row_that_is_no_object_has_a_fault_and_the_others_do_not(
@@ -89,15 +87,11 @@ def test_documents_are_texts_or_objects_of_which_text_title_and_url_are_taken() 
     [
         ({"answer": None}, "has no field answer"),
         ({"answer": " "}, "field answer: it is not a text, or empty"),
-        ({"answer": 3}, "field answer: it is not a text, or empty"),
         ({"documents": None}, "has no field documents"),
         ({"documents": []}, "field documents: it is not a list, or empty"),
-        ({"documents": "One."}, "field documents: it is not a list, or empty"),
         ({"documents": {"text": "One."}}, "field documents: it is not a list, or empty"),
-        ({"documents": ["One.", " \n"]}, "document 2, field text: it is empty"),
         ({"documents": [["One."]]}, "document 1: list, not a text, a mapping"),
         ({"documents": [{"title": "Log"}]}, "document 1, field text: it is missing"),
-        ({"documents": [{"text": True}]}, "document 1, field text: bool, not a text"),
         ({"documents": [{"text": "One.", "url": True}]}, "document 1, field url: bool"),
         ({"documents": [None, {"text": None}]}, "document 1, field text: it is null"),
         ({"conflictscore": {}}, "already has a field conflictscore"),
@@ -162,11 +156,9 @@ def test_lists_of_other_tools_are_told_from_texts(
     [
         ("Lit.,One.,2", "cells: 3, but columns: 2"),
         ("Lit.", "cells: 1, but columns: 2"),
-        ("Lit.,", "field documents: it is not a list, or empty"),
         (",One.", "field answer: it is not a text, or empty"),
         ("Lit.,\"['One.', 'Two.\"", "field documents: it is not a list"),
         ("Lit.,\"array(['One.', 'Two.\"", "field documents: it is not a list"),
-        ("Lit.,[3]", "document 1: int, not a text"),
     ],
 )
 def test_a_row_that_cannot_be_scored_fails_alone(tmp_path: Path, row: str, reason: str) -> None:

@@ -81,18 +81,15 @@ def test_a_second_connection_leaves_the_locks_of_the_first_alone(tmp_path: Path)
         connect(path, timeout=0).execute("INSERT INTO kept VALUES (1)")
 
 
-def test_a_folder_that_holds_a_run_is_the_owners_alone(tmp_path: Path) -> None:
+def test_folders_of_a_run_and_of_the_cache_are_the_owners_alone(tmp_path: Path) -> None:
+    ContentCache(tmp_path / "cache" / "verdicts.sqlite")
+    assert mode(tmp_path / "cache") == "0o700"
     new, old = tmp_path / "runs" / "new", tmp_path / "old"
     old.mkdir(0o755)
     for folder in (new, old):
         lock_folder(folder, otherwise="folder").close()
         assert mode(folder) == "0o700"
         assert {mode(file) for file in folder.iterdir()} == {"0o600"}
-
-
-def test_the_cache_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
-    ContentCache(tmp_path / "cache" / "verdicts.sqlite")
-    assert mode(tmp_path / "cache") == "0o700"
 
 
 def test_a_pipe_keeps_its_mode(tmp_path: Path) -> None:
