@@ -12,8 +12,7 @@ from langchain_core.tools import create_retriever_tool, tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
-from conflictscore.errors import InputError
-from conflictscore.middleware import ConflictScoreMiddleware, call_watch
+from conflictscore.middleware import call_watch
 from conflictscore.nodes.answerer import REPLY_TOKENS
 from conflictscore.tokens import count_tokens
 from tests.fakes.openai_server import OpenAIServer
@@ -217,11 +216,6 @@ def test_results_of_the_tools_that_are_named_as_sources_are_evidence(
 
     assert len(state["conflict"]["documents"]) == documents
     assert state["conflict"]["checked"] == ("no", "partly", None, "fully")[documents]
-
-
-def test_sources_are_a_list_of_names() -> None:
-    with pytest.raises(InputError, match="sources is 'search'; give a list of names of tools"):
-        ConflictScoreMiddleware(sources="search")
 
 
 def test_what_a_middleware_shortens_for_the_model_is_still_evidence(

@@ -276,6 +276,8 @@ def test_a_wrong_setting_is_an_error_also_where_failures_pass(
         invoke(agent_of(agent_model, max_rounds=-1), QUESTION)
     with pytest.raises(InputError, match="on_failure is 'ignore'"):
         ConflictScoreMiddleware(on_failure="ignore")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="sources is 'search'; give a list of names of tools"):
+        ConflictScoreMiddleware(sources="search")
     with pytest.raises(ConfigurationError, match="labeler is 'none'; give one of json"):
         invoke(agent_of(agent_model, labeler="none"), QUESTION)
 

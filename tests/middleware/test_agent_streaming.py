@@ -36,14 +36,20 @@ def stream(request: pytest.FixtureRequest) -> Iterator[Stream]:
 
 def messages_of(stream: Stream, agent: Any) -> list[Any]:
     """The messages, without the empty chunks that end a stream."""
-    streamed = [message for message, _ in stream(agent, stream_mode="messages")]
+    return with_content([message for message, _ in stream(agent, stream_mode="messages")])
+
+
+def with_content(streamed: list[Any]) -> list[Any]:
     return [m for m in streamed if m.text or getattr(m, "tool_calls", None)]
 
 
 def test_the_answer_that_stands_is_streamed_once_and_the_draft_and_the_judge_never(
     agent_model: ChatOpenAI, stream: Stream
 ) -> None:
-    call, found, answer = messages_of(stream, agent_of(agent_model))
+    parts = stream(agent_of(agent_model), stream_mode=["messages", "values"])
+
+    streamed = [part[0] for mode, part in parts if mode == "messages"]
+    call, found, answer = with_content(streamed)
 
     assert isinstance(call, AIMessageChunk)
     assert call.tool_calls[0]["name"] == "search"
@@ -52,15 +58,7 @@ def test_the_answer_that_stands_is_streamed_once_and_the_draft_and_the_judge_nev
     assert isinstance(answer, AIMessage)
     assert answer.text == "It was lit in 1874."
     assert answer.response_metadata["conflictscore"]["flipped"]
-
-
-def test_the_streamed_answer_has_the_id_that_it_has_in_the_history(
-    agent_model: ChatOpenAI, stream: Stream
-) -> None:
-    parts = stream(agent_of(agent_model), stream_mode=["messages", "values"])
-
-    streamed = [part[0] for mode, part in parts if mode == "messages"]
-    assert streamed[-1].id == parts[-1][1]["messages"][-1].id
+    assert streamed[-1].id == parts[-1][1]["messages"][-1].id, "the same as in the history"
 
 
 def test_where_nothing_can_be_replaced_the_answer_is_streamed_word_by_word(

@@ -18,7 +18,6 @@ from conflictscore.middleware.corrector import NO_QUESTION
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld
 from tests.middleware.service.serving import ChatWorld, serving
-from tests.revising import DOCUMENTS, RevisingWorld
 from tests.talking import Shelf
 from tests.world import DISAGREEING, PAPER, PAPER_OPTIONS, World, scripted_model
 
@@ -54,17 +53,6 @@ def test_without_a_question_prompts_hold_a_neutral_one(server: OpenAIServer) -> 
     run = correct(ANSWER, DISAGREEING, **options(server))
 
     assert (run.answer, run.question) == (CORRECTED, NO_QUESTION)
-
-
-def test_what_is_not_disputed_stays_byte_for_byte() -> None:
-    world = RevisingWorld()
-    with OpenAIServer(world) as server:
-        run = correct(world.answer, DOCUMENTS, model=scripted_model(server), cache=False)
-
-    assert run.flipped
-    first, last = world.answer.splitlines(), (run.answer or "").splitlines()
-    assert len(first) == len(last)
-    assert sum(before != after for before, after in zip(first, last, strict=True)) == 1
 
 
 def test_a_text_is_one_document(server: OpenAIServer) -> None:

@@ -8,13 +8,10 @@ from conflictscore.errors import NoDocumentsError, ProviderError
 from tests.fakes.openai_server import Fault
 from tests.middleware.agents import AgentWorld
 from tests.middleware.entry_points import ENTRY_POINTS, EntryPoint
+from tests.middleware.service.serving import AGREEING
 from tests.world import DISAGREEING, applied, sides
 
 FIRST, LAST = "It was lit in 1871.", "It was lit in 1874."
-AGREEING = [
-    {"text": "The lamp was lit in 1871.", "title": "Gazette", "url": "https://gazette.test/a"},
-    {"text": "They lit the lamp in 1871.", "title": "Log", "url": "https://log.test/b"},
-]
 
 
 @pytest.fixture

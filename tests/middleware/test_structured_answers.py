@@ -22,6 +22,7 @@ DOCUMENTS = [*DISAGREEING, {"text": "Oil for the lamp of 1874.", "title": "Bills
 ANSWER = '{"lit": 1871,  "note": "Lit by hand."}'
 RIGHT = ANSWER.replace("1871", "1874")
 NOTE = "the value at /lit is disputed"
+SENTENCES = '{"lit": "It was lit in 1871. It is tall, and white."}'
 FENCED = '```json\n{"a/b": {"lit": 1871}}\n```'
 _VALUE = re.compile(r"^(\d+)\. (\S+): (.*)$", re.MULTILINE)
 
@@ -99,6 +100,7 @@ def test_correct_replaces_a_value_and_leaves_the_rest_byte_for_byte(
         (FENCED, FENCED.replace("1871", "1874"), "/a~1b/lit"),
         ('{"lit": true}', '{"lit": true}', "/lit"),
         ('{"day": "1871"}', '{"day": "1871"}', None),
+        (SENTENCES, SENTENCES, "/lit"),
     ],
 )
 def test_a_value_is_replaced_by_one_of_its_type_or_named(
@@ -110,16 +112,9 @@ def test_a_value_is_replaced_by_one_of_its_type_or_named(
     named = [note for note in run.notes if "is disputed" in note]
     assert len(named) == (pointer is not None)
     assert all(f"the value at {pointer} is disputed" in note for note in named)
-
-
-def test_a_value_of_several_sentences_is_named_and_never_replaced(server: OpenAIServer) -> None:
-    answer = '{"lit": "It was lit in 1871. It is tall, and white."}'
-
-    run = correct(answer, DOCUMENTS, QUESTION, **_of(server))
-
-    assert (run.answer, run.checked) == (answer, "partly")
-    assert any(NOTE in note for note in run.notes)
-    assert any("several sentences" in note for note in run.notes)
+    if answer == SENTENCES:
+        assert run.checked == "partly"
+        assert any("several sentences" in note for note in run.notes)
 
 
 def test_functions_that_return_data_get_it_back_in_their_form(server: OpenAIServer) -> None:

@@ -263,7 +263,7 @@ def test_rows_that_failed_or_lack_a_verdict_are_scored_again_where_that_is_asked
     assert {row["report"]["coverage"] for row in outcomes(out)} == {1}
 
 
-def test_a_wrong_key_ends_the_run_at_once_and_the_same_command_goes_on(
+def test_a_wrong_key_ends_the_run_at_once_is_not_kept_and_the_same_command_goes_on(
     tmp_path: Path, out: Path
 ) -> None:
     source, world = lamp_rows(tmp_path / "in.jsonl", 6), World()
@@ -276,6 +276,11 @@ def test_a_wrong_key_ends_the_run_at_once_and_the_same_command_goes_on(
         assert scored(server, source, out).failed == 0
 
     assert [row["row"] for row in outcomes(out)] == [1, 2, 3, 4, 5, 6]
+    manifest, *_ = (tmp_path / "out.jsonl.run").read_text().splitlines()
+    judge = json.loads(manifest)["configuration"]["judge"]
+    assert (judge["name"], json.loads(manifest)["input"]["rows"]) == ("scripted", 6)
+    assert judge["endpoint"].startswith("http://127.0.0.1")
+    assert '"key"' not in manifest
 
 
 def test_a_judge_that_fails_row_after_row_does_not_burn_the_whole_file(
@@ -312,18 +317,3 @@ def test_on_a_full_disk_the_output_stays_sound_and_the_same_command_goes_on(
     assert sorted(path.name for path in out.parent.glob("out*")) == ["out.jsonl.run"]
     assert score(source, out).scored_now == 0
     assert [row["conflictscore"]["row"] for row in lines(out)] == list(range(1, 13))
-
-
-def test_the_manifest_says_what_the_run_was_begun_with_and_no_key(
-    tmp_path: Path, out: Path
-) -> None:
-    source = lamp_rows(tmp_path / "in.jsonl", 1)
-    with OpenAIServer(World()) as server:
-        scored(server, source, out)
-        text, _ = (tmp_path / "out.jsonl.run").read_text().splitlines()
-
-    manifest = json.loads(text)
-    assert manifest["input"]["rows"] == 1
-    assert manifest["configuration"]["judge"]["name"] == "scripted"
-    assert manifest["configuration"]["judge"]["endpoint"].startswith("http://127.0.0.1")
-    assert '"key"' not in text
