@@ -8,10 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conflictscore.benchmarks.entry import Entry
-from conflictscore.benchmarks.harness.methods.registry import (
-    COMMON_METHODS,
-    method_of,
-)
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, method_of
 from conflictscore.benchmarks.registry import BENCHMARKS, open_benchmark
 from conflictscore.cli import main
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz
@@ -189,7 +186,8 @@ def test_a_method_that_a_benchmark_does_not_offer_is_refused(server: OpenAIServe
     assert Entry._field_defaults["methods"] == tuple(COMMON_METHODS)
     refused = bench(server, "--methods", "oracle")
     assert refused.exit_code == 2
-    assert "oracle" in refused.stderr
+    assert "oracle answers in free form only; in multiple choice give rag, " in refused.stderr
+    assert not Path("runs").exists()
     assert not server.requests
 
 

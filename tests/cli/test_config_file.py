@@ -101,12 +101,6 @@ def ask(*args: str) -> Result:
     return CliRunner().invoke(main, ["ask", "When was the lamp lit?", "--docs", "notes", *args])
 
 
-@pytest.fixture
-def _with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
-
-
-@pytest.mark.usefixtures("_with_a_key")
 @pytest.mark.parametrize(
     "text",
     [
@@ -119,7 +113,12 @@ def _with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
         'labeler = "nli:model=./theirs"',
     ],
 )
-def test_a_file_that_was_found_redirects_nothing_while_a_key_is_set(text: str) -> None:
+def test_a_file_that_was_found_redirects_nothing_while_a_key_is_set(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
+    Path("conflictscore.toml").write_text('docs = "notes"\ntop-k = 2\n')
+    assert found() == 2, "harmless settings count"
     Path("conflictscore.toml").write_text(text)
     refused = ask()
     assert refused.exit_code == 2
@@ -127,9 +126,3 @@ def test_a_file_that_was_found_redirects_nothing_while_a_key_is_set(text: str) -
     assert line.startswith("conflictscore: conflictscore.toml: sets ")
     assert "--config conflictscore.toml" in line
     assert "may not do" not in ask("--config", "conflictscore.toml").stderr, "named, so trusted"
-
-
-@pytest.mark.usefixtures("_with_a_key")
-def test_harmless_settings_of_a_found_file_count() -> None:
-    Path("conflictscore.toml").write_text('docs = "notes"\ntop-k = 2\n')
-    assert found() == 2

@@ -5,15 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
-from conflictscore.cli import OneLineErrors
-from conflictscore.cli.conflict_detection import conflict_detection
+from conflictscore.cli import main
 from tests.benchmarks.truthfulqa.files import write_jsonl
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
-from tests.nli_model import make_nli_model
 from tests.world import World
 
 Run = Callable[..., Result]
@@ -61,14 +58,8 @@ def lamps(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(endpoint: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
-    program = OneLineErrors("conflictscore", commands={"bench": click.Group()})
-    program.commands["bench"].add_command(conflict_detection)  # type: ignore[attr-defined]
-
-    def invoke(*args: str | Path) -> Result:
-        command = ["bench", "conflict-detection", *map(str, args), *endpoint]
-        return CliRunner().invoke(program, command)
-
-    return invoke
+    command = ["bench", "conflict-detection"]
+    return lambda *args: CliRunner().invoke(main, [*command, *map(str, args), *endpoint])
 
 
 def rows(shown: Result) -> list[list[str]]:
@@ -129,30 +120,10 @@ def test_json_holds_sets_and_all_together(run: Run, lamps: Path, tmp_path: Path)
     assert found["labeler"] == "choice(scripted)"
 
 
-def test_a_sample_has_as_many_conflicts_as_others(run: Run, lamps: Path, world: World) -> None:
+def test_a_sample_has_as_many_conflicts_as_others(run: Run, lamps: Path) -> None:
     shown = run("--data", lamps, "--sample", "2", "--json")
     overall = json.loads(shown.stdout)["overall"]
     assert (overall["groups"], overall["conflicts"]) == (2, 1)
-
-
-def test_an_nli_model_needs_no_language_model(run: Run, world: World, tmp_path: Path) -> None:
-    folder = make_nli_model(tmp_path / "small-nli")
-    texts = {
-        "SUPPORTS": "The lamp was lit in 1871.",
-        "CONTRADICTS": "The lamp was not lit in 1871.",
-    }
-    docs = [{"text": text, "label": label} for label, text in texts.items()]
-    claims = [
-        {"id": "both", "claim": texts["SUPPORTS"], "docs": docs},
-        {"id": "one", "claim": texts["SUPPORTS"], "docs": docs[:1]},
-    ]
-    data = write_jsonl(tmp_path / "lamps_groups.jsonl", claims)
-
-    shown = run("--data", data, "--labeler", f"nli:model={folder}", "--json")
-
-    overall = json.loads(shown.stdout)["overall"]
-    assert overall["detection"]["accuracy"]["count"] == 2
-    assert not world.asked
 
 
 @pytest.fixture

@@ -30,7 +30,6 @@ def logged(tmp_path: Path, folder: Path, endpoint: list[str]) -> Logged:
 
 def test_an_effort_sets_what_goes_together_and_the_log_tells_it(logged: Logged) -> None:
     run = logged("--effort", "paper")
-
     settings = run["settings"]
     assert settings["effort"] == "paper"
     assert settings["prompts"]["set"] == "paper"
@@ -42,9 +41,7 @@ def test_an_effort_sets_what_goes_together_and_the_log_tells_it(logged: Logged) 
 
 
 def test_an_option_counts_more_than_the_effort_beside_it(logged: Logged) -> None:
-    run = logged("--max-rounds", "2", "--set", "guard=true", "--effort", "paper")
-
-    settings = run["settings"]
+    settings = logged("--max-rounds", "2", "--set", "guard=true", "--effort", "paper")["settings"]
     assert (settings["max_rounds"], settings["guard"]) == (2, True)
     assert settings["regeneration"] == "paper"
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from conflictscore.cli import OneLineErrors
-from conflictscore.cli.score_file import score_file
+from conflictscore.cli import main
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
 from tests.scoring_files.files import lines, outcomes, write_lines
 from tests.world import DISAGREEING, World
@@ -31,7 +30,7 @@ def command(server: OpenAIServer, *more: str) -> list[str]:
 
 
 def run(*args: str) -> Result:
-    return CliRunner().invoke(OneLineErrors("conflictscore", [score_file]), list(args))
+    return CliRunner().invoke(main, args)
 
 
 def last_line(result: Result) -> str:

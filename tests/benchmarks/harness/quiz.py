@@ -3,7 +3,8 @@
 import re
 import threading
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,14 @@ def _question(lamp: int, free_form: bool, disagreeing: bool) -> Question:
         documents=tuple({"text": f"The keeper of lamp {lamp} says: {text}"} for text in texts),
         **({"conflict_type": kind} if free_form else choice),
     )
+
+
+def changed(benchmark: Benchmark, documents: Callable[[Any], Any]) -> Benchmark:
+    """The benchmark with what this function makes of the documents of each question."""
+    every = [
+        q.model_copy(update={"documents": documents(q.documents)}) for q in benchmark.questions
+    ]
+    return replace(benchmark, questions=tuple(every))
 
 
 @dataclass
@@ -168,12 +177,11 @@ async def run_quiz(
         with OpenAIServer(model) as server:
             model = scripted_model(server)
             return await run_quiz(folder, model, benchmark, methods=methods, limits=limits, **more)
-    settings = RunSettings(methods=tuple(name for name in methods), **more.pop("settings", {}))
+    settings = RunSettings(methods=methods)
     chat = scripted_model(model) if isinstance(model, OpenAIServer) else model
     loop = paper_loop(labeler=more.pop("labeler", "choice"), prompts=more.pop("prompts", None))
-    kept = more.pop("cache", False)
     found = more.pop("retriever", None)
-    setup = Setup.open(settings, loop, model=chat, retriever=found, cache=kept)
+    setup = Setup.open(settings, loop, model=chat, retriever=found, cache=False)
     return await arun_benchmark(
         benchmark,
         folder,

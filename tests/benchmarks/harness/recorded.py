@@ -24,13 +24,12 @@ from tests.nodes.steps import claim_with, scored
 MODEL = "openai:gpt-test"
 
 
-def choice(name: str, *, gold: int = 0, category: str = "") -> Question:
+def choice(name: str, *, gold: int = 0) -> Question:
     return Question(
         id=name,
         question=f"What of {name}?",
         options=(f"{name} is so", f"{name} is not so"),
         gold=gold,
-        category=category,
     )
 
 
@@ -124,9 +123,7 @@ def graded(question: Question, answer: str, **values: float | bool | None) -> St
 
 
 def grade(question: Question, answer: str, truthful: bool, informative: bool = True) -> StepRecord:
-    verdicts = {"truthful": Verdict(value=truthful), "informative": Verdict(value=informative)}
-    value = {"verdicts": {measure: verdict.to_json() for measure, verdict in verdicts.items()}}
-    return record(question, GRADE, value, key=answer)
+    return graded(question, answer, truthful=truthful, informative=informative)
 
 
 def figures_of(

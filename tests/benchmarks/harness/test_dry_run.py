@@ -1,7 +1,6 @@
 """The estimate of a dry run, held against the calls that runs then make."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Usage
 from conflictscore.tokens import count_tokens
 from tests.benchmarks.harness.dry import named
-from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
+from tests.benchmarks.harness.quiz import Quiz, changed, lamps, run_quiz
 from tests.fakes.openai_server import OpenAIServer
 
 PRICES = PriceTable({"test-model": Price(input=1.0, output=2.0, source="test")})
@@ -26,7 +25,6 @@ PRICES = PriceTable({"test-model": Price(input=1.0, output=2.0, source="test")})
 def planned(
     benchmark: Benchmark,
     *methods: str,
-    model: LanguageModel | None = None,
     judge: LanguageModel | None = None,
     labeler: Any = "choice",
     assumed: tuple[int, int] | None = None,
@@ -35,7 +33,7 @@ def planned(
     setup = Setup.open(
         RunSettings(methods=methods),
         paper_loop(**{"labeler": labeler, "prompts": None, **settings}),
-        model=model or named(),
+        model=named(),
         judge=judge or named(),
         cache=False,
     )
@@ -49,13 +47,7 @@ def calls(amounts: Sequence[Amounts]) -> dict[str, float]:
 
 def two_documents(benchmark: Benchmark) -> Benchmark:
     """The third document of the quiz is a copy, and labelled once."""
-    cut = [q.model_copy(update={"documents": q.documents[:2]}) for q in benchmark.questions]
-    return replace(benchmark, questions=tuple(cut))
-
-
-def with_documents(benchmark: Benchmark, *documents: dict[str, str]) -> Benchmark:
-    [question] = benchmark.questions
-    return replace(benchmark, questions=(question.model_copy(update={"documents": documents}),))
+    return changed(benchmark, lambda documents: documents[:2])
 
 
 @pytest.mark.parametrize("free_form", [False, True], ids=["multiple-choice", "free-form"])
@@ -114,11 +106,7 @@ def test_a_labeler_of_ones_own_makes_no_call_that_is_counted() -> None:
 
 
 def test_documents_that_a_search_would_be_paid_for_are_assumed() -> None:
-    benchmark = lamps(1)
-    bare = replace(
-        benchmark, questions=(benchmark.questions[0].model_copy(update={"documents": ()}),)
-    )
-    made = planned(bare, "rag", assumed=(4, 200))
+    made = planned(changed(lamps(1), lambda _: ()), "rag", assumed=(4, 200))
     assert calls(made.low)[LOOP] == 1 + 4
     assert made.low[-1].input_tokens > 2 * 4 * 200
 

@@ -43,11 +43,9 @@ def summed(
     return made
 
 
-def pairs(
-    *values: tuple[float | None, float | None], category: str = ""
-) -> tuple[list[Question], list[StepRecord]]:
+def pairs(*values: tuple[float | None, float | None]) -> tuple[list[Question], list[StepRecord]]:
     """Questions whose answers by ``rag`` and ``control-rag`` have these recalls."""
-    questions = [free(f"q{number}", category=category) for number in range(len(values))]
+    questions = [free(f"q{number}") for number in range(len(values))]
     records: list[StepRecord] = []
     for q, (before, after) in zip(questions, values, strict=True):
         records += [

@@ -54,12 +54,12 @@ async def test_what_no_label_tells_counts_as_changed_and_is_told(tmp_path: Path)
 
 
 async def _right(question: Question, answer: str, **_: object) -> dict[str, Verdict]:
-    return {"truthful": Verdict(value=answer in question.correct)}
+    return {}
 
 
 class _Judge:
     async def __call__(self, question: Question, answer: str, **_: object) -> dict[str, Verdict]:
-        return await _right(question, answer)
+        return {}
 
 
 async def _short(question: Question) -> dict[str, Verdict]:

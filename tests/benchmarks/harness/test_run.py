@@ -8,11 +8,11 @@ import pytest
 
 from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS
 from conflictscore.benchmarks.harness.records import StepRecord
-from conflictscore.benchmarks.running import Limits
-from conflictscore.errors import BudgetError, ConfigurationError, InputError
-from conflictscore.retrieval.recording import RecordedRetriever
-from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.retrieval.recording import RecordedRetriever, record_questions
+from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, changed, lamps, run_quiz
 from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.talking import Shelf
 
 
 def records_in(folder: Path) -> list[StepRecord]:
@@ -98,30 +98,6 @@ async def test_an_answer_that_cannot_be_regenerated_fails_that_method_alone(tmp_
     assert tried.figures.transitions[0].revised.count == 2
 
 
-async def test_a_spent_budget_stops_the_run_and_a_higher_one_goes_on(tmp_path: Path) -> None:
-    quiz = Quiz()
-    with OpenAIServer(quiz) as server:
-        whole = await run_quiz(tmp_path / "whole", server, lamps(4), limits=Limits(1))
-        needed = quiz.asked.total()
-        tokens = sum(u.input_tokens + u.output_tokens for u in whole.figures.cost.usage.values())
-
-        quiz.asked.clear()
-        stopped = await run_quiz(
-            tmp_path / "run", server, lamps(4), limits=Limits(1, max_tokens=tokens // 2)
-        )
-        assert isinstance(stopped.stopped, BudgetError)
-        assert stopped.figures.ended < 4
-        resumed = await run_quiz(
-            tmp_path / "run", server, lamps(4), limits=Limits(1, max_tokens=2 * tokens)
-        )
-    assert resumed.stopped is None
-    assert quiz.asked.total() == needed, "nothing was paid for twice"
-    assert resumed.figures.paired == whole.figures.paired
-    costs = [run.figures.cost for run in (whole, resumed)]
-    assert costs[0].usage["scripted"].input_tokens == costs[1].usage["scripted"].input_tokens
-    assert costs[0].tokens_per_net_correction == costs[1].tokens_per_net_correction
-
-
 async def test_a_wrong_key_ends_the_run_at_once(tmp_path: Path) -> None:
     quiz = Quiz()
     with (
@@ -134,35 +110,18 @@ async def test_a_wrong_key_ends_the_run_at_once(tmp_path: Path) -> None:
 
 async def test_questions_that_a_recording_lacks_are_named_or_left_out(tmp_path: Path) -> None:
     recording = tmp_path / "recorded.jsonl"
-    await _record(recording, ["When was lamp 0 lit?"])
+    parameters = {"top_k": 3, "read_pages": False}
+    asked = ["When was lamp 0 lit?"]
+    await record_questions(asked, Shelf(), recording, search="shelf", parameters=parameters)
     retriever = RecordedRetriever.from_file(recording)
-    benchmark = lamps(2)
-    searched = tuple(q.model_copy(update={"documents": ()}) for q in benchmark.questions)
-    benchmark = benchmark.__class__(**{**benchmark.__dict__, "questions": searched})
+    benchmark = changed(lamps(2), lambda _: ())
     with OpenAIServer(Quiz()) as server:
-        with pytest.raises(
-            InputError, match=r"1 of 2 questions are not recorded \('When was lamp 1"
-        ):
-            await run_quiz(tmp_path / "run", server, benchmark, retriever=retriever)
-        run = await run_quiz(
-            tmp_path / "run",
-            server,
-            benchmark,
-            retriever=retriever,
-            missing="skip",
-            methods=("rag",),
-        )
+        ask = partial(run_quiz, tmp_path / "run", server, benchmark, retriever=retriever)
+        with pytest.raises(InputError, match=r"1 of 2 questions are not recorded \('When was"):
+            await ask()
+        run = await ask(missing="skip", methods=("rag",))
     assert [result.question.id for result in run.results] == ["lamp-0"]
     assert any("1 questions were left out" in note for note in run.notes)
-
-
-async def _record(path: Path, questions: list[str]) -> None:
-    from conflictscore.retrieval.recording import record_questions
-    from tests.talking import Shelf
-
-    await record_questions(
-        questions, Shelf(), path, search="shelf", parameters={"top_k": 3, "read_pages": False}
-    )
 
 
 async def test_the_papers_method_is_asked_and_charged_for_the_papers_steps_alone(

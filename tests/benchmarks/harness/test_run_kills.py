@@ -11,9 +11,9 @@ import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun, read_run
 from conflictscore.benchmarks.running import Limits
+from conflictscore.errors import BudgetError
 from conflictscore.models.prices import PriceTable
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz
 from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply
@@ -33,11 +33,6 @@ def _run(folder: Path, address: str) -> None:
 
 def quiz() -> Quiz:
     return Quiz(first={3: RIGHT}, second={1: WRONG, 3: WRONG})
-
-
-def comparable(figures: Figures) -> dict[str, object]:
-    """All figures but the cost, which tells what each session paid."""
-    return figures.model_dump(mode="json", exclude={"cost"})
 
 
 @pytest.mark.timeout(300)
@@ -75,7 +70,9 @@ def test_kills_lose_nothing_but_the_calls_in_flight(tmp_path: Path, spawning: An
         assert len(sent) == needed
         assert repeated <= KILLS * server.in_flight_peak
     killed = read_run(tmp_path / "run", PriceTable.load())
-    assert comparable(killed.figures) == comparable(whole.figures)
+    # the cost tells what each session paid
+    figures, unbroken = (run.figures.model_dump(exclude={"cost"}) for run in (killed, whole))
+    assert figures == unbroken
     paid, without_kills = (run.figures.cost.usage["scripted"] for run in (killed, whole))
     assert paid.calls <= sent.total()
     assert paid.cold is not None
@@ -83,10 +80,12 @@ def test_kills_lose_nothing_but_the_calls_in_flight(tmp_path: Path, spawning: An
     assert paid.cold.input_tokens == without_kills.cold.input_tokens
 
 
-async def test_what_each_method_cost_does_not_depend_on_where_a_run_stopped(tmp_path: Path) -> None:
+async def test_a_spent_budget_stops_a_run_and_a_higher_one_resumes_it_for_the_same_cost(
+    tmp_path: Path,
+) -> None:
     benchmark, methods = lamps(2, free_form=True), ("rag", "regenerated-rag", "pipeline")
-
-    with OpenAIServer(Quiz()) as server:
+    quiz, stops = Quiz(), []
+    with OpenAIServer(quiz) as server:
 
         async def run(name: str, tokens: int | None) -> BenchmarkRun:
             limits = Limits(1, max_tokens=tokens)
@@ -94,11 +93,16 @@ async def test_what_each_method_cost_does_not_depend_on_where_a_run_stopped(tmp_
                 tmp_path / name, server, benchmark, methods=methods, limits=limits
             )
 
-        whole = (await run("whole", None)).figures.cost
+        unbroken = await run("whole", None)
+        whole, needed = unbroken.figures.cost, quiz.asked.total()
         used = sum(usage.input_tokens + usage.output_tokens for usage in whole.usage.values())
         for share in (2, 5, 8, 11):
             resumed = await run("resumed", used * share // 10)
+            stops.append((type(resumed.stopped), resumed.figures.ended < 2))
+    assert stops[0] == (BudgetError, True)
     assert resumed.stopped is None
+    assert quiz.asked.total() == 2 * needed, "nothing was paid for twice"
+    assert resumed.figures.paired == unbroken.figures.paired
     cost = resumed.figures.cost
     assert all(cost.tokens_per_net_correction.values())
     assert cost.tokens_per_net_correction == whole.tokens_per_net_correction

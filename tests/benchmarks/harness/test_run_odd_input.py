@@ -11,7 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.benchmarks.running import run_benchmark
 from conflictscore.errors import InputError
-from tests.benchmarks.harness.quiz import WRONG, Quiz, lamps, run_quiz, told
+from tests.benchmarks.harness.quiz import WRONG, Quiz, changed, lamps, run_quiz, told
 from tests.fakes.openai_server import OpenAIServer
 
 
@@ -27,10 +27,8 @@ class Cancelling(BaseRetriever):
 async def test_a_retriever_that_cancels_itself_fails_its_question_and_no_worker(
     tmp_path: Path,
 ) -> None:
-    benchmark = lamps(4)
-    searched = tuple(q.model_copy(update={"documents": ()}) for q in benchmark.questions)
-    benchmark = benchmark.__class__(**{**benchmark.__dict__, "questions": searched})
-    run = await run_quiz(tmp_path / "run", Quiz(), benchmark, retriever=Cancelling())
+    bare = changed(lamps(4), lambda _: ())
+    run = await run_quiz(tmp_path / "run", Quiz(), bare, retriever=Cancelling())
     assert (run.figures.ended, run.figures.failed) == (4, 4)
 
 

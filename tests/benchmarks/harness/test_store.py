@@ -115,10 +115,6 @@ def test_damage_is_named_by_its_row_and_goes_away_with_it(
             manifest(options={str(number): number for number in range(10)}),
             r"configuration\.options\.7 missing there and 7 now; and 2 more; resume it with",
         ),
-        (
-            manifest().model_copy(update={"hashes": {"data": "1" * 64}}),
-            r'hashes\.data "000\S+ there and "111\S+ now; resume it with those, or',
-        ),
         (manifest("beacons"), "is a run of lighthouses, not of beacons; give another folder"),
     ],
 )

@@ -9,13 +9,7 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.store import RunStore
-from tests.benchmarks.harness.run_folders import (
-    QUESTIONS,
-    begin,
-    contents,
-    opened,
-    record,
-)
+from tests.benchmarks.harness.run_folders import QUESTIONS, begin, contents, opened, record
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="SIGKILL is needed")
 

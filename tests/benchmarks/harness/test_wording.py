@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,29 +48,23 @@ async def test_a_benchmark_asks_in_its_own_words_and_the_run_is_told_apart_by_th
     assert len(hashes) == 2
 
 
-async def test_a_users_folder_overrides_the_template_that_stands_in(tmp_path: Path) -> None:
-    mine = tmp_path / "mine"
+async def test_a_users_folder_overrides_the_template_that_stands_in_and_not_the_one_it_is_for(
+    tmp_path: Path,
+) -> None:
+    mine, words = tmp_path / "mine", "In my words: $question\n$documents"
     mine.mkdir()
-    (mine / "natconfqa_default.txt").write_text("In my words: $question\n$documents")
+    (mine / "free_form_rag.txt").write_text(words)
     quiz = Quiz()
-    await run_quiz(tmp_path / "run", quiz, passages(), methods=("rag",), prompts=mine)
+    ask = partial(run_quiz, tmp_path / "run", quiz, passages(), methods=("rag",), prompts=mine)
+    unread = r"free_form_rag\.txt of the prompt folder .* natconfqa_default"
+    with pytest.raises(ConfigurationError, match=unread):
+        await ask()
+    assert not (tmp_path / "run").exists()
+
+    (mine / "natconfqa_default.txt").write_text(words)
+    await ask()
     assert quiz.prompts["generate"][0].startswith("In my words: When was lamp 0 lit?")
     assert prompts_of(tmp_path / "run")["set"] == "default+mine"
-
-
-async def test_an_override_that_nobody_would_read_is_refused(tmp_path: Path) -> None:
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    words = "In my words: $question\n$documents"
-    (mine / "free_form_rag.txt").write_text(words)
-    refused = pytest.raises(
-        ConfigurationError, match=r"free_form_rag\.txt of the prompt folder .* natconfqa_default"
-    )
-    with OpenAIServer(Quiz()) as server, refused:
-        await run_quiz(tmp_path / "run", server, passages(), methods=("rag",), prompts=mine)
-    assert not (tmp_path / "run").exists()
-    (mine / "natconfqa_default.txt").write_text(words)
-    assert PromptSet.load(folder=mine).worded(passages().wording).overridden
 
 
 def test_two_templates_can_stand_in_for_each_other() -> None:

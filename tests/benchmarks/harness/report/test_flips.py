@@ -17,33 +17,21 @@ CORRECTION, HARM, NEUTRAL, UNJUDGED = FlipKind
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "kind"),
-    [
-        (False, True, CORRECTION),
-        (True, False, HARM),
-        (True, True, NEUTRAL),
-        (False, False, NEUTRAL),
-        (None, True, UNJUDGED),
-        (True, None, UNJUDGED),
-    ],
-)
-def test_a_flip_is_what_the_measure_says_of_both_answers(
-    before: bool | None, after: bool | None, kind: FlipKind
-) -> None:
-    result = free("a", ("It was 1871.", before), ("1874.", after))
-    assert flip_kind(result, REGENERATED, "truthful") is kind
-
-
-@pytest.mark.parametrize(
     ("before", "after", "rising", "falling"),
     [
+        (False, True, CORRECTION, HARM),
+        (True, False, HARM, CORRECTION),
+        (True, True, NEUTRAL, NEUTRAL),
+        (False, False, NEUTRAL, NEUTRAL),
+        (None, True, UNJUDGED, UNJUDGED),
+        (True, None, UNJUDGED, UNJUDGED),
         (0.25, 0.75, CORRECTION, HARM),
         (0.75, 0.25, HARM, CORRECTION),
         (0.5, 0.5, NEUTRAL, NEUTRAL),
         (None, 0.5, UNJUDGED, UNJUDGED),
     ],
 )
-def test_by_a_graded_measure_higher_is_better_unless_less_is(
+def test_a_flip_is_what_the_measure_says_of_both_answers_and_higher_is_better_unless_less_is(
     before: float | None, after: float | None, rising: FlipKind, falling: FlipKind
 ) -> None:
     flip = graded("a", before, after)

@@ -7,8 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conflictscore import create_self_correcting_rag
-from conflictscore.cli import OneLineErrors
-from conflictscore.cli.report import export, report
+from conflictscore.cli import main
 from conflictscore.graph.create import run_context
 from conflictscore.middleware.service.kept_runs import KeptRuns
 from conflictscore.nodes.record import run_of
@@ -34,8 +33,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*args: object) -> Result:
-    commands = OneLineErrors("conflictscore", [report, export])
-    return CliRunner().invoke(commands, [str(arg) for arg in args])
+    return CliRunner().invoke(main, [str(arg) for arg in args])
 
 
 def test_a_log_becomes_a_page_with_its_flips(log: Path, tmp_path: Path) -> None:
