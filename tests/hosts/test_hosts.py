@@ -85,9 +85,7 @@ def run(client: httpx2.Client, graph: str, given: dict[str, Any]) -> dict[str, A
 
 
 @pytest.mark.timeout(180)
-def test_langgraph_dev_runs_the_shipped_graph_and_an_agent_without_allow_blocking(
-    tmp_path: Path,
-) -> None:
+def test_langgraph_dev_runs_graph_and_agent_without_allow_blocking(tmp_path: Path) -> None:
     world = AgentWorld()
     with OpenAIServer(world) as server, developed(tmp_path, server) as client:
         [found] = client.post("/assistants/search", json={"graph_id": "self_correcting_rag"}).json()

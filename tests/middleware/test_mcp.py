@@ -23,7 +23,8 @@ from conflictscore.middleware.service import ServiceSettings
 from conflictscore.middleware.service.admission import Access
 from conflictscore.nodes.state import RunContext
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.middleware.service.serving import QUESTION, Listed, listening
+from tests.middleware.service.serving import QUESTION, listening
+from tests.talking import Shelf
 from tests.world import DISAGREEING, PAPER, World
 
 KEY = "key-number-one-0123456789"
@@ -45,13 +46,13 @@ def tools(upstream: OpenAIServer) -> Any:
 
 def context(upstream: OpenAIServer, **more: Any) -> RunContext:
     settings = {"base_url": upstream.base_url, "cache": False, **PAPER, **more}
-    return run_context("scripted", Listed(), **settings)
+    return run_context("scripted", Shelf(), **settings)
 
 
 def server_of(open_context: Callable[[], RunContext], *, search: bool = True) -> Any:
     from conflictscore.middleware.mcp_server import mcp_server
 
-    return mcp_server(open_context, Listed() if search else None)
+    return mcp_server(open_context, Shelf() if search else None)
 
 
 def client_of(server: Any, **options: Any) -> Any:

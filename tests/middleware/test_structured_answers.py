@@ -13,7 +13,7 @@ from conflictscore import correct
 from conflictscore.middleware import ConflictScoreMiddleware, SelfCorrectingChatModel, self_correct
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.middleware.agents import AgentWorld, call_tool, search
-from tests.middleware.service.serving import Listed, serving
+from tests.middleware.service.serving import serving
 from tests.talking import Shelf
 from tests.world import DISAGREEING, scripted_model
 
@@ -137,7 +137,7 @@ def test_functions_that_return_data_get_it_back_in_their_form(server: OpenAIServ
 
 def test_a_chat_model_that_is_asked_for_json(server: OpenAIServer) -> None:
     chat = SelfCorrectingChatModel(
-        scripted_model(server), Listed(found=DOCUMENTS), labeler="json", content_cache=False
+        scripted_model(server), Shelf(found=DOCUMENTS), labeler="json", content_cache=False
     )
 
     reply = chat.bind(response_format={"type": "json_object"}).invoke(QUESTION)
@@ -167,7 +167,7 @@ def test_a_completion_in_json_stays_valid(
     server: OpenAIServer, form: dict[str, Any], mode: Any, said: str, status: str
 ) -> None:
     loop: dict[str, Any] = {"labeler": "json", "regeneration": "revise", "guard": True}
-    found, settings = Listed(found=DOCUMENTS), {"mode": mode}
+    found, settings = Shelf(found=DOCUMENTS), {"mode": mode}
     with serving(server, retriever=found, settings=settings, **loop) as served:
         reply = served.ask(response_format=form)
         streamed = served.ask(response_format=form, stream=True)

@@ -18,7 +18,7 @@ from conflictscore.middleware.service.kept_runs import KeptRuns, RunFilter
 from conflictscore.reviewing import add_runs_page
 from conflictscore.reviewing.kept_reviews import MOST_REVIEWERS, KeptReviews
 from tests.full_disk import no_room
-from tests.middleware.service.serving import AGREEING, QUESTION, Listed, Served, serving
+from tests.middleware.service.serving import AGREEING, QUESTION, Served, serving
 from tests.world import World
 
 DOOR, DESK = "a-key-of-the-front-door-0123456789", "a-key-of-the-editors-desk-01234"
@@ -257,7 +257,7 @@ def test_thousands_of_runs_come_page_by_page_and_those_of_older_files_are_listed
 
 
 def test_what_agrees_is_not_disputed(world: World) -> None:
-    with serving(world, retriever=Listed(found=AGREEING)) as served:
+    with serving(world, found=AGREEING) as served:
         add_runs_page(served.app)
         ask(served)
         [row] = served.http.get("/v1/runs").json()["data"]

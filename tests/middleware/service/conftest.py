@@ -11,17 +11,17 @@ from tests.middleware.service.serving import (
     QUESTION,
     UPSTREAM_KEY,
     ChatWorld,
-    Listed,
     Served,
     serving,
 )
+from tests.talking import Shelf
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _warm() -> None:
     """The first call of a process loads libraries for seconds; no test's clock is to run then."""
     with OpenAIServer(ChatWorld()) as server:
-        create_self_correcting_rag("m", Listed(), base_url=server.base_url, cache=False).invoke(
+        create_self_correcting_rag("m", Shelf(), base_url=server.base_url, cache=False).invoke(
             {"question": QUESTION}
         )
 

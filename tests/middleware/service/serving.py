@@ -12,8 +12,6 @@ from typing import Any, Protocol
 import httpx2
 import openai
 from fastapi import FastAPI
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_openai.chat_models.base import BaseChatOpenAI
 
@@ -25,6 +23,7 @@ from conflictscore.middleware.service.service import Service
 from conflictscore.models.spec import open_model
 from conflictscore.nodes.state import RunContext
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.talking import Shelf
 from tests.world import DISAGREEING, PAPER, World
 
 QUESTION = "When was the lamp lit?"
@@ -48,20 +47,6 @@ class HasAddress(Protocol):
     """An upstream."""
 
     base_url: str
-
-
-class Listed(BaseRetriever):
-    """Finds the same documents for every question."""
-
-    found: list[dict[str, str]] = DISAGREEING
-
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[Document]:
-        return [
-            Document(page_content=item["text"], metadata={k: item[k] for k in ("title", "url")})
-            for item in self.found
-        ]
 
 
 @dataclass
@@ -121,26 +106,18 @@ def completion_with(message: Mapping[str, Any], finish: str = "stop") -> Fault:
 
 
 @dataclass
-class Served:
-    """A running service."""
+class Clients:
+    """The clients of a running service."""
 
     address: str
-    app: FastAPI
-    loop: asyncio.AbstractEventLoop
-    upstream: Any
-    key: str | None = None
-    clients: list[Any] = field(default_factory=list)
-
-    @property
-    def service(self) -> Service:
-        service: Service = self.app.state.service
-        return service
+    key: str | None = field(default=None, kw_only=True)
+    clients: list[Any] = field(default_factory=list, kw_only=True)
 
     @property
     def http(self) -> httpx2.Client:
         """A bare HTTP client with the service's key."""
         headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
-        client = httpx2.Client(base_url=self.address, headers=headers, timeout=30, trust_env=False)
+        client = httpx2.Client(base_url=self.address, headers=headers, timeout=300, trust_env=False)
         self.clients.append(client)
         return client
 
@@ -176,6 +153,24 @@ class Served:
                 return float(said.rpartition(" ")[2])
         return 0.0
 
+    def close(self) -> None:
+        for client in self.clients:
+            client.close()
+
+
+@dataclass
+class Served(Clients):
+    """A service in a thread."""
+
+    app: FastAPI
+    loop: asyncio.AbstractEventLoop
+    upstream: Any
+
+    @property
+    def service(self) -> Service:
+        service: Service = self.app.state.service
+        return service
+
     def tasks(self) -> int:
         """How many tasks the service's event loop holds."""
         return tasks_of(self.loop)
@@ -194,18 +189,19 @@ def tasks_of(loop: asyncio.AbstractEventLoop) -> int:
 def serving(
     upstream: HasAddress | Callable[[ChatRequest], Reply | str | Fault],
     *,
+    found: list[dict[str, str]] = DISAGREEING,
     retriever: BaseRetriever | None = None,
     settings: Mapping[str, Any] | None = None,
     judge: Model | None = None,
     server: Mapping[str, Any] | None = None,
     **context: Any,
 ) -> Iterator[Served]:
-    """Serve the paper's loop, with the documents that disagree, before an upstream or a script."""
+    """Serve the paper's loop, with these documents, before an upstream or a script."""
     given = ServiceSettings(**(settings or {}))
     with OpenAIServer(upstream) if callable(upstream) else nullcontext(upstream) as running:
         here: dict[str, Any] = {"base_url": running.base_url, "cache": False, **PAPER, **context}
         model = open_model("scripted", base_url=running.base_url)
-        opened = run_context(model, retriever or Listed(), judge=judge, **here)
+        opened = run_context(model, retriever or Shelf(found=found), judge=judge, **here)
         made = create_app(opened, given)
         made.router.lifespan_context = _closing(opened, made.router.lifespan_context)
         with listening(made, **(server or {})) as (address, loop, app):
@@ -213,8 +209,7 @@ def serving(
             try:
                 yield served
             finally:
-                for client in served.clients:
-                    client.close()
+                served.close()
 
 
 def _closing(context: RunContext, lifespan: Any) -> Any:

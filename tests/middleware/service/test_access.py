@@ -111,9 +111,7 @@ ORIGINS = [
         ("x-real-ip", "127.0.0.1"),
     ],
 )
-def test_without_keys_no_header_makes_a_request_from_elsewhere_local(
-    local: Served, header: tuple[str, str]
-) -> None:
+def test_no_header_makes_a_foreign_request_local(local: Served, header: tuple[str, str]) -> None:
     assert asked(local, ("host", "localhost"), header) in (400, 403)
 
 
@@ -123,18 +121,14 @@ def test_the_services_own_page_may_ask_it_and_nobody_without_a_host(local: Serve
         assert asked(local, ("host", "localhost:8400"), ("origin", origin)) == 200
 
 
-async def test_without_keys_another_machine_is_not_let_in_under_the_name_of_this_one(
-    local: Served,
-) -> None:
+async def test_another_machine_is_not_let_in_under_the_name_of_this_one(local: Served) -> None:
     transport = httpx2.ASGITransport(local.app, client=("10.0.0.7", 5000))
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
         assert (await client.get("/v1/models")).status_code == 403
 
 
 @pytest.mark.parametrize("settings", [{"no_auth": True}, {"keys": (ONE,)}])
-def test_with_keys_or_no_auth_it_answers_to_any_name(
-    upstream: OpenAIServer, settings: dict[str, Any]
-) -> None:
+def test_otherwise_it_answers_to_any_name(upstream: OpenAIServer, settings: dict[str, Any]) -> None:
     with serving(upstream, settings=settings) as served:
         reply = served.http.get("/v1/models", headers={"host": "conflictscore.test"})
 

@@ -13,7 +13,8 @@ from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.graph.create import run_context
 from conflictscore.middleware.service import ServiceSettings, create_app
 from tests.fakes.openai_server import OpenAIServer
-from tests.middleware.service.serving import UPSTREAM_KEY, Listed, Served, listening, user
+from tests.middleware.service.serving import UPSTREAM_KEY, Served, listening, user
+from tests.talking import Shelf
 from tests.world import PAPER
 
 
@@ -28,11 +29,9 @@ def chat(upstream: OpenAIServer) -> ChatOpenAI:
     )
 
 
-def test_it_can_be_mounted_under_a_path_of_another_app(
-    upstream: OpenAIServer, chat: ChatOpenAI
-) -> None:
+def test_it_can_be_mounted_in_another_app(upstream: OpenAIServer, chat: ChatOpenAI) -> None:
     service = create_app(
-        run_context(chat, Listed(), cache=False, **PAPER),
+        run_context(chat, Shelf(), cache=False, **PAPER),
         ServiceSettings(no_auth=True),
     )
     outer = FastAPI()
@@ -51,7 +50,7 @@ def test_it_can_be_mounted_under_a_path_of_another_app(
 
 
 def test_a_model_that_is_not_an_endpoint_cannot_be_served() -> None:
-    context = run_context(FakeListChatModel(responses=["So."]), Listed(), cache=False)
+    context = run_context(FakeListChatModel(responses=["So."]), Shelf(), cache=False)
 
     with pytest.raises(ConfigurationError, match="not an OpenAI-compatible endpoint"):
         create_app(context)

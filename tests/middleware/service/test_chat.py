@@ -12,7 +12,6 @@ from tests.middleware.service.serving import (
     QUESTION,
     UPSTREAM_KEY,
     ChatWorld,
-    Listed,
     Served,
     completion_with,
     serving,
@@ -28,9 +27,7 @@ def tokens(upstream: OpenAIServer) -> tuple[int, int]:
 
 
 class TestCorrect:
-    def test_a_changed_answer_reaches_openais_client_with_its_evidence(
-        self, served: Served
-    ) -> None:
+    def test_a_changed_answer_reaches_openais_client_with_evidence(self, served: Served) -> None:
         raw = served.openai.chat.completions.with_raw_response.create(
             model="conflictscore", messages=user()
         )
@@ -72,9 +69,7 @@ class TestCorrect:
         assert usage["prompt_tokens_details"] == {"cached_tokens": 3 * calls}
         assert run["usage"]["cache_read_tokens"] == 3 * calls
 
-    def test_the_callers_parameters_reach_the_answers_and_not_the_judge(
-        self, served: Served
-    ) -> None:
+    def test_the_callers_parameters_reach_answers_and_not_the_judge(self, served: Served) -> None:
         wishes = {"temperature": 0.7, "stop": ["END"], "seed": 7, "top_k": 5}
 
         served.ask(**wishes, max_completion_tokens=99, user="u-1")
@@ -127,9 +122,7 @@ class TestCorrect:
         message = {"content": "It was lit in 1871.\n", "reasoning_content": "I read."}
         world.plain = completion_with(message, finish="length")
 
-        with serving(
-            upstream, retriever=Listed(found=AGREEING), settings={"first_answer": "upstream"}
-        ) as served:
+        with serving(upstream, found=AGREEING, settings={"first_answer": "upstream"}) as served:
             response = served.ask()
 
         reply = response.json()
@@ -141,9 +134,7 @@ class TestCorrect:
 
 
 class TestAnnotate:
-    def test_the_first_answer_comes_with_a_note_about_the_disagreement(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
+    def test_the_first_answer_has_a_note(self, world: ChatWorld, upstream: OpenAIServer) -> None:
         with serving(upstream, settings={"mode": "annotate"}) as served:
             reply = served.ask()
 
@@ -155,7 +146,7 @@ class TestAnnotate:
 
     def test_an_answer_whose_sources_agree_gets_no_note(self, upstream: OpenAIServer) -> None:
         annotating = {"mode": "annotate"}
-        with serving(upstream, retriever=Listed(found=AGREEING), settings=annotating) as served:
+        with serving(upstream, found=AGREEING, settings=annotating) as served:
             reply = served.ask()
 
         assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1871."

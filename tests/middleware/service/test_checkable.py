@@ -14,7 +14,6 @@ from tests.middleware.service.serving import (
     PICTURE,
     TOOL,
     ChatWorld,
-    Listed,
     Served,
     asking,
     completion_with,
@@ -32,9 +31,7 @@ def brought(content: str) -> list[dict[str, Any]]:
 
 class TestTools:
     @pytest.mark.parametrize("stream", [False, True])
-    def test_calls_of_tools_pass_untouched(
-        self, world: ChatWorld, served: Served, stream: bool
-    ) -> None:
+    def test_tool_calls_pass_through(self, world: ChatWorld, served: Served, stream: bool) -> None:
         world.plain = completion_with({"content": None, "tool_calls": [CALL]}, "tool_calls")
 
         reply = served.ask(tools=[TOOL], stream=stream)
@@ -80,7 +77,7 @@ class TestTools:
         found = [{"text": "The lamp was lit in 1871."}, {"text": "The lamp was lit in 1874."}]
         conversation = brought(json.dumps(found))
 
-        with serving(upstream, retriever=Listed(found=AGREEING)) as served:
+        with serving(upstream, found=AGREEING) as served:
             reply = served.ask(conversation, tools=[TOOL])
             run = served.run(reply)
 
@@ -142,9 +139,7 @@ class TestWhatCannotBeChecked:
         assert upstream.requests == []
 
 
-def test_nothing_else_of_a_reply_that_cannot_be_checked_changes(
-    world: ChatWorld, served: Served
-) -> None:
+def test_nothing_else_of_an_unchecked_reply_changes(world: ChatWorld, served: Served) -> None:
     world.plain = completion_with({"content": '{"year": 1871}', "annotations": [{"a": 1}]})
     about: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 

@@ -57,9 +57,7 @@ class TestClientsThatGoAway:
         assert upstream.accepted == 1
 
     @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/runs"])
-    def test_a_stream_stops_while_the_judge_is_working(
-        self, world: ChatWorld, served: Served, path: str
-    ) -> None:
+    def test_a_stream_stops_while_judged(self, world: ChatWorld, served: Served, path: str) -> None:
         world.broken["label"] = Fault.hang(60)
         body = {"question": QUESTION} if path == "/v1/runs" else asking(stream=True)
 
@@ -73,9 +71,7 @@ class TestClientsThatGoAway:
         assert (run["status"], run["first_answer"]) == ("unfinished", "It was lit in 1871.")
         assert world.asked["regenerate"] == 0
 
-    def test_a_client_that_leaves_during_its_upload_is_forgotten(
-        self, upstream: OpenAIServer
-    ) -> None:
+    def test_a_client_that_leaves_its_upload_is_forgotten(self, upstream: OpenAIServer) -> None:
         with serving(upstream, settings={"max_concurrent": 1}) as served:
             idle = served.tasks()
             with gone_away(served, asking(), length=100_000):
@@ -87,9 +83,7 @@ class TestClientsThatGoAway:
 
 
 class TestTooMuch:
-    def test_requests_beyond_those_running_and_waiting_are_told_to_come_back(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
+    def test_too_many_requests_get_429(self, world: ChatWorld, upstream: OpenAIServer) -> None:
         gate = world.gates["Documents that were found"] = threading.Event()
 
         with serving(upstream, settings={"max_concurrent": 1}) as served:
@@ -109,9 +103,7 @@ class TestTooMuch:
             until(lambda: served.metric("conflictscore_requests_in_flight") == 5)  # and /metrics
             assert served.ask().status_code == 200
 
-    def test_one_key_leaves_room_for_the_others(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
+    def test_one_key_leaves_room_for_others(self, world: ChatWorld, upstream: OpenAIServer) -> None:
         gate = world.gates["Documents that were found"] = threading.Event()
         keys = ("key-number-one-0123456789", "key-number-two-0123456789")
 
@@ -138,9 +130,7 @@ class TestTooMuch:
         with uploads.of("me") as mine:
             mine(50)
 
-    def test_a_request_that_waits_until_its_time_is_up_gets_429(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
+    def test_waits_beyond_the_time_get_429(self, world: ChatWorld, upstream: OpenAIServer) -> None:
         world.broken["generate"] = Fault.hang(60)
 
         settings = {"max_concurrent": 1, "timeout": 2}

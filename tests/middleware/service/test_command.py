@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
@@ -25,8 +24,8 @@ from tests.middleware.service.serving import (
     QUESTION,
     UPSTREAM_KEY,
     ChatWorld,
+    Clients,
     HasAddress,
-    asking,
     listening,
     until,
 )
@@ -38,29 +37,11 @@ KEY = "key-number-one-0123456789"
 
 
 @dataclass
-class Command:
-    """A running command."""
+class Command(Clients):
+    """A running command, and what it said when it listened."""
 
     process: subprocess.Popen[str]
     line: str
-    """What it said when it listened."""
-    address: str
-
-    key: str = ""
-
-    @property
-    def http(self) -> httpx2.Client:
-        bearer = {"authorization": f"Bearer {self.key}"} if self.key else {}
-        address = self.address.replace("0.0.0.0", "127.0.0.1")
-        return httpx2.Client(base_url=address, headers=bearer, trust_env=False, timeout=300)
-
-    def ask(self, **more: Any) -> httpx2.Response:
-        with self.http as client:
-            return client.post("/v1/chat/completions", json=asking(**more))
-
-    def get(self, path: str) -> httpx2.Response:
-        with self.http as client:
-            return client.get(path)
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         self.process.send_signal(number)
@@ -95,7 +76,9 @@ def started(*arguments: str, env: Mapping[str, str] | None = None) -> Iterator[C
         line = next((line for line in said if "in front of" in line), "it ended")
         address = re.search(r"http://\S+", line)
         assert address is not None, line + process.stderr.read()
-        yield Command(process, line, address[0])
+        command = Command(address[0], process, line)
+        yield command
+        command.close()
     finally:
         process.kill()
         process.wait()
@@ -118,7 +101,7 @@ def test_it_says_where_it_listens_takes_the_port_and_serves_openais_client(
         taken = serve("--docs", DOCS, "--model", "openai:m", "--port", port, OPENAI_API_KEY="k")
         monkeypatch.setenv("OPENAI_BASE_URL", f"{command.address}/v1")
         runpy.run_path(str(ROOT / "examples" / "openai_client.py"), run_name="__main__")
-        health = command.get("/healthz")
+        health = command.http.get("/healthz")
         code, said = command.end(signal.SIGINT)
 
     assert re.match(r"http://127\.0\.0\.1:\d+ in front of scripted at http://", command.line)
@@ -163,9 +146,7 @@ def test_bad_options_are_refused_in_one_line(
     assert "secret" not in line
 
 
-def test_a_running_request_is_finished_before_the_end(
-    world: ChatWorld, upstream: OpenAIServer
-) -> None:
+def test_a_running_request_is_finished_first(world: ChatWorld, upstream: OpenAIServer) -> None:
     gate = world.gates["Documents that were found"] = threading.Event()
     replies: list[httpx2.Response] = []
 
@@ -183,9 +164,7 @@ def test_a_running_request_is_finished_before_the_end(
     assert replies[0].json()["choices"][0]["message"]["content"] == "It was lit in 1874."
 
 
-def test_runs_are_kept_across_a_restart_for_the_key_that_asked(
-    upstream: OpenAIServer, tmp_path: Path
-) -> None:
+def test_runs_outlast_a_restart_for_their_key(upstream: OpenAIServer, tmp_path: Path) -> None:
     file = ["--runs-file", str(tmp_path / "runs.sqlite")]
     keys = {"CONFLICTSCORE_SERVE_KEYS": f"{KEY}, another-key-0123456789"}
 
@@ -194,9 +173,9 @@ def test_runs_are_kept_across_a_restart_for_the_key_that_asked(
         run_id = command.ask().headers["x-conflictscore-run-id"]
         code, _ = command.end()
     with served(upstream, *file, env=keys) as command:
-        without = command.get(f"/v1/runs/{run_id}").status_code
+        without = command.http.get(f"/v1/runs/{run_id}").status_code
         command.key = KEY
-        run = command.get(f"/v1/runs/{run_id}").json()
+        run = command.http.get(f"/v1/runs/{run_id}").json()
 
     assert (code, without) == (0, 401)
     assert (run["status"], run["question"]) == ("corrected", QUESTION)
@@ -209,7 +188,7 @@ def test_a_second_signal_ends_running_requests_and_records_them_as_unfinished(
     file = ["--runs-file", str(tmp_path / "runs.sqlite")]
 
     with served(upstream, *file) as command:
-        asking = threading.Thread(target=lambda: suppressed(command.ask))
+        asking = threading.Thread(target=suppressed, args=[command.ask])
         asking.start()
         until(lambda: len(upstream.requests) == 2)
         command.process.send_signal(signal.SIGINT)
@@ -235,7 +214,7 @@ def suppressed(work: Callable[[], object]) -> None:
 def refuses(command: Command) -> bool:
     """Whether nothing new is taken in any more."""
     try:
-        command.get("/healthz")
+        command.http.get("/healthz")
     except httpx2.TransportError:
         return True
     return False
@@ -268,8 +247,8 @@ def test_the_embedded_model_can_be_the_upstream(smollm2_path: Path, tmp_path: Pa
     models = ["--model", f"local:{smollm2_path}", "--max-claims", "2", "--no-cache"]
     with started("--docs", str(tmp_path), *models) as running:
         reply = running.ask(max_tokens=40)
-        models = [model["id"] for model in running.get("/v1/models").json()["data"]]
-        run = running.get(f"/v1/runs/{reply.headers['x-conflictscore-run-id']}").json()
+        models = [model["id"] for model in running.http.get("/v1/models").json()["data"]]
+        run = running.http.get(f"/v1/runs/{reply.headers['x-conflictscore-run-id']}").json()
         code, _ = running.end()
 
     assert reply.status_code == 200

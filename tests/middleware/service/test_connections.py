@@ -32,9 +32,7 @@ def connecting(address: str) -> Iterator[Connect]:
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nhost:", HEALTH, HEALTH + b"GET"])
-def test_a_connection_that_sends_no_whole_head_is_closed(
-    upstream: OpenAIServer, sent: bytes
-) -> None:
+def test_a_connection_without_a_whole_head_is_closed(upstream: OpenAIServer, sent: bytes) -> None:
     with serving(upstream, server={"idle": 0.2}) as served, connecting(served.address) as connect:
         connection = connect(sent)
         with suppress(ConnectionError):

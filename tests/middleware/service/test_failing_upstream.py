@@ -77,9 +77,7 @@ def test_a_rejected_key_is_reported_as_the_services_not_the_callers(world: ChatW
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_an_upstream_that_hangs_is_given_up_after_the_timeout(
-    world: ChatWorld, upstream: OpenAIServer, stream: bool
-) -> None:
+def test_hanging_upstream_times_out(world: ChatWorld, upstream: OpenAIServer, stream: bool) -> None:
     world.broken["generate"] = world.plain = Fault.hang(60)
 
     with serving(upstream, settings={"timeout": 0.3}) as served:
@@ -97,9 +95,7 @@ def test_an_upstream_that_hangs_is_given_up_after_the_timeout(
 @pytest.mark.parametrize(
     "body", [b"<html>", b"{}", b'{"choices": []}', b'{"choices": [{"message": 1}]}']
 )
-def test_a_reply_that_is_not_a_completion_is_never_an_answer(
-    world: ChatWorld, upstream: OpenAIServer, body: bytes
-) -> None:
+def test_no_completion_is_no_answer(world: ChatWorld, upstream: OpenAIServer, body: bytes) -> None:
     world.plain = Fault.raw(body)
 
     with serving(upstream, settings={"first_answer": "upstream"}) as served:

@@ -44,9 +44,7 @@ class TestLines:
         assert "short" not in str(raised.value)
 
 
-def test_a_file_names_callers_and_a_wrong_one_is_refused(
-    upstream: OpenAIServer, tmp_path: Path
-) -> None:
+def test_a_file_names_callers_or_is_refused(upstream: OpenAIServer, tmp_path: Path) -> None:
     path = tmp_path / "keys"
     path.write_text(f"# keys\ndoor {ONE}\ndoor {OTHER}\n")
     with serving(upstream, settings={"key_file": path}) as served:

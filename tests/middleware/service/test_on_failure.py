@@ -13,13 +13,13 @@ from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.middleware.service.serving import (
     QUESTION,
     ChatWorld,
-    Listed,
     Served,
     events_in,
     serving,
     until,
 )
 from tests.talking import Failing
+from tests.world import DISAGREEING
 
 POLICIES = ["pass_through", "annotate", "refuse"]
 
@@ -48,9 +48,9 @@ def test_on_failure_an_answer_is_passed_through_annotated_or_refused(
     policy: str,
 ) -> None:
     world.broken.update(broken)
-    retriever = None if broken else Listed(found=[])
+    found = DISAGREEING if broken else []
 
-    with serving(upstream, retriever=retriever, settings={"on_failure": policy}) as served:
+    with serving(upstream, found=found, settings={"on_failure": policy}) as served:
         for count, stream in ((1.0, False), (2.0, True)):
             outcome = Outcome(served, stream=stream)
             assert outcome.kinds == {kind: count}
@@ -61,9 +61,7 @@ def test_on_failure_an_answer_is_passed_through_annotated_or_refused(
         assert world.handed_on == []
 
 
-def test_on_failure_covers_the_time_that_is_up_while_the_judge_is_working(
-    world: ChatWorld, upstream: OpenAIServer
-) -> None:
+def test_on_failure_covers_a_timeout_of_the_judge(world: ChatWorld, upstream: OpenAIServer) -> None:
     """Every case takes seconds: all of them wait at the same time."""
     world.broken["label"] = Fault.hang(60)
 
@@ -145,9 +143,7 @@ class TestCoverage:
 
 
 class TestEdgeCases:
-    def test_an_answer_that_claims_nothing_is_no_failure(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
+    def test_no_claims_are_no_failure(self, world: ChatWorld, upstream: OpenAIServer) -> None:
         world.answer, world.decomposition = "Hello!", "Claims:"
 
         with serving(upstream, settings={"on_failure": "refuse"}) as served:
@@ -157,18 +153,14 @@ class TestEdgeCases:
         assert reply.json()["conflictscore"]["cs_c"] is None
 
     @pytest.mark.parametrize("stream", [False, True])
-    def test_a_lone_surrogate_in_an_answer_does_not_stop_it(
-        self, world: ChatWorld, served: Served, stream: bool
-    ) -> None:
+    def test_lone_surrogates_are_safe(self, world: ChatWorld, served: Served, stream: bool) -> None:
         world.regenerated = "It was lit in 1874 \ud83d."
 
         outcome = Outcome(served, stream=stream)
 
         assert outcome.text == "It was lit in 1874 \ufffd."
 
-    def test_a_bug_in_the_service_is_a_plain_error(
-        self, served: Served, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_a_bug_is_a_plain_error(self, served: Served, caplog: pytest.LogCaptureFixture) -> None:
         served.service.metrics.run = None  # type: ignore[method-assign, assignment]
         whole = served.ask()
         streamed = served.ask(stream=True)
@@ -178,9 +170,7 @@ class TestEdgeCases:
         assert "in finish" in caplog.text
         assert QUESTION not in caplog.text
 
-    def test_a_file_of_runs_that_fails_costs_nobody_an_answer(
-        self, upstream: OpenAIServer, tmp_path: Path
-    ) -> None:
+    def test_broken_runs_file_costs_no_answer(self, upstream: OpenAIServer, tmp_path: Path) -> None:
         with serving(upstream, settings={"runs_file": tmp_path / "runs.sqlite"}) as served:
             with sqlite3.connect(tmp_path / "runs.sqlite") as spoiler:
                 spoiler.execute("DROP TABLE runs")

@@ -13,7 +13,7 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.browser import Reader, browser, severe
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
-from tests.middleware.service.serving import QUESTION, Listed, Served, serving, until
+from tests.middleware.service.serving import QUESTION, Served, serving, until
 from tests.world import DISAGREEING, World
 
 KEY = "a-key-of-this-deployment-0123456789"
@@ -50,11 +50,6 @@ def reader(window: Chrome) -> Iterator[Reader]:
     window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def answer(reader: Reader, served: Served) -> None:
     """Open the page, and ask the question there."""
     reader.open(served.address)
@@ -62,15 +57,7 @@ def answer(reader: Reader, served: Served) -> None:
     reader.answered()
 
 
-@pytest.fixture
-def served(world: World) -> Iterator[Served]:
-    with serving(world) as running:
-        yield running
-
-
-def test_a_changed_answer_is_asked_for_and_read_by_keyboard_alone(
-    reader: Reader, served: Served
-) -> None:
+def test_a_changed_answer_is_asked_for_and_read_by_keyboard(reader: Reader, served: Served) -> None:
     answer(reader, served)
     reader.press(Keys.TAB, Keys.TAB)  # past the button, to the link under the field
     assert reader.focused == "To the latest answer"
@@ -95,12 +82,6 @@ def test_a_changed_answer_is_asked_for_and_read_by_keyboard_alone(
     assert reader.does("document.activeElement.href") == "https://log.test/b"
     assert reader.does("document.activeElement.rel") == "noopener noreferrer nofollow"
     assert severe(reader.driver) == []
-
-
-def test_what_changed_stands_side_by_side_with_the_reason_and_the_claim(
-    reader: Reader, served: Served
-) -> None:
-    answer(reader, served)
     assert reader.text(".change .before del") == "1871."
     assert reader.text(".change .after ins") == "1874."
     assert reader.text(".change .after .text") == "It was lit in 1874."
@@ -176,7 +157,7 @@ def test_hostile_texts_neither_run_nor_break_the_layout(reader: Reader) -> None:
         reason=HOSTILE,
         decomposition=f"Claims:\n- {HOSTILE} lit in 1871\n- __proto__ constructor 1874",
     )
-    with serving(world, retriever=Listed(found=found)) as served:
+    with serving(world, found=found) as served:
         reader.narrow()
         reader.open(served.address)
         reader.ask(HOSTILE[:600])
@@ -194,9 +175,7 @@ def test_hostile_texts_neither_run_nor_break_the_layout(reader: Reader) -> None:
         assert severe(reader.driver) == []
 
 
-def test_markdown_is_laid_out_and_cited_documents_are_links(
-    reader: Reader, world: World, served: Served
-) -> None:
+def test_markdown_is_laid_out_with_citations(reader: Reader, world: World, served: Served) -> None:
     first = "It was lit in **1871** (Docs 1, 9).\n\n| who | year |\n|-|-|\n| Log | 1874 |"
     world.answer, world.decomposition = first, "Claims:\n- It was lit in 1871."
     world.regenerated = first.replace("1871", "1874") + "\n\n<b>x</b> [no](javascript:alert(1))"
@@ -212,9 +191,7 @@ def test_markdown_is_laid_out_and_cited_documents_are_links(
     assert "not whether it is right" in reader.text(".scores")
 
 
-def test_links_show_where_they_lead_and_images_are_never_loaded(
-    reader: Reader, world: World, served: Served
-) -> None:
+def test_links_are_plain_and_images_unloaded(reader: Reader, world: World, served: Served) -> None:
     said = (
         "# It was lit in 1871\n\n- a *list* with `code`\n\n"
         "[https://bank.test/](https://user@log.test/a) <https://log.test/b> Look!"
@@ -248,12 +225,10 @@ def test_links_show_where_they_lead_and_images_are_never_loaded(
     assert severe(reader.driver) == []
 
 
-def test_a_newcomer_sees_model_and_sources_and_finds_the_question_again(
-    reader: Reader, served: Served
-) -> None:
+def test_a_newcomer_sees_model_sources_and_past_questions(reader: Reader, served: Served) -> None:
     reader.open(served.address)
     reader.sees("#about", "scripted")
-    assert "Listed" in reader.text("#about")
+    assert "Shelf" in reader.text("#about")
     reader.ask(QUESTION)
     reader.answered()
     assert not reader.all(".to-runs")[0].is_displayed()
@@ -274,9 +249,7 @@ def test_the_policy_stops_a_script_that_got_in_all_the_same(reader: Reader, serv
     assert "Content Security Policy" in "".join(severe(reader.driver))
 
 
-def test_a_failing_model_is_reported_plainly_and_can_be_retried(
-    reader: Reader, world: World, served: Served
-) -> None:
+def test_a_failing_model_can_be_retried(reader: Reader, world: World, served: Served) -> None:
     world.broken["generate"] = Fault(500, should_retry=False)
     reader.open(served.address)
     reader.ask(QUESTION)
@@ -290,9 +263,7 @@ def test_a_failing_model_is_reported_plainly_and_can_be_retried(
     assert not reader.all(".trouble")
 
 
-def test_missing_verdicts_are_shown_with_their_errors(
-    reader: Reader, world: World, served: Served
-) -> None:
+def test_missing_verdicts_have_their_errors(reader: Reader, world: World, served: Served) -> None:
     world.broken["label"] = Fault(500, message="the judge is out", should_retry=False)
     answer(reader, served)
     assert "This answer was not checked." in reader.text(".outcome")
@@ -353,9 +324,7 @@ def test_a_follow_up_carries_the_conversation(reader: Reader, served: Served) ->
     assert all(QUESTION not in request.prompt for request in served.upstream.requests[before:])
 
 
-def test_an_earlier_question_is_edited_by_keyboard_and_the_conversation_cut_there(
-    reader: Reader, served: Served
-) -> None:
+def test_an_edited_question_cuts_the_conversation_there(reader: Reader, served: Served) -> None:
     reader.open(served.address)
     for number, question in enumerate([QUESTION, "Who lit it?", "Who saw it?"], start=1):
         reader.ask(question)
@@ -385,9 +354,7 @@ def test_an_earlier_question_is_edited_by_keyboard_and_the_conversation_cut_ther
     assert "Who saw it?" not in since
 
 
-def test_another_answer_is_a_new_one_and_goes_on_from_there(
-    reader: Reader, world: World, served: Served
-) -> None:
+def test_another_answer_is_new_and_continued(reader: Reader, world: World, served: Served) -> None:
     world.regenerated = world.answer
     answer(reader, served)
     assert "it was kept" in reader.text(".outcome")
@@ -426,9 +393,7 @@ def test_an_answer_is_copied_as_markdown(reader: Reader, world: World, served: S
     assert reader.does("navigator.clipboard.readText()") == world.answer
 
 
-def test_a_quotation_is_marked_in_the_document_or_said_to_be_missing_and_never_shown(
-    reader: Reader, world: World
-) -> None:
+def test_a_quotation_is_marked_or_said_to_be_missing(reader: Reader, world: World) -> None:
     verdict = {
         "claim": "It was lit in 1871.",
         "document_snippet": "the lamp (of the tower) was lit",
@@ -442,7 +407,7 @@ def test_a_quotation_is_marked_in_the_document_or_said_to_be_missing_and_never_s
         {"text": "Of something else.", "title": "Second", "url": "notes/second.txt"},
         {"text": told, "title": "Copy", "url": "https://copy.test/"},
     ]
-    with serving(world, retriever=Listed(found=found)) as served:
+    with serving(world, found=found) as served:
         answer(reader, served)
         assert "Supported\n3 for, 0 against" in reader.text("details.claim.supported")
         reader.all("details.claim summary")[0].send_keys(Keys.ENTER)

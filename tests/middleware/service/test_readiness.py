@@ -13,9 +13,7 @@ class Nowhere:
     base_url = f"http://127.0.0.1:{closed_port()}/v1"
 
 
-def test_upstream_and_judge_are_asked_without_a_key_and_not_each_time(
-    upstream: OpenAIServer,
-) -> None:
+def test_upstream_and_judge_are_asked_without_key_and_not_each_time(upstream: OpenAIServer) -> None:
     with serving(upstream, settings={"keys": ("key-number-one-0123456789",)}) as served:
         del (client := served.http).headers["authorization"]
         replies = [client.get("/readyz") for _ in range(5)]

@@ -11,7 +11,8 @@ from conflictscore.errors import ConfigurationError
 from conflictscore.middleware.service.kept_runs import KeptRuns
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.full_disk import no_room
-from tests.middleware.service.serving import QUESTION, ChatWorld, Listed, Served, events_in, serving
+from tests.middleware.service.serving import QUESTION, ChatWorld, Served, events_in, serving
+from tests.world import DISAGREEING
 
 
 def kept(runs: KeptRuns, *names: str) -> list[str]:
@@ -29,9 +30,7 @@ class TestKeeping:
         [(3, 60, 60, "acd"), (100, 60, 240, "d"), (100, 1, 300, "abc")],
         ids=["the least recently used goes first", "as many as it needs bytes", "too large"],
     )
-    def test_a_new_run_drives_out_as_many_as_it_must(
-        self, most: int, each: int, last: int, left: str
-    ) -> None:
+    def test_a_new_run_drives_out_others(self, most: int, each: int, last: int, left: str) -> None:
         runs = KeptRuns(most=most, most_bytes=300)
         for name in "abc":
             finish(runs, name, text="x" * each)
@@ -79,9 +78,7 @@ class TestKeeping:
         assert kept(runs, *"abi") == ["a", "i"]
 
     @pytest.mark.parametrize("content", [b"no database at all, but text" * 100, None])
-    def test_a_file_that_cannot_be_used_is_named(
-        self, tmp_path: Path, content: bytes | None
-    ) -> None:
+    def test_an_unusable_file_is_named(self, tmp_path: Path, content: bytes | None) -> None:
         path = tmp_path / "folder" / "runs.sqlite"
         if content is not None:
             path.parent.mkdir()
@@ -106,9 +103,7 @@ class TestAsking:
         assert events[0][1]["run_id"] == run["run_id"]
         assert (run["status"], run["answer"]) == ("corrected", "It was lit in 1874.")
 
-    def test_documents_options_and_history_come_with_the_question(
-        self, world: ChatWorld, served: Served
-    ) -> None:
+    def test_documents_options_and_history_are_used(self, world: ChatWorld, served: Served) -> None:
         world.answer = "(A)"
         asked = {
             "question": "Which is it?",
@@ -152,9 +147,9 @@ class TestAsking:
     @pytest.mark.parametrize(
         ("fault", "found", "code"),
         [
-            (Fault(500, should_retry=False), None, "upstream_failed"),
-            (Fault(401, should_retry=False), None, "upstream_authentication"),
-            (Fault.hang(60), None, "timeout"),
+            (Fault(500, should_retry=False), DISAGREEING, "upstream_failed"),
+            (Fault(401, should_retry=False), DISAGREEING, "upstream_authentication"),
+            (Fault.hang(60), DISAGREEING, "timeout"),
             (None, [], "no_documents"),
         ],
         ids=["500", "401", "hang", "nothing"],
@@ -164,15 +159,14 @@ class TestAsking:
         world: ChatWorld,
         upstream: OpenAIServer,
         fault: Fault | None,
-        found: list[dict[str, str]] | None,
+        found: list[dict[str, str]],
         code: str,
     ) -> None:
         if fault is not None:
             world.broken["generate"] = fault
-        retriever = Listed() if found is None else Listed(found=found)
 
         limit = {"timeout": 1 if code == "timeout" else 30}
-        with serving(upstream, retriever=retriever, settings=limit) as served:
+        with serving(upstream, found=found, settings=limit) as served:
             reply = served.http.post("/v1/runs", json={"question": QUESTION})
             run = served.run(reply)
 

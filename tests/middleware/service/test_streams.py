@@ -13,7 +13,6 @@ from tests.middleware.service.serving import (
     PICTURE,
     QUESTION,
     ChatWorld,
-    Listed,
     Served,
     asking,
     completion_with,
@@ -26,9 +25,7 @@ EMPTY = '"delta": {"content": ""}'
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/runs"])
-def test_a_silent_stream_shows_signs_of_life(
-    world: ChatWorld, upstream: OpenAIServer, path: str
-) -> None:
+def test_silent_streams_show_life(world: ChatWorld, upstream: OpenAIServer, path: str) -> None:
     gate = world.gates["Documents that were found"] = threading.Event()
     stepwise = path == "/v1/runs"
     body = {"question": QUESTION} if stepwise else asking(model="scripted", stream=True)
@@ -74,7 +71,7 @@ def test_an_answer_in_parts_is_checked_and_streamed_to_its_end(
     world.plain = completion_with({"content": [*parts, *([other] if other else [])]})
     settings = {"first_answer": "upstream"}
 
-    with serving(upstream, retriever=Listed(found=AGREEING), settings=settings) as served:
+    with serving(upstream, found=AGREEING, settings=settings) as served:
         reply = served.ask(stream=True)
 
     said = [data for _, data in events_in(reply.text)]
