@@ -1,11 +1,15 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
+from conflictscore.cli import main
 from tests.fakes.openai_server import OpenAIServer
 from tests.local_model import smollm2_path as smollm2_path
-from tests.world import DISAGREEING, World
+from tests.world import DISAGREEING, PAPER_OPTIONS, World
+
+Run = Callable[..., Result]
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +28,17 @@ def endpoint(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
     with OpenAIServer(world, api_key="sk-secret-of-the-user") as server:
         yield ["--model", "scripted", "--base-url", server.base_url]
+
+
+@pytest.fixture
+def run(endpoint: list[str]) -> Run:
+    """A command, which asks the scripted model; ``ask`` runs the paper's loop."""
+
+    def invoke(command: str, *args: str | Path) -> Result:
+        paper = PAPER_OPTIONS if command == "ask" else ()
+        return CliRunner().invoke(main, [command, *paper, *map(str, args), *endpoint])
+
+    return invoke
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -11,20 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conflictscore.cli import main
+from tests.cli.conftest import Run
 from tests.fakes.openai_server import Fault, OpenAIServer, from_cache
 from tests.world import PAPER_OPTIONS, World
 
 QUESTION = "When was the lamp lit?"
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run(endpoint: list[str]) -> Run:
-    def invoke(command: str, *args: str | Path) -> Result:
-        paper = PAPER_OPTIONS if command == "ask" else ()
-        return CliRunner().invoke(main, [command, *paper, *map(str, args), *endpoint])
-
-    return invoke
 
 
 def test_the_answer_its_change_and_both_sides_are_shown(run: Run, folder: Path) -> None:

@@ -1,7 +1,6 @@
 """``conflictscore bench conflict-detection`` as a user types it, against a loopback server."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,9 @@ from click.testing import CliRunner, Result
 
 from conflictscore.cli import main
 from tests.benchmarks.truthfulqa.files import write_jsonl
+from tests.cli.conftest import Run
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.world import World
-
-Run = Callable[..., Result]
 
 
 def claim(name: str, *years: str) -> dict[str, Any]:

@@ -1,40 +1,36 @@
 """``--labeler NAME:OPTION=VALUE`` as a user types it."""
 
 import json
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from conflictscore.cli import main
 from conflictscore.cli.options import with_model_choice
 from conflictscore.labelers import LABELERS, LabelerName
+from tests.cli.conftest import Run
 from tests.nli_model import make_nli_model
-from tests.world import PAPER_OPTIONS, World
+from tests.world import World
 
-Run = Callable[..., Result]
 LAMP = "The lamp was lit in 1871."
 
 
-@pytest.fixture
-def run(endpoint: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("docs").mkdir()
     texts = {"a": "The lamp was lit in 1874.", "b": "Bananas ripen.", "c": LAMP}
     for name, text in texts.items():
         Path(f"docs/{name}.txt").write_text(text)
     make_nli_model(tmp_path / "small-nli")
-    return lambda command, *args: CliRunner().invoke(main, [command, *args, *endpoint])
 
 
 @pytest.fixture
 def score(run: Run) -> Run:
-    return lambda labeler, *args: run(
-        *("score", "--answer", LAMP, "--docs", "docs", "--labeler", labeler), *args
-    )
+    return partial(run, "score", "--answer", LAMP, "--docs", "docs", "--labeler")
 
 
 def pairs(outcome: Result) -> list[tuple[str | None, str]]:
@@ -88,9 +84,7 @@ def test_a_wrong_labeler_or_option_is_one_line(
 
 
 def test_what_was_searched_for_further_is_shown_step_by_step_and_in_json_and_log(run: Run) -> None:
-    def ask(*args: str) -> Result:
-        return run("ask", "When?", *PAPER_OPTIONS, "--docs", "docs", *args)
-
+    ask = partial(run, "ask", "When?", "--docs", "docs")
     further = ("--set", "look_further=disputed")
     lines = [" ".join(line.split()) for line in ask(*further).stdout.splitlines()]
     came = "“lamp diary 1871”: known 1, 2, 3"

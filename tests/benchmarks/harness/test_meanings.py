@@ -1,6 +1,8 @@
 """Answers of other words that make the same claims."""
 
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -70,17 +72,18 @@ def _waits_for_nobody(question: Question, answer: str, **_: object) -> dict[str,
     return {}
 
 
-@pytest.mark.parametrize("judge", [_right, _Judge()], ids=["function", "object"])
-def test_a_judge_of_ones_own_is_taken(judge: object) -> None:
-    Benchmark("own", "free-form", (), measures=("truthful",), judge=judge)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("judge", "why"),
-    [(_short, "cannot be called"), (_waits_for_nobody, "not async"), (None, "need a judge")],
+    [
+        (_right, None),
+        (_Judge(), None),
+        (_short, "cannot be called"),
+        (_waits_for_nobody, "not async"),
+        (None, "need a judge"),
+    ],
 )
 def test_a_judge_that_cannot_be_called_is_refused_before_anything_is_bought(
-    judge: object, why: str
+    judge: Any, why: str | None
 ) -> None:
-    with pytest.raises(InputError, match=why):
-        Benchmark("own", "free-form", (), measures=("truthful",), judge=judge)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=why) if why else nullcontext():
+        Benchmark("own", "free-form", (), measures=("truthful",), judge=judge)

@@ -1,6 +1,5 @@
 """Runs with the methods beside the paper's: by strategy, from fewer documents, in place."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -12,7 +11,7 @@ import pytest
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS, method_of
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
-from conflictscore.benchmarks.harness.records import StepRecord
+from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz, told
 from tests.fakes.openai_server import Fault, OpenAIServer
@@ -29,10 +28,9 @@ def text_of(run: BenchmarkRun, method: str, question: int = 0) -> str | None:
 
 
 def value_of(folder: Path, step: str) -> dict[str, Any]:
-    lines = (folder / "records.jsonl").read_text().splitlines()
-    records = [StepRecord.model_validate(json.loads(line)) for line in lines]
-    records.sort(key=lambda record: record.question)  # questions end in any order
-    return next(record.value or {} for record in records if record.step == step)
+    records = RunStore.read(folder).records()
+    ordered = sorted(records, key=lambda record: record.question)  # questions end in any order
+    return next(record.value or {} for record in ordered if record.step == step)
 
 
 def test_every_method_is_the_object_that_its_line_in_the_registry_names() -> None:

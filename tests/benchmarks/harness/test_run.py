@@ -1,23 +1,17 @@
 """A benchmark run: methods that share their first answer, resume, budgets, failures."""
 
-import json
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS
-from conflictscore.benchmarks.harness.records import StepRecord
+from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.retrieval.recording import RecordedRetriever, record_questions
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, changed, lamps, run_quiz
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.talking import Shelf
-
-
-def records_in(folder: Path) -> list[StepRecord]:
-    lines = (folder / "records.jsonl").read_text().splitlines()
-    return [StepRecord.model_validate(json.loads(line)) for line in lines]
 
 
 async def test_the_methods_share_one_first_answer_and_are_paired_by_it(tmp_path: Path) -> None:
@@ -27,7 +21,7 @@ async def test_the_methods_share_one_first_answer_and_are_paired_by_it(tmp_path:
     again = paired["regenerated-rag"]
     assert (again.corrected, again.harmed, again.both_wrong) == (1, 1, 1)
     assert quiz.asked["generate"] == 6, "a first answer and a control for each"
-    assert all(record.error is None for record in records_in(tmp_path / "run"))
+    assert all(record.error is None for record in RunStore.read(tmp_path / "run").records())
     assert run.figures.ended == 3
 
 
@@ -66,36 +60,27 @@ async def test_a_failing_model_fails_its_question_and_the_run_goes_on(tmp_path: 
         assert quiz.by_lamp["generate", 0] == 2, "what succeeded is not asked again"
 
 
-async def test_labels_that_faults_took_are_taken_up_again(tmp_path: Path) -> None:
-    quiz = Quiz(failing={("choice", 0): Fault(status=500, message="out of order")})
-    methods = ("rag", "regenerated-rag")
+async def test_labels_and_second_answers_that_faults_took_are_taken_up_again_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    fault = Fault(status=500, message="out of order")
+    quiz = Quiz(failing={("choice", 0): fault, ("regenerate", 1): fault})
     with OpenAIServer(quiz) as server:
-        ask = partial(run_quiz, tmp_path / "run", server, lamps(2), methods=methods)
+        methods = ("rag", "regenerated-rag")
+        ask = partial(run_quiz, tmp_path / "run", server, lamps(3), methods=methods)
         run = await ask()
         quiz.failing.clear()
         again = await ask()
         tried = await ask(retry_failed=True)
-    assert run.figures.coverage.value == again.figures.coverage.value == 0.5
-    assert tried.figures.coverage.value == 1
-    assert quiz.by_lamp["generate", 0] == 1, "what succeeded is not asked again"
-    assert quiz.by_lamp["generate", 1] == 1
-
-
-async def test_an_answer_that_cannot_be_regenerated_fails_that_method_alone(tmp_path: Path) -> None:
-    quiz = Quiz(failing={("regenerate", 0): Fault(status=500, message="out of order")})
-    with OpenAIServer(quiz) as server:
-        methods = ("rag", "regenerated-rag")
-        ask = partial(run_quiz, tmp_path / "run", server, lamps(2), methods=methods)
-        run = await ask()
-        broken = run.results[0].methods
-        assert broken["rag"].answer is not None
-        assert "HTTP 500" in str(broken["regenerated-rag"].error)
-        transitions = run.figures.transitions[0]
-        assert (transitions.conflict, transitions.failed, transitions.revised.count) == (2, 1, 1)
-        quiz.failing.clear()
-        tried = await ask(retry_failed=True)
-    assert tried.figures.failed == 0
-    assert tried.figures.transitions[0].revised.count == 2
+    broken = run.results[1].methods
+    assert broken["rag"].answer is not None
+    assert "HTTP 500" in str(broken["regenerated-rag"].error)
+    transitions = run.figures.transitions[0]
+    assert (transitions.conflict, transitions.failed, transitions.revised.count) == (2, 1, 1)
+    assert run.figures.coverage.value == again.figures.coverage.value == pytest.approx(2 / 3)
+    assert (tried.figures.coverage.value, tried.figures.failed) == (1, 0)
+    assert tried.figures.transitions[0].revised.count == 3
+    assert [quiz.by_lamp["generate", lamp] for lamp in range(3)] == [1] * 3
 
 
 async def test_a_wrong_key_ends_the_run_at_once(tmp_path: Path) -> None:
@@ -105,7 +90,8 @@ async def test_a_wrong_key_ends_the_run_at_once(tmp_path: Path) -> None:
         pytest.raises(ConfigurationError, match="refused the key"),
     ):
         await run_quiz(tmp_path / "run", server, lamps(3))
-    assert {record.step for record in records_in(tmp_path / "run")} <= {DOCUMENTS}
+    records = RunStore.read(tmp_path / "run").records()
+    assert {record.step for record in records} <= {DOCUMENTS}
 
 
 async def test_questions_that_a_recording_lacks_are_named_or_left_out(tmp_path: Path) -> None:
