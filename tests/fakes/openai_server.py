@@ -49,6 +49,7 @@ class Reply:
     logprobs: Mapping[str, float] | None = None
     """Token -> logprob at the first position, sent only to a request that asks for logprobs."""
     refusal: str | None = None
+    tool_calls: Sequence[Mapping[str, Any]] = ()
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
@@ -356,9 +357,10 @@ def _logprobs(request: ChatRequest, reply: Reply) -> dict[str, Any] | None:
 
 def completion(request: ChatRequest, reply: Reply) -> dict[str, Any]:
     said = {"content": None if reply.refusal else reply.text, "refusal": reply.refusal}
+    called = {"tool_calls": reply.tool_calls} if reply.tool_calls else {}
     choice = {
         "index": 0,
-        "message": {"role": "assistant", **said},
+        "message": {"role": "assistant", **said, **called},
         "logprobs": _logprobs(request, reply),
         "finish_reason": reply.finish_reason,
     }
@@ -371,7 +373,7 @@ def chunks(request: ChatRequest, reply: Reply) -> Iterator[dict[str, Any]]:
     common = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0}
     common["model"] = request.model
 
-    def chunk(delta: dict[str, str], **rest: Any) -> dict[str, Any]:
+    def chunk(delta: Mapping[str, Any], **rest: Any) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None, **rest}
         return {**common, "choices": [choice]}
 
@@ -380,6 +382,8 @@ def chunks(request: ChatRequest, reply: Reply) -> Iterator[dict[str, Any]]:
     for word in re.findall(r"\S+\s*|\s+", reply.refusal or reply.text):
         yield chunk({kind: word}, logprobs=logprobs)
         logprobs = None
+    if reply.tool_calls:
+        yield chunk({"tool_calls": reply.tool_calls})
     yield chunk({}, finish_reason=reply.finish_reason)
     if (request.body.get("stream_options") or {}).get("include_usage"):
         yield {**common, "choices": [], "usage": _usage(request, reply)}

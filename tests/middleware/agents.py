@@ -60,28 +60,13 @@ def texts(messages: list[BaseMessage]) -> list[str]:
 
 
 def call_tool(
-    request: ChatRequest, name: str, says: str | None = None, torn: bool = False, **arguments: Any
-) -> Fault:
-    """OpenAI's reply that calls a tool, or streams that; ``torn`` halves the arguments' JSON."""
+    request: ChatRequest, name: str, says: str = "", torn: bool = False, **arguments: Any
+) -> Reply:
+    """A reply that calls a tool; ``torn`` halves the arguments' JSON."""
     written = json.dumps(arguments)
-    call = {
-        "index": 0,
-        "id": f"call-{len(request.messages)}",
-        "type": "function",
-        "function": {"name": name, "arguments": written[: len(written) // 2] if torn else written},
-    }
-    message = {"role": "assistant", "content": says, "tool_calls": [call]}
-    common = {"id": "chatcmpl-1", "created": 0, "model": request.model}
-    if not request.body.get("stream"):
-        choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
-        whole = {**common, "object": "chat.completion", "choices": [choice]}
-        return Fault.raw(json.dumps(whole).encode())
-    lines = []
-    for delta, reason in ((message, None), ({}, "tool_calls")):
-        choice = {"index": 0, "delta": delta, "finish_reason": reason}
-        chunk = {**common, "object": "chat.completion.chunk", "choices": [choice]}
-        lines.append(f"data: {json.dumps(chunk)}\n\n")
-    return Fault.raw("".join([*lines, "data: [DONE]\n\n"]).encode())
+    function = {"name": name, "arguments": written[: len(written) // 2] if torn else written}
+    call = {"index": 0, "id": f"call-{len(request.messages)}", "type": "function"}
+    return Reply(says, "tool_calls", tool_calls=({**call, "function": function},))
 
 
 @dataclass

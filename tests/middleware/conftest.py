@@ -7,14 +7,32 @@ from typing import Any
 import pytest
 from langchain_openai import ChatOpenAI
 
+from conflictscore.middleware import SelfCorrectingChatModel
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld, Invoke
-from tests.world import World, scripted_model
+from tests.talking import Shelf
+from tests.world import PAPER, World, scripted_model
 
 
 @pytest.fixture
 def world() -> World:
     return World()
+
+
+@pytest.fixture
+def server(world: World) -> Iterator[OpenAIServer]:
+    with OpenAIServer(world) as running:
+        yield running
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    return Shelf()
+
+
+@pytest.fixture
+def chat(server: OpenAIServer, shelf: Shelf) -> SelfCorrectingChatModel:
+    return SelfCorrectingChatModel(scripted_model(server), shelf, content_cache=False, **PAPER)
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ class EntryPoint:
 
     name: str
     ask: Ask
-    has_its_own_answer: bool = False
+    has_its_own_answer: bool = True
     """Whether there is an answer to pass on where no documents are found."""
 
     def answered(
@@ -127,6 +127,10 @@ def _chat_model(call: Callable[[SelfCorrectingChatModel, Conversation], AIMessag
     return ask
 
 
+def _awaited(chat: SelfCorrectingChatModel, asked: Conversation) -> AIMessage:
+    return asyncio.run(chat.ainvoke(asked))
+
+
 def _streamed(chat: SelfCorrectingChatModel, asked: Conversation) -> AIMessage:
     [chunk] = chat.stream(asked)
     return chunk
@@ -181,19 +185,13 @@ def _service(
 
 
 ENTRY_POINTS = [
-    EntryPoint("graph", _graph),
-    EntryPoint("agent", _agent(asynchronous=False), has_its_own_answer=True),
-    EntryPoint("agent, asynchronous", _agent(asynchronous=True), has_its_own_answer=True),
-    EntryPoint(
-        "chat model", _chat_model(lambda chat, asked: chat.invoke(asked)), has_its_own_answer=True
-    ),
-    EntryPoint(
-        "chat model, asynchronous",
-        _chat_model(lambda chat, asked: asyncio.run(chat.ainvoke(asked))),
-        has_its_own_answer=True,
-    ),
-    EntryPoint("chat model, streamed", _chat_model(_streamed), has_its_own_answer=True),
-    EntryPoint("function", _function(asynchronous=False)),
-    EntryPoint("coroutine function", _function(asynchronous=True)),
-    EntryPoint("service", _service, has_its_own_answer=True),
+    EntryPoint("graph", _graph, has_its_own_answer=False),
+    EntryPoint("agent", _agent(asynchronous=False)),
+    EntryPoint("agent, asynchronous", _agent(asynchronous=True)),
+    EntryPoint("chat model", _chat_model(lambda chat, asked: chat.invoke(asked))),
+    EntryPoint("chat model, asynchronous", _chat_model(_awaited)),
+    EntryPoint("chat model, streamed", _chat_model(_streamed)),
+    EntryPoint("function", _function(asynchronous=False), has_its_own_answer=False),
+    EntryPoint("coroutine function", _function(asynchronous=True), has_its_own_answer=False),
+    EntryPoint("service", _service),
 ]

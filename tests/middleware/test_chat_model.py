@@ -4,7 +4,6 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -78,22 +77,6 @@ class Calls(BaseCallbackHandler):
 @pytest.fixture
 def world() -> Talk:
     return Talk()
-
-
-@pytest.fixture
-def server(world: Talk) -> Iterator[OpenAIServer]:
-    with OpenAIServer(world) as running:
-        yield running
-
-
-@pytest.fixture
-def shelf() -> Shelf:
-    return Shelf()
-
-
-@pytest.fixture
-def chat(server: OpenAIServer, shelf: Shelf) -> SelfCorrectingChatModel:
-    return wrapped(server, shelf)
 
 
 def wrapped(

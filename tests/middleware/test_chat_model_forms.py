@@ -1,13 +1,11 @@
 """Corrected answers in a form that the caller asks for."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from langchain_core.exceptions import OutputParserException
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import BaseModel
 from typing_extensions import TypedDict
@@ -49,24 +47,8 @@ class Clerk(Talk):
 
 
 @pytest.fixture
-def clerk() -> Clerk:
+def world() -> Clerk:
     return Clerk()
-
-
-@pytest.fixture
-def server(clerk: Clerk) -> Iterator[OpenAIServer]:
-    with OpenAIServer(clerk) as running:
-        yield running
-
-
-@pytest.fixture
-def inner(server: OpenAIServer) -> ChatOpenAI:
-    return scripted_model(server)
-
-
-@pytest.fixture
-def chat(inner: ChatOpenAI) -> SelfCorrectingChatModel:
-    return SelfCorrectingChatModel(inner, Shelf(), content_cache=False, **PAPER)
 
 
 @BOTH
@@ -104,11 +86,11 @@ async def test_a_graph_around_it_streams_the_form_and_nothing_else(
 @pytest.mark.parametrize("include_raw", [False, True])
 @pytest.mark.parametrize("method", ["json_schema", "json_mode"])
 async def test_the_form_is_asked_for_with_the_call_parameters_of_the_answers(
-    inner: ChatOpenAI, server: OpenAIServer, include_raw: bool, method: str
+    server: OpenAIServer, include_raw: bool, method: str
 ) -> None:
     search = {"type": "function", "function": {"name": "search"}}
     chat = SelfCorrectingChatModel(
-        inner,
+        scripted_model(server),
         Shelf(),
         content_cache=False,
         **PAPER,
@@ -129,17 +111,17 @@ async def test_the_form_is_asked_for_with_the_call_parameters_of_the_answers(
 
 @BOTH
 async def test_the_raw_message_has_the_run_and_a_form_that_cannot_be_read_is_raised_or_returned(
-    ask: Ask, chat: SelfCorrectingChatModel, clerk: Clerk
+    ask: Ask, chat: SelfCorrectingChatModel, world: Clerk
 ) -> None:
     shaped = chat.with_structured_output(Lit.model_json_schema(), include_raw=True)
     read = await ask(shaped, QUESTION)
-    clerk.form = "In 1874, I think."
+    world.form = "In 1874, I think."
     unread = await ask(shaped, QUESTION)
 
     with pytest.raises(OutputParserException, match="In 1874, I think"):
         await ask(chat.with_structured_output(Lit.model_json_schema()), QUESTION)
     assert (read["parsed"], read["raw"].text, read["parsing_error"]) == ({"year": 1874}, FORM, None)
-    assert (unread["parsed"], unread["raw"].text) == (None, clerk.form)
+    assert (unread["parsed"], unread["raw"].text) == (None, world.form)
     assert isinstance(unread["parsing_error"], OutputParserException)
     for result in (read, unread):
         run = result["raw"].response_metadata["conflictscore"]

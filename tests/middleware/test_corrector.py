@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld
 from tests.middleware.service.serving import ChatWorld, serving
 from tests.talking import Shelf
-from tests.world import DISAGREEING, PAPER, PAPER_OPTIONS, World, scripted_model
+from tests.world import DISAGREEING, PAPER, PAPER_OPTIONS, scripted_model
 
 ANSWER, CORRECTED = "It was lit in 1871.", "It was lit in 1874."
 QUESTION = "When was the lamp lit?"
@@ -27,11 +27,9 @@ TEXTS = [document["text"] for document in DISAGREEING]
 ROW: dict[str, Any] = {"answer": ANSWER, "documents": TEXTS}
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    with OpenAIServer(World()) as server:
-        yield server
 
 
 def options(server: OpenAIServer) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import asyncio
 import inspect
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,15 +15,14 @@ from conflictscore.middleware import self_correct
 from conflictscore.records import Document
 from tests.fakes.openai_server import OpenAIServer
 from tests.talking import LAMP, STANDING_ALONE, Shelf, Talk
-from tests.world import DISAGREEING, PAPER, World, scripted_model
+from tests.world import DISAGREEING, PAPER, scripted_model
 
 QUESTION = "When was the lamp lit?"
 
 
 @pytest.fixture
-def judge(world: World) -> Iterator[ChatOpenAI]:
-    with OpenAIServer(world) as server:
-        yield scripted_model(server)
+def judge(server: OpenAIServer) -> ChatOpenAI:
+    return scripted_model(server)
 
 
 class Oracle:

@@ -120,16 +120,6 @@ async def test_a_row_is_scored_as_the_graph_scores_it(tmp_path: Path) -> None:
     assert summary.usage.to_json() == state["usage"]
 
 
-def test_a_run_that_ended_is_left_as_it_is(source: Path, out: Path) -> None:
-    first = score(source, out)
-    before = out.read_bytes()
-    second = score(source, out)
-
-    assert (first.rows, first.scored_now, first.failed, first.usage.calls) == (12, 12, 0, 60)
-    assert (second.rows, second.scored_now, second.usage.calls) == (12, 0, 0)
-    assert out.read_bytes() == before
-
-
 def test_rows_with_faults_fail_and_say_why_and_stay_where_they_are(
     tmp_path: Path, out: Path
 ) -> None:

@@ -1,7 +1,6 @@
 """Answers that Python holds, in lists and frames, scored with the instant judge."""
 
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -75,20 +74,16 @@ def test_an_answer_that_cannot_be_scored_fails_alone_and_says_why(
     assert "scoring: 5 of 5 answers, 4 failed" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("held", [dict, pandas.DataFrame, arrow.table, lambda f: _Samples(f)])
+def lazy(columns: dict[str, Any]) -> Any:
+    return pytest.importorskip("polars").LazyFrame(columns)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("held", [dict, pandas.DataFrame, arrow.table, lazy, lambda f: _Samples(f)])
 def test_frames_are_scored_by_the_columns_of_ragas(held: Callable[[Any], Any]) -> None:
     scores = score_frame(held(RAGAS), InstantModel(), **QUIET)
 
     assert [run.answer for run in scores] == ANSWERS
-    assert [len(run.documents) for run in scores] == [2, 1]
-
-
-def test_a_lazy_frame_is_collected_without_a_warning() -> None:
-    lazy = pytest.importorskip("polars").LazyFrame(RAGAS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        scores = score_frame(lazy, InstantModel(), **QUIET)
-
     assert [len(run.documents) for run in scores] == [2, 1]
 
 
