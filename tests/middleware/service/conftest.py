@@ -7,13 +7,7 @@ import pytest
 from conflictscore.graph.create import create_self_correcting_rag
 from tests.fakes.openai_server import OpenAIServer
 from tests.local_model import smollm2_path as smollm2_path
-from tests.middleware.service.serving import (
-    QUESTION,
-    UPSTREAM_KEY,
-    ChatWorld,
-    Served,
-    serving,
-)
+from tests.middleware.service.serving import QUESTION, UPSTREAM_KEY, ChatWorld, Served, serving
 from tests.talking import Shelf
 
 

@@ -1,5 +1,6 @@
 """Who is let in, and what they may see."""
 
+import json
 import re
 import socket
 from collections.abc import Iterator
@@ -135,7 +136,7 @@ def test_otherwise_it_answers_to_any_name(upstream: OpenAIServer, settings: dict
     assert reply.status_code == 200
 
 
-def test_neither_questions_nor_keys_are_logged(
+def test_questions_and_keys_are_not_logged_and_keys_go_nowhere(
     world: ChatWorld, upstream: OpenAIServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG", "conflictscore")
@@ -144,13 +145,16 @@ def test_neither_questions_nor_keys_are_logged(
     world.broken["regenerate"] = quoting
 
     with serving(upstream, settings={"keys": (ONE,)}) as served:
-        assert served.ask().status_code == 200
+        reply = served.ask()
+        run = served.run(reply)
         served.ask(stream=True)
         assert served.metric('conflictscore_failures_total{kind="regeneration"}') == 2
 
     assert re.search(r"run \w+: failed: regeneration", caplog.text)
     for secret in (QUESTION, "1871", ONE, UPSTREAM_KEY):
         assert secret not in caplog.text
+    assert reply.status_code == 200
+    assert ONE not in json.dumps([run, [dict(r.headers) for r in upstream.requests]])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The service inside an app of one's own."""
+"""The service inside an app of one's own, and its metrics."""
 
 import subprocess
 import sys
@@ -12,8 +12,15 @@ from pydantic import SecretStr
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.graph.create import run_context
 from conflictscore.middleware.service import ServiceSettings, create_app
-from tests.fakes.openai_server import OpenAIServer
-from tests.middleware.service.serving import UPSTREAM_KEY, Served, listening, user
+from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.middleware.service.serving import (
+    QUESTION,
+    UPSTREAM_KEY,
+    ChatWorld,
+    Served,
+    listening,
+    user,
+)
 from tests.talking import Shelf
 from tests.world import PAPER
 
@@ -31,8 +38,7 @@ def chat(upstream: OpenAIServer) -> ChatOpenAI:
 
 def test_it_can_be_mounted_in_another_app(upstream: OpenAIServer, chat: ChatOpenAI) -> None:
     service = create_app(
-        run_context(chat, Shelf(), cache=False, **PAPER),
-        ServiceSettings(no_auth=True),
+        run_context(chat, Shelf(), cache=False, **PAPER), ServiceSettings(no_auth=True)
     )
     outer = FastAPI()
     outer.mount("/checked", service)
@@ -82,3 +88,34 @@ def test_a_missing_extra_is_named() -> None:
     assert done.returncode == 2
     assert install_hint("serve") in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_run_is_counted_with_its_results(served: Served) -> None:
+    usage = served.ask().json()["usage"]
+    served.http.get("/v1/runs/unknown")
+    served.http.get("/elsewhere")
+
+    for once in (
+        'runs_total{status="corrected"}',
+        "flips_total",
+        'request_seconds_count{route="/v1/chat/completions"}',
+        'requests_total{route="/v1/chat/completions",status="200"}',
+        'requests_total{route="/v1/runs/{run_id}",status="404"}',
+        'requests_total{route="other",status="404"}',
+        "requests_in_flight",
+    ):
+        assert served.metric(f"conflictscore_{once}") == 1, once
+    read = served.metric('conflictscore_tokens_total{direction="input"}')
+    assert read == usage["prompt_tokens"]
+
+
+def test_no_label_comes_from_a_caller(world: ChatWorld, served: Served) -> None:
+    world.broken["generate"] = Fault(500, message="caller-text", should_retry=False)
+
+    served.ask("caller-text", model="caller-text", user="caller-text")
+    served.http.get("/caller-text")
+    served.http.request("CALLER-TEXT", "/v1/models")
+    said = served.http.get("/metrics").text
+
+    assert "caller-text" not in said.casefold()
+    assert QUESTION not in said

@@ -72,12 +72,12 @@ class TestTools:
         )
 
     def test_the_answer_after_tool_calls_is_checked_against_what_the_tools_returned(
-        self, world: ChatWorld, upstream: OpenAIServer
+        self, world: ChatWorld
     ) -> None:
         found = [{"text": "The lamp was lit in 1871."}, {"text": "The lamp was lit in 1874."}]
         conversation = brought(json.dumps(found))
 
-        with serving(upstream, found=AGREEING) as served:
+        with serving(world, found=AGREEING) as served:
             reply = served.ask(conversation, tools=[TOOL])
             run = served.run(reply)
 

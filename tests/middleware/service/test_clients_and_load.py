@@ -14,14 +14,7 @@ import pytest
 from conflictscore.middleware.service.admission import Uploads
 from conflictscore.middleware.service.refusals import RefusedError
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.middleware.service.serving import (
-    QUESTION,
-    ChatWorld,
-    Served,
-    asking,
-    serving,
-    until,
-)
+from tests.middleware.service.serving import QUESTION, ChatWorld, Served, asking, serving, until
 from tests.middleware.service.sockets import Hanging, gone_away
 
 
@@ -83,10 +76,10 @@ class TestClientsThatGoAway:
 
 
 class TestTooMuch:
-    def test_too_many_requests_get_429(self, world: ChatWorld, upstream: OpenAIServer) -> None:
+    def test_too_many_requests_get_429(self, world: ChatWorld) -> None:
         gate = world.gates["Documents that were found"] = threading.Event()
 
-        with serving(upstream, settings={"max_concurrent": 1}) as served:
+        with serving(world, settings={"max_concurrent": 1}) as served:
             with busy(served, 2) as replies:
                 third = served.ask()
                 gate.set()
@@ -103,12 +96,12 @@ class TestTooMuch:
             until(lambda: served.metric("conflictscore_requests_in_flight") == 5)  # and /metrics
             assert served.ask().status_code == 200
 
-    def test_one_key_leaves_room_for_others(self, world: ChatWorld, upstream: OpenAIServer) -> None:
+    def test_one_key_leaves_room_for_others(self, world: ChatWorld) -> None:
         gate = world.gates["Documents that were found"] = threading.Event()
         keys = ("key-number-one-0123456789", "key-number-two-0123456789")
 
         settings = {"keys": keys, "max_concurrent": 2}
-        with serving(upstream, settings=settings) as served, busy(served, 2):
+        with serving(world, settings=settings) as served, busy(served, 2):
             own = served.ask()
             world.gates.clear()
             served.key = keys[1]
@@ -130,11 +123,11 @@ class TestTooMuch:
         with uploads.of("me") as mine:
             mine(50)
 
-    def test_waits_beyond_the_time_get_429(self, world: ChatWorld, upstream: OpenAIServer) -> None:
+    def test_waits_beyond_the_time_get_429(self, world: ChatWorld) -> None:
         world.broken["generate"] = Fault.hang(60)
 
         settings = {"max_concurrent": 1, "timeout": 2}
-        with serving(upstream, settings=settings) as served, busy(served, 1):
+        with serving(world, settings=settings) as served, busy(served, 1):
             served.service.settings.__dict__["timeout"] = 0.2
             second = served.ask()
 

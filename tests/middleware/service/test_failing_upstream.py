@@ -3,13 +3,7 @@
 import pytest
 
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.middleware.service.serving import (
-    UPSTREAM_KEY,
-    ChatWorld,
-    events_in,
-    serving,
-    until,
-)
+from tests.middleware.service.serving import UPSTREAM_KEY, ChatWorld, events_in, serving, until
 
 
 @pytest.mark.parametrize(
@@ -25,11 +19,11 @@ from tests.middleware.service.serving import (
     ids=["429", "429-odd", "quota", "500", "503", "404"],
 )
 def test_its_errors_reach_the_caller_with_a_fitting_status_and_code(
-    world: ChatWorld, upstream: OpenAIServer, fault: Fault, status: int, code: str
+    world: ChatWorld, fault: Fault, status: int, code: str
 ) -> None:
     world.broken["generate"] = world.plain = fault
 
-    with serving(upstream) as served:
+    with serving(world) as served:
         reply = served.ask()
         run = served.run(served.ask(stream=True))
         failures = served.metric('conflictscore_failures_total{kind="upstream"}')
@@ -46,18 +40,21 @@ def test_its_errors_reach_the_caller_with_a_fitting_status_and_code(
 @pytest.mark.parametrize(
     ("fault", "status", "said"),
     [
+        *(
+            (Fault.raw(body), 502, '"code": "upstream_unreadable"')
+            for body in (b"<html>", b"{}", b'{"choices": []}', b'{"choices": [{"message": 1}]}')
+        ),
         (Fault(500, should_retry=False), 502, "upstream_failed"),
         (Fault.raw(b'{"error": {"message": "slow down", "code": 429}}'), 429, "slow down"),
         (Fault(400, message="top_k: too small", code="bad_top_k"), 400, "top_k: too small"),
     ],
-    ids=["500", "an error with the status 200", "the caller's"],
 )
-def test_a_failure_on_the_callers_own_request_is_counted_too(
-    world: ChatWorld, upstream: OpenAIServer, fault: Fault, status: int, said: str
+def test_a_failure_of_the_callers_own_request_is_counted_and_no_answer(
+    world: ChatWorld, fault: Fault, status: int, said: str
 ) -> None:
     world.plain = fault
 
-    with serving(upstream, settings={"first_answer": "upstream"}) as served:
+    with serving(world, settings={"first_answer": "upstream"}) as served:
         reply = served.ask(top_k=-1)
         failures = served.metric('conflictscore_failures_total{kind="upstream"}')
 
@@ -77,10 +74,10 @@ def test_a_rejected_key_is_reported_as_the_services_not_the_callers(world: ChatW
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_hanging_upstream_times_out(world: ChatWorld, upstream: OpenAIServer, stream: bool) -> None:
+def test_hanging_upstream_times_out(world: ChatWorld, stream: bool) -> None:
     world.broken["generate"] = world.plain = Fault.hang(60)
 
-    with serving(upstream, settings={"timeout": 0.3}) as served:
+    with serving(world, settings={"timeout": 0.3}) as served:
         idle = served.tasks()
         reply = served.ask(stream=stream)
         served.clients[-1].close()
@@ -90,15 +87,3 @@ def test_hanging_upstream_times_out(world: ChatWorld, upstream: OpenAIServer, st
         assert events_in(reply.text)[-1][1]["error"]["code"] == "timeout"
     else:
         assert (reply.status_code, reply.json()["error"]["code"]) == (504, "timeout")
-
-
-@pytest.mark.parametrize(
-    "body", [b"<html>", b"{}", b'{"choices": []}', b'{"choices": [{"message": 1}]}']
-)
-def test_no_completion_is_no_answer(world: ChatWorld, upstream: OpenAIServer, body: bytes) -> None:
-    world.plain = Fault.raw(body)
-
-    with serving(upstream, settings={"first_answer": "upstream"}) as served:
-        reply = served.ask()
-
-    assert (reply.status_code, reply.json()["error"]["code"]) == (502, "upstream_unreadable")

@@ -10,14 +10,7 @@ import pytest
 
 from conflictscore.errors import ConfigurationError
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.middleware.service.serving import (
-    QUESTION,
-    ChatWorld,
-    Served,
-    events_in,
-    serving,
-    until,
-)
+from tests.middleware.service.serving import QUESTION, ChatWorld, Served, events_in, serving, until
 from tests.talking import Failing
 from tests.world import DISAGREEING
 
@@ -40,17 +33,12 @@ DOWN = Fault(500, should_retry=False)
     ids=["nothing found", "judge down", "no claims", "judge's key refused", "no second answer"],
 )
 def test_on_failure_an_answer_is_passed_through_annotated_or_refused(
-    world: ChatWorld,
-    upstream: OpenAIServer,
-    broken: dict[str, Fault],
-    kind: str,
-    note: str,
-    policy: str,
+    world: ChatWorld, broken: dict[str, Fault], kind: str, note: str, policy: str
 ) -> None:
     world.broken.update(broken)
     found = DISAGREEING if broken else []
 
-    with serving(upstream, found=found, settings={"on_failure": policy}) as served:
+    with serving(world, found=found, settings={"on_failure": policy}) as served:
         for count, stream in ((1.0, False), (2.0, True)):
             outcome = Outcome(served, stream=stream)
             assert outcome.kinds == {kind: count}
@@ -61,12 +49,12 @@ def test_on_failure_an_answer_is_passed_through_annotated_or_refused(
         assert world.handed_on == []
 
 
-def test_on_failure_covers_a_timeout_of_the_judge(world: ChatWorld, upstream: OpenAIServer) -> None:
+def test_on_failure_covers_a_timeout_of_the_judge(world: ChatWorld) -> None:
     """Every case takes seconds: all of them wait at the same time."""
     world.broken["label"] = Fault.hang(60)
 
     def one(policy: str, stream: bool) -> tuple[str, Outcome]:
-        with serving(upstream, settings={"on_failure": policy, "timeout": 4}) as served:
+        with serving(world, settings={"on_failure": policy, "timeout": 4}) as served:
             return policy, Outcome(served, stream=stream)
 
     with ThreadPoolExecutor() as pool:
@@ -116,23 +104,23 @@ class TestCoverage:
 
     @pytest.mark.parametrize("policy", POLICIES)
     def test_one_below_the_least_share_counts_as_not_checked(
-        self, world: ChatWorld, upstream: OpenAIServer, policy: str
+        self, world: ChatWorld, policy: str
     ) -> None:
         world.decomposition = "Claims:\n- Cats purr.\n- Dogs bark."
 
         given = {"on_failure": policy}
-        with serving(upstream, settings=given, max_claims=1, min_coverage=0.75) as served:
+        with serving(world, settings=given, max_claims=1, min_coverage=0.75) as served:
             outcome = Outcome(served, stream=False)
 
         assert outcome.kinds == {"judge": 1.0}
         check(outcome, policy, "It was lit in 1871.", "only 50% of its pairs")
 
     def test_one_that_is_labelled_in_part_has_a_status_and_a_warning_that_names_the_run(
-        self, world: ChatWorld, upstream: OpenAIServer, caplog: pytest.LogCaptureFixture
+        self, world: ChatWorld, caplog: pytest.LogCaptureFixture
     ) -> None:
         world.decomposition = "Claims:\n- Cats purr.\n- Dogs bark."
 
-        with serving(upstream, max_claims=1, min_coverage=0.3) as served:
+        with serving(world, max_claims=1, min_coverage=0.3) as served:
             outcome = Outcome(served, stream=False)
 
         run = outcome.run
@@ -143,10 +131,10 @@ class TestCoverage:
 
 
 class TestEdgeCases:
-    def test_no_claims_are_no_failure(self, world: ChatWorld, upstream: OpenAIServer) -> None:
+    def test_no_claims_are_no_failure(self, world: ChatWorld) -> None:
         world.answer, world.decomposition = "Hello!", "Claims:"
 
-        with serving(upstream, settings={"on_failure": "refuse"}) as served:
+        with serving(world, settings={"on_failure": "refuse"}) as served:
             reply = served.ask("Hi!")
 
         assert reply.headers["x-conflictscore-status"] == "scored"

@@ -9,7 +9,7 @@ import pytest
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.middleware.service.kept_runs import KeptRuns
-from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.fakes.openai_server import Fault
 from tests.full_disk import no_room
 from tests.middleware.service.serving import QUESTION, ChatWorld, Served, events_in, serving
 from tests.world import DISAGREEING
@@ -155,18 +155,13 @@ class TestAsking:
         ids=["500", "401", "hang", "nothing"],
     )
     def test_a_run_that_fails_ends_with_an_error(
-        self,
-        world: ChatWorld,
-        upstream: OpenAIServer,
-        fault: Fault | None,
-        found: list[dict[str, str]],
-        code: str,
+        self, world: ChatWorld, fault: Fault | None, found: list[dict[str, str]], code: str
     ) -> None:
         if fault is not None:
             world.broken["generate"] = fault
 
         limit = {"timeout": 1 if code == "timeout" else 30}
-        with serving(upstream, found=found, settings=limit) as served:
+        with serving(world, found=found, settings=limit) as served:
             reply = served.http.post("/v1/runs", json={"question": QUESTION})
             run = served.run(reply)
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from conflictscore.middleware.service.wire import ALIVE
-from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.service.serving import (
     AGREEING,
     PICTURE,
@@ -25,14 +24,14 @@ EMPTY = '"delta": {"content": ""}'
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/runs"])
-def test_silent_streams_show_life(world: ChatWorld, upstream: OpenAIServer, path: str) -> None:
+def test_silent_streams_show_life(world: ChatWorld, path: str) -> None:
     gate = world.gates["Documents that were found"] = threading.Event()
     stepwise = path == "/v1/runs"
     body = {"question": QUESTION} if stepwise else asking(model="scripted", stream=True)
     sign = ALIVE.decode() if stepwise else EMPTY
 
     with (
-        serving(upstream, settings={"heartbeat": 0.02}) as served,
+        serving(world, settings={"heartbeat": 0.02}) as served,
         served.http.stream("POST", path, json=body) as reply,
     ):
         assert reply.headers["content-type"].startswith("text/event-stream")
@@ -65,13 +64,13 @@ def test_openais_client_streams_the_final_answer(served: Served) -> None:
 
 @pytest.mark.parametrize("other", [None, PICTURE], ids=["texts", "with a picture"])
 def test_an_answer_in_parts_is_checked_and_streamed_to_its_end(
-    world: ChatWorld, upstream: OpenAIServer, other: dict[str, Any] | None
+    world: ChatWorld, other: dict[str, Any] | None
 ) -> None:
     parts = [{"type": "text", "text": text} for text in ("It was ", "lit in 1871.")]
     world.plain = completion_with({"content": [*parts, *([other] if other else [])]})
     settings = {"first_answer": "upstream"}
 
-    with serving(upstream, found=AGREEING, settings=settings) as served:
+    with serving(world, found=AGREEING, settings=settings) as served:
         reply = served.ask(stream=True)
 
     said = [data for _, data in events_in(reply.text)]
