@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -153,6 +154,14 @@ class Clients:
                 return float(said.rpartition(" ")[2])
         return 0.0
 
+    def connect(self, sent: bytes) -> socket.socket:
+        """A bare connection that has sent this."""
+        host, _, port = self.address.removeprefix("http://").partition(":")
+        connection = socket.create_connection((host, int(port)), timeout=20)
+        self.clients.append(connection)
+        connection.sendall(sent)
+        return connection
+
     def close(self) -> None:
         for client in self.clients:
             client.close()
@@ -173,16 +182,11 @@ class Served(Clients):
 
     def tasks(self) -> int:
         """How many tasks the service's event loop holds."""
-        return tasks_of(self.loop)
 
+        async def count() -> int:
+            return len(asyncio.all_tasks()) - 1
 
-def tasks_of(loop: asyncio.AbstractEventLoop) -> int:
-    """How many tasks an event loop in another thread holds."""
-
-    async def count() -> int:
-        return len(asyncio.all_tasks()) - 1
-
-    return asyncio.run_coroutine_threadsafe(count(), loop).result(10)
+        return asyncio.run_coroutine_threadsafe(count(), self.loop).result(10)
 
 
 @contextmanager

@@ -60,9 +60,8 @@ def gone_away(
 ) -> Iterator[Callable[[], str]]:
     """A client that hangs up where the block ends; gives what it has heard until then."""
     data = json.dumps(body).encode()
-    host, _, port = served.address.removeprefix("http://").partition(":")
     head = (
-        f"POST {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n"
+        f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
         f"content-length: {length or len(data)}\r\n\r\n"
     )
     heard = bytearray()
@@ -72,6 +71,6 @@ def gone_away(
             heard.extend(connection.recv(65536))
         return heard.decode()
 
-    with socket.create_connection((host, int(port)), timeout=0.5) as connection:
-        connection.sendall(head.encode() + data)
+    with served.connect(head.encode() + data) as connection:
+        connection.settimeout(0.5)
         yield hear

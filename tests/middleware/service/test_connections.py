@@ -2,39 +2,23 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
 from tests.fakes.openai_server import OpenAIServer
-from tests.middleware.service.serving import asking, listening, serving, tasks_of, until
+from tests.middleware.service.serving import Served, asking, listening, serving, until
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
-Connect = Callable[[bytes], socket.socket]
-
-
-@contextmanager
-def connecting(address: str) -> Iterator[Connect]:
-    """Opens connections that have sent some bytes, and closes them in the end."""
-    host, _, port = address.removeprefix("http://").partition(":")
-    with ExitStack() as opened:
-
-        def connect(sent: bytes) -> socket.socket:
-            connection = socket.create_connection((host, int(port)), timeout=20)
-            opened.enter_context(connection)
-            connection.sendall(sent)
-            return connection
-
-        yield connect
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nhost:", HEALTH, HEALTH + b"GET"])
 def test_a_connection_without_a_whole_head_is_closed(upstream: OpenAIServer, sent: bytes) -> None:
-    with serving(upstream, server={"idle": 0.2}) as served, connecting(served.address) as connect:
-        connection = connect(sent)
+    with serving(upstream, server={"idle": 0.2}) as served:
+        connection = served.connect(sent)
         with suppress(ConnectionError):
             for _ in range(1000):  # a byte now and then does not help
                 connection.sendall(b"" if sent == HEALTH else b"x")
@@ -48,12 +32,12 @@ def test_a_connection_without_a_whole_head_is_closed(upstream: OpenAIServer, sen
 
 def test_silent_and_slow_connections_keep_nobody_waiting(upstream: OpenAIServer) -> None:
     head = b"POST /v1/runs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-    with serving(upstream, server={"idle": 20.0}) as served, connecting(served.address) as connect:
+    with serving(upstream, server={"idle": 20.0}) as served:
         for _ in range(50):
-            connect(b"")
-            connect(b"GET / HT")
-            connect(head + b"content-length: 1000\r\n\r\n{")
-            connect(HEALTH * 50)
+            served.connect(b"")
+            served.connect(b"GET / HT")
+            served.connect(head + b"content-length: 1000\r\n\r\n{")
+            served.connect(HEALTH * 50)
         with served.http.stream("POST", "/v1/chat/completions", json=asking(stream=True)) as reply:
             text = reply.read()
 
@@ -68,8 +52,9 @@ def test_a_request_may_take_longer_than_a_connection_may_be_idle() -> None:
         return "slow"
 
     app.add_api_route("/", slow)
-    with listening(app, idle=0.2) as (address, _, _), connecting(address) as connect:
-        connection = connect(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+    with listening(app, idle=0.2) as (address, loop, _):
+        served = Served(address, app, loop, None)
+        connection = served.connect(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
         said = connection.recv(65536)
 
     assert said.startswith(b"HTTP/1.1 200")
@@ -85,11 +70,12 @@ def test_a_client_that_reads_nothing_is_disconnected(chunks: int) -> None:
             yield whole[: len(whole) // chunks]
 
     app.add_api_route("/", lambda: StreamingResponse(body()))
-    with listening(app, unread=0.5) as (address, loop, _), connecting(address) as connect:
-        before = tasks_of(loop)
-        connect(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
-        until(lambda: tasks_of(loop) > before)
-        until(lambda: tasks_of(loop) <= before)
+    with listening(app, unread=0.5) as (address, loop, _):
+        served = Served(address, app, loop, None)
+        before = served.tasks()
+        served.connect(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        until(lambda: served.tasks() > before)
+        until(lambda: served.tasks() <= before)
 
 
 def test_what_a_client_can_cause_is_not_logged(

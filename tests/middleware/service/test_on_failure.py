@@ -103,9 +103,7 @@ class TestCoverage:
     """Answers of which only some pairs have a label."""
 
     @pytest.mark.parametrize("policy", POLICIES)
-    def test_one_below_the_least_share_counts_as_not_checked(
-        self, world: ChatWorld, policy: str
-    ) -> None:
+    def test_one_below_the_least_share_is_not_checked(self, world: ChatWorld, policy: str) -> None:
         world.decomposition = "Claims:\n- Cats purr.\n- Dogs bark."
 
         given = {"on_failure": policy}

@@ -1,6 +1,7 @@
 """``/readyz``: whether a balancer may send requests."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -31,24 +32,20 @@ def test_an_upstream_that_cannot_be_reached_is_not_ready_and_healthy() -> None:
     assert "127.0.0.1" not in json.dumps(ready.json())
 
 
-def test_a_refused_key_is_not_ready(world: ChatWorld) -> None:
-    with OpenAIServer(world, api_key="another") as upstream, serving(upstream) as served:
-        assert served.http.get("/readyz").json()["judge"] == "refuses this service's key"
-
-
 @pytest.mark.parametrize(
-    ("listed", "state"),
+    ("upstream", "asked", "state"),
     [
-        ((), "ok"),
-        (("scripted", "another"), "ok"),
-        (("scripted:latest",), "ok"),
-        (("another",), "does not list its model"),
+        ({}, "upstream", "ok"),
+        ({"models": ("scripted", "another")}, "upstream", "ok"),
+        ({"models": ("scripted:latest",)}, "upstream", "ok"),
+        ({"models": ("another",)}, "upstream", "does not list its model"),
+        ({"api_key": "another"}, "judge", "refuses this service's key"),
     ],
 )
-def test_a_model_that_the_upstream_does_not_list_is_not_ready(
-    world: ChatWorld, listed: tuple[str, ...], state: str
+def test_a_refused_key_or_an_unlisted_model_is_not_ready(
+    world: ChatWorld, upstream: dict[str, Any], asked: str, state: str
 ) -> None:
-    with OpenAIServer(world, models=listed) as upstream, serving(upstream) as served:
+    with OpenAIServer(world, **upstream) as server, serving(server) as served:
         ready = served.http.get("/readyz")
 
-    assert (ready.status_code, ready.json()["upstream"]) == (200 if state == "ok" else 503, state)
+    assert (ready.status_code, ready.json()[asked]) == (200 if state == "ok" else 503, state)
