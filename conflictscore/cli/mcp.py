@@ -22,7 +22,6 @@ from conflictscore.cli.serve import (
 )
 from conflictscore.errors import InputError
 
-_PORT = 8410
 _FOR_HTTP = ("host", "port", "key_file", "no_auth")
 
 _MCP_EXAMPLES = """\b
@@ -51,7 +50,7 @@ In a client's configuration (name folders from the root: clients start it anywhe
     help="How a client speaks to it: stdio, if the client starts this command itself; or"
     " streamable HTTP, at /mcp.",
 )
-@partial(with_address_options, port=_PORT)
+@partial(with_address_options, port=8410)
 @with_search_options
 @with_run_settings
 @with_call_budget

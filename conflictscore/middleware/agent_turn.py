@@ -218,7 +218,7 @@ class AgentTurn:
             request.before,
             request.claim,
             documents_of(state),
-            history=[*_system(self._called), *self._called.messages, before],
+            history=[*filter(None, [self._called.system_message]), *self._called.messages, before],
             weights=request.weights,
         )
         prompt, fitted = asked.prompt(self._context.generator, self._context.prompts)
@@ -295,10 +295,6 @@ def not_looked_at(state: Mapping[str, Any]) -> dict[str, Any]:
     question, text = asked_in(state["messages"]).question, str(state["messages"][-1].text)
     run = Run(question=question, method=Method.REGENERATED_RAG, run_id=uuid4().hex)
     return whole(run.unchecked(text, "the answer was left as it is: it is no answer in words"))
-
-
-def _system(request: ModelRequest[Any]) -> list[BaseMessage]:
-    return [request.system_message] if request.system_message else []
 
 
 def _chat_model(model: object) -> BaseChatModel | None:

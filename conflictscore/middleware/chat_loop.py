@@ -108,7 +108,8 @@ class ChatLoop:
             return spoken(reply), abnormal_ending(reply)
 
         if draft is None:
-            context = with_own_answer(context, ask, _read(messages), parameters)
+            said = "\n".join(f"{message.type}: {message.text}" for message in messages)
+            context = with_own_answer(context, ask, said, parameters)
         try:
             run = await correct(context, asked.start(None if draft is None else str(draft.text)))
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
@@ -172,10 +173,6 @@ def _attached(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
     content = with_block(messages[last].content, block)
     asked = messages[last].model_copy(update={"content": content})
     return [*messages[:last], asked, *messages[last + 1 :]]
-
-
-def _read(messages: Sequence[BaseMessage]) -> str:
-    return "\n".join(f"{message.type}: {message.text}" for message in messages)
 
 
 def _listed(documents: Any) -> Any:

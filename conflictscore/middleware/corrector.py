@@ -24,7 +24,6 @@ from conflictscore.threads import in_thread, together
 NO_QUESTION = "Is everything in this text right?"
 """The question of an answer that comes without one: prompts of a correction show one."""
 _AT_ONCE = 8
-_KEPT_OPEN = 8
 _FIELDS = ("answer", "documents", "question")
 
 
@@ -199,7 +198,7 @@ def _opened(
     return run_context(model, **settings)
 
 
-@lru_cache(maxsize=_KEPT_OPEN)
+@lru_cache(maxsize=8)
 def _kept_open(
     loop: asyncio.AbstractEventLoop | None, model: Model | None, *settings: tuple[str, Any]
 ) -> RunContext:

@@ -36,8 +36,6 @@ OPENAI_DEFAULT = "gpt-4.1-mini"
 _OPENAI_URL = "https://api.openai.com/v1"
 _UNKNOWN_WINDOW = 8192
 _REMOTE_CALLS = 16
-_REMOTE_TIMEOUT_S = 120.0
-_LOCAL_TIMEOUT_S = 900.0
 
 
 def default_spec() -> str:
@@ -212,7 +210,7 @@ def _open_openai(name: str, base_url: str | None, given: _Settings) -> LanguageM
         api_key=SecretStr(key or "none"),
         base_url=base_url or _OPENAI_URL,
         max_retries=0,  # a language model tries again by its own rules
-        timeout=_REMOTE_TIMEOUT_S,
+        timeout=120.0,
         # clients of its own: those that LangChain shares outlive the event loop they are bound to
         http_client=client,
         http_async_client=async_client,
@@ -256,7 +254,7 @@ def _open_local(name: str, window: int | None) -> LanguageModel:
         base_url=server.base_url,
         http_client=client,
         http_async_client=async_client,
-        timeout=_LOCAL_TIMEOUT_S,
+        timeout=900.0,
         temperature=0.0,
         max_retries=0,
         stream_usage=True,

@@ -18,7 +18,6 @@ _MOST_VALUES = 400
 _VALUE_CHARS = 2000
 _TOKENS, _TOKENS_A_VALUE = 64, 60
 _STATEMENT = re.compile(r"[ \t*_-]{0,8}(\d{1,4})[.):][ \t]+(\S.*)")
-_NO_CLAIM = "none"
 
 
 class ValueClaims(NamedTuple):
@@ -92,7 +91,7 @@ def _read(values: Sequence[str], reply: str) -> list[tuple[int, str]]:
         statement = found.get(index)
         if statement is None:
             raise ValueError(f"there was no line {index + 1}.")
-        if statement.strip(". ").casefold() == _NO_CLAIM:
+        if statement.strip(". ").casefold() == "none":
             found.pop(index)
         elif not _says(statement, value):
             raise ValueError(f"line {index + 1} does not say “{value[:60]}”")

@@ -40,7 +40,7 @@ def card_of(
     **more: Any,
 ) -> Card:
     """A card of cells, of which None is empty; columns with nothing in any row are left out."""
-    cells = [["" if cell is None else _text(cell) for cell in row] for row in rows]
+    cells = [[f"{cell:,}" if isinstance(cell, int) else cell or "" for cell in row] for row in rows]
     filled = [n for n in range(len(columns)) if not cells or any(row[n] for row in cells)]
     return Card(
         title,
@@ -49,10 +49,6 @@ def card_of(
         note,
         **more,
     )
-
-
-def _text(cell: str | int) -> str:
-    return cell if isinstance(cell, str) else f"{cell:,}"
 
 
 def column_name(header: str) -> str:

@@ -57,7 +57,7 @@ def cut_windows(
     tokens = vocabulary.starts(text)
     total = len(tokens)
     tokens.append(len(text))
-    breaks = _breaks(text)
+    breaks = sentence_starts(text)[1:], [match.end() for match in _WORD_END.finditer(text)]
     windows: list[TokenWindow] = []
     start = 0
     while not windows or windows[-1].end < len(text):
@@ -71,10 +71,6 @@ def cut_windows(
             windows.append(TokenWindow(start, end))
         start = _break_before(min(tokens[min(first + stride, total)], end), start, breaks)
     return windows
-
-
-def _breaks(text: str) -> tuple[list[int], list[int]]:
-    return sentence_starts(text)[1:], [match.end() for match in _WORD_END.finditer(text)]
 
 
 def _break_before(place: int, start: int, breaks: Sequence[Sequence[int]]) -> int:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
 
-from conflictscore.benchmarks.harness.conflict_types import ConflictType, inline_citations
+from conflictscore.benchmarks.harness.conflict_types import inline_citations
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.judging import Judge, at_once, read_choice
 from conflictscore.errors import ContextWindowError, ProviderError
@@ -161,10 +161,6 @@ GROUNDING = "grounding"
 """The share of the answer's sentences that the documents they cite support, in [0, 1]."""
 
 
-def _case(kind: ConflictType) -> str:
-    return f"conflicts_case_{kind.value.replace('-', '_')}"
-
-
 _FOLLOWS, _GIVEN = "FOLLOWS", "GIVEN"
 
 REPLY_FORMS = (f"{_FOLLOWS}: True\n{_GIVEN}: True\nGROUNDING: {Support.SUPPORTED}",)
@@ -202,7 +198,9 @@ async def _behaviour(
         judge.prompts.render,
         "conflicts_behaviour",
         question=material_line(question.question),
-        case=judge.prompts.render(_case(question.conflict_type)),
+        case=judge.prompts.render(
+            f"conflicts_case_{question.conflict_type.value.replace('-', '_')}"
+        ),
         answer=material(answer),
     )
     try:

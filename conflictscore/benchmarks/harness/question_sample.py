@@ -20,8 +20,6 @@ from conflictscore.retrieval.questions import question_key
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.definition import Benchmark
 
-_ID_DIGITS = 12
-
 
 def question_id(prefix: str, question: str) -> str:
     """The id of a question: a prefix, and a hash of its text in 12 hexadecimal digits.
@@ -29,7 +27,7 @@ def question_id(prefix: str, question: str) -> str:
     Two texts that a recording of search results takes for the same question have the same id.
     """
     digest = hashlib.sha256(question_key(question).encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{prefix}-{digest[:_ID_DIGITS]}"
+    return f"{prefix}-{digest[:12]}"
 
 
 def lot(purpose: str, seed: int, text: str) -> bytes:

@@ -13,11 +13,6 @@ from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.errors import ConfigurationError, install_hint
 
 _NEEDED = ("scipy", "statsmodels")
-_RESAMPLES = 9_999
-_RESAMPLES_AT_ONCE = 500
-"""Keeps the resamples of a whole benchmark within a few megabytes."""
-_DIGITS = 12
-"""Differences that only rounding errors tell apart are ties."""
 ALPHA = 0.05
 POWER = 0.8
 _MOST = 10_000_000
@@ -75,8 +70,8 @@ def _bootstrap(ordered: tuple[float, ...]) -> tuple[float, float]:
     interval = bootstrap(
         (ordered,),
         np.mean,
-        n_resamples=_RESAMPLES,
-        batch=_RESAMPLES_AT_ONCE,
+        n_resamples=9_999,
+        batch=500,  # keeps the resamples of a whole benchmark within a few megabytes
         confidence_level=0.95,
         method="percentile",
         rng=np.random.default_rng(0),
@@ -86,7 +81,7 @@ def _bootstrap(ordered: tuple[float, ...]) -> tuple[float, float]:
 
 def changes(pairs: Iterable[tuple[float, float]]) -> list[float]:
     """After less before, by question, rounded so far that rounding errors tell none apart."""
-    return [round(new - old, _DIGITS) for old, new in pairs]
+    return [round(new - old, 12) for old, new in pairs]
 
 
 def wilcoxon_pratt(differences: Sequence[float]) -> float | None:

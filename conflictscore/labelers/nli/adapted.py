@@ -88,7 +88,8 @@ class AdaptedModel:
 
     def fetched(self) -> Path | None:
         """Its folder, with the graph of this version; None where it was not fetched."""
-        if not _has(self.folder / DATA_FILE, self.packed_bytes):
+        packed = self.folder / DATA_FILE
+        if not (packed.is_file() and packed.stat().st_size == self.packed_bytes):
             return None
         try:
             for file in self.shipped.iterdir():
@@ -229,10 +230,6 @@ def limited(tokenizer: str, pair_tokens: int) -> str:
     }  # fmt: skip
     said["padding"] = None
     return json.dumps(said, ensure_ascii=False)
-
-
-def _has(file: Path, size: int) -> bool:
-    return file.is_file() and file.stat().st_size == size
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -19,7 +19,6 @@ NOBODY = KeyHolder("nobody in particular")
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z.-]+)(?::[0-9]{1,5})?", re.ASCII)
 _OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 _UPLOAD_SECONDS = 30.0
-_RETRY_AFTER_S = "2"
 
 
 class Access:
@@ -167,6 +166,4 @@ def is_this_machine(host: str) -> bool:
 
 
 def _too_many(why: str) -> RefusedError:
-    return RefusedError(
-        429, f"{why}; try again later", code="too_many_requests", retry_after=_RETRY_AFTER_S
-    )
+    return RefusedError(429, f"{why}; try again later", code="too_many_requests", retry_after="2")

@@ -21,8 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from conflictscore.errors import InputError
 
-_IDLE_S = 5.0
-_UNREAD_S = 20.0
 _BACKLOG = 2048
 _ENDS_WITHIN_S = 5.0
 """Seconds that interrupted requests get to clean up."""
@@ -63,8 +61,8 @@ class Server:
         listener: socket.socket,
         *,
         grace: float = 30.0,
-        idle: float = _IDLE_S,
-        unread: float = _UNREAD_S,
+        idle: float = 5.0,
+        unread: float = 20.0,
     ) -> None:
         self._app, self._listener = app, listener
         self._grace, self._idle, self._unread = grace, idle, unread

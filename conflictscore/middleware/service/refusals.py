@@ -24,8 +24,6 @@ CLIENT_GONE = 499
 """The status that counts requests whose client disconnected."""
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
-_SERVER = 500
-_TOO_MANY = 429
 _KEY = ("upstream_authentication", "rejected this service's key")
 _THE_OPERATORS = {
     401: _KEY,
@@ -64,7 +62,7 @@ class RefusedError(Exception):
 
     def body(self) -> dict[str, Any]:
         """The response body."""
-        kind = "server_error" if self.status >= _SERVER else "invalid_request_error"
+        kind = "server_error" if self.status >= 500 else "invalid_request_error"
         error = {
             "message": str(self),
             "type": _TYPES.get(self.status, kind),
@@ -126,7 +124,7 @@ def _of_upstream(
     if isinstance(error, openai.APIStatusError) and error.status_code in _THE_OPERATORS:
         code, what = _THE_OPERATORS[error.status_code]
         return RefusedError(502, f"the upstream {what}; its operator must fix that", code=code)
-    if isinstance(error, openai.APIStatusError) and error.status_code == _TOO_MANY:
+    if isinstance(error, openai.APIStatusError) and error.status_code == 429:
         wait = header_value(error.response.headers.get("retry-after"))
         code = error.code or "upstream_rate_limit"
         return RefusedError(429, message, code=code, retry_after=wait)

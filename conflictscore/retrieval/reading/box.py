@@ -31,12 +31,6 @@ from conflictscore.retrieval.pages.shown import extract
 from conflictscore.retrieval.reading.by_ending import FileDocument, read_file
 from conflictscore.threads import in_thread, usable_cores
 
-_PAGE_SECONDS = 10.0
-"""For one page. An article of 2 MB takes one, on an idle core."""
-_FILE_SECONDS = 60.0
-"""For one file. A PDF of 137 pages takes 4, on a busy core."""
-_MEGABYTES = 1000
-"""That reading one may take. A Word file of 20 MB of text takes a fifth."""
 _FIRST = FetchedPage("", "http://localhost/", "text/html", None, b"<p>The first takes longest.")
 """Read before any other page, so that loading the libraries costs no page its time."""
 
@@ -51,9 +45,9 @@ class ReaderBox:
 
     def __init__(
         self,
-        page_seconds: float = _PAGE_SECONDS,
-        file_seconds: float = _FILE_SECONDS,
-        megabytes: int = _MEGABYTES,
+        page_seconds: float = 10.0,  # an article of 2 MB takes one, on an idle core
+        file_seconds: float = 60.0,  # a PDF of 137 pages takes 4, on a busy core
+        megabytes: int = 1000,  # a Word file of 20 MB of text takes a fifth
     ) -> None:
         self._page_seconds, self._file_seconds = page_seconds, file_seconds
         self._megabytes = megabytes
