@@ -15,11 +15,7 @@ from conflictscore.cli.options import (
     with_run_settings,
     with_search_options,
 )
-from conflictscore.cli.serve import (
-    prepare,
-    run_server,
-    with_address_options,
-)
+from conflictscore.cli.serve import prepare, run_server, with_address_options
 from conflictscore.errors import InputError
 
 _FOR_HTTP = ("host", "port", "key_file", "no_auth")

@@ -13,21 +13,11 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
 from langgraph.errors import GraphBubbleUp
 
-from conflictscore.errors import (
-    ConfigurationError,
-    InputError,
-    ProviderError,
-    brief_reason,
-)
+from conflictscore.errors import ConfigurationError, InputError, ProviderError, brief_reason
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import CorrectionOptions, explicit_kwargs, split_options
-from conflictscore.middleware.answer_forms import (
-    answer_text,
-    in_its_form,
-    no_text,
-    why_not_rebuilt,
-)
+from conflictscore.middleware.answer_forms import answer_text, in_its_form, no_text, why_not_rebuilt
 from conflictscore.middleware.entrypoints import (
     HIDDEN,
     OnEvent,

@@ -7,11 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 from langgraph.errors import GraphBubbleUp
 
-from conflictscore.errors import (
-    InputError,
-    NoDocumentsError,
-    brief_reason,
-)
+from conflictscore.errors import InputError, NoDocumentsError, brief_reason
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import shared_graph
 from conflictscore.nodes.record import run_of

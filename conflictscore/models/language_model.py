@@ -20,12 +20,7 @@ from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.calls import CircuitBreaker, call, dispatch
 from conflictscore.models.capabilities import Capabilities, RequestForm, StyledRequests
-from conflictscore.models.clients import (
-    hidden_config,
-    letter_logprobs,
-    secrets_of,
-    with_max_tokens,
-)
+from conflictscore.models.clients import hidden_config, letter_logprobs, secrets_of, with_max_tokens
 from conflictscore.models.failures import Retries, clear_error, without_logprobs
 from conflictscore.models.json_replies import json_reply
 from conflictscore.models.limits import ConcurrencyLimit

@@ -17,15 +17,8 @@ from conflictscore.benchmarks.natconfqa.data import (
     benchmark_question,
     read_natconfqa,
 )
-from conflictscore.benchmarks.natconfqa.error_types import (
-    TOLD,
-    ErrorType,
-    told_in_full,
-)
-from conflictscore.benchmarks.natconfqa.judges import (
-    REPLY_FORMS,
-    judge_natconfqa,
-)
+from conflictscore.benchmarks.natconfqa.error_types import TOLD, ErrorType, told_in_full
+from conflictscore.benchmarks.natconfqa.judges import REPLY_FORMS, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import MEASURES, verdicts_of
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel

@@ -8,12 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.errors import ContextWindowError
-from conflictscore.labelers.calibration import (
-    UNCALIBRATED,
-    Calibration,
-    read_calibration,
-    rounded,
-)
+from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, read_calibration, rounded
 from conflictscore.labelers.denials import denied_in
 from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.nli.model import NliModel, TokenPair, resolve, shared_model

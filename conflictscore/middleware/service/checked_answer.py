@@ -24,11 +24,7 @@ from conflictscore.middleware.service.completions import (
     why_no_text,
 )
 from conflictscore.middleware.service.loop_run import LoopRun
-from conflictscore.middleware.service.refusals import (
-    RefusedError,
-    refusal_of,
-    upstream_fault,
-)
+from conflictscore.middleware.service.refusals import RefusedError, refusal_of, upstream_fault
 from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.models.usage import UsageMeter

@@ -19,12 +19,7 @@ from conflictscore.middleware.service.kept_runs import RUNNING
 from conflictscore.middleware.service.keys import KeyHolder
 from conflictscore.middleware.service.loop_run import StepwiseRun, with_markup
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError
-from conflictscore.middleware.service.requests import (
-    read_chat,
-    read_correct,
-    read_json,
-    read_run,
-)
+from conflictscore.middleware.service.requests import read_chat, read_correct, read_json, read_run
 from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.middleware.service.telemetry import CONTENT_TYPE
 from conflictscore.middleware.service.upstream import OWN_NAME

@@ -21,12 +21,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from conflictscore.errors import (
-    ConfigurationError,
-    ConflictScoreError,
-    ProviderError,
-    install_hint,
-)
+from conflictscore.errors import ConfigurationError, ConflictScoreError, ProviderError, install_hint
 from conflictscore.threads import usable_cores
 
 _log = logging.getLogger(__name__)
