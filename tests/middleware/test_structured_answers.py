@@ -72,20 +72,20 @@ def server() -> Any:
         yield server
 
 
-def settings(server: OpenAIServer, **more: Any) -> dict[str, Any]:
-    """A judge and its labeler, without a cache."""
-    return {"judge": scripted_model(server), "cache": False, "labeler": "json", **more}
-
-
-def _of(server: OpenAIServer) -> dict[str, Any]:
-    return {"model": scripted_model(server), "labeler": "json", "cache": False}
+def settings(server: OpenAIServer, role: str = "judge") -> dict[str, Any]:
+    """A model in its role, and its labeler, without a cache."""
+    return {role: scripted_model(server), "cache": False, "labeler": "json"}
 
 
 @pytest.mark.parametrize("regeneration", ["revise", "paper"])
 def test_correct_replaces_a_value_and_leaves_the_rest_byte_for_byte(
     server: OpenAIServer, regeneration: Any
 ) -> None:
-    chosen = {**_of(server), "regeneration": regeneration, "guard": regeneration == "revise"}
+    chosen = {
+        **settings(server, "model"),
+        "regeneration": regeneration,
+        "guard": regeneration == "revise",
+    }
     run = correct(ANSWER, DOCUMENTS, QUESTION, **chosen)
 
     assert run.answer == RIGHT
@@ -106,7 +106,7 @@ def test_correct_replaces_a_value_and_leaves_the_rest_byte_for_byte(
 def test_a_value_is_replaced_by_one_of_its_type_or_named(
     server: OpenAIServer, answer: str, becomes: str, pointer: str | None
 ) -> None:
-    run = correct(answer, DOCUMENTS, QUESTION, **_of(server))
+    run = correct(answer, DOCUMENTS, QUESTION, **settings(server, "model"))
 
     assert (run.answer, run.flipped) == (becomes, becomes != answer)
     named = [note for note in run.notes if "is disputed" in note]

@@ -1,4 +1,4 @@
-"""Progress of files, pairs and recordings, at a terminal and in a log."""
+"""Answers, and the progress of files and recordings, at a terminal and in a log."""
 
 from dataclasses import replace
 from io import StringIO
@@ -7,7 +7,9 @@ from typing import Any
 from rich.console import Console
 
 from conflictscore.errors import ProviderError
+from conflictscore.records import Run
 from conflictscore.reporting.displays import ItemProgress, RecordingProgress
+from conflictscore.reporting.terminal import print_run, printable
 from conflictscore.retrieval.recording import FailedQuestion, RecordingReport
 
 START = RecordingReport(wanted=20, before=3)
@@ -55,3 +57,15 @@ def test_a_terminal_has_a_bar_that_goes_when_it_is_done_and_failures_stay() -> N
     assert text.count("failed: Why not?: it [31mbroke\n") == 1
     assert "recording: " not in text
     assert text.endswith("\x1b[2K")  # the bar's line is wiped
+
+
+def test_nothing_of_an_answer_is_hidden_or_steers_the_terminal() -> None:
+    line = "It was **1874**, <b>not</b> <!-- hidden --> \x1b[2J1871."
+    answer = f"{line}\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+    terminal, out = console(terminal=True)
+    print_run(Run(question="When?", answer=answer, first_answer=answer), terminal)
+    shown = out.getvalue()
+    assert "It was **1874**, <b>not</b> <!-- hidden -->" in shown
+    assert "|---|" in shown
+    assert "\x1b[2J" not in shown
+    assert printable("a\u200eb\u200fc\u061cd\u202ee\u2066f") == "a b c d e f"

@@ -134,9 +134,12 @@ class TestSharing:
 
 class TestUnusable:
     def test_a_file_that_is_no_database_is_left_alone_and_named(self, path: Path) -> None:
-        path.write_text("these are my notes, and not a cache. " * 40)
-        refused(path)
-        assert path.read_text().startswith("these are my notes")
+        ContentCache(path).close()
+        damaged = path.read_bytes().replace(b"CREATE TABLE cache", b"CREATE TAB\xe8E cache")
+        for content in (damaged, b"these are my notes, and not a cache. " * 40):
+            path.write_bytes(content)
+            refused(path)
+            assert path.read_bytes() == content
 
     def test_of_a_database_with_damaged_pages_only_the_rest_is_had(
         self, path: Path, caplog: pytest.LogCaptureFixture
@@ -150,11 +153,6 @@ class TestUnusable:
         damaged = ContentCache(path)
         assert [damaged.get({"n": n}) for n in (7, 8)] == [None, None]
         warned_once(caplog, path)
-
-    def test_a_database_whose_damage_is_in_no_alphabet_is_named(self, path: Path) -> None:
-        ContentCache(path).close()
-        path.write_bytes(path.read_bytes().replace(b"CREATE TABLE cache", b"CREATE TAB\xe8E cache"))
-        refused(path)
 
     def test_no_failure_quotes_what_is_kept(
         self, path: Path, caplog: pytest.LogCaptureFixture
