@@ -12,13 +12,12 @@ from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, me
 from conflictscore.benchmarks.registry import BENCHMARKS, open_benchmark
 from conflictscore.cli import main
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz
-from tests.benchmarks.truthfulqa.files import keepers, lamps_csv, write_jsonl
+from tests.benchmarks.truthfulqa.files import REAL, keepers, lamps_csv, write_jsonl
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
 from tests.nli_model import make_nli_model
 
 LAMPS = 4
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 FILES = {
     "truthfulqa": "truthfulqa/TruthfulQA.csv",
     "ramdocs": "ramdocs/ramdocs.jsonl",
@@ -99,12 +98,6 @@ def test_seeds_are_one_study_that_pays_once_for_what_does_not_change(
     assert "all runs,Flips in several runs" in Path("figures.csv").read_text()
 
 
-def test_a_budget_is_that_of_all_seeds_together(server: OpenAIServer) -> None:
-    spent = bench(server, "--no-cache", "--seeds", "2", "--max-tokens", "1", "--concurrency", "1")
-    assert spent.exit_code == 3
-    assert not Path("runs/mc/seed-1").exists()
-
-
 def test_json_gives_the_figures(server: OpenAIServer) -> None:
     result = bench(server, "--json", "--quiet")
     assert result.exit_code == 0, result.stderr
@@ -139,10 +132,15 @@ def test_labels_are_counted_as_the_labeler_makes_them(server: OpenAIServer, tmp_
     assert not Path("runs").exists()
 
 
-def test_a_spent_budget_ends_with_its_own_exit_code(server: OpenAIServer) -> None:
-    result = bench(server, "--max-tokens", "1", "--concurrency", "1")
-    assert result.exit_code == 3
-    assert "not paid for again" in result.stderr
+def test_a_spent_budget_ends_with_its_own_exit_code_and_is_that_of_all_seeds(
+    server: OpenAIServer,
+) -> None:
+    spent = ("--max-tokens", "1", "--concurrency", "1")
+    study = ("--out", "runs/study", "--seeds", "2", "--no-cache")
+    results = [bench(server, *spent), bench(server, *spent, *study)]
+    assert [result.exit_code for result in results] == [3, 3]
+    assert "not paid for again" in results[0].stderr
+    assert not Path("runs/study/seed-1").exists()
     assert bench(server).exit_code == 0
 
 
@@ -171,7 +169,7 @@ def test_every_benchmark_is_a_command_whose_help_has_an_example_and_its_methods(
 
 @pytest.mark.parametrize("name", sorted(BENCHMARKS))
 def test_what_an_entry_names_is_what_its_benchmark_offers(name: str) -> None:
-    file, entry = SHARED / FILES[name], BENCHMARKS[name]
+    file, entry = REAL / FILES[name], BENCHMARKS[name]
     if not file.is_file():
         pytest.skip(f"needs ../shared/data/{FILES[name]}")
     for form in entry.forms:

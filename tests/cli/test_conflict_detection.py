@@ -1,13 +1,13 @@
 """``conflictscore bench conflict-detection`` as a user types it, against a loopback server."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from conflictscore.cli import main
 from tests.benchmarks.truthfulqa.files import write_jsonl
 from tests.cli.conftest import Run
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
@@ -54,10 +54,9 @@ def lamps(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(endpoint: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
-    command = ["bench", "conflict-detection"]
-    return lambda *args: CliRunner().invoke(main, [*command, *map(str, args), *endpoint])
+    return partial(run, "bench", "conflict-detection")
 
 
 def rows(shown: Result) -> list[list[str]]:
