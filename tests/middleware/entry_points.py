@@ -16,7 +16,6 @@ from conflictscore.nodes.state import RagInput
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld, agent_of
 from tests.middleware.service.serving import serving, user
-from tests.revising import RevisingAgentWorld
 from tests.talking import Shelf
 from tests.world import PAPER, scripted_model
 
@@ -143,10 +142,6 @@ def _function(asynchronous: bool) -> Ask:
         world: AgentWorld, server: OpenAIServer, sources: Sources, settings: dict[str, Any]
     ) -> tuple[str, Mapping[str, Any]]:
         def answer(question: str, documents: Any) -> str:
-            if isinstance(world, RevisingAgentWorld) and "Write the passage again" in question:
-                said = world.written_again(question)
-                assert isinstance(said, str)
-                return said
             step = "regenerate" if "on which the documents disagree" in question else "generate"
             world.asked[step] += 1
             if step in world.instead:
