@@ -142,24 +142,16 @@ async def an_agent(folder: Path) -> None:
         judged = ConflictScoreMiddleware(judge=model, **PAPER)
         agent: Any = create_agent(model, [search], middleware=[judged])
         state = await agent.ainvoke({"messages": [("user", QUESTION)]})
-    assert (state["messages"][-1].text, state["conflict"]["checked"]) == (
-        "It was lit in 1874.",
-        "fully",
-    )
+    assert state["messages"][-1].text == "It was lit in 1874."
+    assert state["conflict"]["checked"] == "fully"
 
 
 @entry_point
 async def a_chat_model(folder: Path) -> None:
     files = await asyncio.to_thread(files_of, folder)
     with OpenAIServer(AgentWorld(tools=())) as server:
-        chat = SelfCorrectingChatModel(
-            scripted_model(server),
-            Shelf(),
-            content_cache=files.pop("cache"),
-            labeler="json",
-            regeneration="paper",
-            **files,
-        )
+        files |= {"content_cache": files.pop("cache"), "labeler": "json", "regeneration": "paper"}
+        chat = SelfCorrectingChatModel(scripted_model(server), Shelf(), **files)
         reply = await chat.ainvoke(QUESTION)
     assert reply.response_metadata["conflictscore"]["checked"] == "fully"
 
@@ -176,14 +168,9 @@ async def a_chat_model_with_tools(folder: Path) -> None:
 async def a_function(folder: Path) -> None:
     files = await asyncio.to_thread(files_of, folder)
     with OpenAIServer(World()) as server:
+        files |= {"labeler": "json", "regeneration": "paper"}
 
-        @self_correct(
-            judge=scripted_model(server),
-            retriever=Shelf(),
-            labeler="json",
-            regeneration="paper",
-            **files,
-        )
+        @self_correct(judge=scripted_model(server), retriever=Shelf(), **files)
         async def answer(question: str, documents: Any) -> str:
             return "It was lit in 1871."
 
