@@ -1,0 +1,70 @@
+"""The loop as a solver of Inspect, and its scores as a scorer: a task of yours takes both.
+
+```python
+Task(dataset, solver=self_correcting_rag(retriever, model="openai:gpt-4.1-mini"), scorer=scores())
+```
+"""
+
+from typing import Any
+
+from langchain_core.retrievers import BaseRetriever
+
+from conflictscore import create_self_correcting_rag
+from conflictscore.errors import ConfigurationError, install_hint
+from conflictscore.graph.keywords import Model
+from conflictscore.nodes.state import RagInput
+
+try:
+    from inspect_ai.model import ModelOutput
+    from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+    from inspect_ai.solver import Generate, Solver, TaskState, solver
+except ModuleNotFoundError:
+    raise ConfigurationError(
+        f"Inspect tasks need the package inspect-ai: {install_hint('inspect')}"
+    ) from None
+
+RUN = "conflictscore"
+"""The key of a sample's store."""
+_KEPT = ("first_answer", "answer", "flipped", "changes", "checked", "report", "notes")
+
+
+@solver
+def self_correcting_rag(
+    retriever: BaseRetriever | None = None, model: Model | None = None, **settings: Any
+) -> Solver:
+    """Answer by the loop; both answers and the evidence are kept in the sample's store.
+
+    ``choices`` are the options of a multiple choice, and ``documents`` of the metadata take the
+    place of the retriever's. The model is ours, not Inspect's: its calls stand in no Inspect log.
+    The other arguments are those of :func:`~conflictscore.create_self_correcting_rag`.
+    """
+    graph = create_self_correcting_rag(model, retriever, **settings)
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        asked: RagInput = {"question": state.input_text}
+        if state.choices:
+            asked["options"] = [choice.value for choice in state.choices]
+        if documents := state.metadata.get("documents"):
+            asked["documents"] = documents
+        final = await graph.ainvoke(asked)
+        state.store.set(RUN, {name: final.get(name) for name in _KEPT})
+        state.output = ModelOutput.from_content(str(state.model), final["answer"])
+        state.messages.append(state.output.message)
+        return state
+
+    return solve
+
+
+@scorer(metrics={"*": [mean(), stderr()]})
+def scores() -> Scorer:
+    """CS-C and CS-R of the first answer, in [0, 1], and 1 where the answer was changed."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        run = state.store.get(RUN) or {"report": None, "notes": ["a limit ended the sample"]}
+        report = run["report"]
+        if report is None or report["cs_c"] is None:
+            return Score.unscored(reason="no_response", explanation="; ".join(run["notes"]))
+        value = {"cs_c": report["cs_c"], "cs_r": report["cs_r"]}
+        return Score(value={**value, "flipped": float(run["flipped"])}, answer=run["answer"])
+
+    return score
