@@ -106,3 +106,39 @@ def _no_connections_of_another_test() -> Iterator[None]:
     if clients := sys.modules.get("langchain_openai.chat_models._client_utils"):
         clients._cached_sync_httpx_client.cache_clear()
         clients._cached_async_httpx_client.cache_clear()
+
+
+@pytest.fixture
+def world() -> Any:
+    from tests.world import World
+
+    return World()
+
+
+@pytest.fixture
+def server(world: Any) -> Iterator[Any]:
+    from tests.fakes.openai_server import OpenAIServer
+
+    with OpenAIServer(world) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[Any]:
+    from tests.browser import browser
+
+    with browser() as driver:
+        yield driver
+
+
+@pytest.fixture
+def reader(window: Any) -> Iterator[Any]:
+    """A browser window as it was at the start."""
+    from tests.browser import Reader, severe
+
+    window.get("about:blank")
+    severe(window)
+    yield Reader(window)
+    window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    window.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})

@@ -18,11 +18,6 @@ def _cache_of_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
 def endpoint(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The options that name the scripted model, whose key is set."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")

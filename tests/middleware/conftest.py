@@ -11,18 +11,7 @@ from conflictscore.middleware import SelfCorrectingChatModel
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld, Invoke
 from tests.talking import Shelf
-from tests.world import PAPER, World, scripted_model
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def server(world: World) -> Iterator[OpenAIServer]:
-    with OpenAIServer(world) as running:
-        yield running
+from tests.world import PAPER, scripted_model
 
 
 @pytest.fixture

@@ -30,11 +30,6 @@ def runs_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
 def served(world: World, runs_file: Path) -> Iterator[Served]:
     """A service whose second key reads the runs of all."""
     keys = (f"door {DOOR}", f"desk {DESK} runs=all", "other another-key-of-nobody-01234")

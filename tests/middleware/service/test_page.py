@@ -3,15 +3,13 @@
 import json
 import re
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from selenium.webdriver import Chrome
 from selenium.webdriver.common.keys import Keys
 
-from tests.browser import Reader, browser, severe
+from tests.browser import Reader, severe
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.middleware.service.serving import QUESTION, Served, serving, until
 from tests.world import DISAGREEING, World
@@ -34,20 +32,6 @@ class Waiting(World):
         if "The tower is white." in request.prompt and '"document_snippet"' in request.prompt:
             self.free.wait(30)
         return super().__call__(request)
-
-
-@pytest.fixture(scope="module")
-def window() -> Iterator[Chrome]:
-    with browser() as driver:
-        yield driver
-
-
-@pytest.fixture
-def reader(window: Chrome) -> Iterator[Reader]:
-    window.get("about:blank")
-    severe(window)
-    yield Reader(window)
-    window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def answer(reader: Reader, served: Served) -> None:

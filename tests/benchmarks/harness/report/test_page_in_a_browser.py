@@ -3,36 +3,18 @@
 import functools
 import http.server
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from conflictscore.benchmarks.harness.report.page.render import write_report
 from tests.benchmarks.harness.report.lamps import choice, free, run
 from tests.benchmarks.harness.report.test_page import hostile_run
-from tests.browser import Reader, browser, severe
+from tests.browser import Reader, severe
 from tests.middleware.service.serving import until
-
-
-@pytest.fixture(scope="module")
-def window() -> Iterator[Chrome]:
-    with browser() as driver:
-        yield driver
-
-
-@pytest.fixture
-def reader(window: Chrome) -> Iterator[Reader]:
-    window.get("about:blank")
-    severe(window)
-    yield Reader(window)
-    window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    window.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
 
 
 @pytest.fixture(scope="module")
