@@ -39,6 +39,7 @@ def make_nli_model(
     *,
     order: Sequence[str] = ORDER,
     positions: int = 512,
+    integers: int = TensorProto.INT64,
     config: Mapping[str, Any] | None = None,
     tokenizer: Mapping[str, Any] | None = None,
 ) -> Path:
@@ -48,12 +49,13 @@ def make_nli_model(
         folder: A folder that need not exist.
         order: What the outputs mean, in the graph and in ``id2label``.
         positions: Rows of the table of positions.
+        integers: The type of the inputs.
         config: Fields of ``config.json`` in place of the right ones.
         tokenizer: Fields of ``tokenizer.json`` in place of the right ones.
     """
     folder.mkdir(parents=True, exist_ok=True)
     vocabulary = [*MARKS, *WORDS]
-    graph = _graph(order, positions)
+    graph = _graph(order, positions, integers)
     opsets = [helper.make_opsetid("", 17)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     onnx.checker.check_model(model, full_check=True)
@@ -85,7 +87,7 @@ def _tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
     return tokenizer
 
 
-def _graph(order: Sequence[str], positions: int) -> onnx.GraphProto:
+def _graph(order: Sequence[str], positions: int, integers: int) -> onnx.GraphProto:
     """One-hot rows summed a side, and a few sums of those; padding is masked away."""
     words = len(WORDS)
     table = np.eye(len(MARKS) + words, words, -len(MARKS), dtype=np.float32)
@@ -138,10 +140,7 @@ def _graph(order: Sequence[str], positions: int) -> onnx.GraphProto:
         n("MatMul", ["features", "head"], ["logits"]),
     ]
     names = ("input_ids", "attention_mask", "token_type_ids")
-    inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
-        for name in names
-    ]
+    inputs = [helper.make_tensor_value_info(name, integers, ["batch", "length"]) for name in names]
     output = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", len(order)])
     initializers = [
         numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()
