@@ -133,7 +133,6 @@ def window() -> Iterator[Any]:
 
 @pytest.fixture
 def reader(window: Any) -> Iterator[Any]:
-    """A browser window as it was at the start."""
     from tests.browser import Reader, severe
 
     window.get("about:blank")

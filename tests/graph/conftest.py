@@ -1,5 +1,3 @@
-"""The model that speaks for a scripted world, which a module may replace by its own."""
-
 import pytest
 from langchain_openai import ChatOpenAI
 
