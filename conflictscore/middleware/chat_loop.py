@@ -9,10 +9,11 @@ from typing import Any
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForLLMRun,
+    BaseCallbackHandler,
     CallbackManager,
     CallbackManagerForLLMRun,
 )
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -22,8 +23,9 @@ from langchain_core.messages import (
     UsageMetadata,
 )
 from langchain_core.messages.ai import add_usage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
+from langchain_core.tracers.langchain import LangChainTracer
 
 from conflictscore.middleware.answer_forms import check_of_format, spoken
 from conflictscore.middleware.entrypoints import (
@@ -35,6 +37,7 @@ from conflictscore.middleware.entrypoints import (
 )
 from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.own_answer import with_block, with_own_answer
+from conflictscore.models.calls import call
 from conflictscore.models.replies import abnormal_ending
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.retrieve import given_documents
@@ -146,25 +149,59 @@ class ChatLoop:
         return None
 
 
+class AnswerForm:
+    """The form of one answer; the writer gives ``raw``, ``parsed`` and ``parsing_error``."""
+
+    def __init__(self, writer: Runnable[LanguageModelInput, Any], ask: BaseMessage) -> None:
+        self._writer, self._ask = writer, ask
+        self._written: Mapping[str, Any] = {}
+
+    async def fill(self, messages: Sequence[BaseMessage], answer: AIMessage) -> AIMessage:
+        """The form of an answer to a conversation, with its run and the tokens of all calls."""
+        self._written = await call(self._writer, [*messages, answer, self._ask])
+        raw: AIMessage = self._written["raw"]
+        known = {k: answer.response_metadata.get(k) for k in ("model_name", "conflictscore")}
+        update = {
+            "response_metadata": {**raw.response_metadata, **known},
+            "usage_metadata": add_usage(answer.usage_metadata, raw.usage_metadata),
+        }
+        return raw.model_copy(update=update)
+
+    def result(self, raw: AIMessage, *, include_raw: bool) -> Any:
+        """Result of a structured call; without ``include_raw`` the value, or its error."""
+        if include_raw:
+            return {**self._written, "raw": raw}
+        if (error := self._written["parsing_error"]) is not None:
+            raise error
+        return self._written["parsed"]
+
+
 @contextmanager
 def apart(
-    run: CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun | None,
+    run: CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun | None, *, traced_only: bool
 ) -> Iterator[Context]:
     """Where runnables are children of this run, and have to do with nothing else around it.
 
     A graph that is called within another one would take its checkpoints, context and streams for
-    its own.
+    its own. With ``traced_only`` the run's callbacks are not told of the children, but a LangSmith
+    trace is, since it would otherwise begin anew with each of them.
     """
     config: RunnableConfig = {}
     if run is not None:
         children = CallbackManager(handlers=[], parent_run_id=run.run_id)
-        children.set_handlers(run.inheritable_handlers)
+        for handler in run.inheritable_handlers:
+            if not traced_only or isinstance(handler, LangChainTracer):
+                children.add_handler(handler)
         children.add_tags(run.inheritable_tags)
         # all but what says which model this is: the calls inside have models of their own
         metadata = run.inheritable_metadata.items()
         children.add_metadata({key: item for key, item in metadata if not key.startswith("ls_")})
         config = {"callbacks": children}
     with set_config_context(config) as context:
+        if run is not None and traced_only:  # LangChain adds handlers of context variables, too
+            for variable, value in list(context.items()):
+                if isinstance(value, BaseCallbackHandler):
+                    context.run(variable.set, None)
         yield context
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast
 from urllib.parse import urlsplit
 
 from langchain_core.caches import BaseCache
@@ -14,7 +14,6 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableLambda
-from langchain_core.runnables.config import merge_configs
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, PrivateAttr, SkipValidation, create_model
 
@@ -23,9 +22,8 @@ from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import Model, check_model
 from conflictscore.labelers import Labeler, LabelerFactory
-from conflictscore.middleware.chat_loop import ChatLoop, apart, as_chunk, in_words
+from conflictscore.middleware.chat_loop import AnswerForm, ChatLoop, apart, as_chunk, in_words
 from conflictscore.middleware.entrypoints import (
-    HIDDEN,
     FailurePolicy,
     OnEvent,
     check_choices,
@@ -159,6 +157,7 @@ class SelfCorrectingChatModel(SettingFields):
 
     _opening: Any = PrivateAttr(default_factory=threading.Lock)
     _opened: _Opened | None = PrivateAttr(default=None)
+    _form: AnswerForm | None = PrivateAttr(default=None)
 
     def __init__(
         self, model: Model | None = None, retriever: BaseRetriever | None = None, **settings: Any
@@ -255,8 +254,9 @@ class SelfCorrectingChatModel(SettingFields):
         The question is answered, scored and answered again as usual, in words. Then the answering
         model is asked to put the answer that stands into the form, after the conversation, with
         its own :meth:`with_structured_output`, which gets the same arguments and this model's call
-        parameters. The message of ``include_raw=True`` has the run of the answer in
-        ``response_metadata["conflictscore"]``.
+        parameters. Callbacks receive one call. Its message, which ``include_raw=True`` returns too,
+        is the form as the model wrote it, with ``response_metadata["conflictscore"]`` and the
+        tokens of all calls inside.
 
         Raises:
             NotImplementedError: The model gives no structured output.
@@ -267,30 +267,28 @@ class SelfCorrectingChatModel(SettingFields):
         writer = loop.chat.with_structured_output(
             schema, include_raw=True, **{**parameters, **kwargs}
         )
-        words = self.model_copy(update={"model_kwargs": parameters})
         ask = HumanMessage(loop.context.prompts.render("structured"))
-
-        def asking(value: LanguageModelInput, answer: AIMessage) -> list[BaseMessage]:
-            return [*self._convert_input(value).to_messages(), answer, ask]
-
-        def result(written: Any, answer: AIMessage) -> Any:
-            if include_raw:
-                run = {"conflictscore": answer.response_metadata.get("conflictscore")}
-                update = {"response_metadata": {**written["raw"].response_metadata, **run}}
-                return {**written, "raw": written["raw"].model_copy(update=update)}
-            if (error := written["parsing_error"]) is not None:
-                raise error
-            return written["parsed"]
+        about = {"kwargs": kwargs, "schema": schema}
 
         def fill(value: LanguageModelInput, config: RunnableConfig) -> Any:
-            answer = words.invoke(value, merge_configs(config, HIDDEN))
-            return result(writer.invoke(asking(value, answer), config), answer)
+            form = AnswerForm(writer, ask)
+            message = self._filling(form).invoke(value, config, ls_structured_output_format=about)
+            return form.result(message, include_raw=include_raw)
 
         async def afill(value: LanguageModelInput, config: RunnableConfig) -> Any:
-            answer = await words.ainvoke(value, merge_configs(config, HIDDEN))
-            return result(await writer.ainvoke(asking(value, answer), config), answer)
+            form = AnswerForm(writer, ask)
+            chat = await asyncio.to_thread(self._filling, form)
+            message = await chat.ainvoke(value, config, ls_structured_output_format=about)
+            return form.result(message, include_raw=include_raw)
 
         return RunnableLambda(fill, afunc=afill, name="structured_answer")
+
+    def _filling(self, form: AnswerForm) -> Self:
+        """This model, for the one call whose reply is put into a form."""
+        self._open()  # what is opened is opened for all copies
+        copy = self.model_copy(update={"cache": False})
+        copy._form = form
+        return copy
 
     def stream(self, *args: Any, **kwargs: Any) -> Iterator[AIMessageChunk]:
         """The reply in one chunk, once it stands."""
@@ -308,9 +306,9 @@ class SelfCorrectingChatModel(SettingFields):
         **kwargs: Any,
     ) -> ChatResult:
         on_event = listener(self.on_event)
-        with apart(run_manager) as context:
+        with apart(run_manager, traced_only=self._form is not None) as context:
             parameters = self._parameters(stop, kwargs)
-            replying = self._open().reply(messages, parameters, on_event)
+            replying = self._reply(self._open(), messages, parameters, on_event)
             message = context.run(run_for_sync_caller, replying)
         if run_manager is not None:  # for the streams of a graph around this model
             run_manager.on_llm_new_token(str(message.text), chunk=_chunk(message))
@@ -324,9 +322,9 @@ class SelfCorrectingChatModel(SettingFields):
         **kwargs: Any,
     ) -> ChatResult:
         on_event = listener(self.on_event)
-        with apart(run_manager) as context:
+        with apart(run_manager, traced_only=self._form is not None) as context:
             loop = await asyncio.to_thread(self._open)
-            replying = loop.reply(messages, self._parameters(stop, kwargs), on_event)
+            replying = self._reply(loop, messages, self._parameters(stop, kwargs), on_event)
             message = await asyncio.create_task(replying, context=context)
         if run_manager is not None:
             await run_manager.on_llm_new_token(str(message.text), chunk=_chunk(message))
@@ -341,6 +339,14 @@ class SelfCorrectingChatModel(SettingFields):
     ) -> Iterator[ChatGenerationChunk]:
         generated = self._generate(messages, stop, run_manager, **kwargs).generations
         yield from (_chunk(cast("AIMessage", one.message)) for one in generated)
+
+    async def _reply(
+        self, loop: ChatLoop, messages: list[BaseMessage], parameters: Any, on_event: OnEvent | None
+    ) -> AIMessage:
+        if self._form is None:
+            return await loop.reply(messages, parameters, on_event)
+        answer = await loop.reply(messages, in_words(parameters), on_event)
+        return await self._form.fill(messages, answer)
 
     @property
     def _settings(self) -> Settings:

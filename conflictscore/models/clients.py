@@ -117,11 +117,11 @@ def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, f
         return None
     try:
         likeliest = reported[0].get("top_logprobs") or [reported[0]]
-        told = [(one["token"].strip(), float(one["logprob"])) for one in reversed(likeliest)]
-        readable = all(value <= _ROUNDED for _, value in told)
-    except (LookupError, TypeError, AttributeError, ValueError):
+        told = [(one["token"].strip(), one["logprob"]) for one in reversed(likeliest)]
+        readable = all(type(value) in (int, float) and value <= _ROUNDED for _, value in told)
+    except (LookupError, TypeError, AttributeError):
         readable = False
-    top = {token: min(value, 0.0) for token, value in told if value > -inf} if readable else {}
+    top = {t: min(float(value), 0.0) for t, value in told if value > -inf} if readable else {}
     if not top:
         raise ValueError("its log-probabilities are not numbers up to 0, each with a token")
     if not any(letter in top for letter in letters):

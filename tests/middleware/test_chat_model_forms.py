@@ -1,18 +1,23 @@
 """Corrected answers in a form that the caller asks for."""
 
 import json
+from functools import reduce
 from typing import Any
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler, UsageMetadataCallbackHandler
 from langchain_core.exceptions import OutputParserException
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages.ai import add_usage
+from langchain_core.utils.function_calling import convert_to_json_schema
 from langgraph.graph import START, MessagesState, StateGraph
+from openai import InternalServerError
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from conflictscore.middleware import SelfCorrectingChatModel
-from tests.fakes.openai_server import ChatRequest, OpenAIServer
-from tests.middleware.faces import BOTH, Ask
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
+from tests.middleware.faces import BOTH, FACES, Ask
 from tests.talking import Shelf, Talk
 from tests.world import PAPER, scripted_model
 
@@ -36,7 +41,7 @@ class LitIn(TypedDict):
 class Clerk(Talk):
     """Fills in forms, with the year that the last answer ends with."""
 
-    form: str | None = None
+    form: Fault | str | None = None
     """What is given in the place of a form."""
 
     def __call__(self, request: ChatRequest) -> Any:
@@ -63,6 +68,57 @@ async def test_the_answer_that_stands_is_what_is_put_into_a_form(
     assert isinstance(result, Lit if schema is Lit else dict)
     said = [(message["role"], message["content"]) for message in server.requests[-1].messages]
     assert said[:-1] == [("system", "Be brief."), ("user", QUESTION), ("assistant", LAST)]
+
+
+class Calls(BaseCallbackHandler):
+    """What a caller's callbacks are told of chat models and of failures."""
+
+    def __init__(self) -> None:
+        self.options, self.seen, self.failures = list[Any](), set[str](), list[Any]()
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, **about: Any) -> None:
+        self.options.append(about["options"])
+
+    def on_llm_new_token(self, token: Any, **about: Any) -> None:
+        self.seen.add(token)
+
+    def on_llm_error(self, error: BaseException, **about: Any) -> None:
+        self.failures.append(error)
+
+    def on_retriever_start(self, serialized: Any, query: str, **about: Any) -> None:
+        self.seen.add(query)
+
+
+@FACES
+async def test_callbacks_are_told_of_one_call_with_the_tokens_of_all_and_of_no_draft(
+    ask: Ask, server: OpenAIServer
+) -> None:
+    calls, inside, outside = Calls(), *(UsageMetadataCallbackHandler() for _ in range(2))
+    inner = scripted_model(server).model_copy(update={"callbacks": [inside]})
+    chat = SelfCorrectingChatModel(inner, Shelf(), content_cache=False, **PAPER)
+
+    shaped = chat.with_structured_output(Lit, method="json_mode")
+    await ask(shaped, QUESTION, {"callbacks": [calls, outside]})
+
+    [options] = calls.options
+    form = options["ls_structured_output_format"]
+    assert form["schema"] == convert_to_json_schema(Lit)
+    assert form["kwargs"] == {"method": "json_mode"}
+    assert calls.seen == {FORM}
+    [counted] = outside.usage_metadata.values()
+    spent = reduce(add_usage, inside.usage_metadata.values())
+    for kind in ("input_tokens", "output_tokens"):
+        assert counted[kind] == spent[kind]
+
+
+@BOTH
+async def test_a_call_that_fails_fails_once(
+    ask: Ask, chat: SelfCorrectingChatModel, world: Clerk
+) -> None:
+    world.form, calls = Fault(should_retry=False), Calls()
+    with pytest.raises(InternalServerError) as raised:
+        await ask(chat.with_structured_output(Lit), QUESTION, {"callbacks": [calls]})
+    assert calls.failures == [raised.value]
 
 
 @BOTH

@@ -95,13 +95,3 @@ class TestUnit(Suite, ChatModelUnitTests):
 @pytest.mark.filterwarnings("ignore:Received a Pydantic BaseModel V1 schema")
 class TestIntegration(Suite, ChatModelIntegrationTests):
     """Calls, streams, conversations, usage, tools and structured output."""
-
-    @pytest.mark.xfail(reason="callbacks are told of every call inside, as by invoke")
-    @pytest.mark.parametrize("schema_type", ["pydantic", "typeddict", "json_schema"])
-    def test_structured_output(self, model: BaseChatModel, schema_type: str) -> None:
-        super().test_structured_output(model, schema_type)  # type: ignore[arg-type]
-
-    @pytest.mark.xfail(reason="callbacks are told of every call inside, as by invoke")
-    @pytest.mark.parametrize("schema_type", ["pydantic", "typeddict", "json_schema"])
-    async def test_structured_output_async(self, model: BaseChatModel, schema_type: str) -> None:
-        await super().test_structured_output_async(model, schema_type)  # type: ignore[arg-type]
