@@ -19,11 +19,11 @@ from click.testing import CliRunner, Result
 from conflictscore.cli import main
 from conflictscore.errors import ConflictScoreError
 from conflictscore.graph.create import create_self_correcting_rag
+from conflictscore.loop.state import RagInput
 from conflictscore.middleware.service.kept_runs import KeptRuns
 from conflictscore.models.local import CATALOG
 from conflictscore.models.local.server import shared_server
 from conflictscore.models.spec import open_model
-from conflictscore.nodes.state import RagInput
 from conflictscore.records.run import Checked
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.fetching import fetched

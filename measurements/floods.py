@@ -20,10 +20,10 @@ import click
 from rich.console import Console
 
 from conflictscore.benchmarks.harness.statistics import mean_interval, proportion
+from conflictscore.correcting.vote import outcome as voted
+from conflictscore.correcting.vote import tallied
 from conflictscore.errors import ConflictScoreError
 from conflictscore.metric import conflictscore_ratio
-from conflictscore.nodes.second_look.vote import outcome as voted
-from conflictscore.nodes.second_look.vote import tallied
 from conflictscore.progress import CountBar
 from conflictscore.records import Claim, ClaimEvidence, Document, Duplicates, EvidenceLabel, Label
 from conflictscore.retrieval.domains import voices

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from langchain_core.documents import Document as Passage
 
+from conflictscore.answering.statements import affirms, same_answer
 from conflictscore.benchmarks.harness.question_sample import question_id
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.json_lines import read_json_lines
@@ -32,7 +33,6 @@ from conflictscore.benchmarks.wikicontradict.data import (
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.denials import denied_in
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.second_look.statements import affirms, same_answer
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval.passages import cut_to_passages
 

@@ -23,9 +23,9 @@ import click
 from conflictscore import create_self_correcting_rag
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import ConflictScoreError
+from conflictscore.loop.state import RagInput
 from conflictscore.markdown import passages
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.state import RagInput
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
 from conflictscore.settings import Settings

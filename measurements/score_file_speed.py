@@ -25,8 +25,8 @@ from typing import Literal, NamedTuple, get_args
 import click
 
 from conflictscore.graph.create import run_context
+from conflictscore.loop.state import RunContext
 from conflictscore.models.spec import open_model
-from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.file_run import ascore_file
 from conflictscore.scoring_files.rows import Source
 from conflictscore.storage.cache import ContentCache

@@ -33,11 +33,11 @@ import click
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.benchmarks.harness.statistics import mcnemar
+from conflictscore.correcting.readers import ask_documents
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.by_claim import open_nli_by_claim
+from conflictscore.loop.state import RagInput, Reader
 from conflictscore.models import LanguageModel, UsageMeter, open_model
-from conflictscore.nodes.second_look.readers import ask_documents
-from conflictscore.nodes.state import RagInput, Reader
 from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Usage
 from conflictscore.retrieval.documents import as_documents

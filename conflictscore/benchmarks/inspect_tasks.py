@@ -12,7 +12,7 @@ from langchain_core.retrievers import BaseRetriever
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.graph.keywords import Model
-from conflictscore.nodes.state import RagInput
+from conflictscore.loop.state import RagInput
 
 try:
     from inspect_ai.model import ModelOutput

@@ -70,7 +70,7 @@ def _with_answer_options(command: Any) -> Any:
 def ask(question: str, options: tuple[str, ...], **settings: Any) -> None:
     """Answer QUESTION from documents; look again where they disagree."""
     from conflictscore.graph.self_correction import build_self_correction_graph
-    from conflictscore.nodes.retrieve import check_question
+    from conflictscore.loop.inputs import check_question
     from conflictscore.retrieval.cleaning import clean_text
 
     question, options = clean_text(question), tuple(map(clean_text, options))

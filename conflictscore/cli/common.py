@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
     from conflictscore.labelers.protocol import Labeler
+    from conflictscore.loop.state import RunContext
     from conflictscore.models.language_model import LanguageModel
-    from conflictscore.nodes.state import RunContext
     from conflictscore.records import Run
     from conflictscore.settings import Settings
     from conflictscore.storage.cache import ContentCache

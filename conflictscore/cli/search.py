@@ -38,7 +38,8 @@ def search(question: str, as_json: bool, **settings: Any) -> None:
     """Show the documents that QUESTION would be answered from; no model is called."""
     from rich.console import Console
 
-    from conflictscore.nodes.retrieve import check_question, find_documents
+    from conflictscore.loop.inputs import check_question
+    from conflictscore.loop.searching import find_documents
     from conflictscore.reporting.terminal import print_documents
     from conflictscore.retrieval.cleaning import clean_text
 

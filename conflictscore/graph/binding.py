@@ -21,8 +21,9 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
+from conflictscore.loop.state import RagState, RunContext, RunRuntime
+from conflictscore.loop.time_budget import time_left, timed
 from conflictscore.models.calls import SYNCHRONOUS
-from conflictscore.nodes.state import RagState, RunContext, RunRuntime, time_left, timed
 from conflictscore.threads import deadline, on_own_loop, thread_callback
 
 _log = logging.getLogger(__name__)

@@ -24,11 +24,11 @@ from conflictscore.graph.self_correction import (
 from conflictscore.labelers.cascade import Cascade, Thresholds
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.registry import make_labeler
+from conflictscore.loop.state import RunContext
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.profiles import ReasoningEffort
 from conflictscore.models.spec import default_spec, from_chat_model, open_model, require_effort
-from conflictscore.nodes.state import RunContext
 from conflictscore.retrieval.domains import load_suffixes
 from conflictscore.retrieval.opening import open_retrieval
 from conflictscore.retrieval.providers import configured_search

@@ -9,17 +9,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from conflictscore.graph.binding import Binding, Node
-from conflictscore.nodes.answerer import generate
-from conflictscore.nodes.conversation import contextualize
-from conflictscore.nodes.correct import correct, justify
-from conflictscore.nodes.decide import decide
-from conflictscore.nodes.decompose import decompose
-from conflictscore.nodes.guard import guard
-from conflictscore.nodes.label import label, score
-from conflictscore.nodes.look_further import look_further
-from conflictscore.nodes.record import record
-from conflictscore.nodes.retrieve import begin, receive, retrieve, whole_input
-from conflictscore.nodes.state import (
+from conflictscore.loop.inputs import whole_input
+from conflictscore.loop.state import (
     RagInput,
     RagState,
     RunContext,
@@ -29,6 +20,20 @@ from conflictscore.nodes.state import (
     draft_of,
     searches_of,
 )
+from conflictscore.nodes.begin import begin
+from conflictscore.nodes.contextualize import contextualize
+from conflictscore.nodes.correct import correct
+from conflictscore.nodes.decide import decide
+from conflictscore.nodes.decompose import decompose
+from conflictscore.nodes.generate import generate
+from conflictscore.nodes.guard import guard
+from conflictscore.nodes.justify import justify
+from conflictscore.nodes.label import label
+from conflictscore.nodes.look_further import look_further
+from conflictscore.nodes.receive import receive
+from conflictscore.nodes.record import record
+from conflictscore.nodes.retrieve import retrieve
+from conflictscore.nodes.score import score
 
 SelfCorrectionGraph = CompiledStateGraph[RagState, None, RagInput, RagState]
 AnsweringGraph = CompiledStateGraph[RagState, None, RagInput, RagState]

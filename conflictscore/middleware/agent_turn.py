@@ -15,8 +15,17 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableBinding
 from langgraph.types import Command
 
+from conflictscore.answering.answerer import Reconsideration, cut_notes
 from conflictscore.errors import ConfigurationError, NoDocumentsError, UnreadableReplyError
 from conflictscore.graph.create import open_run
+from conflictscore.loop.state import (
+    GeneratedAnswer,
+    RagState,
+    RevisionRequest,
+    RunContext,
+    attempts_of,
+    documents_of,
+)
 from conflictscore.middleware.answer_forms import (
     data_text,
     spoken,
@@ -39,15 +48,6 @@ from conflictscore.middleware.own_answer import Chatbot, reconsider_prompt
 from conflictscore.models.clients import secrets_of
 from conflictscore.models.failures import clear_error
 from conflictscore.models.replies import abnormal_ending, was_cut
-from conflictscore.nodes.answerer import Reconsideration, cut_notes
-from conflictscore.nodes.state import (
-    GeneratedAnswer,
-    RagState,
-    RevisionRequest,
-    RunContext,
-    attempts_of,
-    documents_of,
-)
 from conflictscore.records import Answer, Method, Run
 from conflictscore.settings import Settings
 from conflictscore.threads import on_home_loop

@@ -7,9 +7,9 @@ from langchain_core.messages import BaseMessage, RemoveMessage, message_to_dict,
 from langgraph.errors import GraphInterrupt
 from langgraph.types import interrupt
 
+from conflictscore.answering.evidence_text import sourced_details
 from conflictscore.errors import InputError
 from conflictscore.middleware.entrypoints import whole
-from conflictscore.nodes.conflict_details import sourced_details
 from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Change, RevisionAction, Run, RunStatus
 

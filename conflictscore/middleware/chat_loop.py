@@ -27,6 +27,8 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
 from langchain_core.tracers.langchain import LangChainTracer
 
+from conflictscore.loop.inputs import given_documents
+from conflictscore.loop.state import RunContext
 from conflictscore.middleware.answer_forms import check_of_format, spoken
 from conflictscore.middleware.entrypoints import (
     HIDDEN,
@@ -40,8 +42,6 @@ from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.models.calls import call
 from conflictscore.models.replies import abnormal_ending
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.retrieve import given_documents
-from conflictscore.nodes.state import RunContext
 from conflictscore.records import Run, Usage, differs
 
 _log = logging.getLogger(__name__)

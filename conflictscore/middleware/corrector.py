@@ -13,10 +13,10 @@ from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
 from conflictscore.graph.keywords import CorrectionOptions, Model, explicit_kwargs
+from conflictscore.loop.inputs import given_documents
+from conflictscore.loop.state import RagInput, RunContext
 from conflictscore.middleware import entrypoints
 from conflictscore.middleware.entrypoints import OnEvent, listener
-from conflictscore.nodes.retrieve import given_documents
-from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Run
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import in_thread, together

@@ -17,6 +17,7 @@ from conflictscore.errors import ConfigurationError, InputError, ProviderError, 
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import CorrectionOptions, explicit_kwargs, split_options
+from conflictscore.loop.state import GeneratedAnswer, RagState, RunContext, documents_of
 from conflictscore.middleware.answer_forms import answer_text, in_its_form, no_text, why_not_rebuilt
 from conflictscore.middleware.entrypoints import (
     HIDDEN,
@@ -27,7 +28,6 @@ from conflictscore.middleware.entrypoints import (
     whole,
 )
 from conflictscore.middleware.own_answer import Chatbot
-from conflictscore.nodes.state import GeneratedAnswer, RagState, RunContext, documents_of
 from conflictscore.records import Answer, Document, Run
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import on_home_loop, run_once

@@ -10,8 +10,8 @@ from langgraph.errors import GraphBubbleUp
 from conflictscore.errors import InputError, NoDocumentsError, brief_reason
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import shared_graph
+from conflictscore.loop.state import RagInput, RunContext
 from conflictscore.nodes.record import run_of
-from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Run
 
 HIDDEN: RunnableConfig = {"tags": ["nostream"]}

@@ -25,7 +25,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from conflictscore.answering.evidence_text import witnesses
 from conflictscore.graph.self_correction import build_scoring_graph
+from conflictscore.loop.inputs import check_question
+from conflictscore.loop.searching import find_documents
+from conflictscore.loop.state import RunContext
 from conflictscore.middleware.corrector import correction_input
 from conflictscore.middleware.entrypoints import OnEvent, correct
 from conflictscore.middleware.service.admission import Access, AdmissionGate, read_body
@@ -39,10 +43,7 @@ from conflictscore.middleware.service.refusals import (
 from conflictscore.middleware.service.requests import read_json
 from conflictscore.middleware.service.service_settings import ServiceSettings
 from conflictscore.middleware.service.wire import JsonResponse
-from conflictscore.nodes.conflict_details import witnesses
 from conflictscore.nodes.record import run_of
-from conflictscore.nodes.retrieve import check_question, find_documents
-from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import ConflictReport, Label, Run
 from conflictscore.retrieval.opening import described

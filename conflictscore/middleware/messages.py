@@ -6,8 +6,8 @@ from functools import cached_property
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from conflictscore.nodes.conversation import turns_in
-from conflictscore.nodes.state import RagInput
+from conflictscore.loop.state import RagInput
+from conflictscore.loop.turns import turns_in
 from conflictscore.records import Document
 from conflictscore.retrieval.tool_results import documents_from_messages
 

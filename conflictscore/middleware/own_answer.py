@@ -4,19 +4,19 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from conflictscore.answering.answerer import ModelAnswerer, cut_notes
+from conflictscore.answering.evidence_text import sourced_details
 from conflictscore.errors import UnreadableReplyError
-from conflictscore.middleware.entrypoints import PassedOnError
-from conflictscore.models import fit_documents
-from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answerer import ModelAnswerer, cut_notes
-from conflictscore.nodes.conflict_details import sourced_details
-from conflictscore.nodes.state import (
+from conflictscore.loop.state import (
     GeneratedAnswer,
     RagState,
     RevisionRequest,
     RunContext,
     documents_of,
 )
+from conflictscore.middleware.entrypoints import PassedOnError
+from conflictscore.models import fit_documents
+from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Answer
 from conflictscore.threads import on_home_loop

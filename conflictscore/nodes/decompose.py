@@ -9,27 +9,25 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from math import inf
 from typing import Any, TypeVar
 
-from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyError
-from conflictscore.json_answers import is_json
-from conflictscore.labelers.denials import denial_of
-from conflictscore.markdown import passages, place_of, unclaimed
-from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answer_replies import copied
-from conflictscore.nodes.claim_replies import read_claims, read_placed_claims
-from conflictscore.nodes.decide import may_look_again
-from conflictscore.nodes.json_claims import claims_of_values
-from conflictscore.nodes.second_look.statements import (
+from conflictscore.answering.answer_replies import copied
+from conflictscore.answering.claim_places import Placed, claims_in_place, place_order, placed_claims
+from conflictscore.answering.claim_replies import read_claims, read_placed_claims
+from conflictscore.answering.json_claims import claims_of_values
+from conflictscore.answering.statements import (
     affirms,
     denies,
     opposite,
     restates,
     telling_terms,
 )
-from conflictscore.nodes.second_look.wording import hedge_evidence, passed_over, with_other_number
-from conflictscore.nodes.state import (
+from conflictscore.correcting.wording import hedge_evidence, passed_over, with_other_number
+from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyError
+from conflictscore.json_answers import is_json
+from conflictscore.labelers.denials import denial_of
+from conflictscore.loop.rounds import may_look_again
+from conflictscore.loop.state import (
     RagState,
     Reader,
     RunContext,
@@ -41,6 +39,8 @@ from conflictscore.nodes.state import (
     spent,
     with_changes,
 )
+from conflictscore.markdown import passages, place_of, unclaimed
+from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Answer, Attempt, Change, Claim, SecondLook
 from conflictscore.scripts import words_in
@@ -50,8 +50,6 @@ from conflictscore.tokens import count_tokens
 T = TypeVar("T")
 C = TypeVar("C", bound=str | tuple[str, str])
 _Read = Callable[[str, str], tuple[C, ...]]  # reads a reply, given the answer
-Placed = tuple[str, tuple[int, int] | None]
-"""A claim, with start and end of the passage that makes it where that is known."""
 
 _LEAST_TOKENS = 160
 _MOST_TOKENS = 2048
@@ -81,7 +79,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     claims: tuple[Claim, ...] = ()
     left_out: str | None = None
     if answer.option is not None:
-        claims = _placed([(answer.text, None)])
+        claims = placed_claims([(answer.text, None)])
     elif changes and not changes[0].whole:
         claims, changes = await _claims_after(changes, state, judge)
         left_out = attempts_of(state)[-1].unclaimed
@@ -100,30 +98,6 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "changes": with_changes(state, changes),
         "usage": spent(state, meter.usage),
     }
-
-
-def claims_in_place(claims: Sequence[Claim], changed: Sequence[Change]) -> tuple[Claim, ...]:
-    """The claims of an answer that was written in place, numbered in its order."""
-    kept = [claim for claim in claims if not any(change.holds(claim) for change in changed)]
-    found = [(claim.text, claim.passage and _moved(claim.passage, changed)) for claim in kept]
-    for change in changed:
-        for text in change.new_claims:
-            part = place_of(text, "", change.after)
-            start, end = (part.start, part.end) if part else (0, len(change.after))
-            at = _moved((change.start, change.end), changed)[0]
-            found.append((text, (at + start, at + end)))
-    return _placed(sorted(found, key=_place))
-
-
-def _place(one: Placed) -> tuple[float, float]:
-    """Sorts claims by their place; those that were not found in the answer go last."""
-    return one[1] or (inf, inf)
-
-
-def _moved(span: tuple[int, int], changed: Sequence[Change]) -> tuple[int, int]:
-    """A span of the answer before, as it lies in the answer after the changes ahead of it."""
-    by = sum(len(one.after) - len(one.before) for one in changed if one.end <= span[0])
-    return span[0] + by, span[1] + by
 
 
 async def _claims_after(
@@ -210,7 +184,7 @@ async def _ask_for_claims(
     if is_json(answer.text):
         question = state.get("question", "")
         found = await claims_of_values(answer.text, question, judge)
-        return _placed(found.claims), found.left_out
+        return placed_claims(found.claims), found.left_out
     render = judge.prompts.render
     prompt, form = render("decompose", answer=material(answer.text)), render("decompose_places")
     ours = f"{render('decompose', answer='')}\n{form}"
@@ -219,7 +193,7 @@ async def _ask_for_claims(
     short = in_place and _is_short(answer.text)
     asked = material_line(state.get("question", ""))
     if short and (known := _stated(asked, answer.text)):
-        return _placed([(known, _span(known, "", answer.text))]), None
+        return placed_claims([(known, _span(known, "", answer.text))]), None
     if short:
         prompt = render("decompose_short", question=asked, answer=material_line(answer.text))
         ours = render("decompose_short", question="", answer="")
@@ -231,7 +205,7 @@ async def _ask_for_claims(
     # with a least coverage, the caller hears whether all was checked
     told = context.settings.min_coverage is not None
     if state.get("options") or not (in_place or told):
-        return _placed([(text, None) for text in await ask(read_claims)]), None
+        return placed_claims([(text, None) for text in await ask(read_claims)]), None
     placed = None
     if not short and in_place and may_look_again(state.get("attempts", ()), context):
         with suppress(UnreadableReplyError):  # then claims alone, which is the easier form
@@ -248,16 +222,16 @@ async def _ask_for_claims(
             held = {text.casefold() for text, _ in spans}
             new = (one for one in more if one.casefold() not in held)
             spans += [(one, _span(one, "", answer.text)) for one in new]
-            spans.sort(key=_place)
+            spans.sort(key=place_order)
             left = _unclaimed(answer.text, spans) if more else ()  # what is left claims nothing
         except (ProviderError, BudgetError) as failure:
             if not spans:
                 raise
             why = f" ({failure})"
     if not left:
-        return _placed(spans), None
+        return placed_claims(spans), None
     share = sum(end - start for start, end in left) / len(answer.text)
-    return _placed(spans), f"{share:.0%} of the answer was not taken apart into claims{why}"
+    return placed_claims(spans), f"{share:.0%} of the answer was not taken apart into claims{why}"
 
 
 def _is_short(answer: str) -> bool:
@@ -324,10 +298,3 @@ async def _asked(prompt: str, text: str, read: Callable[[str], T], judge: Reader
     length = count_tokens(text)
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length)
     return await judge.ask(prompt, read, room)
-
-
-def _placed(found: Sequence[Placed]) -> tuple[Claim, ...]:
-    return tuple(
-        Claim(number=number, text=text, passage=span)
-        for number, (text, span) in enumerate(found, start=1)
-    )

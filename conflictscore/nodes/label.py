@@ -3,38 +3,32 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from conflictscore.correcting.wording import hedge_evidence
 from conflictscore.errors import BudgetError
 from conflictscore.labelers.table import label_table
 from conflictscore.labelers.verdicts import unlabelled
-from conflictscore.metric import conflict_report
-from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.decide import spare_time
-from conflictscore.nodes.look_further import rollback
-from conflictscore.nodes.second_look.wording import hedge_evidence
-from conflictscore.nodes.state import (
+from conflictscore.loop.scoring import renumbered
+from conflictscore.loop.searching import rollback
+from conflictscore.loop.state import (
     RagState,
-    RunContext,
     RunRuntime,
     attempts_of,
     changes_in,
     claims_of,
     documents_of,
-    draft_of,
-    evidence_of,
     may_be_given_up,
     spent,
-    time_left,
 )
+from conflictscore.loop.time_budget import spare_time, time_left
+from conflictscore.models.usage import UsageMeter
 from conflictscore.records import (
     Attempt,
     Claim,
     ClaimEvidence,
-    ConflictReport,
     Document,
     EvidenceLabel,
     Label,
 )
-from conflictscore.retrieval.domains import voices
 
 
 async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -143,61 +137,4 @@ def _labelled_in_looks(state: RagState) -> dict[str, ClaimEvidence]:
 def _unlabelled(claim: Claim, documents: Sequence[Document], reason: str) -> ClaimEvidence:
     return ClaimEvidence(
         claim=claim, labels=tuple(unlabelled((claim, document), reason) for document in documents)
-    )
-
-
-def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
-    """The labels of a claim, for a claim of the same text with another number."""
-    labels = tuple(p.model_copy(update={"claim": claim.number}) for p in evidence.labels)
-    return ClaimEvidence(claim=claim, labels=labels)
-
-
-async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Aggregate the labels, and add the answer with its score to the attempts.
-
-    With the labels of documents that were found further, the last attempt gets another score.
-    """
-    attempts = state.get("attempts", [])
-    report = report_of(evidence_of(state), state, runtime.context)
-    if state.get("decision") == "look_further":
-        *attempts, last = attempts
-        attempt = Attempt.model_validate(last).model_copy(update={"report": report})
-    else:
-        failed = state.get("decomposition_error")
-        attempt = Attempt(
-            round=len(attempts),
-            answer=draft_of(state),
-            report=report.model_copy(update={"error": failed or report.error}),
-            unclaimed=state.get("unclaimed"),
-        )
-    runtime.stream_writer(
-        {
-            "event": "scores",
-            "round": attempt.round,
-            "cs_c": report.cs_c,
-            "cs_r": report.cs_r,
-            "coverage": report.coverage,
-            "conflicting": list(report.conflicting),
-            **({"weighted": report.weighted.to_json()} if report.weighted else {}),
-        }
-    )
-    return {"attempts": [*attempts, attempt.to_json()]}
-
-
-def report_of(
-    evidence: Sequence[ClaimEvidence], state: RagState, context: RunContext
-) -> ConflictReport:
-    """The scores of labelled claims, with near-duplicates and disputes as the run counts them."""
-    documents, trust = documents_of(state), context.settings.trust
-    duplicates = (
-        voices(documents)
-        if context.settings.duplicates == "domain"
-        else {d.number: d.duplicate_of for d in documents if d.duplicate_of}
-    )
-    return conflict_report(
-        evidence,
-        duplicates=duplicates,
-        duplicates_vote=context.settings.duplicates == "vote",
-        policy=context.settings.disputed,
-        weights=None if trust is None else trust.weights(documents),
     )

@@ -1,27 +1,27 @@
 """look_further: ask the retriever again about doubtful claims, before the answer is corrected."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
 from langchain_core.retrievers import BaseRetriever
 from langgraph.errors import GraphBubbleUp
 
+from conflictscore.answering.answer_replies import read_queries
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError, brief_reason
-from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answer_replies import read_queries
-from conflictscore.nodes.decide import spare_time, to_look_for
-from conflictscore.nodes.retrieve import find_documents
-from conflictscore.nodes.state import (
+from conflictscore.loop.rounds import to_look_for
+from conflictscore.loop.searching import _name, find_documents
+from conflictscore.loop.state import (
     RagState,
     Reader,
     RunRuntime,
     attempts_of,
     documents_of,
-    searches_of,
     spent,
 )
+from conflictscore.loop.time_budget import spare_time
+from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import material
 from conflictscore.records import ClaimEvidence, Document, FurtherSearch
 from conflictscore.retrieval.duplicates import mark_duplicates
@@ -90,27 +90,6 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     }
 
 
-def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dict[str, Any]:
-    """Undo the searches of this round: their documents are left out again."""
-    names, searches = {d.number: _name(d) for d in documents}, list[FurtherSearch]()
-    for search in searches_of(state):
-        if names.keys() & {*search.found, *search.known}:
-            update = {
-                "found": (),
-                "known": tuple(number for number in search.known if number not in names),
-                "left_out": (*map(names.__getitem__, search.found), *search.left_out),
-                "note": search.note or reason,
-            }
-            search = search.model_copy(update=update)
-        searches.append(search)
-    note = f"documents found by looking further were left out again: {reason}"
-    return {
-        "documents": [d.to_json() for d in documents_of(state) if d.number not in names],
-        "searches": [search.to_json() for search in searches],
-        "notes": [*state["notes"], note],
-    }
-
-
 async def _searched(
     retriever: BaseRetriever, state: RagState, reader: Reader, evidence: ClaimEvidence
 ) -> list[_Found]:
@@ -174,7 +153,3 @@ def _is_same(one: Document, other: Document) -> bool:
         a_page = one.url.startswith(("http://", "https://")) or "passage" in other.metadata
         return one.url == other.url and (a_page or one.text == other.text)
     return one.text.split() == other.text.split()
-
-
-def _name(document: Document) -> str:
-    return document.title or document.url or document.text[:60]

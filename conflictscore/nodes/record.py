@@ -6,10 +6,10 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from conflictscore.answering.json_claims import disputed_values
 from conflictscore.labelers.protocol import Labeler, supports_script
-from conflictscore.nodes.decide import flipped_by
-from conflictscore.nodes.json_claims import disputed_values
-from conflictscore.nodes.state import (
+from conflictscore.loop.rounds import flipped_by
+from conflictscore.loop.state import (
     RagState,
     RunRuntime,
     attempts_of,

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from conflictscore.errors import InputError
+from conflictscore.loop.state import RunContext
 from conflictscore.nodes.record import run_of
-from conflictscore.nodes.state import RunContext
 from conflictscore.records import Run, RunStatus, first_fault
 from conflictscore.storage.private_files import DATABASE_FAILURES, owner_only
 from conflictscore.storage.record_file import RecordLines, append_line, json_line

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from conflictscore.nodes.conflict_details import Witness, witnesses
+from conflictscore.answering.evidence_text import Witness, witnesses
 from conflictscore.records import (
     ClaimEvidence,
     ConflictReport,

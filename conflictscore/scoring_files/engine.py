@@ -4,11 +4,13 @@ import time
 from typing import cast
 
 from conflictscore.errors import BudgetError, ConfigurationError, ConflictScoreError
+from conflictscore.loop.state import RagState, RunContext, RunRuntime
+from conflictscore.loop.time_budget import timed
 from conflictscore.nodes.decompose import decompose
-from conflictscore.nodes.label import label, score
+from conflictscore.nodes.label import label
+from conflictscore.nodes.receive import receive
 from conflictscore.nodes.record import record
-from conflictscore.nodes.retrieve import receive
-from conflictscore.nodes.state import RagState, RunContext, RunRuntime, timed
+from conflictscore.nodes.score import score
 from conflictscore.records import ConflictReport
 
 

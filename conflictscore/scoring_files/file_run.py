@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self, TypedDict
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
-from conflictscore.nodes.state import RunContext
+from conflictscore.loop.state import RunContext
 from conflictscore.records import ConflictReport, Usage
 from conflictscore.scoring_files.engine import score_answer, unscored_reason
 from conflictscore.scoring_files.rows import ADDED, Row, Source, task_of

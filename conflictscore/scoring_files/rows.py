@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from conflictscore.errors import ConfigurationError, InputError, install_hint
-from conflictscore.nodes.state import RagState
+from conflictscore.loop.state import RagState
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.documents import as_documents
 

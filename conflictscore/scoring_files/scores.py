@@ -13,8 +13,8 @@ from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
 from conflictscore.graph.keywords import Model, ScoringOptions, explicit_kwargs
+from conflictscore.loop.state import RagState, RunContext
 from conflictscore.nodes.record import run_of
-from conflictscore.nodes.state import RagState, RunContext
 from conflictscore.progress import CountBar
 from conflictscore.records import Run, RunStatus, Usage
 from conflictscore.retrieval.documents import DocumentLike

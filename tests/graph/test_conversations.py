@@ -10,7 +10,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
 from conflictscore.errors import ConflictScoreError, InputError
-from conflictscore.nodes.state import RagInput
+from conflictscore.loop.state import RagInput
 from tests.fakes.openai_server import Fault
 from tests.talking import LAMP, STANDING_ALONE, Shelf, Talk
 from tests.world import DISAGREEING, paper_loop

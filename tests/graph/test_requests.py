@@ -9,7 +9,7 @@ from langchain_openai import ChatOpenAI
 
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.create import run_context
-from conflictscore.nodes.state import RagInput
+from conflictscore.loop.state import RagInput
 from conflictscore.tokens import count_tokens
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.revising import DOCUMENTS, RevisingWorld

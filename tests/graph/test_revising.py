@@ -11,10 +11,10 @@ from langchain_openai import ChatOpenAI
 from conflictscore import create_self_correcting_rag
 from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import build_self_correction_graph
+from conflictscore.loop.state import RagInput
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
-from conflictscore.nodes.state import RagInput
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.models.calling import calling
 from tests.revising import DOCUMENTS, LONG, RevisingWorld, passage_in

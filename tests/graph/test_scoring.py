@@ -12,8 +12,8 @@ from pydantic import SecretStr
 
 from conflictscore import create_conflict_scorer
 from conflictscore.errors import InputError
+from conflictscore.loop.state import ScorerInput
 from conflictscore.nodes.record import run_of
-from conflictscore.nodes.state import ScorerInput
 from conflictscore.records import Document
 from conflictscore.retrieval.documents import DocumentLike
 from tests.world import DISAGREEING, World

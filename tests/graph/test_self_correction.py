@@ -18,7 +18,7 @@ from conflictscore.errors import ConfigurationError, ConflictScoreError
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import build_self_correction_graph, shared_graph
-from conflictscore.nodes.state import RagInput
+from conflictscore.loop.state import RagInput
 from conflictscore.records import Method
 from conflictscore.retrieval.google import GoogleRetriever
 from conflictscore.storage.cache import ContentCache

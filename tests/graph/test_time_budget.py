@@ -10,7 +10,7 @@ import pytest
 
 from conflictscore import create_conflict_scorer, create_self_correcting_rag
 from conflictscore.errors import ProviderError
-from conflictscore.nodes.state import RagInput
+from conflictscore.loop.state import RagInput
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.world import DISAGREEING, World, paper_loop, scripted_model

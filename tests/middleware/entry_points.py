@@ -11,8 +11,8 @@ from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 
 from conflictscore import create_self_correcting_rag
+from conflictscore.loop.state import RagInput
 from conflictscore.middleware import SelfCorrectingChatModel, self_correct
-from conflictscore.nodes.state import RagInput
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld, agent_of
 from tests.middleware.service.serving import serving, user

@@ -12,8 +12,8 @@ from langchain_core.tools import create_retriever_tool, tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
+from conflictscore.answering.answerer import REPLY_TOKENS
 from conflictscore.middleware import call_watch
-from conflictscore.nodes.answerer import REPLY_TOKENS
 from conflictscore.tokens import count_tokens
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import (

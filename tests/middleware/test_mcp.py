@@ -19,9 +19,9 @@ from fastapi import FastAPI
 from conflictscore.cli import main
 from conflictscore.errors import ConfigurationError
 from conflictscore.graph.create import run_context
+from conflictscore.loop.state import RunContext
 from conflictscore.middleware.service import ServiceSettings
 from conflictscore.middleware.service.admission import Access
-from conflictscore.nodes.state import RunContext
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.middleware.service.serving import QUESTION, listening
 from tests.talking import Shelf

@@ -12,11 +12,11 @@ from langchain_core.callbacks import BaseCallbackHandler, CallbackManager
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import BudgetError, ConfigurationError
+from conflictscore.loop.state import RagInput
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.prices import Price, PriceTable
-from conflictscore.nodes.state import RagInput
 from conflictscore.records import Usage
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.models.calling import ask, ask_json, ask_letter, calling, face

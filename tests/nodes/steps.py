@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from conflictscore.errors import UNREADABLE, BudgetError, ProviderError
-from conflictscore.metric import conflict_report
-from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.state import (
+from conflictscore.loop.state import (
     GeneratedAnswer,
     RagState,
     RevisionRequest,
     RunContext,
     RunRuntime,
 )
+from conflictscore.metric import conflict_report
+from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
     Answer,

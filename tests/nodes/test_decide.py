@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from conflictscore.nodes.decide import decide, flipped_by, spare_time, to_look_for
+from conflictscore.loop.rounds import flipped_by, to_look_for
+from conflictscore.loop.state import RagState
+from conflictscore.loop.time_budget import spare_time
+from conflictscore.nodes.decide import decide
 from conflictscore.nodes.record import run_of
-from conflictscore.nodes.state import RagState
 from conflictscore.records import Answer, Attempt, ClaimEvidence, FurtherSearch, Method
 from tests.nodes.steps import attempt, claim_with, revision, running, scored, setting
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from conflictscore.answering.claim_places import claims_in_place
 from conflictscore.errors import ProviderError
-from conflictscore.nodes.decompose import claims_in_place, decompose
+from conflictscore.nodes.decompose import decompose
 from conflictscore.records import Answer, Claim
 from tests.nodes.steps import PROMPTS, Says, attempt, claim_with, revision, running, scored, setting
 

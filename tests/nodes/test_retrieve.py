@@ -8,7 +8,9 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 
 from conflictscore.errors import NoDocumentsError
-from conflictscore.nodes.retrieve import find_documents, given_answer, retrieve
+from conflictscore.loop.inputs import given_answer
+from conflictscore.loop.searching import find_documents
+from conflictscore.nodes.retrieve import retrieve
 from conflictscore.retrieval.search_notes import note
 from tests.nodes.steps import running, setting
 

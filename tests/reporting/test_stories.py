@@ -11,9 +11,9 @@ from rich.console import Console
 from conflictscore import create_self_correcting_rag
 from conflictscore.benchmarks.harness.report.exports import answer_table
 from conflictscore.benchmarks.harness.report.page.report_run import live_run
+from conflictscore.loop.state import RagInput
 from conflictscore.middleware.service.loop_run import with_markup
 from conflictscore.nodes.record import run_of
-from conflictscore.nodes.state import RagInput
 from conflictscore.records import Run
 from conflictscore.reporting.run_log import LoggedRun
 from conflictscore.reporting.terminal import print_run

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from conflictscore.nodes.state import RunContext
+from conflictscore.loop.state import RunContext
 from conflictscore.scoring_files.file_run import Summary, ascore_file
 from conflictscore.scoring_files.rows import Columns, Source
 from tests.scoring_files.instant_judge import instant_context

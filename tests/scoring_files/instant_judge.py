@@ -13,9 +13,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from conflictscore.graph.create import run_context
+from conflictscore.loop.state import RunContext
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.state import RunContext
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
 from conflictscore.storage.cache import ContentCache
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import build_scoring_graph
-from conflictscore.nodes.state import RunContext
+from conflictscore.loop.state import RunContext
 from conflictscore.scoring_files.file_run import Summary
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.private_files import lock

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conflictscore.errors import ConfigurationError, InputError, install_hint
-from conflictscore.nodes.retrieve import given_documents
+from conflictscore.loop.inputs import given_documents
 from conflictscore.scoring_files.rows import Columns, Row, Source, task_of
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from conflictscore.answering.answer_replies import read_text
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.statistics import proportion
@@ -21,7 +22,6 @@ from conflictscore.errors import ProviderError
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answer_replies import read_text
 from conflictscore.prompts import material
 from conflictscore.records import Claim, EvidenceLabel, Label, Record, Usage
 from conflictscore.retrieval.cleaning import clean_text

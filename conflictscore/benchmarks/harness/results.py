@@ -32,9 +32,9 @@ from conflictscore.benchmarks.harness.records import (
     Verdict,
     reworded,
 )
+from conflictscore.correcting.refusals import judge_change
 from conflictscore.errors import InputError
-from conflictscore.nodes.decide import flipped_by
-from conflictscore.nodes.guard import judge_change
+from conflictscore.loop.rounds import flipped_by
 from conflictscore.records import (
     Answer,
     Attempt,

@@ -43,11 +43,12 @@ from conflictscore.errors import (
     scrubbed,
 )
 from conflictscore.labelers.table import LEFT_OUT
+from conflictscore.loop.inputs import given_documents
+from conflictscore.loop.searching import find_documents
+from conflictscore.loop.state import RunContext
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.retrieve import find_documents, given_documents
-from conflictscore.nodes.state import RunContext
 from conflictscore.records import Attempt, ConflictReport, Document, Label, Usage
 from conflictscore.retrieval.duplicates import mark_duplicates
 

@@ -18,10 +18,10 @@ from conflictscore.benchmarks.harness.methods.registry import (
 from conflictscore.errors import InputError
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import Model, ModelOptions
+from conflictscore.loop.state import Reconsider, RunContext
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.spec import require_effort
-from conflictscore.nodes.state import Reconsider, RunContext
 from conflictscore.prompts import PromptSet
 from conflictscore.settings import CorrectionSettings, Settings
 from conflictscore.storage.cache import ContentCache

@@ -18,6 +18,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
+from conflictscore.answering.answer_replies import read_text
 from conflictscore.benchmarks.conflict_detection.data import FORMATS, named_format
 from conflictscore.benchmarks.conflict_detection.groups import GroupDocument
 from conflictscore.benchmarks.harness.definition import SCORES, Benchmark, Form
@@ -32,7 +33,6 @@ from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answer_replies import read_text
 from conflictscore.prompts import PromptSet, material_line
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.storage.private_files import write_whole

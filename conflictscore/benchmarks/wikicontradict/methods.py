@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from conflictscore.answering.answer_replies import read_text
+from conflictscore.answering.answerer import REPLY_TOKENS
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.wikicontradict.data import AGREEING
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answer_replies import read_text
-from conflictscore.nodes.answerer import REPLY_TOKENS
 from conflictscore.prompts import material_line
 from conflictscore.records import Answer, Document
 

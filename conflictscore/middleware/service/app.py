@@ -12,12 +12,12 @@ from starlette.requests import ClientDisconnect
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from conflictscore.loop.state import RunContext
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError, internal_error
 from conflictscore.middleware.service.routes import routes
 from conflictscore.middleware.service.service import Service
 from conflictscore.middleware.service.service_settings import ServiceSettings
 from conflictscore.middleware.service.wire import JsonResponse
-from conflictscore.nodes.state import RunContext
 
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 _PAGE = Path(__file__).with_name("page")

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from conflictscore.answering.evidence_text import Witness, witnesses
 from conflictscore.json_answers import is_json
 from conflictscore.middleware.answer_forms import check_of_format
 from conflictscore.middleware.own_answer import with_block, with_own_answer
@@ -28,7 +29,6 @@ from conflictscore.middleware.service.refusals import RefusedError, refusal_of, 
 from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.conflict_details import Witness, witnesses
 from conflictscore.prompts import material
 from conflictscore.records import Checked, Label, Run, RunStatus
 

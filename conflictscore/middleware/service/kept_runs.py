@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError
+from conflictscore.loop.state import RunContext
 from conflictscore.markup import without_markdown
-from conflictscore.nodes.state import RunContext
 from conflictscore.records import RUN_DETAILS, Run
 from conflictscore.storage.database import Database, SQLiteTables, Value, storable
 

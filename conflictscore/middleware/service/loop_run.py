@@ -10,13 +10,13 @@ from pydantic import ValidationError
 from conflictscore.errors import NoDocumentsError
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import shared_graph
+from conflictscore.loop.state import RagInput, RunContext
 from conflictscore.markup import rendered_markdown
 from conflictscore.middleware.entrypoints import PassedOnError
 from conflictscore.middleware.service.refusals import RefusedError, plain_reason, refusal_of
 from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.middleware.service.wire import ALIVE, frame
 from conflictscore.nodes.record import run_of
-from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Change, Run
 
 Event = Mapping[str, Any]

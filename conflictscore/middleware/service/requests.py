@@ -10,13 +10,13 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from conflictscore.errors import InputError
+from conflictscore.loop.inputs import check_question, given_documents
+from conflictscore.loop.state import RagInput, RagState
+from conflictscore.loop.turns import history_of
 from conflictscore.middleware.chat_loop import in_words
 from conflictscore.middleware.corrector import correction_input
 from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.service.refusals import RefusedError
-from conflictscore.nodes.conversation import history_of
-from conflictscore.nodes.retrieve import check_question, given_documents
-from conflictscore.nodes.state import RagInput, RagState
 from conflictscore.records import Document
 
 _OURS = frozenset(

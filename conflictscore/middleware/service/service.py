@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
+from conflictscore.loop.state import RunContext
 from conflictscore.middleware.messages import ChatQuestion
 from conflictscore.middleware.service.admission import Access, AdmissionGate, Uploads
 from conflictscore.middleware.service.kept_runs import KeptRuns, run_record
@@ -18,7 +19,6 @@ from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.service_settings import Mode, ServiceSettings
 from conflictscore.middleware.service.telemetry import Metrics
 from conflictscore.middleware.service.upstream import Readiness, Upstream
-from conflictscore.nodes.state import RunContext
 from conflictscore.records import Run, RunStatus
 from conflictscore.storage.postgres import shared_tables
 

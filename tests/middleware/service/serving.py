@@ -18,11 +18,11 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 
 from conflictscore.graph.create import run_context
 from conflictscore.graph.keywords import Model
+from conflictscore.loop.state import RunContext
 from conflictscore.middleware.service import ServiceSettings, create_app
 from conflictscore.middleware.service.http_server import Server, open_listener
 from conflictscore.middleware.service.service import Service
 from conflictscore.models.spec import open_model
-from conflictscore.nodes.state import RunContext
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.talking import Shelf
 from tests.world import DISAGREEING, PAPER, World

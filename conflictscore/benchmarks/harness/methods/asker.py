@@ -6,16 +6,16 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+from conflictscore.answering.answer_replies import read_text
+from conflictscore.answering.answerer import REPLY_TOKENS, ask_with_documents
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.graph.self_correction import (
     AnsweringGraph,
     build_answering_graph,
     build_scoring_graph,
 )
+from conflictscore.loop.state import RagInput, RunContext
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answer_replies import read_text
-from conflictscore.nodes.answerer import REPLY_TOKENS, ask_with_documents
-from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.prompts import material_line
 from conflictscore.records import Answer, Attempt, ConflictReport, Document, Method, Usage
 

@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+from conflictscore.answering.answer_replies import read_text
+from conflictscore.answering.answerer import REPLY_TOKENS, ask_with_documents
 from conflictscore.benchmarks.harness.conflict_types import (
     ConflictType,
     all_behaviours,
@@ -13,8 +15,6 @@ from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMeth
 from conflictscore.benchmarks.judging import MARKUP, read_choice
 from conflictscore.errors import ContextWindowError, InputError, ProviderError
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answer_replies import read_text
-from conflictscore.nodes.answerer import REPLY_TOKENS, ask_with_documents
 from conflictscore.records import Answer
 
 _TYPE_TOKENS = 160

@@ -8,11 +8,11 @@ import re
 from functools import partial
 from typing import Any
 
+from conflictscore.answering.answer_replies import read_text
+from conflictscore.answering.answerer import REPLY_TOKENS, ask_with_documents
 from conflictscore.benchmarks.harness.methods.asker import Asker, graph_input
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answer_replies import read_text
-from conflictscore.nodes.answerer import REPLY_TOKENS, ask_with_documents
 from conflictscore.prompts import material
 from conflictscore.records import Answer, Document, differs
 from conflictscore.threads import together

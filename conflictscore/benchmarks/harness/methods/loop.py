@@ -7,7 +7,7 @@ from typing import Any
 from conflictscore.benchmarks.harness.methods.asker import Asker, graph_input
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
-from conflictscore.nodes.state import RunContext
+from conflictscore.loop.state import RunContext
 from conflictscore.records import Method, Usage
 
 

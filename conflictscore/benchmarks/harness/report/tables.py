@@ -27,7 +27,7 @@ from conflictscore.benchmarks.paper_figures import (
     own_tables,
     published_types,
 )
-from conflictscore.nodes.correct import claims_by_choice
+from conflictscore.correcting.anew import claims_by_choice
 from conflictscore.records import Usage
 from conflictscore.reporting.figure_text import (
     counted,

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conflictscore.answering.evidence_text import Witness, witnesses
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import flip_kind, justification, second_look
@@ -20,7 +21,6 @@ from conflictscore.benchmarks.harness.report.study import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import sections
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.markup import rendered_markdown, shown, web_address
-from conflictscore.nodes.conflict_details import Witness, witnesses
 from conflictscore.records import ClaimEvidence, Label
 from conflictscore.reporting.figure_text import counted, percent
 from conflictscore.reporting.plain_table import column_name

@@ -1,0 +1,190 @@
+"""Reading the replies of a model; a reply in another form is refused, never guessed at."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from math import exp, fsum
+from typing import NamedTuple
+
+from conflictscore.active_content import without_active_content
+from conflictscore.answering.claim_replies import each_once, folded
+from conflictscore.loop.inputs import LETTERS
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.replies import labelled_lines, unfenced, unwrapped
+from conflictscore.models.usage import UsageMeter, begin_cost, stored_cost, take_cost
+from conflictscore.prompts import PromptSet, material
+from conflictscore.records import Answer
+
+_LETTER = re.compile(
+    r"^(?:\((?P<inner>[A-Z])\)|(?P<bare>[A-Z])(?=$|[\s.:)–—-]))[.:)]?(?P<rest>.*)$"
+)
+_ANSWER = re.compile(r"^[*_]{0,3}(?:answer|choice|option)[*_]{0,3}:[*_]{0,3}\s+", re.IGNORECASE)
+_DASH = re.compile(r"^\s*[–—-]\s*")
+_JUSTIFICATION = re.compile(
+    r"^[*_]{0,3}justification[*_]{0,3}:[*_]{0,3}\s*(?P<reason>\S.*)$", re.IGNORECASE
+)
+_QUERY_CHARS = 300  # the most of a query that is searched for
+_TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)
+_MARK = re.compile(r"<(?P<closing>/?)(?P<name>answer|claim|document)\b[^<>]*>")
+_FRAMES = 3
+_CITATION = re.compile(
+    r"\(\s*doc(?:ument)?s?\.?\s+(\d{1,9}(?:(?:\s*,\s*|\s*&\s*|,?\s+and\s+)\d{1,9})*)\s*\)", re.I
+)
+
+
+def form_of(options: Sequence[str], *, weighed: bool = False) -> str:
+    """The first words of a template's name.
+
+    The paper's templates are for two options and a reply such as ``(A)``. A letter can be weighed
+    only where the reply begins with it.
+    """
+    if len(options) > 2 or weighed:
+        return "options"
+    return "multiple_choice" if options else "free_form"
+
+
+def option_fields(options: Sequence[str], *, weighed: bool = False) -> dict[str, str]:
+    """The options as fields of these templates; none in free form."""
+    if not options:
+        return {}
+    if form_of(options, weighed=weighed) == "multiple_choice":
+        return {"option_a": material(options[0]), "option_b": material(options[1])}
+    letters = LETTERS[: len(options)]
+    lines = (f"({letter}) {material(one)}" for letter, one in zip(letters, options, strict=True))
+    named = f"{', '.join(letters[:-1])} or {letters[-1]}"
+    return {"options": "\n".join(lines), "letters": named}
+
+
+async def weigh(
+    model: LanguageModel, prompts: PromptSet, meter: UsageMeter, prompt: str, options: Sequence[str]
+) -> Answer:
+    """The likeliest option by the probabilities of the letters as the first token of the reply.
+
+    They are normalised over the options; a letter that the server does not report has at most what
+    the reported tokens leave over.
+    """
+    letters = LETTERS[: len(options)]
+
+    def read(logprobs: Mapping[str, float]) -> Answer:
+        weights = [exp(logprobs[letter]) for letter in letters]
+        option = max(range(len(options)), key=weights.__getitem__)
+        total = fsum(weights)
+        return Answer(
+            text=options[option],
+            option=option,
+            probabilities=tuple(weight / total for weight in weights),
+        )
+
+    cache = model.cache if model.deterministic and model.identity is not None else None
+    key = {"letters to": prompt, "of": letters, "by": model.identity}
+    stored = {} if cache is None else await cache.get_async(key)
+    if "logprobs" in stored:
+        meter.cached(stored_cost(stored), model.name)
+        return read(stored["logprobs"])
+    begin_cost()
+    logprobs = await model.ask_letter(prompt, letters, dict, prompts=prompts, meter=meter)
+    if cache is not None:
+        cache.put(key, {"logprobs": logprobs, **take_cost()})
+    return read(logprobs)
+
+
+class Choice(NamedTuple):
+    """A chosen option, from 0, with the reason where one was asked for."""
+
+    option: int
+    justification: str | None = None
+    cited: tuple[int, ...] = ()
+
+
+def read_text(reply: str) -> str:
+    """A free-form answer: any text."""
+    if not (text := unwrapped(reply).strip()):
+        raise ValueError("it was empty")
+    return text
+
+
+def read_queries(reply: str) -> tuple[str, ...]:
+    """The queries on the lines ``FOR: …`` and ``AGAINST: …``, one or two different ones."""
+    lines = labelled_lines(reply, ("for", "against"))
+    said = [" ".join(lines.get(name, "").split()) for name in ("for", "against")]
+    queries = each_once(query[:_QUERY_CHARS] for query in said if any(map(str.isalnum, query)))
+    if not queries:
+        raise ValueError('no query followed "FOR:" or "AGAINST:"')
+    return queries
+
+
+def copied(text: str, request: str, own: str) -> bool:
+    """Whether a model copied a text from the request, as small ones do; two words may be chance."""
+    return len(text.split()) > 2 and text.casefold() in request.casefold() and text not in own
+
+
+def of_the_task(text: str, passage: str) -> bool:
+    """Whether a replacement speaks of what was asked and not of what the passage says.
+
+    Small models write "The passage is kept as it stands." in place of the passage; "the passage of
+    the act" is another one.
+    """
+    return bool(_TASK.search(text)) and not _TASK.search(passage)
+
+
+def unframed(text: str, passage: str) -> str:
+    """A replacement without the marks that a prompt puts around a passage, which models copy."""
+    if _MARK.search(passage):
+        return text
+    for _ in range(_FRAMES):
+        mark = _MARK.match(text)
+        if mark is None or mark["closing"] or not text.endswith(end := f"</{mark['name']}>"):
+            break
+        text = text[mark.end() : -len(end)].strip()
+        if not text:
+            raise ValueError("there was nothing between the marks of the new passage")
+    if mark := _MARK.search(text):
+        raise ValueError(f'the new passage held "{mark[0]}", a mark of the request')
+    return text
+
+
+def read_choice(reply: str, options: Sequence[str]) -> Choice:
+    """The letter of a choice (Tables 14 and 15), such as ``(A)``, alone or with its option."""
+    return Choice(_option(unfenced(reply), options))
+
+
+def read_reconsidered_choice(
+    reply: str, options: Sequence[str], documents: Collection[int]
+) -> Choice:
+    """The choice, as ``B – option``, and ``Justification: …`` (Table 16; 17 in arXiv v1).
+
+    The choice is as clear where a small model leaves the second line out.
+    """
+    lines = [line.strip() for line in unfenced(reply).splitlines() if line.strip()]
+    if not 1 <= len(lines) <= 2:
+        raise ValueError(f"it had {len(lines)} lines instead of two")
+    option = _option(lines[0], options)
+    if len(lines) == 1:
+        return Choice(option)
+    match = _JUSTIFICATION.match(lines[1])
+    if match is None:
+        raise ValueError('its second line did not begin with "Justification:"')
+    reason = without_active_content(match["reason"])
+    return Choice(option, reason, cited_documents(reason, documents))
+
+
+def cited_documents(justification: str, documents: Collection[int]) -> tuple[int, ...]:
+    """Numbers of existing documents that a justification cites, such as ``(Docs 2, 5)``."""
+    numbers = {
+        int(number)
+        for citation in _CITATION.findall(justification)
+        for number in re.findall(r"\d+", citation)
+    }
+    return tuple(sorted(numbers.intersection(documents)))
+
+
+def _option(line: str, options: Sequence[str]) -> int:
+    match = _LETTER.match(_ANSWER.sub("", line).strip("*_` "))
+    option = LETTERS.index(match["inner"] or match["bare"]) if match else len(options)
+    if match is not None and option < len(options):
+        text = _DASH.sub("", match["rest"]).strip()
+        if not text or folded(text) == folded(material(options[option])):
+            return option
+    if len(options) == 2:
+        raise ValueError("it was neither (A) nor (B) in the asked form")
+    last = LETTERS[len(options) - 1]
+    raise ValueError(f"it was none of the letters A to {last} in the asked form")

@@ -1,0 +1,243 @@
+"""generate, and the model as answerer: from documents, and again with both sides in view.
+
+The prompts are those of Tables 11 to 16 of the ACL submission; its Table 16 is 17 in arXiv v1.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from langchain_core.messages import BaseMessage
+
+from conflictscore.answering.answer_replies import (
+    form_of,
+    option_fields,
+    read_choice,
+    read_reconsidered_choice,
+    read_text,
+    weigh,
+)
+from conflictscore.answering.conversation import conversation_of, read_after
+from conflictscore.answering.evidence_text import conflict_details
+from conflictscore.loop.inputs import LETTERS
+from conflictscore.loop.state import (
+    Answerer,
+    GeneratedAnswer,
+    RagInput,
+    RagState,
+    Reader,
+    RevisionRequest,
+    RunContext,
+    RunRuntime,
+    documents_of,
+)
+from conflictscore.models import Fitted, fit_documents
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet, material
+from conflictscore.records import Answer, ClaimEvidence, Document, Method
+
+T = TypeVar("T")
+
+REPLY_TOKENS = 512
+_OF_THE_TEXT = {"stop", "max_tokens", "max_completion_tokens", "response_format"}
+"""Call parameters for the text of an answer. A reply to a request has other lines before its text,
+which they would cut."""
+
+
+def answerer_of(context: RunContext) -> Answerer:
+    """The answerer of a run: that of its context, or else its language model."""
+    return context.answerer or ModelAnswerer(context)
+
+
+def announce(runtime: RunRuntime, number: int, answer: Answer, *, guarded: bool = False) -> None:
+    """Stream an answer as an event; with a guard, a later round's only once it is judged."""
+    awaits_guard = runtime.context.settings.guard and number and not guarded
+    if not awaits_guard:
+        runtime.stream_writer({"event": "answer", "round": number, "answer": answer.text})
+
+
+@dataclass(frozen=True)
+class ModelAnswerer:
+    """The generator as answerer."""
+
+    context: RunContext
+
+    async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
+        """Answer in free form, or by choosing an option."""
+        context, options = self.context, state["options"]
+        weighed = context.option_probabilities
+        history = conversation_of(state, context.generator).messages
+
+        def read(reply: str) -> Answer:
+            if not options:
+                return Answer(text=read_text(reply))
+            choice = read_choice(reply, options)
+            return Answer(text=options[choice.option], option=choice.option)
+
+        kind = "control_rag" if context.method is Method.CONTROL_RAG else "rag"
+        template = f"{form_of(options, weighed=weighed)}_{kind}"
+        fields = {"question": material(state["question"])}
+        fields |= option_fields(options, weighed=weighed)
+        reader, render = context.reader(meter), partial(context.prompts.render, template, **fields)
+        prompt, fitted = _with_documents(render, documents_of(state), reader, history)
+        given = context.answer_parameters
+        answer = await _answered(reader, prompt, options if weighed else (), read, history, given)
+        return GeneratedAnswer(answer, tuple(cut_notes(fitted, "answer")))
+
+    async def again(
+        self, state: RagState, request: RevisionRequest, meter: UsageMeter
+    ) -> GeneratedAnswer:
+        """Reconsider an answer, as a :class:`Reconsideration` does."""
+        context = self.context
+        reconsideration = Reconsideration(
+            state["question"],
+            state["options"],
+            request.before,
+            request.claim,
+            documents_of(state),
+            history=conversation_of(state, context.generator).messages,
+            weights=request.weights,
+            weighed=context.option_probabilities,
+        )
+        answer, notes = await reconsideration.ask(
+            context.generator, context.prompts, meter, context.answer_parameters
+        )
+        return GeneratedAnswer(answer, tuple(notes))
+
+    async def reply(
+        self,
+        state: RagState,
+        prompt: str,
+        read: Callable[[str], T],
+        meter: UsageMeter,
+        *,
+        max_tokens: int,
+    ) -> T:
+        """Ask the model within the conversation, and once more for a reply that can be read.
+
+        The caller's call parameters apply, except those for the text of an answer.
+        """
+        given = {k: v for k, v in self.context.answer_parameters.items() if k not in _OF_THE_TEXT}
+        if body := given.pop("extra_body", None):
+            given["extra_body"] = {k: v for k, v in body.items() if k not in _OF_THE_TEXT}
+        history = conversation_of(state, self.context.generator).messages
+        reader = self.context.reader(meter)
+        return await reader.ask(prompt, read, max_tokens, history=history, parameters=given)
+
+
+async def ask_with_documents(
+    state: RagInput,
+    context: RunContext,
+    meter: UsageMeter,
+    template: str,
+    fields: Mapping[str, str],
+    read: Callable[[str], T],
+    *,
+    reply_tokens: int,
+    step: str,
+) -> tuple[T, list[str]]:
+    """Ask by a template of ``question``, ``documents`` and further fields.
+
+    Returns:
+        What ``read`` makes of the reply, and notes on documents that were cut: "to STEP, document 1
+        was cut".
+    """
+    told = {"question": material(state["question"]), **fields}
+    reader, render = context.reader(meter), partial(context.prompts.render, template, **told)
+    prompt, fitted = _with_documents(render, documents_of(state), reader, (), reply_tokens)
+    return await reader.ask(prompt, read, reply_tokens), cut_notes(fitted, step)
+
+
+def _with_documents(
+    render: Callable[..., str],
+    documents: Sequence[Document],
+    reader: Reader,
+    history: Sequence[BaseMessage],
+    reply_tokens: int = REPLY_TOKENS,
+) -> tuple[str, Fitted]:
+    """A prompt with its documents, cut to what the window leaves beside all else."""
+    model, prompts, _ = reader
+    around = read_after(history, render(documents=""))
+    fitted = fit_documents(documents, model, prompts, around=around, reply_tokens=reply_tokens)
+    return render(documents=prompts.documents(fitted.documents)), fitted
+
+
+async def _answered(
+    reader: Reader,
+    prompt: str,
+    weighed: Sequence[str],
+    read: Callable[[str], Answer],
+    history: Sequence[BaseMessage],
+    parameters: Mapping[str, Any] | None,
+) -> Answer:
+    if weighed:
+        return await weigh(*reader, prompt, weighed)
+    return await reader.ask(prompt, read, REPLY_TOKENS, history=history, parameters=parameters)
+
+
+@dataclass(frozen=True)
+class Reconsideration:
+    """A request to reconsider an answer with both sides of a claim in view.
+
+    Tables 13 and 16; the second is 17 in arXiv v1. ``history`` goes before the prompt and takes
+    room from the documents. ``weighed`` chooses the option by the probability of its letter,
+    with no reason.
+    """
+
+    question: str
+    options: Sequence[str]
+    before: Answer
+    claim: ClaimEvidence
+    documents: Sequence[Document]
+    history: Sequence[BaseMessage] = ()
+    weights: Mapping[int, float] = field(default_factory=dict)
+    weighed: bool = False
+
+    def prompt(self, model: LanguageModel, prompts: PromptSet) -> tuple[str, Fitted]:
+        """The whole prompt, and its documents as they were fitted to the context window."""
+        form = form_of(self.options, weighed=self.weighed)
+        option = self.before.option
+        letter = "" if option is None else f"{LETTERS[option]} – "  # as the model wrote it
+        fields = {
+            "question": material(self.question),
+            "answer": material(f"{letter}{self.before.text}"),
+            "claim": material(self.claim.claim.text),
+            "evidence": conflict_details(self.claim, self.documents, prompts, self.weights),
+            **option_fields(self.options, weighed=self.weighed),
+        }
+        render = partial(prompts.render, f"{form}_regenerate", **fields)
+        reader = Reader(model, prompts, UsageMeter())
+        return _with_documents(render, self.documents, reader, self.history)
+
+    async def ask(
+        self,
+        model: LanguageModel,
+        prompts: PromptSet,
+        meter: UsageMeter,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> tuple[Answer, list[str]]:
+        """The new answer, and notes on documents that were cut."""
+
+        def read(reply: str) -> Answer:
+            if not self.options:
+                return Answer(text=read_text(reply))
+            numbers = [document.number for document in self.documents]
+            option, reason, cited = read_reconsidered_choice(reply, self.options, numbers)
+            text = self.options[option]
+            return Answer(text=text, option=option, justification=reason, cited=cited)
+
+        prompt, fitted = self.prompt(model, prompts)
+        weighed = self.options if self.weighed else ()
+        reader = Reader(model, prompts, meter)
+        answer = await _answered(reader, prompt, weighed, read, self.history, parameters)
+        return answer, cut_notes(fitted, "answer again")
+
+
+def cut_notes(fitted: Fitted, step: str) -> list[str]:
+    """Notes on documents that the answering model saw only in part."""
+    return [
+        f"to {step}, document {number} was cut: it is longer than its share of the context window"
+        for number in fitted.cut
+    ]

@@ -1,0 +1,86 @@
+"""contextualize: the conversation before a question, and the question rewritten to stand alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langchain_core.messages import (
+    BaseMessage,
+)
+
+from conflictscore.answering.answer_replies import read_text
+from conflictscore.loop.state import RagState, RunContext
+from conflictscore.loop.turns import MESSAGE_TYPES, Turn, history_of
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import material, material_line, neutral
+from conflictscore.tokens import count_tokens
+
+_LEAST_TOKENS = 128
+_MOST_TOKENS = 1024
+_TOKENS_PER_TOKEN = 2
+"""A question that stands alone is somewhat longer; a reply beyond this is not a question."""
+
+_SHARE = 4  # a conversation gets 1 / _SHARE of the context window; the documents need the rest
+_FRAME_TOKENS = 4  # tokens of a chat message beside its text
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """The turns that a model is shown."""
+
+    turns: tuple[Turn, ...]  # oldest first
+    left_out: int = 0  # number of older turns that did not fit
+
+    @property
+    def messages(self) -> tuple[BaseMessage, ...]:
+        """The turns as chat messages."""
+        return tuple(MESSAGE_TYPES[turn.role](content=neutral(turn.content)) for turn in self.turns)
+
+    @property
+    def spoken(self) -> tuple[Turn, ...]:
+        """The turns of user and assistant."""
+        return tuple(turn for turn in self.turns if turn.role != "system")
+
+
+def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
+    """The conversation so far, in at most a quarter of a model's context window.
+
+    The oldest turns of user and assistant are left out first, so that the first one shown is the
+    user's. System turns always stay.
+    """
+    turns = history_of(state.get("history"))
+    sizes = [count_tokens(turn.content) + _FRAME_TOKENS for turn in turns]
+    spoken = [index for index, turn in enumerate(turns) if turn.role != "system"]
+    room = model.context_window // _SHARE - sum(sizes) + sum(sizes[index] for index in spoken)
+    shown: list[int] = []
+    for index in reversed(spoken):
+        room -= sizes[index]
+        if room < 0:
+            break
+        shown.insert(0, index)
+    if len(shown) < len(spoken):
+        while shown and turns[shown[0]].role == "assistant":
+            del shown[0]
+    kept = (t for index, t in enumerate(turns) if t.role == "system" or index in shown)
+    return Conversation(tuple(kept), left_out=len(spoken) - len(shown))
+
+
+def read_after(messages: Sequence[BaseMessage], prompt: str) -> str:
+    """The whole text of a prompt that follows these messages, for counting its tokens."""
+    return "\n".join([*(f"{message.type}: {message.text}" for message in messages), prompt])
+
+
+async def stand_alone_question(
+    asked: str, conversation: Conversation, context: RunContext, meter: UsageMeter
+) -> str:
+    """The question, rewritten by the model so that it needs no conversation to be understood."""
+    turns = (
+        context.prompts.render("turn", role=turn.role, text=material_line(turn.content))
+        for turn in conversation.spoken
+    )
+    prompt = context.prompts.render(
+        "contextualize", history="\n".join(turns), question=material(asked)
+    )
+    length = count_tokens(asked)
+    room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length)
+    return await context.reader(meter).ask(prompt, read_text, room)

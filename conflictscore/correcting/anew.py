@@ -1,0 +1,91 @@
+"""Write a whole new answer, with one disputed claim and its evidence in view (the paper's way)."""
+
+import re
+
+from conflictscore.answering.answerer import answerer_of
+from conflictscore.errors import ContextWindowError, ProviderError
+from conflictscore.loop.state import (
+    RagState,
+    Reconsider,
+    RevisionRequest,
+    RunContext,
+    Written,
+)
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import material, material_line
+from conflictscore.records import Attempt, Change, ConflictReport, RevisionAction, differs
+from conflictscore.threads import in_time
+
+_NUMBER_TOKENS = 16
+
+
+async def write_anew(
+    last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
+) -> Written:
+    """Put one claim with conflicts back to the answerer, with its evidence.
+
+    The paper puts back "the main claim that had conflicts" and leaves open which; the run's context
+    says by which reading it is chosen.
+    """
+    report = last.report
+    if report is None or report.reconsider is None:
+        raise ValueError("an answer is written anew only where a claim is disputed")
+    before = last.answer.text
+    number, notes = await _chosen(report, last, state, context, meter)
+    claim = report.evidence(number).excluding_zero_weight(report.weights)
+    looked = Change.kept(before, 0, [claim], round=last.round + 1, whole=True)
+    request = RevisionRequest(last.answer, claim, report.weights)
+    try:
+        async with in_time("the model"):
+            given = await answerer_of(context).again(state, request, meter)
+        failure = None if given.answer.text.strip() else "the new answer was empty"
+    except (ProviderError, ContextWindowError) as error:
+        failure = str(error)
+    if failure is not None:
+        return Written((looked.model_copy(update={"accepted": False, "note": failure}),))
+    after = given.answer.text
+    update = {"after": after, "reason": given.answer.justification}
+    if differs(before, after):
+        update["action"] = RevisionAction.REPLACE
+    told = (*notes, *given.notes)
+    return Written((looked.model_copy(update=update),), given.answer, told, given.seconds)
+
+
+def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
+    """The claim to put back by each choice that asks no model; ValueError if none is disputed."""
+    if report.reconsider is None:
+        raise ValueError("no claim is disputed")
+    return {
+        "worst": report.reconsider,
+        "first": min(report.disputed, default=report.reconsider),
+        "most-evidence": next(iter(report.disputed), report.reconsider),
+    }
+
+
+async def _chosen(
+    report: ConflictReport, last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
+) -> tuple[int, tuple[str, ...]]:
+    """The number of the claim to put back, and notes; a model that names none leaves the worst."""
+    disputed, known = report.disputed, claims_by_choice(report)
+    if len(disputed) < 2 or context.reconsider != "asked":
+        return known.get(context.reconsider, known["worst"]), ()
+    claims = {number: report.evidence(number).claim.text for number in sorted(disputed)}
+    prompt = context.prompts.render(
+        "main_claim",
+        question=material_line(state["question"]),
+        answer=material(last.answer.text),
+        claims="\n".join(f"{number}. {material_line(text)}" for number, text in claims.items()),
+    )
+
+    def read(reply: str) -> int:
+        found = re.search(r"\d{1,4}", reply)
+        if found is None or int(found[0]) not in claims:
+            raise ValueError(f"it names none of the claims {', '.join(map(str, claims))}")
+        return int(found[0])
+
+    try:
+        asked = answerer_of(context).reply(state, prompt, read, meter, max_tokens=_NUMBER_TOKENS)
+        return await asked, ()
+    except (ProviderError, ContextWindowError) as error:
+        note = f"the model named no main claim, so the most contradicted one was taken: {error}"
+        return known["worst"], (note,)

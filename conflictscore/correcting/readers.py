@@ -1,0 +1,137 @@
+"""Asking each document alone what it answers, so that every side of a dispute has its own words.
+
+No reader sees the earlier answer, another document or a way out: a model that is shown an answer
+repeats it, and one that may say "not stated" says it too often. Inventions are caught afterwards.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from conflictscore.answering.answer_replies import read_text
+from conflictscore.answering.statements import (
+    answers_nothing,
+    invented_numbers,
+    same_answer,
+)
+from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
+from conflictscore.loop.state import Reader
+from conflictscore.models import fit_documents
+from conflictscore.prompts import material
+from conflictscore.records import Document, DroppedReply
+from conflictscore.sentences import sentence_ends
+from conflictscore.threads import at_once
+
+_REPLY_TOKENS = 80
+_MOST_CHARS = 320  # of a reply's first sentence; a longer one is no short answer
+_QUESTION_TOKENS = 64
+_QUESTION_CHARS = 300
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+
+
+@dataclass
+class Rival:
+    """An answer that documents give, and which ones."""
+
+    statement: str
+    given_by: list[int] = field(default_factory=list)
+
+
+class Answered(NamedTuple):
+    """The answers of documents that were asked alone."""
+
+    rivals: tuple[Rival, ...]
+    dropped: tuple[DroppedReply, ...]
+
+
+async def ask_documents(
+    question: str, documents: Sequence[Document], reader: Reader, *, yes_no: bool = False
+) -> Answered:
+    """Ask each document a question, side by side, one call each, and merge equal answers.
+
+    A document that could not be asked is dropped, with the reason; it is a ProviderError if no
+    document could be asked.
+    """
+    model, prompts, _ = reader
+    render = partial(prompts.render, "ask_document", question=material(question))
+    fit = partial(fit_documents, around=render(document=""), reply_tokens=_REPLY_TOKENS)
+
+    async def ask(document: Document) -> str | DroppedReply:
+        try:
+            fitted = fit([document], model, prompts).documents
+            prompt = render(document=prompts.documents(fitted))
+            return await reader.ask(prompt, read_text, _REPLY_TOKENS)
+        except (ProviderError, ContextWindowError, BudgetError) as error:
+            return DroppedReply(document=document.number, why=brief_reason(error))
+
+    replies = await at_once(partial(ask, document) for document in documents)
+    rivals, dropped = list[Rival](), list[DroppedReply]()
+    failed = [reply for reply in replies if isinstance(reply, DroppedReply)]
+    if failed and len(failed) == len(replies):
+        raise ProviderError(failed[0].why, provider=model.name)
+    for document, reply in zip(documents, replies, strict=True):
+        if isinstance(reply, DroppedReply):
+            dropped.append(reply)
+            continue
+        reply = _answer_in(reply, question)
+        if why := _useless(reply, question, document, yes_no):
+            said = reply[:_MOST_CHARS]
+            dropped.append(DroppedReply(document=document.number, reply=said, why=why))
+            continue
+        same = next((r for r in rivals if same_answer(r.statement, reply, question)), None)
+        if same is None:
+            rivals.append(same := Rival(reply))
+        same.given_by.append(document.number)
+    rivals.sort(key=lambda rival: -len(rival.given_by))
+    return Answered(tuple(rivals), tuple(dropped))
+
+
+def _answer_in(reply: str, question: str) -> str:
+    """The first sentence of a reply; the second where the first asks the question again."""
+    first, rest = _first_sentence(reply)
+    if first.endswith(_QUESTION_MARKS) and answers_nothing(first, question):
+        return _first_sentence(rest)[0] or first
+    return first
+
+
+def _first_sentence(text: str) -> tuple[str, str]:
+    """The first sentence, or line if that is shorter, and what follows it."""
+    line, _, rest = text.strip().partition("\n")
+    end = next(sentence_ends(line), len(line))
+    return line[:end].strip(' *_`"“”'), f"{line[end:]}\n{rest}"
+
+
+def _useless(reply: str, question: str, document: Document, yes_no: bool) -> str | None:
+    """Why a reply is no answer of the document; None where it is one."""
+    if len(reply) > _MOST_CHARS:
+        return "it is too long for one answer"
+    if why := answers_nothing(reply, "" if yes_no else question):
+        return why
+    if invented := invented_numbers(reply, [document.title, document.text, question]):
+        return f"the document has no {min(invented)}"
+    return None
+
+
+async def own_question(
+    claim: str, question: str, reader: Reader, *, secret: Collection[str]
+) -> str:
+    """The question that a claim answers, where the user's question asks for something wider.
+
+    The user's question where the model gives none, or one that gives the claim away.
+    """
+
+    def read(reply: str) -> str:
+        line = " ".join(reply.split()).strip("\"'“” ")
+        if not line.endswith(_QUESTION_MARKS) or len(line) > _QUESTION_CHARS:
+            raise ValueError("it was not one question")
+        if told := next((term for term in secret if term in line), None):
+            raise ValueError(f"it gives “{told}” away, which is what is to be looked up")
+        return line
+
+    fields = {"question": material(question), "claim": material(claim)}
+    request = reader.prompts.render("claim_question", **fields)
+    try:
+        return await reader.ask(request, read, _QUESTION_TOKENS)
+    except (ProviderError, ContextWindowError, BudgetError):
+        return question

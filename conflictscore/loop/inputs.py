@@ -1,0 +1,87 @@
+"""The input of a run, checked before anything is paid for."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import HumanMessage
+
+from conflictscore.errors import InputError
+from conflictscore.loop.state import RagState, RunContext
+from conflictscore.loop.turns import messages_of
+from conflictscore.records import Answer, Document, differs, encodable
+from conflictscore.retrieval.documents import as_documents
+
+EMPTY_RUN: dict[str, Any] = {
+    **dict.fromkeys(("run_id", "draft", "decomposition_error", "unclaimed", "decision", "reason")),
+    **dict.fromkeys(("regeneration_error", "answer", "first_answer", "flipped", "justification")),
+    **dict.fromkeys(("checked", "report", "final_report")),
+    **{name: [] for name in ("changes", "claims", "evidence", "attempts", "searches", "notes")},
+    **{name: {} for name in ("usage", "timings")},
+}
+"""The state of a run before its first step."""
+
+
+def whole_input(given: dict[str, Any], context: RunContext) -> dict[str, Any]:
+    """The input of a run with nothing left over from an earlier question of its thread.
+
+    A question joins the thread's messages. Documents of an earlier question stay where there is no
+    retriever: there would be nothing to answer from.
+    """
+    blank: dict[str, Any] = {"question": "", "options": [], "history": [], "draft_answer": None}
+    if context.retriever is not None:
+        blank["documents"] = []
+    whole = {**blank, **{name: value for name, value in given.items() if value is not None}}
+    question = whole["question"]
+    if messages := messages_of(whole.get("messages"), "messages"):
+        whole["messages"] = messages
+    elif isinstance(question, str) and question.strip():
+        whole["messages"] = [HumanMessage(question)]
+    return whole
+
+
+def read_question(state: RagState) -> tuple[str, list[str]]:
+    """The question and its options, after a check of all input."""
+    question = str(encodable(state.get("question", ""))).strip()
+    options = [option.strip() for option in encodable(state.get("options") or [])]
+    check_question(question, options)
+    given_answer(state, options)
+    return question, options
+
+
+def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
+    """The first answer that the caller gave; None where there is none."""
+    text = state.get("draft_answer")
+    if text is None:
+        return None
+    if not text.strip():
+        raise InputError("draft_answer is empty; leave it out to have the question answered")
+    if not options:
+        return Answer(text=text.strip())
+    for number, option in enumerate(options):
+        if not differs(text, option):
+            return Answer(text=option, option=number)
+    raise InputError("draft_answer is none of the options; give the full text of one")
+
+
+def given_documents(state: RagState) -> tuple[Document, ...]:
+    """The documents that the caller gave, numbered from 1 in their order; copies are not marked."""
+    return as_documents(state.get("documents") or ())
+
+
+def check_question(question: str, options: Sequence[str]) -> None:
+    """Check the question before anything is paid for."""
+    if not question.strip():
+        raise InputError("the question is empty")
+    if not options:
+        return
+    told = sum(bool(option.strip()) for option in options)
+    if told < max(2, len(options)):
+        raise InputError(f"multiple choice takes two options or more with text, got {told}")
+    if told > len(LETTERS):
+        raise InputError(f"multiple choice takes {len(LETTERS)} options at most, got {told}")
+    if len({option.strip().casefold() for option in options}) < len(options):
+        raise InputError("two options are the same")
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""In the order of the options."""

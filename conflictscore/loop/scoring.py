@@ -1,0 +1,37 @@
+"""Scores of labelled claims, as the settings of the run count disputes and near-duplicates."""
+
+from collections.abc import Sequence
+
+from conflictscore.loop.state import RagState, RunContext, documents_of
+from conflictscore.metric import conflict_report
+from conflictscore.records import (
+    Claim,
+    ClaimEvidence,
+    ConflictReport,
+)
+from conflictscore.retrieval.domains import voices
+
+
+def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
+    """The labels of a claim, for a claim of the same text with another number."""
+    labels = tuple(p.model_copy(update={"claim": claim.number}) for p in evidence.labels)
+    return ClaimEvidence(claim=claim, labels=labels)
+
+
+def report_of(
+    evidence: Sequence[ClaimEvidence], state: RagState, context: RunContext
+) -> ConflictReport:
+    """The scores of labelled claims, with near-duplicates and disputes as the run counts them."""
+    documents, trust = documents_of(state), context.settings.trust
+    duplicates = (
+        voices(documents)
+        if context.settings.duplicates == "domain"
+        else {d.number: d.duplicate_of for d in documents if d.duplicate_of}
+    )
+    return conflict_report(
+        evidence,
+        duplicates=duplicates,
+        duplicates_vote=context.settings.duplicates == "vote",
+        policy=context.settings.disputed,
+        weights=None if trust is None else trust.weights(documents),
+    )

@@ -1,0 +1,62 @@
+"""One search of the retriever, numbered and with near-duplicates marked."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.retrievers import BaseRetriever
+
+from conflictscore.errors import (
+    NoDocumentsError,
+)
+from conflictscore.loop.state import (
+    RagState,
+    documents_of,
+    searches_of,
+)
+from conflictscore.models.calls import call
+from conflictscore.records import Document, FurtherSearch
+from conflictscore.retrieval.documents import to_documents
+from conflictscore.retrieval.duplicates import mark_duplicates
+from conflictscore.retrieval.search_notes import collecting
+from conflictscore.threads import in_time
+
+
+async def find_documents(
+    retriever: BaseRetriever, question: str
+) -> tuple[tuple[Document, ...], list[str]]:
+    """Search, number the documents, at least one, and mark near-duplicates; notes on the search."""
+    with collecting() as left:
+        async with in_time("the search"):
+            found = await call(retriever, question)
+        documents = await asyncio.to_thread(to_documents, found)
+    notes = [*getattr(retriever, "notes", ()), *left]
+    if not documents:
+        why = f" ({'; '.join(left)})" if left else ""
+        raise NoDocumentsError(f"no documents found for: {question}{why}")
+    return await asyncio.to_thread(mark_duplicates, documents), notes
+
+
+def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dict[str, Any]:
+    """Undo the searches of this round: their documents are left out again."""
+    names, searches = {d.number: _name(d) for d in documents}, list[FurtherSearch]()
+    for search in searches_of(state):
+        if names.keys() & {*search.found, *search.known}:
+            update = {
+                "found": (),
+                "known": tuple(number for number in search.known if number not in names),
+                "left_out": (*map(names.__getitem__, search.found), *search.left_out),
+                "note": search.note or reason,
+            }
+            search = search.model_copy(update=update)
+        searches.append(search)
+    note = f"documents found by looking further were left out again: {reason}"
+    return {
+        "documents": [d.to_json() for d in documents_of(state) if d.number not in names],
+        "searches": [search.to_json() for search in searches],
+        "notes": [*state["notes"], note],
+    }
+
+
+def _name(document: Document) -> str:
+    return document.title or document.url or document.text[:60]

@@ -1,0 +1,296 @@
+"""The state of the graph, and the context of a run.
+
+The state holds plain JSON and LangChain's messages, so that any checkpointer can store it. Clients,
+prompts and limits are in the run's context, which is never stored.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar
+
+from langchain_core.messages import AnyMessage, MessageLikeRepresentation
+from langchain_core.retrievers import BaseRetriever
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+from conflictscore.labelers.protocol import Labeler
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from conflictscore.records import (
+    Answer,
+    Attempt,
+    Change,
+    Claim,
+    ClaimEvidence,
+    Document,
+    FurtherSearch,
+    Method,
+    Record,
+    Usage,
+)
+from conflictscore.retrieval.documents import DocumentLike
+from conflictscore.settings import Settings
+from conflictscore.storage.cache import ContentCache
+
+T = TypeVar("T")
+
+
+class GeneratedAnswer(NamedTuple):
+    """An answer, as the answerer gave it."""
+
+    answer: Answer
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0  # time that it had taken before the loop asked for it
+
+
+@dataclass(frozen=True)
+class RevisionRequest:
+    """An answer to write anew, and the claim that is put back with its evidence."""
+
+    before: Answer
+    claim: ClaimEvidence
+    weights: Mapping[int, float] = field(default_factory=dict)
+    """By document; empty where all count alike."""
+
+
+class Written(NamedTuple):
+    """An answer that was written again."""
+
+    changes: tuple[Change, ...]
+    """Every passage that was looked at, in the order of the answer; at least one."""
+    answer: Answer | None = None  # None where no look succeeded; then the changes say why
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0  # time that the answerer took before it was asked
+
+
+class Answerer(Protocol):
+    """An answerer: the language model, or a caller's agent or function in its place."""
+
+    async def first(self, state: "RagState", meter: UsageMeter) -> GeneratedAnswer:
+        """Answer the question from the documents; the calls that ``meter`` counts are the run's.
+
+        An answer without text is not scored. An error ends the run.
+        """
+        ...
+
+    async def again(
+        self, state: "RagState", request: RevisionRequest, meter: UsageMeter
+    ) -> GeneratedAnswer:
+        """Write the answer anew, with both sides of a claim in view.
+
+        A ProviderError, a ContextWindowError and an answer without text leave the earlier answer,
+        with a note. Any other error ends the run.
+        """
+        ...
+
+    async def reply(
+        self,
+        state: "RagState",
+        prompt: str,
+        read: Callable[[str], T],
+        meter: UsageMeter,
+        *,
+        max_tokens: int,
+    ) -> T:
+        """Reply to a request about an answer; the prompt holds all that is needed for it.
+
+        After a ProviderError (no reply that can be read) or a ContextWindowError the passage in
+        question stays as it is. Any other error ends the run.
+        """
+        ...
+
+
+R = TypeVar("R", bound=Record)
+Decision = Literal["look_further", "correct", "decompose", "justify", "record"]
+"""Next step after an answer was scored."""
+
+
+class RagInput(TypedDict, total=False):
+    """Input of the loop."""
+
+    question: str
+    options: list[str]
+    """The options of a multiple-choice question, two to 26; absent or empty in free form."""
+    documents: Sequence[DocumentLike]
+    """Texts, LangChain ``Document``s, or mappings with ``text`` and optional ``title`` and ``url``;
+    they take the place of retrieval."""
+    messages: Annotated[list[AnyMessage], add_messages]
+    """The conversation: its last human message is the question, unless ``question`` is given too.
+    The answer joins it, so that a checkpointer's thread holds the questions with their answers."""
+    history: Sequence[MessageLikeRepresentation]
+    """The conversation before the question, where it is not that of ``messages``: messages, pairs
+    of role and text, or mappings with ``role`` and ``content``; oldest first."""
+    draft_answer: str
+    """A first answer, which is scored in place of a generated one."""
+
+
+class ScorerInput(TypedDict, total=False):
+    """Input of scoring alone."""
+
+    answer: str
+    documents: Sequence[DocumentLike]
+
+
+class RagState(RagInput, total=False):
+    """The state of one question; JSON forms of the records."""
+
+    asked: str  # as the user asked it; `question` stands alone, without the conversation
+    run_id: str
+    method: str
+    draft: dict[str, Any]  # the answer of this round, an Answer
+    changes: list[dict[str, Any]]  # every passage that was looked at again, as Change
+    claims: list[dict[str, Any]]  # of the draft, as Claim
+    decomposition_error: str | None
+    unclaimed: str | None  # the part of the draft that gave no claims, in words
+    evidence: list[dict[str, Any]]  # the draft's claims with their labels, as ClaimEvidence
+    attempts: list[dict[str, Any]]  # every scored answer so far, as Attempt
+    searches: list[dict[str, Any]]  # after the first one, as FurtherSearch
+    decision: Decision
+    reason: str  # for the decision
+    regeneration_error: str  # why an answer could not be corrected; absent without a failure
+    notes: list[str]  # for the reader of the answer, such as documents that were cut
+    usage: dict[str, int]
+    timings: dict[str, float]  # seconds by node, over all rounds
+    answer: str
+    first_answer: str
+    flipped: bool
+    justification: str | None
+    checked: str  # whether the final answer was checked, as Checked
+    report: dict[str, Any]  # ConflictReport.summary() of the first answer; None without a text
+    final_report: dict[str, Any] | None  # of the last answer; None where none was corrected
+
+
+Reconsider = Literal["worst", "first", "most-evidence", "asked"]
+"""Readings of the paper's "main claim that had conflicts"."""
+
+
+class Reader(NamedTuple):
+    """A model to ask, with the templates and the meter of the run."""
+
+    model: LanguageModel
+    prompts: PromptSet
+    meter: UsageMeter
+
+    async def ask(self, prompt: str, read: Callable[[str], T], max_tokens: int, **more: Any) -> T:
+        """As :meth:`LanguageModel.ask`."""
+        known: Any = {"prompts": self.prompts, "meter": self.meter, **more}
+        return await self.model.ask(prompt, read, max_tokens=max_tokens, **known)
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """The settings of a run, and the collaborators that were opened for them."""
+
+    generator: LanguageModel
+    """Answers and corrects."""
+    decomposer: LanguageModel
+    """Splits answers into claims."""
+    labeler: Labeler
+    settings: Settings = field(default_factory=Settings)
+    retriever: BaseRetriever | None = None
+    """None where the documents are given."""
+    answerer: Answerer | None = None
+    """Answers in place of the generator. It knows the conversation before the question, and is
+    asked within it."""
+    method: Method = Method.REGENERATED_RAG
+    """The other methods answer once; benchmarks compare the loop with them."""
+    cache: ContentCache | None = None
+    """Store of verdicts."""
+    answer_parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Further call parameters of the generator where it answers, such as a caller's stop words."""
+    answer_check: Callable[[str], str | None] | None = None
+    """Says why an answer is not in the form that was asked for, such as a JSON schema; no change
+    that is not in it is made. None where any text will do."""
+    run_id: str | None = None
+    """An id that the caller has given to the run; None for a new one."""
+    reconsider: Reconsider = "worst"
+    """The claim with conflicts that is put back where an answer is written anew: the one with the
+    highest share of contradiction, the first, the one with most evidence on both sides together, or
+    the one that the model names as its main claim."""
+    on_event: "Callable[[Mapping[str, Any]], None] | None" = None
+    """Called with each event of the run, in a thread of the run's own; what it raises is logged."""
+    option_probabilities: bool = False
+    """Whether options are chosen by the probability of their letters, which is then kept."""
+    check_last: bool = True
+    """Whether the answer of the last round is scored, and explained where it came without a reason.
+    Benchmarks of the paper's loop do without where no figure needs it."""
+
+    @property
+    def prompts(self) -> PromptSet:
+        """The prompt set of the settings."""
+        return self.settings.prompts
+
+    def reader(self, meter: UsageMeter) -> Reader:
+        """The generator, to ask."""
+        return Reader(self.generator, self.prompts, meter)
+
+    def judge(self, meter: UsageMeter) -> Reader:
+        """The model that splits answers and weighs evidence, to ask."""
+        return Reader(self.decomposer, self.prompts, meter)
+
+    @property
+    def model_names(self) -> dict[str, str | None]:
+        """Names of the models that answer, split answers and label; plain JSON."""
+        return {
+            "generator": self.generator.name,
+            "decomposer": self.decomposer.name,
+            "labeler": self.labeler.name,
+            "endpoint": self.generator.endpoint,
+            "reasoning_effort": (self.generator.parameters or {}).get("reasoning_effort"),
+        }
+
+
+@dataclass(frozen=True)
+class RunRuntime:
+    """A node's context and event stream."""
+
+    context: RunContext
+    stream_writer: Callable[[Any], None] = field(default=lambda event: None)
+
+
+def _reader(kind: type[R], field: str) -> Callable[[Mapping[str, Any]], tuple[R, ...]]:
+    return lambda state: tuple(map(kind.model_validate, state.get(field, ())))
+
+
+documents_of = _reader(Document, "documents")
+attempts_of = _reader(Attempt, "attempts")
+"""The scored answers so far, first to last."""
+searches_of = _reader(FurtherSearch, "searches")
+claims_of = _reader(Claim, "claims")
+changes_of = _reader(Change, "changes")
+"""Every second look so far, by round and in the order of the answer."""
+evidence_of = _reader(ClaimEvidence, "evidence")
+
+
+def draft_of(state: RagState) -> Answer:
+    """The answer of this round."""
+    return Answer.model_validate(state["draft"])
+
+
+def changes_in(state: RagState, number: int) -> tuple[Change, ...]:
+    """The changes of one round of correction."""
+    return tuple(change for change in changes_of(state) if change.round == number)
+
+
+def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, Any]]:
+    """All changes of the run, for the state update; these replace those of their round."""
+    rounds = {change.round for change in changes}
+    others = [one for one in state.get("changes", []) if one["round"] not in rounds]
+    everything = [*others, *(change.to_json() for change in changes)]
+    return sorted(everything, key=lambda one: one["round"])
+
+
+def may_be_given_up(state: RagState, context: RunContext) -> bool:
+    """Whether the answer that is being checked may be refused in favour of the one before it.
+
+    A budget that is used up then costs that answer alone, and the run goes on.
+    """
+    in_place = context.settings.regeneration == "revise" and not state.get("options")
+    return bool(state.get("changes")) and (context.settings.guard or in_place)
+
+
+def spent(state: RagState, usage: Usage) -> dict[str, int]:
+    """The run's usage plus this step's, for the state update."""
+    before: Mapping[str, int] = state.get("usage", {})
+    return (Usage.model_validate(before) + usage).model_dump()

@@ -1,0 +1,29 @@
+"""begin: check the input of a run, and start it from nothing."""
+
+from typing import Any
+
+from langchain_core.messages import HumanMessage
+
+from conflictscore.loop.inputs import EMPTY_RUN, given_documents, read_question
+from conflictscore.loop.state import RagState, RunRuntime
+from conflictscore.loop.turns import history_of, turns_in
+
+
+async def begin(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Check the input before anything is paid for, and start the run from nothing.
+
+    Without a ``question``, the last human message is it. Without a ``history``, the messages before
+    that one are: on a checkpointer's thread, the earlier questions and their answers.
+    """
+    messages = state.get("messages") or []
+    human = [place for place, one in enumerate(messages) if isinstance(one, HumanMessage)]
+    question = state["question"]
+    if human and not str(question).strip():
+        question = str(messages[human[-1]].text)
+    question, options = read_question({**state, "question": question})
+    given_documents(state)
+    turns = history_of(state["history"]) or turns_in(messages[: human[-1]] if human else [])
+    history = [turn._asdict() for turn in turns]
+    return {**EMPTY_RUN, "question": question, "asked": question, "options": options} | {
+        "history": history
+    }

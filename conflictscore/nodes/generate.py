@@ -1,0 +1,25 @@
+"""generate: answer the question from the documents."""
+
+from typing import Any
+
+from conflictscore.answering.answerer import announce, answerer_of
+from conflictscore.loop.inputs import given_answer
+from conflictscore.loop.state import GeneratedAnswer, RagState, RunRuntime, spent
+from conflictscore.loop.time_budget import timed
+from conflictscore.models.usage import UsageMeter
+
+
+async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Have the question answered, or take the answer that came with it; a failure is raised."""
+    meter, answer = UsageMeter(), given_answer(state, state["options"])
+    if answer is not None:
+        given = GeneratedAnswer(answer)
+    else:
+        given = await answerer_of(runtime.context).first(state, meter)
+    announce(runtime, 0, given.answer)
+    return {
+        "draft": given.answer.to_json(),
+        "notes": [*state["notes"], *given.notes],
+        "usage": spent(state, meter.usage),
+        "timings": timed(state, "generate", given.seconds),
+    }

@@ -1,0 +1,31 @@
+"""receive: number the documents of an answer that is scored alone, and take it as the draft."""
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+from conflictscore.errors import InputError
+from conflictscore.loop.inputs import EMPTY_RUN, given_documents
+from conflictscore.loop.state import RagState, RunRuntime
+from conflictscore.records import Answer
+from conflictscore.retrieval.duplicates import mark_duplicates
+
+
+async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Number the documents, mark near-duplicates, and take the answer as the draft."""
+    given: object = state.get("answer", "")
+    if not isinstance(given, str):
+        raise InputError(f"the answer is {type(given).__name__}, not a text")
+    text = given.strip()
+    if not text:
+        raise InputError("the answer is empty")
+    documents = given_documents(state)
+    if not documents:
+        raise InputError("there are no documents to score the answer against")
+    marked = await asyncio.to_thread(mark_duplicates, documents)
+    return {
+        **EMPTY_RUN,
+        "documents": [document.to_json() for document in marked],
+        "draft": Answer(text=text).to_json(),
+        "run_id": runtime.context.run_id or uuid4().hex,
+    }

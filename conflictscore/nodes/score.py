@@ -1,0 +1,46 @@
+"""score: aggregate the labels to CS-C and CS-R, and add the attempt (paper, section 3)."""
+
+from typing import Any
+
+from conflictscore.loop.scoring import report_of
+from conflictscore.loop.state import (
+    RagState,
+    RunRuntime,
+    draft_of,
+    evidence_of,
+)
+from conflictscore.records import (
+    Attempt,
+)
+
+
+async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Aggregate the labels, and add the answer with its score to the attempts.
+
+    With the labels of documents that were found further, the last attempt gets another score.
+    """
+    attempts = state.get("attempts", [])
+    report = report_of(evidence_of(state), state, runtime.context)
+    if state.get("decision") == "look_further":
+        *attempts, last = attempts
+        attempt = Attempt.model_validate(last).model_copy(update={"report": report})
+    else:
+        failed = state.get("decomposition_error")
+        attempt = Attempt(
+            round=len(attempts),
+            answer=draft_of(state),
+            report=report.model_copy(update={"error": failed or report.error}),
+            unclaimed=state.get("unclaimed"),
+        )
+    runtime.stream_writer(
+        {
+            "event": "scores",
+            "round": attempt.round,
+            "cs_c": report.cs_c,
+            "cs_r": report.cs_r,
+            "coverage": report.coverage,
+            "conflicting": list(report.conflicting),
+            **({"weighted": report.weighted.to_json()} if report.weighted else {}),
+        }
+    )
+    return {"attempts": [*attempts, attempt.to_json()]}

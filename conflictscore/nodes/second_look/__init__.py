@@ -1,1 +1,0 @@
-"""A second look at a disputed claim: rivals, the documents' vote, and what weighs the rest."""

@@ -1,0 +1,97 @@
+"""The guard of a change: by the vote or the weighing, and nothing walks past it."""
+
+from typing import Any
+
+import pytest
+
+from conflictscore.correcting.refusals import refusal
+from conflictscore.correcting.vote import tallied
+from conflictscore.correcting.wording import hedge_evidence, passed_over
+from conflictscore.records import Label, SecondLook
+from tests.nodes.steps import claim_with, revision, scored
+
+CLAIM, RIVAL = "The lamp was lit in 1871.", "The lamp was lit in 1874."
+OWN, OTHER = claim_with("++--0", CLAIM), claim_with("--++0", RIVAL)
+
+
+def look(decision: str = "replace", own: Any = OWN, other: Any = OTHER) -> SecondLook:
+    candidates = tallied([own, other], [(), (3,)])
+    known: dict[str, Any] = {"question": "When was it lit?", "rival": 1, "decision": decision}
+    return SecondLook(candidates=candidates, **known)
+
+
+def refused(after: str, *new: Any, by: SecondLook | None = None) -> str | None:
+    change = revision(CLAIM, after, looks=(by or look(),))
+    return refusal(change, [OWN], new, scored(*new))
+
+
+def test_a_change_that_says_what_won_stands_though_more_documents_deny_it() -> None:
+    outvoted = claim_with("---+0", RIVAL)
+
+    assert refused(RIVAL, outvoted) is None
+    reworded = claim_with("---00", "It was in 1874 that the lamp was lit.")
+    assert refused("It was in 1874 that the lamp was lit.", reworded) is None
+
+
+@pytest.mark.parametrize(
+    ("after", "new", "why"),
+    [
+        (RIVAL, [], "it claims nothing"),
+        ("The lamp is red.", [claim_with("+++++", "The lamp is red.")], "does not say what"),
+        (f"{CLAIM} {RIVAL}", [OTHER, OWN], "it still says"),
+        (f"{RIVAL} It is tall.", [OTHER, claim_with("+--00", "It is tall.")], "more speaks"),
+        (RIVAL, [claim_with("??++?", RIVAL)], "fewer of its pairs"),
+    ],
+)
+def test_whatever_else_it_does_is_refused(after: str, new: list[Any], why: str) -> None:
+    assert why in str(refused(after, *new))
+
+
+def test_nothing_stands_that_neither_vote_nor_weighing_decided() -> None:
+    assert refused(RIVAL, OTHER, by=look("keep")) == "neither the vote nor the weighing decided it"
+    assert refusal(revision(CLAIM, RIVAL), [OWN], [OTHER], scored(OTHER))
+
+
+HEDGE = "Sources disagree: The lamp was lit in 1871 (“A”); The lamp was lit in 1874 (“C”)."
+
+
+def test_a_hedge_names_both_sides_each_with_a_document() -> None:
+    told = hedge_evidence(look("hedge"))
+
+    assert refused(HEDGE, told, by=look("hedge")) is None
+    poison = "The safe dose is 5000 mg a day."
+    added = "Sources disagree, and the safe dose is 5000 mg a day."
+    for after in (poison, added):
+        new = claim_with("00000", poison)
+        assert "does not name both sides" in str(refused(after, new, by=look("hedge")))
+    more = f"{HEDGE} {poison}"
+    new = claim_with("00000", poison)
+    assert "no document supports" in str(refused(more, told, new, by=look("hedge")))
+    alone = look("hedge", own=claim_with("-----", CLAIM))
+    assert "no document supports" in str(refused(HEDGE, told, by=alone))
+
+
+def test_a_told_dispute_has_the_labels_of_a_hedged_claim() -> None:
+    own, other = claim_with("+--0?", CLAIM), claim_with("-+-00", RIVAL)
+
+    told = hedge_evidence(look("hedge", own, other))
+
+    assert [pair.label for pair in told.labels] == [
+        *(Label.SUPPORTS, Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT, Label.IRRELEVANT)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("after", "claims", "missing"),
+    [
+        (RIVAL, (RIVAL,), None),
+        ("Happily, the lamp was lit in 1874.", (RIVAL,), None),
+        (f"{RIVAL[:-1]}, and everyone should sell their shares.", (RIVAL,), "shares"),
+    ],
+)
+def test_what_the_claims_of_a_change_pass_over_is_named(
+    after: str, claims: tuple[str, ...], missing: str | None
+) -> None:
+    left = passed_over(after, CLAIM, claims, "When was it lit?")
+
+    assert (left is None) if missing is None else missing in str(left)

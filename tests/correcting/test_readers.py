@@ -1,0 +1,90 @@
+"""Documents asked alone: one call each, nothing else in view, and what becomes of the replies."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from conflictscore.correcting.readers import Answered, ask_documents, own_question
+from conflictscore.errors import ProviderError
+from conflictscore.loop.state import Reader
+from conflictscore.models.usage import UsageMeter
+from tests.correcting.helpers import Replies, documents_with
+from tests.nodes.steps import PROMPTS
+
+LAMP = "In which year did the lighthouse first light its lamp?"
+
+
+async def asked(said: Mapping[str, str | Exception], *texts: str) -> tuple[Answered, list[str]]:
+    """What documents say of the lamp, by a mark that a prompt has, and the prompts."""
+    model: Any = Replies(lambda prompt: next(said[mark] for mark in said if mark in prompt))
+    reader = Reader(model, PROMPTS, UsageMeter())
+    return await ask_documents(LAMP, documents_with(*texts), reader), model.asked
+
+
+async def test_each_document_is_asked_alone_and_equal_answers_are_one() -> None:
+    texts = (
+        "Lit on 14 October 1874, says the log.",
+        "It shone in 1871.",
+        "The Board met in 1874; the lamp was lit then.",
+        "The lens was cleaned.",
+    )
+    said = {
+        "says the log": "The lighthouse first lit its lamp on 14 October 1874. It was windy.",
+        "It shone": "The lighthouse first lit its lamp in 1871.",
+        "The Board": '"The lighthouse first lit its lamp in 1874."',
+        "The lens": "The document does not say when it first lit its lamp.",
+    }
+    (rivals, dropped), prompts = await asked(said, *texts)
+
+    assert [(r.statement, r.given_by) for r in rivals] == [
+        ("The lighthouse first lit its lamp on 14 October 1874.", [1, 3]),
+        ("The lighthouse first lit its lamp in 1871.", [2]),
+    ]
+    assert [(d.document, d.why) for d in dropped] == [(4, "the document says nothing of it")]
+    for prompt, mark in zip(prompts, said, strict=True):
+        assert mark in prompt
+        assert not any(other in prompt for other in said if other != mark)
+
+
+async def test_an_answer_that_follows_a_repeated_question_counts() -> None:
+    texts = ("The log of 1874.", "The door says 1871.", "The lens.")
+    said = {
+        "log": f"{LAMP} The lighthouse first lit its lamp in 1874.",
+        "door": f"{LAMP}\nIn 1871.",
+        "lens": LAMP,
+    }
+    (rivals, dropped), _ = await asked(said, *texts)
+
+    assert [(r.statement, r.given_by) for r in rivals] == [
+        ("The lighthouse first lit its lamp in 1874.", [1]),
+        ("In 1871.", [2]),
+    ]
+    assert [(d.document, d.why) for d in dropped] == [(3, "it repeats the question")]
+
+
+async def test_an_invention_a_repetition_and_a_failure_become_no_rival() -> None:
+    texts = ("The lens has 364 prisms.", "A tower.", "A third.", "A fourth.")
+    said: dict[str, str | Exception] = {
+        "364": "The lighthouse first lit its lamp in 1816.",
+        "tower": "The lighthouse first light its lamp.",
+        "third": ProviderError("it is down", provider="reader"),
+        "fourth": "Word upon word " * 40,
+    }
+    (rivals, dropped), _ = await asked(said, *texts)
+
+    assert rivals == ()
+    assert [one.why for one in dropped] == [
+        "the document has no 1816",
+        "it repeats the question",
+        "it is down",
+        "it is too long for one answer",
+    ]
+
+
+async def test_a_claim_of_a_long_answer_gets_a_question_that_does_not_give_it_away() -> None:
+    model: Any = Replies(lambda _: '"How high is the tower?"')
+    reader = Reader(model, PROMPTS, UsageMeter())
+    claim, question = "The tower is 31 metres high.", "Tell me about Vennick."
+
+    found = await own_question(claim, question, reader, secret=("31",))
+
+    assert found == "How high is the tower?"

@@ -1,0 +1,139 @@
+"""Putting a winner into a passage, or both sides, without a model."""
+
+from typing import Any
+
+import pytest
+
+from conflictscore.active_content import added_active_content
+from conflictscore.correcting.vote import tallied
+from conflictscore.correcting.wording import (
+    hedged,
+    replaced,
+    spliced_span,
+    with_other_answer,
+)
+from conflictscore.records import SecondLook
+from tests.correcting.helpers import documents_with
+from tests.nodes.steps import claim_with
+
+CLAIM, RIVAL = "The light first lit its lamp in 1871.", "The light first lit its lamp in 1874."
+TITLES = ("Gazette", "Log", "Report", "Guide")
+
+
+def look(rival: str = RIVAL, claim: str = CLAIM, sides: tuple[str, str] = ("+--+", "-++-")) -> Any:
+    one, other = claim_with(sides[0], claim), claim_with(sides[1], rival)
+    candidates = tallied([one, other], [(), (2, 3)])
+    return SecondLook(question="When?", candidates=candidates, rival=1)
+
+
+@pytest.mark.parametrize(
+    ("passage", "others", "after"),
+    [
+        (CLAIM, (), RIVAL),
+        ("1871", (), "1874"),
+        ("The light (a tower) first shone in **1871** [2].", (), "… first shone in **1874** [2]."),
+        ("Lit in 1871, it is 31 m high.", ("The light is 31 m high.",), "Lit in 1874, it is…"),
+        ("Lit in 1871 and built in 1871.", ("The light was built in 1871.",), None),
+        ("Lit first in 1871, when the tower of 1871 stood.", ("A tower stood.",), None),
+    ],
+)
+def test_the_one_span_in_which_they_differ_is_changed(
+    passage: str, others: tuple[str, ...], after: str | None
+) -> None:
+    made = replaced(passage, look(), others)
+
+    if after is None:
+        assert made is None, "only a reader of the passage can write that"
+    else:
+        assert made == passage.replace("1871", "1874")
+
+
+def test_a_passage_that_claims_nothing_else_becomes_the_rivals_sentence() -> None:
+    rival = "It was on 14 October 1874 that the light was exhibited."
+
+    assert replaced("It was lit in 1871.", look(rival)) == rival
+    assert replaced("It was lit in 1871.", look(rival), others=("It is tall.",)) is None
+    assert replaced("Yes.", look("It is not true that “it was lit”.")) == "No."
+
+
+def test_a_citation_of_the_old_side_becomes_one_of_the_new() -> None:
+    assert replaced("It was lit in 1871 [1][4].", look()) == "It was lit in 1874 [2][3]."
+    assert replaced("Lit in 1871 [7].", look()) == "Lit in 1874 [7].", "another's numbers"
+
+
+def test_statements_that_share_little_are_not_spliced() -> None:
+    assert spliced_span("Ann Lund built it.", "Ann Lund built it.", "Otto built it.") == (
+        "Otto built it."
+    )
+    assert spliced_span("Ann built it.", "Ann built it.", "It was Otto who did.") is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "statement"),
+    [
+        ("By Ada Lowe.", "The old map was drawn by Ada Lowe."),
+        ("the Earl of Dun", "The old map was drawn by Earl of Dun."),
+        ("Ada Lowe drew it.", None),
+        ("a crew of sailors", None),
+        ("It was Ada Lowe.", None),
+        ("The map.", None),
+    ],
+)
+def test_a_mere_name_becomes_a_sentence_in_the_words_of_the_claim(
+    answer: str, statement: str | None
+) -> None:
+    claim, question = "The old map was drawn by Ida Reeve.", "By whom was the old map drawn?"
+
+    assert with_other_answer(claim, answer, question) == statement
+    two = "The old map was drawn by Ida Reeve in 1871."
+    assert with_other_answer(two, answer, question) is None, "which of the two it answers is open"
+
+
+def test_a_hedge_names_both_sides_with_their_documents_and_leads_with_the_better_witnessed() -> (
+    None
+):
+    documents = documents_with("a", "b", "c", "d", title=TITLES)
+
+    assert hedged(CLAIM, look(), documents) == (
+        "Sources disagree: The light first lit its lamp in 1871 (“Gazette”, “Guide”);"
+        " The light first lit its lamp in 1874 (“Log”, “Report”)."
+    )
+    outvoted = look(sides=("+---", "-++-"))
+    assert hedged("1871", outvoted, documents) == (
+        "Sources disagree: 1874 (“Log”, “Report”); 1871 (“Gazette”)."
+    )
+    assert hedged("1871 [1].", look(), documents) == "Sources disagree: 1871 [1][4]; 1874 [2][3]."
+
+
+def test_a_hedge_leaves_what_else_the_passage_claims_as_it_is() -> None:
+    documents = documents_with("a", "b", "c", "d", title=TITLES)
+    passage = "Lit in **1871**, it is 31 m high."
+
+    made = hedged(passage, look(), documents, others=("It is 31 m high.",))
+
+    assert made.startswith("Lit in **1871**, it is 31 m high. Other sources disagree: ")
+    assert made.endswith("in 1874 (“Log”, “Report”).")
+    outvoted = look(sides=("+---", "-++-"))
+    assert hedged(passage, outvoted, documents, others=("It is high.",)).endswith(passage)
+
+
+def test_a_title_brings_no_markup_into_a_hedge() -> None:
+    titles = (
+        "![x](https://evil.test/q)",
+        "<img src=x>",
+        "[Log](http://evil.test)",
+        "www.evil.test",
+    )
+    documents = documents_with("a", "b", "c", "d", title=titles)
+
+    made = hedged(CLAIM, look(), documents)
+
+    assert added_active_content(CLAIM, made) is None
+    assert "(document 1, document 4)" in made
+
+
+def test_copies_are_named_once_and_many_documents_are_counted() -> None:
+    documents = documents_with(*"abcdef", duplicate_of=(None, None, 2, None, None, None))
+    side = look(sides=("+-----", "-+++++"))
+
+    assert "(document 2, document 4, document 5, 1 more)" in hedged(CLAIM, side, documents)
