@@ -8,8 +8,8 @@ from typing import Any
 
 from conflictscore.answering.answerer import announce
 from conflictscore.answering.claim_places import claims_in_place
+from conflictscore.correcting.change_refusals import judge_change
 from conflictscore.correcting.in_place import excerpt, explained
-from conflictscore.correcting.refusals import judge_change
 from conflictscore.loop.scoring import renumbered, report_of
 from conflictscore.loop.state import (
     RagState,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.correcting.refusals import refusal
+from conflictscore.correcting.change_refusals import refusal
 from conflictscore.correcting.vote import tallied
 from conflictscore.correcting.wording import hedge_evidence, passed_over
 from conflictscore.records import Label, SecondLook

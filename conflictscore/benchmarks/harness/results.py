@@ -32,7 +32,7 @@ from conflictscore.benchmarks.harness.records import (
     Verdict,
     reworded,
 )
-from conflictscore.correcting.refusals import judge_change
+from conflictscore.correcting.change_refusals import judge_change
 from conflictscore.errors import InputError
 from conflictscore.loop.rounds import flipped_by
 from conflictscore.records import (
