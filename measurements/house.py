@@ -10,6 +10,12 @@ what can be named there. Shared class names: public classes and type aliases def
 Wordings: each entry of PATTERNS is names, and an expression for docstrings, help texts and
 messages. It finds known offenders; it cannot tell whether a sentence reads well.
 
+Rules of names, kinds and functions (``measurements.house_counts``): sentences that code compares,
+circles of imports, imports between the steps of the loop, names that are bare participles or empty
+nouns, complexity, docstrings, splatted literals and choices by tricks. Beside each count stands
+that of commit 637d1c6f, by the same expressions, and the most that is allowed. Comments in 1,000
+lines and tokens a line are printed and judge nothing.
+
 With --questions it prints the questions that a reader who has never seen the package should answer
 from few files; each file that has to be opened counts.
 """
@@ -22,6 +28,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+
+from measurements import house_counts
 
 QUESTIONS = (
     "In which order do the steps of the loop run, and what ends it?",
@@ -82,6 +90,38 @@ def modules_in(*folders: Path) -> dict[str, str]:
         path.relative_to(folder.parent).as_posix(): path.read_text("utf-8")
         for folder in folders
         for path in sorted(folder.rglob("*.py"))
+    }
+
+
+class Count(NamedTuple):
+    """A counted rule: its places now, the count of commit 637d1c6f, and the most allowed."""
+
+    places: list[str]
+    before: int
+    most: int
+
+
+_PARTICIPLES_SHARE = 0.02  # of all names that functions bind
+
+
+def counts_in(modules: Mapping[str, str]) -> dict[str, Count]:
+    """The counted rules of a package, given its source by path."""
+    trees = {path: ast.parse(source) for path, source in modules.items()}
+    names = house_counts.bound_names(trees).total()
+    return {
+        "sentences that code compares": Count(house_counts.compared_sentences(trees), 9, 0),
+        "circles of imports": Count(house_counts.module_circles(trees), 4, 0),
+        "imports between nodes": Count(house_counts.imports_between_nodes(trees), 65, 0),
+        "names that are bare participles": Count(
+            house_counts.bare_participles(trees), 1489, int(_PARTICIPLES_SHARE * names)
+        ),
+        "names that are empty nouns": Count(house_counts.empty_nouns(trees), 338, 338),
+        f"complexity of {house_counts.MOST_COMPLEX} or more": Count(
+            house_counts.complex_functions(modules), 71, 0
+        ),
+        "undocumented classes and long functions": Count(house_counts.undocumented(trees), 110, 0),
+        "splatted literals": Count(house_counts.splatted_literals(trees), 72, 0),
+        "choices by tricks": Count(house_counts.one_line_choices(trees), 5, 0),
     }
 
 
@@ -200,6 +240,17 @@ def main(show: bool, questions: bool) -> None:
         click.echo(f"{rule:<42} {len(places):>8,}")
         if show:
             click.echo("".join(f"    {place}\n" for place in places), nl=False)
+    trees = {path: ast.parse(source) for path, source in package.items()}
+    click.echo(f"{'':<42} {'now':>8} {'637d1c6f':>8} {'most':>8}")
+    for rule, count in counts_in(package).items():
+        click.echo(f"{rule:<42} {len(count.places):>8,} {count.before:>8,} {count.most:>8,}")
+        if show:
+            click.echo("".join(f"    {place}\n" for place in count.places), nl=False)
+    names = house_counts.bound_names(trees).total()
+    click.echo(f"{'names that functions bind':<42} {names:>8,} {10593:>8,}")
+    comments, tokens = house_counts.density(package)
+    click.echo(f"{'comments in 1,000 lines':<42} {comments:>8.1f} {12.9:>8}")
+    click.echo(f"{'tokens a line of code':<42} {tokens:>8.2f} {8.20:>8.2f}")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from measurements.house import found_in, main, modules_in
+from measurements.house import counts_in, found_in, main, modules_in
 
 
 def test_long_modules_and_shared_names_are_found() -> None:
@@ -43,6 +43,45 @@ def test_wordings_are_found_where_they_stand() -> None:
     assert found["wording: names with several meanings"] == ["toy/run.py:4 once"]
     assert found["wording: archaic passives"] == ["toy/text.py:1 the one who answers"]
     assert found["wording: help that teaches nothing"] == []
+
+
+_BRANCHES = "".join(f"    if n == {number}:\n        return {number}\n" for number in range(15))
+
+
+def test_names_kinds_and_functions_are_counted() -> None:
+    counts = counts_in(
+        {
+            "toy/__init__.py": "",
+            "toy/errors.py": 'STOPPED = "the run was stopped"\n',
+            "toy/nodes/label.py": "from toy.nodes.score import score\n",
+            "toy/nodes/score.py": "import toy.nodes.label\n\n\ndef score(): ...\n",
+            "toy/run.py": (
+                "from toy.errors import STOPPED\n\n\n"
+                "def run(error, found, flag, values):\n"
+                "    if error == STOPPED or error.startswith('no answer came'):\n"
+                "        return [*('a', 'b')]\n"
+                "    return (found, values)[not flag]\n"
+            ),
+            "toy/branches.py": f"class Run:\n    pass\n\n\ndef many(n):\n{_BRANCHES}    return n\n",
+        }
+    )
+    places = {rule: count.places for rule, count in counts.items()}
+
+    assert places["sentences that code compares"] == [
+        "toy/run.py:5 error == STOPPED",
+        "toy/run.py:5 error.startswith('no answer came')",
+    ]
+    assert len(places["circles of imports"]) == 1
+    assert len(places["imports between nodes"]) == 2
+    assert places["names that are bare participles"] == ["toy/run.py:4 found"]
+    assert places["names that are empty nouns"] == ["toy/run.py:4 values"]
+    assert places["complexity of 15 or more"] == ["toy/branches.py:5 many 16"]
+    assert places["undocumented classes and long functions"] == [
+        "toy/branches.py:1 Run",
+        "toy/branches.py:5 many",
+    ]
+    assert places["splatted literals"] == ["toy/run.py:6 *('a', 'b')"]
+    assert places["choices by tricks"] == ["toy/run.py:7 (found, values)[not flag]"]
 
 
 def test_this_package_breaks_no_rule() -> None:

@@ -1,0 +1,273 @@
+"""Counts of the package's source that stand for its rules: names, complexity, docstrings, imports.
+
+Each function takes parsed modules by path (relative to the folder above the package) and returns
+the places that break its rule, ``path:line what``.
+"""
+
+import ast
+import io
+import re
+import tokenize
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+
+from radon.complexity import cc_visit
+
+Trees = Mapping[str, ast.Module]
+"""Parsed modules by path."""
+
+MOST_COMPLEX = 15
+"""Radon's cyclomatic complexity from which a function is taken apart."""
+LONG_FUNCTION = 25
+"""Lines from which a function needs a docstring."""
+
+_IRREGULAR = frozenset(
+    """
+    one other found known said told kept given left read shown done made taken seen gone spent
+    sought meant sent held heard put written drawn begun grown chosen thrown lost built brought
+    bought caught taught felt met paid sold spoken stood understood won worn
+    """.split()  # noqa: SIM905 - forty words in quotes and commas read worse
+)
+_NO_PARTICIPLES = frozenset(
+    "seed need feed speed bed red embed hundred indeed shed weed breed deed checked".split()  # noqa: SIM905
+)
+"""Words in -ed that are none, and `checked`, the term for how far an answer was checked."""
+EMPTY_NOUNS = frozenset(
+    "result results value values item items data entry entries thing obj".split()  # noqa: SIM905
+)
+"""Nouns that say nothing of what they hold. Loops over mappings may use ``key`` and ``value``."""
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SCOPES = (*_FUNCTIONS, ast.Lambda, ast.ClassDef)
+_SENTENCE = re.compile(r"[^\W\d_]{2,}[,;:]? (?:[^\W\d_]+[,;:]? )+[^\W\d_]*")
+"""Three words or more: column titles and the first words of other libraries' errors have two."""
+
+
+def is_bare_participle(name: str) -> bool:
+    """Whether a name is a participle alone, or ``one`` or ``other``."""
+    if name in _IRREGULAR:
+        return True
+    return len(name) > 3 and name.endswith("ed") and "_" not in name and name not in _NO_PARTICIPLES
+
+
+def bound_names(trees: Trees) -> Counter[str]:
+    """How many functions bind each name, as an argument or a local; ``self`` and ``cls`` aside."""
+    return Counter(name for _, _, name in _bound(trees) if name not in ("self", "cls", "_"))
+
+
+def _bound(trees: Trees) -> Iterator[tuple[str, int, str]]:
+    """Path, line and name, once for each function that binds it."""
+    for path, tree in trees.items():
+        for function in ast.walk(tree):
+            if isinstance(function, (*_FUNCTIONS, ast.Lambda)):
+                for name, line in _names_of(function).items():
+                    yield path, line, name
+
+
+def _names_of(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> dict[str, int]:
+    arguments = function.args
+    declared = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    declared += [extra for extra in (arguments.vararg, arguments.kwarg) if extra]
+    names = {argument.arg: function.lineno for argument in declared}
+    body = function.body if isinstance(function.body, list) else [function.body]
+    for node in _own_nodes(body):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.setdefault(node.id, node.lineno)
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            names.setdefault(node.name, node.lineno)
+    return names
+
+
+def _own_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Nodes of a function's body without those of functions and classes inside it."""
+    waiting = list(body)
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, _SCOPES):
+            yield node
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def bare_participles(trees: Trees) -> list[str]:
+    """Bindings whose name is a bare participle, or ``one`` or ``other``."""
+    return [
+        f"{path}:{line} {name}" for path, line, name in _bound(trees) if is_bare_participle(name)
+    ]
+
+
+def empty_nouns(trees: Trees) -> list[str]:
+    """Bindings whose name is an empty noun."""
+    return [f"{path}:{line} {name}" for path, line, name in _bound(trees) if name in EMPTY_NOUNS]
+
+
+def complex_functions(sources: Mapping[str, str]) -> list[str]:
+    """Functions whose complexity is :data:`MOST_COMPLEX` or more."""
+    return [
+        f"{path}:{block.lineno} {block.name} {block.complexity}"
+        for path, source in sources.items()
+        for block in cc_visit(source)
+        if block.letter in "FM" and block.complexity >= MOST_COMPLEX
+    ]
+
+
+def undocumented(trees: Trees) -> list[str]:
+    """Classes, and functions of :data:`LONG_FUNCTION` lines or more, without a docstring."""
+    return [
+        f"{path}:{node.lineno} {node.name}"
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef))
+        and (isinstance(node, ast.ClassDef) or _length(node) >= LONG_FUNCTION)
+        and not ast.get_docstring(node)
+    ]
+
+
+def _length(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def splatted_literals(trees: Trees) -> list[str]:
+    """Literals that are taken apart where they stand: ``*("a", "b")``."""
+    return [
+        _place(path, node)
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Starred) and isinstance(node.value, ast.Tuple | ast.List | ast.Set)
+    ]
+
+
+def one_line_choices(trees: Trees) -> list[str]:
+    """Choices by tricks: ``(a, b)[flag]``, ``{True: a, False: b}[flag]``, ``[*some, None][0]``."""
+    return [
+        _place(path, node)
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript) and _is_trick(node)
+    ]
+
+
+def _place(path: str, node: ast.expr) -> str:
+    return f"{path}:{node.lineno} {ast.unparse(node)[:70]}"
+
+
+def _is_trick(node: ast.Subscript) -> bool:
+    truth = isinstance(node.slice, ast.Compare | ast.BoolOp) or (
+        isinstance(node.slice, ast.UnaryOp) and isinstance(node.slice.op, ast.Not)
+    )
+    literal = isinstance(node.value, ast.Tuple | ast.List)
+    by_truth = isinstance(node.value, ast.Dict) and any(
+        isinstance(key, ast.Constant) and isinstance(key.value, bool) for key in node.value.keys
+    )
+    unpacked = isinstance(node.value, ast.Tuple | ast.List) and any(
+        isinstance(element, ast.Starred) for element in node.value.elts
+    )
+    return by_truth or unpacked or (literal and truth)
+
+
+def compared_sentences(trees: Trees) -> list[str]:
+    """Comparisons of a message, note or reason with a sentence of the package's own.
+
+    A sentence is a literal of three words or more, or a constant that holds one.
+    """
+    everywhere = {name for tree in trees.values() for name in _sentence_constants(tree)}
+    return [
+        _place(path, node)
+        for path, tree in trees.items()
+        for constants in [{*_sentence_constants(tree)} | (everywhere & {*_imported_names(tree)})]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare | ast.Call)
+        and any(_is_sentence(operand, constants) for operand in _compared(node))
+    ]
+
+
+def _sentence_constants(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and _is_sentence(node.value, frozenset()):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+def _imported_names(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in node.names)
+
+
+def _compared(node: ast.Compare | ast.Call) -> Iterator[ast.expr]:
+    """What a comparison, or a call of ``startswith`` or ``endswith``, looks for."""
+    if isinstance(node, ast.Compare):
+        equal = ast.Eq | ast.NotEq | ast.Is | ast.IsNot
+        if any(isinstance(operator, equal) for operator in node.ops):
+            yield from (node.left, *node.comparators)
+        elif isinstance(node.left, ast.Constant | ast.Name):
+            yield node.left
+    elif isinstance(node.func, ast.Attribute) and node.func.attr in ("startswith", "endswith"):
+        for argument in node.args:
+            yield from argument.elts if isinstance(argument, ast.Tuple) else [argument]
+
+
+def _is_sentence(node: ast.expr, constants: Iterable[str]) -> bool:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return bool(_SENTENCE.search(node.value))
+    return isinstance(node, ast.Name) and node.id in constants
+
+
+def module_circles(trees: Trees) -> list[str]:
+    """Circles of imports, those for types alone included; a package counts as its ``__init__``."""
+    modules = {_module_of(path): tree for path, tree in trees.items()}
+    imports = {name: set(_imports(name, tree, modules.keys())) for name, tree in modules.items()}
+    circles = []
+    while True:
+        try:
+            TopologicalSorter(imports).prepare()
+        except CycleError as error:
+            circle = error.args[1]
+            circles.append(" -> ".join(reversed(circle)))
+            # each entry of the circle is imported by the one before it
+            imports[circle[1]].discard(circle[0])
+        else:
+            return circles
+
+
+def _module_of(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _imports(importer: str, tree: ast.Module, modules: Iterable[str]) -> Iterator[str]:
+    known = set(modules)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                target = inner if inner in known else node.module
+                if target in known and target != importer:
+                    yield target
+        elif isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name in known and a.name != importer)
+
+
+def imports_between_nodes(trees: Trees) -> list[str]:
+    """Imports of one step of the loop by another, each pair once."""
+    pairs = {
+        f"{path} -> {target}"
+        for path, tree in trees.items()
+        if "/nodes/" in path and not path.endswith("__init__.py")
+        for target in _imports(_module_of(path), tree, map(_module_of, trees))
+        if ".nodes." in target
+    }
+    return sorted(pairs)
+
+
+def density(sources: Mapping[str, str]) -> tuple[float, float]:
+    """Comments in 1,000 lines, and tokens a line of code, over all modules."""
+    comments = lines = 0
+    tokens_by_line: Counter[tuple[str, int]] = Counter()
+    skipped = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    for path, source in sources.items():
+        lines += len(source.splitlines())
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT:
+                comments += 1
+            elif token.type not in skipped:
+                tokens_by_line[path, token.start[0]] += 1
+    return 1000 * comments / max(lines, 1), tokens_by_line.total() / max(len(tokens_by_line), 1)
