@@ -1,6 +1,7 @@
 """Refusals of changes: whether the evidence of a change carries it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from conflictscore.active_content import added_active_content
@@ -21,77 +22,131 @@ from conflictscore.records import (
 )
 
 _OUTNUMBERED = "more documents contradict than support"
+_FEWER_LABELS = "fewer of its pairs have a label than before"
+_CLAIMS_NOTHING = "it claims nothing in place of what it replaces"
 
 
 def judge_change(change: Change, before: ConflictReport, now: ConflictReport) -> Change:
-    """The change with the guard's verdict: whether it is accepted, and if not why."""
-    once, weights = ({} if now.duplicates_vote else now.duplicates), now.weights
-    known = {evidence.claim.text: evidence for evidence in now.claims}
-    old = [e for e in before.claims if change.whole or change.holds(e.claim)]
-    new = list(now.claims) if change.whole else [known[text] for text in change.new_claims]
-    one = tuple(sorted(balance(claim, once, weights) for claim in old))
-    other = tuple(sorted(balance(claim, once, weights) for claim in new))
-    figures: dict[str, Any] = {"balance_before": one, "balance_after": other}
-    if change.looks:
-        why = change.note or now.error or refusal(change, old, new, now)
-        return change.model_copy(update=figures | {"accepted": why is None, "note": why})
-    refused = change.note or now.error
-    if refused is None and new and (coverage(new) or 0.0) < (coverage(old) or 0.0):
-        refused = "fewer of its pairs have a label than before"
-    if refused is None and not better_evidence(one, other):
-        refused = f"its evidence is not better ({_shown(one)} before, {_shown(other)} after)"
-    if refused is None and change.action is RevisionAction.REPLACE:
-        if not new:
-            refused = "it claims nothing in place of what it replaces"
-        trusted = [claim.excluding_zero_weight(weights) for claim in new]
-        if new and not any(claim.supports for claim in trusted):
-            refused = "no document supports what it says instead"
-        said = {claim.claim.text for claim in old}
-        unsaid = [claim for claim in new if claim.claim.text not in said]
-        if any(balance(claim, once, weights) < 0 for claim in unsaid):
-            what = "more trust stands against than behind" if weights else _OUTNUMBERED
-            refused = f"{what} a claim that it makes instead"
-    return change.model_copy(update=figures | {"accepted": refused is None, "note": refused})
+    """The change with the guard's verdict: whether it is accepted, and if not why.
+
+    A change that second looks proposed is judged by what they decided, a whole new
+    answer by its evidence beside that of the answer before. A change that comes with a note, or an
+    answer without scores, is refused for that reason.
+    """
+    claims_by_text = {evidence.claim.text: evidence for evidence in now.claims}
+    judged = _Judged(
+        change,
+        old=[e for e in before.claims if change.whole or change.holds(e.claim)],
+        new=list(now.claims) if change.whole else [claims_by_text[t] for t in change.new_claims],
+        report=now,
+    )
+    why = change.note or now.error
+    if why is None:
+        why = _refusal_of_looks(judged) if change.looks else _refusal_of_whole(judged)
+    figures: dict[str, Any] = {
+        "balance_before": judged.balances(judged.old),
+        "balance_after": judged.balances(judged.new),
+    }
+    return change.model_copy(update=figures | {"accepted": why is None, "note": why})
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A change with the claims of the passage before and after it, and the scores after it."""
+
+    change: Change
+    old: Sequence[ClaimEvidence]
+    new: Sequence[ClaimEvidence]
+    report: ConflictReport
+
+    def balance(self, claim: ClaimEvidence) -> float:
+        """The :func:`balance` of a claim, as the run counts copies and weights."""
+        copies = {} if self.report.duplicates_vote else self.report.duplicates
+        return balance(claim, copies, self.report.weights)
+
+    def balances(self, claims: Sequence[ClaimEvidence]) -> tuple[float, ...]:
+        """Those of several claims, worst first."""
+        return tuple(sorted(map(self.balance, claims)))
+
+    @property
+    def trusted(self) -> list[ClaimEvidence]:
+        """The new claims without the labels of documents that have no weight."""
+        return [claim.excluding_zero_weight(self.report.weights) for claim in self.new]
+
+    @property
+    def loses_coverage(self) -> bool:
+        """Whether fewer of the passage's pairs have a label than before."""
+        return (coverage(self.new) or 0.0) < (coverage(self.old) or 0.0)
+
+    def is_added(self, claim: ClaimEvidence) -> bool:
+        """Whether the passage before did not make this claim."""
+        return claim.claim.text not in {each.claim.text for each in self.old}
+
+
+def _refusal_of_whole(judged: _Judged) -> str | None:
+    """Why a whole new answer, which has no rival, does not stand; None where it does."""
+    before, after = judged.balances(judged.old), judged.balances(judged.new)
+    if judged.new and judged.loses_coverage:
+        return _FEWER_LABELS
+    if not better_evidence(before, after):
+        return f"its evidence is not better ({_shown(before)} before, {_shown(after)} after)"
+    if judged.change.action is not RevisionAction.REPLACE:
+        return None
+    if not judged.new:
+        return _CLAIMS_NOTHING
+    if not any(claim.supports for claim in judged.trusted):
+        return "no document supports what it says instead"
+    added = filter(judged.is_added, judged.new)
+    if any(judged.balance(claim) < 0 for claim in added):
+        weighed = judged.report.weights
+        what = "more trust stands against than behind" if weighed else _OUTNUMBERED
+        return f"{what} a claim that it makes instead"
+    return None
 
 
 def _shown(balances: Sequence[float]) -> str:
     return ", ".join(f"{one:+.2f}" for one in balances) or "no claim"
 
 
-def refusal(
-    change: Change, old: Sequence[ClaimEvidence], new: Sequence[ClaimEvidence], now: ConflictReport
-) -> str | None:
-    """Why a change does not stand; None where it does.
+def _refusal_of_looks(judged: _Judged) -> str | None:
+    """Why a change that second looks proposed does not stand; None where it does.
 
     It stands where a second look decided it, it states what won and no longer what lost (or, in a
     hedge, both sides, each supported by a document), and more documents support than contradict
     every further claim that it makes.
     """
-    once, weights = ({} if now.duplicates_vote else now.duplicates), now.weights
+    change = judged.change
     if kind := added_active_content(change.before, change.after):
         return f"it brings in {kind}, which the passage had not"
     decided = [look for look in change.looks if look.decision != "keep" and look.rival is not None]
     if not decided:
         return "neither the vote nor the weighing decided it"
     if not change.after:
-        return next(filter(None, (_unsaid(look, now.claims) for look in decided)), None)
-    if not new:
-        return "it claims nothing in place of what it replaces"
+        elsewhere = judged.report.claims
+        return next(filter(None, (_unsaid(look, elsewhere) for look in decided)), None)
+    if not judged.new:
+        return _CLAIMS_NOTHING
     for look in decided:
-        if why := _misstated(look, change.before, change.after, new):
+        if why := _misstated(look, change.before, change.after, judged.new):
             return why
-    if (coverage(new) or 0.0) < (coverage(old) or 0.0):
-        return "fewer of its pairs have a label than before"
-    said = {claim.claim.text for claim in old}
-    for claim in (one.excluding_zero_weight(weights) for one in new):
-        text = claim.claim.text
-        if text in said or any(_is_stated_by(text, look) for look in decided):
-            continue
-        if not claim.supports:
-            return f"no document supports “{text}”, which it adds"
-        part = any(_is_part_of(claim, look) for look in decided)
-        if balance(claim, once, weights) < 0 and not part:
-            return f"more speaks against “{text}”, which it adds, than for it"
+    if judged.loses_coverage:
+        return _FEWER_LABELS
+    riders = (_refusal_of_rider(claim, judged, decided) for claim in judged.trusted)
+    return next(filter(None, riders), None)
+
+
+def _refusal_of_rider(
+    claim: ClaimEvidence, judged: _Judged, decided: Sequence[SecondLook]
+) -> str | None:
+    """Why a further claim of a change does not stand: documents do not carry it."""
+    text = claim.claim.text
+    if not judged.is_added(claim) or any(_is_stated_by(text, look) for look in decided):
+        return None
+    if not claim.supports:
+        return f"no document supports “{text}”, which it adds"
+    is_part = any(_is_part_of(claim, look) for look in decided)
+    if judged.balance(claim) < 0 and not is_part:
+        return f"more speaks against “{text}”, which it adds, than for it"
     return None
 
 

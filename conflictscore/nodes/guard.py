@@ -30,10 +30,11 @@ from conflictscore.records import (
 async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Refuse each change of the last answer that its evidence does not carry.
 
-    What a second look proposed stands by the vote or the weighing (:func:`refusal`). A whole answer
-    that was written anew has no rival: it stands where its evidence is better than that of the
-    answer before, unless it claims nothing, or a new claim is supported by none or contradicted by
-    more documents than support it. The attempt is then the answer that stands.
+    What a second look proposed stands by the vote or the weighing (see
+    :mod:`~conflictscore.correcting.change_refusals`). A whole answer that was written anew has no
+    rival: it stands where its evidence is better than that of the answer before, unless it claims
+    nothing, or a new claim is supported by none or contradicted by more documents than support it.
+    The attempt is then the answer that stands.
     """
     *_, before, now = attempts_of(state)
     if before.report is None or now.report is None:

@@ -163,11 +163,12 @@ async def test_a_question_that_states_what_it_asks_about_needs_no_model(
     assert not model.asked
 
 
-async def test_a_longer_answer_and_the_papers_loop_are_taken_apart_without_the_question() -> None:
+async def test_a_longer_answer_is_taken_apart_with_its_question_unless_by_the_paper() -> None:
     longer = Answer(text="The lamp of the light was lit in 1871.")
-    model = Says("Claims:\n- The lamp was lit.")
+    in_place, paper = Says("Claims:\n- The lamp was lit."), Says("Claims:\n- The lamp was lit.")
 
-    await apart(longer, model, **IN_PLACE)
-    await apart(Answer(text="Yes."), model, question=IN_PLACE["question"])
+    await apart(longer, in_place, **IN_PLACE)
+    await apart(longer, paper, question=IN_PLACE["question"])
 
-    assert not any("Was the lamp lit in 1871?" in prompt for prompt, _ in model.asked)
+    assert "Was the lamp lit in 1871?" in in_place.asked[0][0]
+    assert "Was the lamp lit in 1871?" not in paper.asked[0][0]

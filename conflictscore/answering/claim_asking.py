@@ -1,0 +1,232 @@
+"""Asking a model for the claims of an answer or of a passage (paper, section 3, step 1; Table 6).
+
+A short answer ("Yes.", "1871") becomes one statement, since alone it says nothing that a document
+could support. A longer one is split with its question in view. What its claims pass over is asked
+for once more.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from conflictscore.answering.answer_replies import copied
+from conflictscore.answering.claim_places import Placed, place_order, placed_claims
+from conflictscore.answering.claim_replies import read_claims, read_placed_claims
+from conflictscore.answering.json_claims import claims_of_values
+from conflictscore.answering.statements import affirms, denies, opposite, telling_terms
+from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyError
+from conflictscore.json_answers import is_json
+from conflictscore.labelers.denials import denial_of
+from conflictscore.loop.rounds import may_look_again
+from conflictscore.loop.state import RagState, Reader, RunContext
+from conflictscore.markdown import passages, place_of, unclaimed
+from conflictscore.prompts import material, material_line
+from conflictscore.records import Claim
+from conflictscore.scripts import words_in
+from conflictscore.tokens import count_tokens
+
+T = TypeVar("T")
+C = TypeVar("C", bound=str | tuple[str, str])
+_Read = Callable[[str, str], tuple[C, ...]]  # reads a reply, given the answer
+_Span = tuple[int, int]
+
+_LEAST_TOKENS = 160
+_MOST_TOKENS = 2048
+_TOKENS_PER_TOKEN = 4
+"""Claims repeat names and so are longer than their answer; a reply beyond this rambles."""
+_SHORT = 6  # words of an answer that is too short to be checked without its question
+_AFFIRMS, _DENIES = ("yes", "true", "correct"), ("no", "false", "incorrect")
+_LEAST_WORDS = 3  # of a claim of a short answer: "False" alone is none
+_TRUE_OR_FALSE = re.compile(
+    r"\s*(?:is (?:it|this|the following)(?: statement)? )?(?:true or (?:is it )?false|true that)"
+    r"[:?,]?\s+(?P<statement>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A question that states what it asks about: "True or false: the lamp burns"."""
+_BEFORE_CHARS = 600  # how much of the answer is shown before a passage that is taken apart
+
+
+class AnswerClaims(NamedTuple):
+    """The claims of an answer, and what of it gave none, in words; None where nothing is left."""
+
+    claims: tuple[Claim, ...]
+    left_out: str | None = None
+
+
+async def claims_of_answer(
+    answer: str, state: RagState, context: RunContext, judge: Reader
+) -> AnswerClaims:
+    """Have an answer split into claims, in the way that its form and the run ask for.
+
+    A value of JSON becomes a statement each. Where the answer may be corrected in place, each claim
+    names its passage; an answer to options, or in the paper's loop, needs no places. A bare yes or
+    no to a question that states what it asks about takes no call.
+
+    Raises:
+        ProviderError: The model gave no claims that could be read.
+        BudgetError: The budget of the run is used up.
+    """
+    question = state.get("question", "")
+    if is_json(answer):
+        values = await claims_of_values(answer, question, judge)
+        return AnswerClaims(placed_claims(values.claims), values.left_out)
+    # an answer that is scored alone has no question, and is not given again
+    in_place = context.settings.regeneration == "revise" and bool(question)
+    short = in_place and _is_short(answer)
+    asking = _Asking(answer, material_line(question) if in_place else "", judge)
+    if short and (statement := _stated(asking.question, answer)):
+        return AnswerClaims(placed_claims([(statement, _place(statement, "", answer))]))
+    # with a least coverage, the caller hears whether all was checked
+    checks_all = context.settings.min_coverage is not None
+    if state.get("options") or not (in_place or checks_all):
+        texts = await (asking.statement() if short else asking.claims())
+        return AnswerClaims(placed_claims([(text, None) for text in texts]))
+    names_places = in_place and may_look_again(state.get("attempts", ()), context)
+    if short:
+        placed = _placed([(text, "") for text in await asking.statement()], answer)
+    elif names_places:
+        placed = await asking.placed_claims()
+    else:
+        placed = _placed([(text, "") for text in await asking.claims()], answer)
+    return await _with_the_rest(placed, answer, judge)
+
+
+async def claims_of_passage(before: str, passage: str, judge: Reader) -> tuple[str, ...]:
+    """The claims of a passage, with what the answer says before it in view."""
+    render = partial(judge.prompts.render, "decompose_passage")
+    prompt = render(before=material(before[-_BEFORE_CHARS:]), answer=material(passage))
+    read = partial(_read_own, read_claims, render(before="", answer=""), passage)
+    return await _ask(prompt, passage, read, judge)
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """An answer, with the question in view where it has one, and the model that splits it."""
+
+    answer: str
+    question: str
+    judge: Reader
+
+    async def claims(self) -> tuple[str, ...]:
+        """The claims alone, which is the easier form."""
+        return await self._ask_in(read_claims)
+
+    async def placed_claims(self) -> list[Placed]:
+        """The claims with their places; alone where a small model cannot keep to that form."""
+        form = self.judge.prompts.render("decompose_places")
+        with suppress(UnreadableReplyError):
+            return _placed(await self._ask_in(read_placed_claims, form), self.answer)
+        return _placed([(text, "") for text in await self.claims()], self.answer)
+
+    async def statement(self) -> tuple[str, ...]:
+        """The one statement that a short answer makes in answer to its question."""
+        render = partial(self.judge.prompts.render, "decompose_short")
+        prompt = render(question=self.question, answer=material_line(self.answer))
+        ours = render(question="", answer="")
+        read = partial(_read_own, partial(_read_statement, self.question), ours, self.answer)
+        return await _ask(prompt, self.answer, read, self.judge)
+
+    async def _ask_in(self, read: _Read[C], form: str = "") -> tuple[C, ...]:
+        """Ask with the question in view where there is one, in a form of reply beside the plain."""
+        render = self.judge.prompts.render
+        parts, ours = [render("decompose", answer=material(self.answer))], [form]
+        ours.append(render("decompose", answer=""))
+        if self.question:
+            parts.append(render("decompose_question", question=self.question))
+            ours.append(render("decompose_question", question=""))
+        prompt = "\n\n".join([*parts, form] if form else parts)
+        own = partial(_read_own, read, "\n".join(ours), self.answer)
+        return await _ask(prompt, self.answer, own, self.judge)
+
+
+async def _with_the_rest(placed: list[Placed], answer: str, judge: Reader) -> AnswerClaims:
+    """The claims, with those of the parts that they pass over, and how much is still left."""
+    left, why = _unclaimed(answer, placed), ""
+    if left:
+        try:
+            rest = "\n\n".join(answer[start:end] for start, end in left)
+            texts = await claims_of_passage(answer[: left[0][0]], rest, judge)
+            placed = _with_more(placed, texts, answer)
+            left = _unclaimed(answer, placed) if texts else ()  # what is left claims nothing
+        except (ProviderError, BudgetError) as failure:
+            if not placed:
+                raise
+            why = f" ({failure})"
+    if not left:
+        return AnswerClaims(placed_claims(placed))
+    share = sum(end - start for start, end in left) / len(answer)
+    note = f"{share:.0%} of the answer was not taken apart into claims{why}"
+    return AnswerClaims(placed_claims(placed), note)
+
+
+def _with_more(placed: Sequence[Placed], texts: Sequence[str], answer: str) -> list[Placed]:
+    """The claims and further ones, each once, in the order of the answer."""
+    before = {text.casefold() for text, _ in placed}
+    new = [(text, "") for text in texts if text.casefold() not in before]
+    return sorted([*placed, *_placed(new, answer)], key=place_order)
+
+
+def _is_short(answer: str) -> bool:
+    """Whether an answer is too short to be checked without its question."""
+    return 0 < len(words_in(answer)) <= _SHORT and len(passages(answer)) == 1
+
+
+def _stated(question: str, answer: str) -> str | None:
+    """The statement of a bare yes or no to a question that states what it asks about."""
+    asked = _TRUE_OR_FALSE.fullmatch(question)
+    if asked is None or opposite(answer) is None:
+        return None
+    statement = asked["statement"].rstrip(" ?")
+    return statement if affirms(answer, question) else denial_of(statement)
+
+
+def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
+    line = next(filter(None, map(str.strip, reply.splitlines())), "")
+    statement = line.removeprefix("Sentence:").strip('"“” ')
+    if len(words_in(statement)) < max(_LEAST_WORDS, len(words_in(answer))):
+        raise ValueError(f"“{statement}” is no full sentence in answer to the question")
+    own = telling_terms(answer) - {*_AFFIRMS, *_DENIES}
+    wanted = own or telling_terms(question)
+    if wanted and not 2 * len(wanted & telling_terms(statement)) >= (len(own) or 1):
+        raise ValueError(f"“{statement}” is not what the answer says")
+    first = words_in(answer)[0]
+    if first in (*_AFFIRMS, *_DENIES) and affirms(statement, question) != (first in _AFFIRMS):
+        if own or first in _AFFIRMS or denies(statement):
+            raise ValueError(f"“{statement}” is the opposite of what the answer says")
+        return (denial_of(statement),)  # small models write what a bare "No." denies
+    return (statement,)
+
+
+def _placed(claims: Sequence[tuple[str, str]], answer: str) -> list[Placed]:
+    """Claims with the first words of their passages, by the places of these passages."""
+    return [(text, _place(text, opening, answer)) for text, opening in claims]
+
+
+def _place(claim: str, opening: str, answer: str) -> _Span | None:
+    place = place_of(claim, opening, answer)
+    if place is None and _is_short(answer):  # "No." shares no word with what it claims
+        [place] = passages(answer)
+    return (place.start, place.end) if place else None
+
+
+def _unclaimed(answer: str, placed: Sequence[Placed]) -> tuple[_Span, ...]:
+    return unclaimed(answer, [text for text, _ in placed], [span for _, span in placed if span])
+
+
+def _read_own(read: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ...]:
+    """The claims of a reply; one that is copied from the request is none of the answer's."""
+    claims = read(reply, answer)
+    for claim in claims:
+        text = claim if isinstance(claim, str) else claim[0]
+        if copied(text, ours, answer):
+            raise ValueError(f"“{text}” is copied from the request")
+    return claims
+
+
+async def _ask(prompt: str, text: str, read: Callable[[str], T], judge: Reader) -> T:
+    """Ask with room for a reply in proportion to the text that is split."""
+    room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * count_tokens(text))
+    return await judge.ask(prompt, read, room)
