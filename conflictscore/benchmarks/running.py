@@ -9,11 +9,13 @@ from typing import Any, Literal, Unpack
 from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
-from conflictscore.benchmarks.harness.manifest import Manifest, versions
+from conflictscore.benchmarks.harness.failed_steps import failures
+from conflictscore.benchmarks.harness.listener import Listener
+from conflictscore.benchmarks.harness.manifest import Manifest, now, versions
 from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun, summarised, write_figures
-from conflictscore.benchmarks.harness.question_sample import with_documents
-from conflictscore.benchmarks.harness.session import Listener, Session, failures, now
+from conflictscore.benchmarks.harness.question_documents import with_documents
+from conflictscore.benchmarks.harness.session import Session
 from conflictscore.benchmarks.harness.setup import (
     BenchmarkModels,
     RunSettings,

@@ -14,6 +14,7 @@ from conflictscore.errors import InputError
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from langgraph.graph.state import CompiledStateGraph
+    from rich.console import Console
 
     from conflictscore.labelers.protocol import Labeler
     from conflictscore.loop.state import RunContext
@@ -152,6 +153,13 @@ def run_graph(
         else:
             terminal.print_run(run, Console(highlight=False, markup=False, emoji=False))
     return run
+
+
+def plain_console() -> "Console":
+    """Where tables are printed: untrusted text in them is no markup."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False)
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

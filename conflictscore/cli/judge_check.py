@@ -44,12 +44,9 @@ def judge_check(
 
     from conflictscore.benchmarks.harness.statistics import require_statistics
     from conflictscore.benchmarks.judging import Judge
+    from conflictscore.benchmarks.natconfqa.agreement import agreement_card, check_judge
     from conflictscore.benchmarks.natconfqa.data import read_natconfqa
-    from conflictscore.benchmarks.natconfqa.judge_check import (
-        agreement_card,
-        check_judge,
-        read_people,
-    )
+    from conflictscore.benchmarks.natconfqa.people import read_people
     from conflictscore.models.spec import require_effort
     from conflictscore.models.usage import UsageMeter
     from conflictscore.prompts import PromptSet

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from conflictscore.benchmarks.harness.methods.method import Form as Form
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
+from conflictscore.benchmarks.harness.question_documents import shortened
 from conflictscore.benchmarks.harness.question_sample import drawn
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.errors import InputError
@@ -103,6 +104,13 @@ class Benchmark:
         chosen = self.questions if sample is None else drawn(self.questions, sample, seed)
         how = {"limit": None, "sample": sample, "of": len(self.questions)}
         return replace(self, questions=chosen), how
+
+    def shortened(self, tokens: int) -> "Benchmark":
+        """The benchmark with each long document of its questions cut to its best passage.
+
+        ``tokens`` is the length of a passage; 0 leaves the documents whole.
+        """
+        return replace(self, questions=shortened(self.questions, tokens)) if tokens else self
 
 
 def _refuse_odd_judge(benchmark: str, judge: AnswerJudge) -> None:

@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -18,13 +19,29 @@ from conflictscore.records import Record
 from conflictscore.retrieval.document_files import files_of
 from conflictscore.storage import manifests as storage
 
-FORMAT: Final = 1
-"""The number of the run format, which is that of all files of a run folder."""
+FORMAT: Final = 2
+"""The number of the run format, which is that of all files of a run folder.
+
+1: a failed step has no kind, and there is no transcript. Runs of format 1 are read and resumed.
+"""
+_READ_FORMATS = (1, 2)
 
 _PACKAGES = (
-    *("conflictscore", "bm25s", "langchain-core", "langchain-openai", "langgraph", "numpy"),
-    *("openai", "pydantic", "rensa", "scipy", "selectolax", "statsmodels", "tiktoken"),
-    *("tokenizers", "xllamacpp"),
+    "conflictscore",
+    "bm25s",
+    "langchain-core",
+    "langchain-openai",
+    "langgraph",
+    "numpy",
+    "openai",
+    "pydantic",
+    "rensa",
+    "scipy",
+    "selectolax",
+    "statsmodels",
+    "tiktoken",
+    "tokenizers",
+    "xllamacpp",
 )
 """Packages that answers, scores or figures pass through."""
 
@@ -32,7 +49,7 @@ _PACKAGES = (
 class Manifest(Record):
     """Benchmark, configuration and versions of a run; plain JSON, and none of it secret."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[1, 2] = FORMAT
     benchmark: str
     created: str
     """When the run was begun, in UTC and ISO 8601."""
@@ -74,12 +91,12 @@ def read_manifest(path: Path) -> Manifest:
         raise InputError(f"{path}: damaged, or of another program ({why})") from None
     if not isinstance(fields, dict) or "format" not in fields or "benchmark" not in fields:
         raise InputError(f"{path}: damaged, or of another program")
-    if fields["format"] != FORMAT:
+    if fields["format"] not in _READ_FORMATS:
         named = fields.get("versions")
         writer = named.get("conflictscore", "?") if isinstance(named, dict) else "?"
         raise InputError(
             f"{path}: the run has format {storage.shown(fields['format'])} of conflictscore"
-            f" {writer}, and this one reads format {FORMAT}; resume it with the version that"
+            f" {writer}, and this one reads formats up to {FORMAT}; resume it with the version that"
             " started it, or give another folder"
         )
     try:
@@ -116,6 +133,11 @@ def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
         if kind == "recorded":
             hashes["recording"] = sha256_of_file(path)
     return hashes
+
+
+def now() -> str:
+    """The time, in UTC and ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def versions() -> dict[str, str]:

@@ -20,7 +20,8 @@ from conflictscore.benchmarks.harness.figures import (
     TypeAccuracy,
 )
 from conflictscore.benchmarks.harness.manifest import Manifest
-from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS, method_of
+from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, COMPARED, METHODS
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.results import results
 from conflictscore.benchmarks.harness.statistics import (
@@ -35,9 +36,6 @@ from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.errors import BudgetError, InputError
 from conflictscore.models.prices import PriceTable
 from conflictscore.storage.private_files import write_whole
-
-COMPARED = (("regenerated-rag", "control-rag"),)
-"""The comparison that the paper makes besides those with ``rag`` (Tables 4 and 5)."""
 
 
 @dataclass(frozen=True)

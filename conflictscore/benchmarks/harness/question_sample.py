@@ -1,24 +1,15 @@
-"""Questions of a run: ids, samples, the order of options, and the documents they are asked over.
+"""Questions of a run: ids, samples and the order of options.
 
-Ids, samples and the order of options follow from the text of a question, not from the order of a
+They follow from the text of a question, not from the order of a
 file or from which other questions are in it.
 """
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
-
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.retrieval.passages import cut_to_passages
+from conflictscore.errors import InputError
 from conflictscore.retrieval.questions import question_key
-
-if TYPE_CHECKING:
-    from conflictscore.benchmarks.harness.definition import Benchmark
 
 
 def question_id(prefix: str, question: str) -> str:
@@ -59,56 +50,3 @@ def drawn(questions: Sequence[Question], sample: int, seed: int) -> tuple[Questi
     lots = sorted(questions, key=lambda question: lot("sample", seed, question.id))
     ids = {question.id for question in lots[:sample]}
     return tuple(question for question in questions if question.id in ids)
-
-
-def with_documents(
-    questions: Sequence[Question],
-    retriever: BaseRetriever | None,
-    missing: Literal["fail", "skip"],
-) -> tuple[tuple[Question, ...], tuple[str, ...]]:
-    """The questions that documents can be had for, and the texts of those that have none."""
-    searched = [q for q in questions if not q.documents]
-    if searched and retriever is None:
-        raise ConfigurationError(
-            "the questions bring no documents: say where to search with --search or --docs"
-        )
-    recording = _recording(retriever)
-    lacking = set(recording.missing([q.question for q in searched])) if recording else set()
-    if not lacking:
-        return tuple(questions), ()
-    absent = tuple(q.question for q in searched if q.question in lacking)
-    if missing == "fail":
-        shown = "; ".join(repr(text) for text in absent[:3])
-        more = f"; and {len(absent) - 3} more" if len(absent) > 3 else ""
-        raise InputError(
-            f"{recording.path.as_posix()}: {len(absent)} of {len(searched)} questions are not"
-            f" recorded ({shown}{more}); record them with conflictscore record, or leave them out"
-            " with --missing skip"
-        )
-    return tuple(q for q in questions if q.documents or q.question not in lacking), absent
-
-
-def _recording(retriever: Any) -> Any:
-    """The recording that a retriever reads, inside what cuts or fetches its documents."""
-    while retriever is not None and not hasattr(retriever, "missing"):
-        retriever = getattr(retriever, "retriever", None)
-    return retriever
-
-
-def shortened(benchmark: "Benchmark", tokens: int) -> "Benchmark":
-    """The benchmark with each long document cut to the passage that fits its question best.
-
-    Methods and judges then read the same passages. A passage has at least 16 tokens.
-    """
-
-    def cut(question: Question) -> Question:
-        whole = [Document(document["text"]) for document in question.documents]
-        kept = cut_to_passages(question.question, whole, tokens)
-        documents: list[dict[str, Any]] = [
-            {**document, "text": passage.page_content}
-            for document, passage in zip(question.documents, kept, strict=True)
-        ]
-        return question.model_copy(update={"documents": tuple(documents)})
-
-    questions = tuple(cut(q) if q.documents else q for q in benchmark.questions)
-    return replace(benchmark, questions=questions)

@@ -6,6 +6,7 @@ it and are paired by construction.
 """
 
 import json
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
@@ -63,8 +64,19 @@ def _known(step: str) -> str:
 StepKey = tuple[str, str, str]
 """Question, step and key, as in a step's record."""
 
-STOPPED = "the run was stopped during this step"
-"""Error of a record that only tells what a step had cost when it was stopped; it is taken again."""
+
+class FailureKind(StrEnum):
+    """Why a step has no value; its ``error`` says more, for a reader."""
+
+    FAILED = "failed"
+    """It ended with an error, and stays failed until ``--retry-failed`` takes it again."""
+    STOPPED = "stopped"
+    """The session ended during it. The record only tells what it had cost by then; the next session
+    takes the step again."""
+
+
+_STOPPED_IN_FORMAT_1 = "the run was stopped during this step"
+"""Runs of format 1 have no kind, and always this error where a step was stopped."""
 
 
 class StepRecord(Record):
@@ -90,17 +102,35 @@ class StepRecord(Record):
       judged by their ConflictScore
     """
     error: str | None = None
+    failure: FailureKind | None = None
+    """Set exactly where ``error`` is."""
     usage: dict[str, Usage] = Field(default_factory=dict)
     """Calls and tokens, by the model's name."""
     seconds: Annotated[float, Field(ge=0)] = 0.0
     time: str = ""
     """When it ended, in UTC and ISO 8601."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_failure_kind(cls, fields: Any) -> Any:
+        """Fill in the kind that records of format 1 lack."""
+        if not isinstance(fields, dict) or fields.get("error") is None or fields.get("failure"):
+            return fields
+        stopped = fields["error"] == _STOPPED_IN_FORMAT_1
+        return {**fields, "failure": FailureKind.STOPPED if stopped else FailureKind.FAILED}
+
     @model_validator(mode="after")
     def _value_or_error(self) -> "StepRecord":
         if (self.value is None) != (self.error is not None):
             raise ValueError("a step has a value, or an error that says why not")
+        if (self.error is None) != (self.failure is None):
+            raise ValueError("a failure has a kind and an error, and a value has neither")
         return self
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it only tells what a step had cost when the session ended."""
+        return self.failure is FailureKind.STOPPED
 
 
 class Verdict(Record):

@@ -13,17 +13,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.methods.method import BenchmarkMethod
+from conflictscore.benchmarks.harness.methods.opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import (
     DOCUMENTS,
     GRADE,
     LOOP,
     MEANING,
     METHODS,
-    method_of,
     steps,
 )
 from conflictscore.benchmarks.harness.records import (
-    STOPPED,
     Guard,
     MethodResult,
     Question,
@@ -297,7 +296,7 @@ class _Recorded:
         """
         most: dict[str, Usage] = {}
         for record in self._records:
-            if record.step != LOOP or record.error == STOPPED:
+            if record.step != LOOP or record.stopped:
                 continue
             known: Mapping[str, Usage] | None = record.usage if part == "first_usage" else {}
             if record.error is None:
@@ -333,7 +332,7 @@ def _current(records: Sequence[StepRecord]) -> list[StepRecord]:
     return [
         r
         for r in records
-        if r.error != STOPPED
+        if not r.stopped
         if r.time >= since or r.step not in METHODS or not method_of(r.step).begins_with_first
     ]
 

@@ -21,7 +21,7 @@ from types import MappingProxyType
 
 from conflictscore.benchmarks.harness.manifest import Manifest, differences, read_manifest
 from conflictscore.benchmarks.harness.methods.registry import METHODS
-from conflictscore.benchmarks.harness.records import STOPPED, Question, StepKey, StepRecord
+from conflictscore.benchmarks.harness.records import Question, StepKey, StepRecord
 from conflictscore.benchmarks.json_lines import decoded
 from conflictscore.errors import InputError
 from conflictscore.storage.private_files import LOCK_FILE, lock_folder, write_whole
@@ -153,7 +153,7 @@ class RunStore:
 
     def _keep(self, record: StepRecord) -> None:
         self._records.append(record)
-        if record.error != STOPPED:
+        if not record.stopped:
             self._done[record.question, record.step, record.key] = record
 
 

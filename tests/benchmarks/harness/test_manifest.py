@@ -41,8 +41,8 @@ def test_what_decides_the_figures_is_compared_field_by_field_but_not_time_and_ve
         ("[]", "damaged, or of another program"),
         ('{"format": 1, "benchmark": "x"}', r"damaged \(field created: Field required"),
         (
-            '{"format": 2, "benchmark": "x", "versions": {"conflictscore": "0.9"}, "new": 1}',
-            "the run has format 2 of conflictscore 0.9, and this one reads format 1;"
+            '{"format": 3, "benchmark": "x", "versions": {"conflictscore": "0.9"}, "new": 1}',
+            "the run has format 3 of conflictscore 0.9, and this one reads formats up to 2;"
             " resume it with the version that started it, or give another folder",
         ),
         (

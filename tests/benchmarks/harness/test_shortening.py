@@ -1,7 +1,6 @@
 """Documents that questions bring can be cut to short passages."""
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.question_sample import shortened
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.tokens import count_tokens
 
@@ -26,7 +25,7 @@ def test_a_long_document_keeps_the_passage_that_fits_the_question_and_all_else_o
     short = "It was lit in 1822."
     whole = bench(FILLER + KEEPER + FILLER, short)
 
-    cut = shortened(whole, 32)
+    cut = whole.shortened(32)
 
     long, untouched = cut.questions[0].documents
     assert KEEPER[:30] in long["text"]

@@ -1,5 +1,6 @@
 """A run's folder: started, resumed, refused, and read."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from conflictscore.benchmarks.harness.manifest import Manifest
 from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
-from conflictscore.benchmarks.harness.records import StepRecord
+from conflictscore.benchmarks.harness.records import FailureKind, StepRecord
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.run_folders import (
@@ -46,6 +47,26 @@ def test_a_run_is_gone_on_with_and_read_as_it_was_left(folder: Path) -> None:
     assert read.done["q0", GRADE, "a1"] == grade
     assert (read.folder, read.manifest, read.questions) == (folder, manifest(), QUESTIONS)
     assert read.notes == left.notes == ()
+
+
+def test_a_run_of_format_1_has_no_kinds_of_failure_and_its_stopped_steps_are_taken_again(
+    folder: Path,
+) -> None:
+    begin(folder)
+    lines = [
+        {"question": "q0", "step": LOOP, "error": "the provider failed"},
+        {"question": "q1", "step": LOOP, "error": "the run was stopped during this step"},
+    ]
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    (folder / "records.jsonl").write_text(text)
+    begun = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**begun, "format": 1}))
+
+    read = RunStore.read(folder)
+
+    assert read.manifest.format == 1
+    assert [line.failure for line in read.records()] == [FailureKind.FAILED, FailureKind.STOPPED]
+    assert set(read.done) == {("q0", LOOP, "")}
 
 
 def test_questions_need_an_id_of_their_own(folder: Path) -> None:

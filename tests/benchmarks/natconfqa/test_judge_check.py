@@ -5,14 +5,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from conflictscore.benchmarks.natconfqa.agreement import agreement, correlation
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
-from conflictscore.benchmarks.natconfqa.judge_check import (
-    JudgedByPeople,
-    agreement,
-    correlation,
-    read_people,
-)
 from conflictscore.benchmarks.natconfqa.judges import Decomposition, Judgement
+from conflictscore.benchmarks.natconfqa.people import JudgedByPeople, read_people
 from conflictscore.cli import OneLineErrors
 from conflictscore.cli.judge_check import judge_check
 from conflictscore.errors import InputError

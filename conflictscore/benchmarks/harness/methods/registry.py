@@ -1,17 +1,12 @@
 """The methods of benchmark runs by name, in the order of tables.
 
 A method is an object in a module of this package and a line here. The line says all that help and
-records need, so that the module is imported only where the method is run or reported. Installed
-packages add methods by entry points of the group ``conflictscore.methods``.
+records need, so that ``methods.opening`` imports the module only where the method is run or
+reported. Installed packages add methods by entry points of the group ``conflictscore.methods``.
 """
 
-from functools import cache
 from importlib.metadata import entry_points
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from conflictscore.benchmarks.harness.methods.method import BenchmarkMethod
+from typing import NamedTuple
 
 DOCUMENTS, LOOP, GRADE, MEANING = "documents", "loop", "grade", "meaning"
 """The steps that belong to no single method: finding the documents, the loop with its first
@@ -96,6 +91,9 @@ METHODS: dict[str, MethodEntry] = {**_OURS, **_installed}
 COMMON_METHODS = (*_LOOP_METHODS, *_installed)
 """The methods that every benchmark can be run with."""
 
+COMPARED = (("regenerated-rag", "control-rag"),)
+"""The comparison that the paper makes besides those with ``rag`` (Tables 4 and 5)."""
+
 OPEN_METHODS = ("revised-rag", "madam-rag")
 """Methods of questions in free form whose documents disagree."""
 
@@ -104,14 +102,3 @@ def steps() -> tuple[str, ...]:
     """The steps, each paid for and recorded as one, in the order of tables."""
     own = (name for name, entry in METHODS.items() if not entry.step)
     return (DOCUMENTS, LOOP, *own, GRADE, MEANING)
-
-
-@cache
-def method_of(name: str) -> "BenchmarkMethod":
-    """The method with this name."""
-    place = METHODS[name].place
-    place = f"{__package__}{place}" if place[0] == "." else place
-    method: BenchmarkMethod = resolve_name(
-        place if ":" in place else f"{place}:{name.upper().replace('-', '_')}"
-    )
-    return method

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
+from conflictscore.benchmarks.harness.listener import Listener
 from conflictscore.benchmarks.harness.records import QuestionResult, StepRecord
-from conflictscore.benchmarks.harness.session import Listener
 from conflictscore.progress import CountBar
 from conflictscore.records import Usage
 from conflictscore.reporting.figure_text import counted, money, one_line

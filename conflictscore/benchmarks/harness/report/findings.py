@@ -6,7 +6,7 @@ from math import sqrt
 
 from conflictscore.benchmarks.harness.definition import SCORES
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
-from conflictscore.benchmarks.harness.methods.registry import method_of
+from conflictscore.benchmarks.harness.methods.opening import method_of
 from conflictscore.benchmarks.harness.statistics import (
     ALPHA,
     questions_needed,

@@ -2,7 +2,8 @@
 
 from enum import StrEnum
 
-from conflictscore.benchmarks.harness.methods.registry import BASELINE, LOOP, METHODS, method_of
+from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, LOOP, METHODS
 from conflictscore.benchmarks.harness.records import QuestionResult
 
 SECOND_LOOKS = tuple(name for name in METHODS if method_of(name).looks_again)

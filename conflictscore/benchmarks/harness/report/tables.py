@@ -18,7 +18,8 @@ from conflictscore.benchmarks.harness.figures import (
     Proportion,
     Transitions,
 )
-from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
+from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.findings import findings
 from conflictscore.benchmarks.paper_figures import (

@@ -1,58 +1,18 @@
-"""How well the judge follows people, by ``human_judgments.jsonl`` (appendix G, Table 7)."""
+"""Answers that people judged, from the published ``human_judgments.jsonl`` (appendix G)."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.json_lines import PublishedRow, Text, read_items
-from conflictscore.benchmarks.judging import Judge, at_once
 from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
-from conflictscore.benchmarks.natconfqa.judges import Judgement, judge_natconfqa
-from conflictscore.benchmarks.natconfqa.metrics import verdicts_of, with_f1
+from conflictscore.benchmarks.natconfqa.metrics import with_f1
 from conflictscore.errors import InputError
-from conflictscore.records import Record
-from conflictscore.reporting.figure_text import percent
-from conflictscore.reporting.plain_table import Card
-
-_PUBLISHED = {
-    "answers recall": 0.6645,
-    "answers precision": 0.6221,
-    "conflicts recall": 0.6744,
-    "conflicts precision": 0.6371,
-}
-_FEWEST = 4
-"""Of three points without any correlation, Pearson's |r| is above .9 in 29 % of draws."""
-
-_Natural = Annotated[int, Field(ge=0)]
-
-
-class Correlation(Record):
-    """A measure by the judge beside the same by people, answer by answer."""
-
-    n: _Natural
-    """Answers with a value on both sides; the other figures are of these."""
-    left_out: _Natural
-    """Answers on which the measure is undefined, or a decision is missing on one side."""
-    people_mean: float | None
-    judge_mean: float | None
-    pearson: float | None
-    """In [-1, 1]; None with fewer than 4 answers, or where one side gives all the same value."""
-    p_value: float | None
-
-
-class JudgeAgreement(Record):
-    """A judge beside people."""
-
-    answers: _Natural
-    failures: dict[str, tuple[str, ...]]
-    """Why the judge could not decide everything, by answer."""
-    measures: dict[str, Correlation]
 
 
 class JudgedByPeople(NamedTuple):
@@ -70,92 +30,6 @@ class JudgedByPeople(NamedTuple):
     def id(self) -> str:
         """Names the answer: question, model and prompt."""
         return f"{self.question.id}/{self.model}/{self.prompt}"
-
-
-async def check_judge(
-    people: Sequence[JudgedByPeople],
-    judge: Judge,
-    on_answer: Callable[[str | None, str], object],
-) -> JudgeAgreement:
-    """Have a model judge the answers that people judged, and compare.
-
-    ``on_answer`` is told why a decision failed, if one did, and the name of the answer.
-    """
-
-    async def judged(row: JudgedByPeople) -> Judgement:
-        ours = await judge_natconfqa(row.question, row.answer, judge)
-        on_answer("; ".join(ours.errors) or None, row.id)
-        return ours
-
-    return agreement(people, await at_once([partial(judged, row) for row in people]))
-
-
-def agreement(people: Sequence[JudgedByPeople], judged: Sequence[Judgement]) -> JudgeAgreement:
-    """Correlate the measures of each answer.
-
-    The paper correlates "labels". Here it is measures, since people and judge take an answer apart
-    in their own ways, and only the recalls consist of decisions on the same things.
-    """
-    pairs = list(zip(people, judged, strict=True))
-    ours = [verdicts_of(row.question, judgement) for row, judgement in pairs]
-    theirs = [row.verdicts for row in people]
-    return JudgeAgreement(
-        answers=len(pairs),
-        failures={row.id: judgement.errors for row, judgement in pairs if judgement.errors},
-        measures={m: _correlation(_values(theirs, m), _values(ours, m)) for m in _PUBLISHED},
-    )
-
-
-def _values(answers: Sequence[Mapping[str, Verdict]], measure: str) -> list[float | None]:
-    return [one[measure].value if measure in one else None for one in answers]
-
-
-def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
-    """The figures as a table beside the paper's."""
-    return Card(
-        title=f"Judge of natconfqa beside people: {judge}",
-        columns=("measure", "n", "left out", "people %", "judge %", "Pearson's r", "p", "paper r"),
-        rows=tuple(
-            (
-                measure,
-                str(row.n),
-                str(row.left_out),
-                percent(row.people_mean),
-                percent(row.judge_mean),
-                "-" if row.pearson is None else f"{row.pearson:.3f}",
-                "-" if row.p_value is None else f"{row.p_value:.2g}",
-                f"{_PUBLISHED[measure]:.3f}",
-            )
-            for measure, row in figures.measures.items()
-        ),
-        note=f"{figures.answers} answers; paper: Table 7, o4-mini on 120 answers\n"
-        "left out: undefined for the answer, or not decided on one side",
-        after=tuple(f"{answer}: {'; '.join(why)}" for answer, why in figures.failures.items()),
-    )
-
-
-def _correlation(people: Sequence[float | None], judge: Sequence[float | None]) -> Correlation:
-    both = [(x, y) for x, y in zip(people, judge, strict=True) if x is not None and y is not None]
-    theirs, ours = ([pair[side] for pair in both] for side in (0, 1))
-    pearson, p_value = correlation(theirs, ours) or (None, None)
-    return Correlation(
-        n=len(both),
-        left_out=len(people) - len(both),
-        people_mean=fmean(theirs) if theirs else None,
-        judge_mean=fmean(ours) if ours else None,
-        pearson=pearson,
-        p_value=p_value,
-    )
-
-
-def correlation(people: Sequence[float], judge: Sequence[float]) -> tuple[float, float] | None:
-    """Pearson's r and its two-sided p; None where there is no correlation to compute."""
-    if len(people) < _FEWEST or len(set(people)) == 1 or len(set(judge)) == 1:
-        return None
-    from scipy.stats import pearsonr
-
-    found = pearsonr(people, judge)
-    return min(1.0, max(-1.0, float(found.statistic))), float(found.pvalue)
 
 
 _PAIR = r"\(\s*\d+\s*,\s*\d+\s*\)"

@@ -1,0 +1,44 @@
+"""Which recorded steps failed, in whole or in part: those that ``--retry-failed`` takes again."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from conflictscore.benchmarks.harness.records import StepKey, StepRecord
+from conflictscore.labelers.table import LEFT_OUT
+from conflictscore.records import Label
+
+_PARTIAL_FAILURES = ("regeneration_error", "classification_error")
+"""Fields of a step's value that say why a part of it could not be had."""
+
+
+def failures(records: Iterable[StepRecord]) -> set[StepKey]:
+    """The steps that failed, in whole or in a part that stands for a method or a verdict."""
+    return {(record.question, record.step, record.key) for record in records if _failed(record)}
+
+
+def _failed(record: StepRecord) -> bool:
+    value = record.value or {}
+    return (
+        record.error is not None
+        or any(value.get(field) is not None for field in _PARTIAL_FAILURES)
+        or any(map(_is_lacking, _reports(value)))
+        or any(verdict["value"] is None for verdict in value.get("verdicts", {}).values())
+    )
+
+
+def _reports(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The ConflictScores in a step's value: of a graded answer, and of the loop's attempts."""
+    reports = [attempt["report"] for attempt in value.get("attempts", ())]
+    reports.append(value.get("report"))
+    yield from (report for report in reports if report is not None)
+
+
+def _is_lacking(report: Mapping[str, Any]) -> bool:
+    """Whether claims, or labels that were asked for, are missing in the record of a report."""
+    if report["error"] is not None:
+        return True
+    pairs = (pair for claim in report["claims"] for pair in claim["labels"])
+    return any(
+        pair["label"] == Label.UNLABELLED and not pair["error"].startswith(LEFT_OUT)
+        for pair in pairs
+    )

@@ -1,0 +1,22 @@
+"""What a run tells whoever watches it, such as a progress bar."""
+
+from collections.abc import Mapping
+
+from conflictscore.benchmarks.harness.records import QuestionResult, StepRecord
+from conflictscore.records import Usage
+
+
+class Listener:
+    """Is called at every step, in the event loop's thread, which it must not block.
+
+    This one does nothing: a listener overrides the events that it needs.
+    """
+
+    def ended(self, record: StepRecord) -> None:
+        """A step ended and was recorded."""
+
+    def question(self, result: QuestionResult) -> None:
+        """A question's last step ended, in this session or an earlier one."""
+
+    def spent(self, usage: Mapping[str, Usage], dollars: float | None) -> None:
+        """Usage of all sessions so far, by model; no money where a price is not known."""

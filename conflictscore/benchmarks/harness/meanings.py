@@ -1,0 +1,53 @@
+"""Whether two answers in other words make the same claims.
+
+In free form a flip is a changed claim, not a changed word: each answer must support every claim of
+the other, by the run's labeler.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from conflictscore.benchmarks.harness.methods.asker import Asker
+from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, COMPARED
+from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.errors import ProviderError
+from conflictscore.records import Document, Label
+
+
+async def same_claims(asker: Asker, first: str, second: str) -> dict[str, Any]:
+    """Whether each of two answers supports every claim of the other, as a step's value.
+
+    The first claim that is not supported decides, so the rest is not paid for.
+
+    Raises:
+        ProviderError: An answer could not be split, or a claim not be labelled.
+    """
+    for answer, source in ((first, second), (second, first)):
+        report = await asker.score(answer, [Document(number=1, text=source)])
+        if report.error is not None:
+            raise ProviderError(report.error, provider=asker.context.decomposer.name)
+        for claim in report.claims:
+            (pair,) = claim.labels
+            if pair.label is Label.UNLABELLED:
+                raise ProviderError(str(pair.error), provider=asker.context.labeler.name)
+            if pair.label is not Label.SUPPORTS:
+                return {"same": False, "claim": claim.claim.text, "label": pair.label.value}
+    return {"same": True}
+
+
+def reworded_pairs(result: QuestionResult) -> Iterator[tuple[str, str]]:
+    """Texts of the answers whose claims are to be compared, because their words differ.
+
+    They are each method's answer with the baseline's, and the paper's other pair. An answer that
+    is judged by another criterion than the baseline's is compared with none.
+    """
+    texts = {
+        name: ended.answer.text
+        for name, ended in result.methods.items()
+        if ended.answer is not None and not method_of(name).own_judge
+    }
+    pairs = [(BASELINE, name) for name in texts] + list(COMPARED)
+    for first, second in pairs:
+        if first in texts and second in texts and result.reworded(first, second):
+            yield texts[first], texts[second]

@@ -1,0 +1,75 @@
+"""The documents that questions are asked over: which can be had, and long ones cut."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+
+from conflictscore.benchmarks.harness.records import Question
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.retrieval.passages import cut_to_passages
+
+_SHOWN = 3
+"""The most missing questions that an error shows."""
+
+
+def with_documents(
+    questions: Sequence[Question],
+    retriever: BaseRetriever | None,
+    missing: Literal["fail", "skip"],
+) -> tuple[tuple[Question, ...], tuple[str, ...]]:
+    """The questions that documents can be had for, and the texts of those that have none.
+
+    Only a recording lacks a question: a live search is asked when the question's turn comes.
+    """
+    searched = [question for question in questions if not question.documents]
+    if searched and retriever is None:
+        raise ConfigurationError(
+            "the questions bring no documents: say where to search with --search or --docs"
+        )
+    recording = _recording(retriever)
+    if recording is None:
+        return tuple(questions), ()
+    unrecorded = set(recording.missing([question.question for question in searched]))
+    absent = tuple(q.question for q in searched if q.question in unrecorded)
+    if absent and missing == "fail":
+        raise _not_recorded(recording.path.as_posix(), absent, len(searched))
+    available = tuple(q for q in questions if q.documents or q.question not in unrecorded)
+    return available, absent
+
+
+def _not_recorded(path: str, absent: Sequence[str], searched: int) -> InputError:
+    shown = "; ".join(repr(text) for text in absent[:_SHOWN])
+    more = f"; and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""
+    return InputError(
+        f"{path}: {len(absent)} of {searched} questions are not recorded ({shown}{more}); record"
+        " them with conflictscore record, or leave them out with --missing skip"
+    )
+
+
+def _recording(retriever: Any) -> Any:
+    """The recording that a retriever reads, inside what cuts or fetches its documents."""
+    while retriever is not None and not hasattr(retriever, "missing"):
+        retriever = getattr(retriever, "retriever", None)
+    return retriever
+
+
+def shortened(questions: Sequence[Question], tokens: int) -> tuple[Question, ...]:
+    """The questions with each long document cut to the passage that fits its question best.
+
+    Methods and judges then read the same passages. A passage has at least 16 tokens.
+    """
+    return tuple(_shortened(question, tokens) for question in questions)
+
+
+def _shortened(question: Question, tokens: int) -> Question:
+    if not question.documents:
+        return question
+    whole = [Document(document["text"]) for document in question.documents]
+    passages = cut_to_passages(question.question, whole, tokens)
+    documents: list[dict[str, Any]] = [
+        {**document, "text": passage.page_content}
+        for document, passage in zip(question.documents, passages, strict=True)
+    ]
+    return question.model_copy(update={"documents": tuple(documents)})

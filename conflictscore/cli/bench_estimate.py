@@ -1,0 +1,62 @@
+"""``conflictscore bench NAME --dry-run``."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from conflictscore.cli.bench_plan import BenchPlan
+from conflictscore.cli.common import plain_console
+
+_SNIPPET_TOKENS, _PAGE_TOKENS = 45, 1500
+"""Of a result of a search that is not asked for an estimate."""
+
+
+def print_estimate(plan: BenchPlan) -> None:
+    """Print what a run is expected to take, with no part of one that was begun taken off."""
+    from conflictscore.benchmarks.harness.dry_run import estimate, estimate_card, power_card
+    from conflictscore.benchmarks.harness.outcome import read_run
+    from conflictscore.reporting.plain_table import print_card
+
+    settings, benchmark = plan.settings, plan.benchmark
+    expected = estimate(benchmark, plan.setup, prices=plan.prices, assumed=_assumed(plan))
+    if settings["as_json"]:
+        click.echo(json.dumps(expected.to_json(), indent=2))
+        return
+    folder = plan.runs[0].folder
+    begun = (folder / "manifest.json").exists()
+    cards = [
+        estimate_card(expected),
+        power_card(benchmark, read_run(folder, plan.prices).figures.paired if begun else ()),
+    ]
+    for card in filter(None, cards):
+        print_card(card, plain_console())
+    if (seeds := settings["seeds"]) > 1:
+        click.echo(
+            f"For one run; {seeds} take at most {seeds} times as much, and less if answers are"
+            " the same: labels and documents are shared."
+        )
+
+
+def _assumed(plan: BenchPlan) -> tuple[int, int] | None:
+    """Documents a question and tokens a document, if searching for them would cost; else None."""
+    settings = plan.settings
+    if plan.setup.context.retriever is None or _is_free(settings):
+        return None
+    page_tokens = settings["passage_tokens"] or _PAGE_TOKENS
+    tokens = page_tokens if settings["read_pages"] else _SNIPPET_TOKENS
+    click.echo(
+        f"Note: {settings['top_k']} documents of {tokens} tokens are assumed per question;"
+        " searching for them may cost money",
+        err=True,
+    )
+    return settings["top_k"], tokens
+
+
+def _is_free(settings: Mapping[str, Any]) -> bool:
+    """Whether all documents come from files of this machine."""
+    searches = [part.strip().partition(":")[0] for part in (settings["search"] or "").split(",")]
+    return not settings["read_pages"] and all(
+        search in ("corpus", "recorded") or (not search and settings["docs"]) for search in searches
+    )

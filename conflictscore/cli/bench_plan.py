@@ -1,0 +1,177 @@
+"""From the options of ``conflictscore bench NAME`` to what is to be run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conflictscore.benchmarks.registry import usual_methods
+
+if TYPE_CHECKING:
+    from conflictscore.benchmarks.entry import Entry
+    from conflictscore.benchmarks.harness.definition import Benchmark
+    from conflictscore.benchmarks.harness.setup import RunSettings, Setup
+    from conflictscore.models.prices import PriceTable
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run of a command: with ``--seeds`` there are several."""
+
+    folder: Path
+    setup: "Setup"
+    benchmark: "Benchmark"
+    """The questions, with their options in the order of this run's seed."""
+
+
+@dataclass(frozen=True)
+class BenchPlan:
+    """All that a command is to run, opened and not yet called."""
+
+    entry: "Entry"
+    settings: Mapping[str, Any]
+    """The options by name, as click gives them."""
+    whole: Path
+    """The folder of the run, or with ``--seeds`` the one that holds their folders."""
+    runs: tuple[PlannedRun, ...]
+    selection: Mapping[str, Any]
+    """How the questions were drawn."""
+    retrieval: Mapping[str, Any]
+    """How documents are found, for the manifest."""
+    hashes: Mapping[str, str]
+    """Hashes of the files that documents are found in."""
+    compare: Sequence[tuple[str, str]]
+    prices: "PriceTable"
+
+    @property
+    def setup(self) -> "Setup":
+        """The models and retriever of the first run; the others share them."""
+        return self.runs[0].setup
+
+    @property
+    def benchmark(self) -> "Benchmark":
+        """The questions as the first run asks them."""
+        return self.runs[0].benchmark
+
+
+def planned(entry: "Entry", settings: Mapping[str, Any]) -> BenchPlan:
+    """Read the questions, and open models and retriever; nothing is asked yet."""
+    from conflictscore.benchmarks.harness.outcome import compared_of
+    from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods
+    from conflictscore.models.prices import PriceTable
+    from conflictscore.prompts import PromptSet
+
+    first_seed = settings["seed"]
+    benchmark, selection = _questions(entry, settings, first_seed)
+    methods = chosen_methods(_names(settings["methods"], benchmark.offered), benchmark)
+    compare = compared_of(settings["compare"], methods)
+    decided = RunSettings(seed=first_seed, methods=methods, reconsider=settings["reconsider"])
+    opening = {
+        **settings,
+        "prompts": PromptSet.open(settings["prompts"], base=benchmark.prompt_set),
+        "references": _references(benchmark) if settings.get("exclude_benchmarks") else None,
+    }
+    setup, retrieval, hashes = _opened(entry, decided, opening)
+    whole: Path = settings["out"] or Path("runs") / f"{entry.name}-{benchmark.form}"
+    return BenchPlan(
+        entry=entry,
+        settings=settings,
+        whole=whole,
+        runs=tuple(_runs(entry, settings, whole, setup, benchmark)),
+        selection=selection,
+        retrieval=retrieval,
+        hashes=hashes,
+        compare=compare,
+        prices=PriceTable.load(),
+    )
+
+
+def _runs(
+    entry: "Entry",
+    settings: Mapping[str, Any],
+    whole: Path,
+    setup: "Setup",
+    benchmark: "Benchmark",
+) -> list[PlannedRun]:
+    """One run, or one a seed: from the second on, answers are sampled anew (``replicate``)."""
+    if settings["seeds"] == 1:
+        return [PlannedRun(whole, setup, benchmark)]
+    runs = []
+    for number in range(settings["seeds"]):
+        seed = settings["seed"] + number
+        ordered = _questions(entry, settings, seed)[0] if number else benchmark
+        repeated = replace(setup, settings=replace(setup.settings, seed=seed, replicate=number))
+        runs.append(PlannedRun(whole / f"seed-{seed}", repeated, ordered))
+    return runs
+
+
+def _questions(
+    entry: "Entry", settings: Mapping[str, Any], seed: int
+) -> tuple["Benchmark", dict[str, Any]]:
+    """The questions, the same for every seed, with their options in the order of this one."""
+    from conflictscore.benchmarks.registry import open_benchmark
+
+    whole = open_benchmark(
+        entry.name,
+        settings["data"],
+        form=settings.get("form"),
+        seed=seed,
+        **{name: settings[name] for name in entry.flags},
+    )
+    benchmark, selection = whole.selected(settings["sample"], settings["seed"])
+    # documents of a search are cut as they are found
+    return benchmark.shortened(0 if entry.searches else settings["passage_tokens"]), selection
+
+
+def _references(benchmark: "Benchmark") -> dict[str, tuple[str, ...]]:
+    """By question, the answers that give a page of the benchmark itself away."""
+    return {q.question: (*q.correct, *q.incorrect, *q.options) for q in benchmark.questions}
+
+
+def _names(option: str | None, offered: tuple[str, ...]) -> list[str]:
+    if option is None:
+        return usual_methods(offered)
+    names = [part.strip() for part in option.split(",") if part.strip()]
+    return list(offered) if "all" in names else names
+
+
+def _opened(
+    entry: "Entry", decided: "RunSettings", settings: Mapping[str, Any]
+) -> tuple["Setup", dict[str, Any], dict[str, str]]:
+    """Models and retriever, how documents are found, and the hashes of what they are found in."""
+    from conflictscore.benchmarks.harness.manifest import found_in
+    from conflictscore.benchmarks.harness.setup import Setup
+    from conflictscore.cli.common import chosen_spec, open_retriever, run_settings
+
+    hashes: dict[str, str] = {}
+    retrieval: dict[str, Any] = {"documents": "of the questions"}
+    passages = {"passage_tokens": settings["passage_tokens"], "passages": 1}
+    if settings["passage_tokens"]:
+        retrieval |= passages
+    retriever = None
+    if entry.searches:
+        retriever = open_retriever(settings)
+        retrieval = {key: settings[key] for key in ("search", "top_k", "read_pages")} | passages
+        if settings["exclude_benchmarks"]:
+            retrieval["exclude_benchmarks"] = True
+        retrieval["search"] = _searches(settings)
+        hashes = found_in(settings["search"], settings["docs"] or ())
+    loop, models = run_settings(settings, effort="paper", labeler=None)
+    setup = Setup.open(
+        decided,
+        loop,
+        model=chosen_spec(settings),
+        retriever=retriever,
+        answer_judge=settings.get("answer_judge"),
+        **models,
+    )
+    return setup, retrieval, hashes
+
+
+def _searches(settings: Mapping[str, Any]) -> list[str]:
+    """Which searches are asked, in order, by their kind: an address may hold a password."""
+    from conflictscore.retrieval.providers import configured_search
+
+    if settings["search"] is None:
+        return ["corpus" if settings["docs"] else configured_search() or "none"]
+    return [part.strip().partition(":")[0] for part in settings["search"].split(",")]
