@@ -15,6 +15,7 @@ ConflictScoreError                 one clear line, safe to show: it never carrie
 
 import re
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import Literal
 
 _SECRETS = re.compile(
@@ -26,10 +27,47 @@ _SECRET_CHARS = 6
 """A shorter one stands for no key, such as ``none``, and its letters may be part of any word."""
 
 
+class FailureKind(StrEnum):
+    """Why there is no result. Code asks the kind; the sentence beside it is for people.
+
+    The value is stored with runs, so it stays as it is.
+    """
+
+    UNREADABLE = "unreadable"
+    """A model replied, but not in the form it was asked for."""
+    FAILED = "failed"
+    """Anything else went wrong, and its cause may lie in the text that was asked about."""
+    REFUSED = "refused"
+    """The provider had too many calls, or the account had no quota left."""
+    TIMED_OUT = "timed_out"
+    """The provider did not answer in time."""
+    UNREACHABLE = "unreachable"
+    """There was no connection to the provider."""
+    NO_ROOM = "no_room"
+    """The context window is too small for what the model must read."""
+    LEFT_OUT = "left_out"
+    """A setting left it out, such as a time limit; nothing failed."""
+    NOT_ASKED = "not_asked"
+    """Nothing was sent, because the budget was used up."""
+    STOPPED = "stopped"
+    """The run ended before it was done."""
+
+    @property
+    def depends_on_text(self) -> bool:
+        """Whether the text that was asked about may be the cause.
+
+        What was lost for such a reason is no random sample: a model that misspells one label loses
+        all of that label.
+        """
+        return self in {FailureKind.UNREADABLE, FailureKind.FAILED}
+
+
 class ConflictScoreError(Exception):
     """Base of all errors raised on purpose by this package."""
 
     exit_code = 1
+    failure = FailureKind.FAILED
+    """The kind of what has no result because of this error."""
 
 
 class InputError(ConflictScoreError):
@@ -49,6 +87,7 @@ class ContextWindowError(ConflictScoreError):
     """
 
     exit_code = 2
+    failure = FailureKind.NO_ROOM
 
 
 class NoDocumentsError(InputError):
@@ -58,21 +97,29 @@ class NoDocumentsError(InputError):
 class ProviderError(ConflictScoreError):
     """A model or search provider failed and its retries are used up.
 
-    ``provider`` is its name, such as ``"google"``; ``status`` the HTTP status, if there was one.
+    ``provider`` is its name, such as ``"google"``; ``status`` the HTTP status, if there was one;
+    ``failure`` the kind, by default that of the class.
     """
 
-    def __init__(self, message: str, *, provider: str, status: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str,
+        status: int | None = None,
+        failure: FailureKind | None = None,
+    ) -> None:
         super().__init__(message)
         self.provider = provider
         self.status = status
+        if failure is not None:
+            self.failure = failure
 
 
 class QuotaError(ProviderError):
     """The provider's quota or credit is used up; asking again now cannot help."""
 
-
-UNREADABLE = "unreadable reply from "
-"""Beginning of the message of an :class:`UnreadableReplyError`, and so of its pair's error."""
+    failure = FailureKind.REFUSED
 
 
 class UnreadableReplyError(ProviderError):
@@ -82,8 +129,10 @@ class UnreadableReplyError(ProviderError):
     untrusted, and not part of the message.
     """
 
+    failure = FailureKind.UNREADABLE
+
     def __init__(self, reason: str, *, provider: str, reply: str = "", again: bool = True) -> None:
-        super().__init__(f"{UNREADABLE}{provider}: {reason}", provider=provider)
+        super().__init__(f"unreadable reply from {provider}: {reason}", provider=provider)
         self.reason, self.reply, self.again = reason, reply, again
 
 
@@ -94,6 +143,7 @@ class BudgetError(ConflictScoreError):
     """
 
     exit_code = 3
+    failure = FailureKind.NOT_ASKED
 
     def __init__(self, *, kind: Literal["calls", "tokens"], spent: float, limit: float) -> None:
         super().__init__(

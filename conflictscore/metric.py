@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import fsum
 from typing import Any
 
-from conflictscore.errors import UNREADABLE
 from conflictscore.records import (
     CONFLICT,
     ClaimEvidence,
@@ -168,10 +167,11 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     Replies that cannot be read are seldom so at random: a model that writes "SUPPORTED" loses all
     of one label, and what is left would score as if there were no such evidence. So there is no
     score where most of the replies that may take a side could not be read, or where a side was
-    never read and several replies were not.
+    never read and several replies were not. Pairs that failed for another reason count as
+    unreadable ones, unless the kind of the failure has nothing to do with the text.
     """
     pairs = [pair for claim in claims for pair in claim.labels]
-    lost = [pair.error for pair in pairs if (pair.error or "").startswith(UNREADABLE)]
+    lost = [pair.error for pair in pairs if pair.failure and pair.failure.depends_on_text]
     sides = Counter(pair.label for pair in pairs if pair.label in _SIDES)
     if len(lost) in {0, len(pairs)}:  # nothing is lost, or there is no score anyway
         return None
@@ -179,7 +179,7 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     one_sided = len(lost) > 1 and len(sides) < len(_SIDES) and share > _FEW_LOST
     if share <= _MOST_LOST and not one_sided:
         return None
-    return f"too many replies of the judge could not be read to tell the evidence ({lost[0]})"
+    return f"too many replies of the judge could not be used to tell the evidence ({lost[0]})"
 
 
 def balance(

@@ -19,7 +19,7 @@ from contextvars import ContextVar, copy_context
 from functools import cache, partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from conflictscore.errors import BudgetError, ConflictScoreError, ProviderError
+from conflictscore.errors import BudgetError, ConflictScoreError, FailureKind, ProviderError
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -189,7 +189,7 @@ async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
     ends, budget = known
     late = f"{who} timed out: the run may take {budget:g} s"
     if (left := ends - time.monotonic()) <= 0:
-        raise ProviderError(late, provider=who)
+        raise ProviderError(late, provider=who, failure=FailureKind.TIMED_OUT)
     limit = asyncio.timeout(left)
     try:
         async with limit:
@@ -198,7 +198,7 @@ async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
         if not limit.expired():
             raise
         why = f"; it waited to try again, since {[*waits][-1]}" if waits else ""
-        raise ProviderError(f"{late}{why}", provider=who) from None
+        raise ProviderError(f"{late}{why}", provider=who, failure=FailureKind.TIMED_OUT) from None
 
 
 @asynccontextmanager

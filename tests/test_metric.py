@@ -23,6 +23,8 @@ from conflictscore.records import (
     ClaimEvidence,
     ConflictReport,
     Disputed,
+    EvidenceLabel,
+    Label,
 )
 from tests.nodes.steps import claim_with
 
@@ -81,7 +83,9 @@ def test_the_ratio_is_the_mean_share_of_contradiction() -> None:
         (("++++!!", "++++++"), False),  # perhaps all that contradicts
         (("++++++++++++", "+++++++++++!"), True),
         (("+-+-!!", "++++++"), True),
-        (("??-0", "?000", "0000"), True),  # a failed call has nothing to do with the label
+        (("??-0", "?000", "0000"), True),  # a late answer has nothing to do with the label
+        (("xx-0", "x000", "0000"), False),  # a failure of unknown cause may have
+        (("xxx0",), False),
     ],
 )
 def test_labels_of_which_a_part_was_unreadable_give_a_score_only_if_they_stand_for_all(
@@ -90,6 +94,16 @@ def test_labels_of_which_a_part_was_unreadable_give_a_score_only_if_they_stand_f
     report = conflict_report(claims(*rows))
     assert (report.cs_c is not None, report.error is None) == (scored, scored)
     assert scored or report.disputed == ()
+
+
+@pytest.mark.parametrize("error", ["unreadable reply from judge: odd", "HTTP 500", "it wrote odd"])
+def test_the_wording_of_a_failure_does_not_decide_whether_there_is_a_score(error: str) -> None:
+    [whole] = claims("+000")
+    labels = [
+        EvidenceLabel(claim=1, document=n, label=Label.UNLABELLED, error=error) for n in (1, 2, 3)
+    ]
+    evidence = whole.model_copy(update={"labels": (*labels, whole.labels[3])})
+    assert conflict_report([evidence]).cs_c is None
 
 
 def test_contradiction_alone_is_no_conflict_and_counts_in_the_ratio() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
+from conflictscore.errors import FailureKind
 from conflictscore.records import (
     Answer,
     Attempt,
@@ -57,9 +58,14 @@ def _records(record: type[Record]) -> st.SearchStrategy[Any]:
     fields = get_type_hints(record, include_extras=True)
     values = {name: _values(fields[name]) for name in record.model_fields}
     if record is EvidenceLabel:
-        missing = values | {"label": st.just(Label.UNLABELLED), "error": _TEXTS}
+        kinds = st.sampled_from(FailureKind)
+        missing = values | {
+            "label": st.just(Label.UNLABELLED),
+            "error": _TEXTS,
+            "failure": kinds | st.none(),
+        }
         there = st.sampled_from([one for one in Label if one is not Label.UNLABELLED])
-        given_one = values | {"label": there, "error": st.none()}
+        given_one = values | {"label": there, "error": st.none(), "failure": st.none()}
         return st.builds(record, **missing) | st.builds(record, **given_one)
     return st.builds(record, **values)
 
@@ -252,3 +258,37 @@ def test_half_a_character_becomes_its_replacement_wherever_it_comes_from() -> No
     assert run.options == (whole, whole)
     assert run.documents == (document,)
     assert "\ufffd" in run.unchecked(half, half).model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ("unreadable reply from judge: it was empty", FailureKind.UNREADABLE),
+        ("left out: the time for labelling was used up", FailureKind.LEFT_OUT),
+        ("judge failed with HTTP 500", FailureKind.FAILED),
+    ],
+)
+def test_a_failure_stored_without_a_kind_gets_the_one_that_its_version_meant(
+    error: str, kind: FailureKind
+) -> None:
+    stored = {"claim": 1, "document": 1, "label": "UNLABELLED", "error": error}
+    label = EvidenceLabel.model_validate(stored)
+    assert label.failure is kind
+    assert EvidenceLabel.model_validate(label.to_json()) == label
+
+
+def test_the_kind_of_a_failure_is_kept_whatever_its_words() -> None:
+    late = EvidenceLabel(
+        claim=1,
+        document=1,
+        label=Label.UNLABELLED,
+        error="unreadable reply from judge: it was empty",
+        failure=FailureKind.TIMED_OUT,
+    )
+    assert EvidenceLabel.model_validate(late.to_json()).failure is FailureKind.TIMED_OUT
+
+
+def test_a_label_that_is_there_has_no_failure() -> None:
+    with pytest.raises(ValidationError, match="UNLABELLED"):
+        EvidenceLabel(claim=1, document=1, label=Label.SUPPORTS, failure=FailureKind.FAILED)
+    assert EvidenceLabel(claim=1, document=1, label=Label.SUPPORTS).failure is None

@@ -274,7 +274,7 @@ async def _labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvi
     pairs = [pair for one in evidence for pair in one.labels]
     if all(pair.label is Label.UNLABELLED for pair in pairs):
         why = pairs[0].error or "the labeler gave no label"
-        raise ProviderError(why, provider=looking.labeler.name)
+        raise ProviderError(why, provider=looking.labeler.name, failure=pairs[0].failure)
     return evidence
 
 

@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from conflictscore.errors import ContextWindowError, ProviderError, UnreadableReplyError
+from conflictscore.errors import (
+    ConflictScoreError,
+    ContextWindowError,
+    FailureKind,
+    ProviderError,
+    UnreadableReplyError,
+)
 from conflictscore.labelers.label_words import label_of, text_of
 from conflictscore.labelers.prompting import as_shown, content_ids, identity_of
 from conflictscore.labelers.protocol import Pair
@@ -61,8 +67,14 @@ checked here, and not by the schema.
 """
 
 Tell = Callable[[EvidenceLabel], None]
-Open = list[tuple[Claim, str]]
-"""Claims that are without a verdict still, each with the reason."""
+
+
+class OpenClaim(NamedTuple):
+    """A claim that has no verdict yet."""
+
+    claim: Claim
+    reason: str
+    failure: FailureKind = FailureKind.UNREADABLE
 
 
 class Batch(NamedTuple):
@@ -74,15 +86,17 @@ class Batch(NamedTuple):
     """The document as it enters the prompt."""
     cut: bool = False
     """Whether that is a part of it."""
-    no_room: str | None = None
-    """Why no call has room for them."""
+    no_room: ContextWindowError | None = None
+    """Why no call has room for them; None if one has."""
 
     def ids(self) -> dict[int, str]:
         """The id of each claim, by its number."""
         return content_ids((claim.number, claim.text) for claim in self.claims)
 
 
-def read_reply(reply: Mapping[str, Any], batch: Batch) -> tuple[list[EvidenceLabel], Open]:
+def read_reply(
+    reply: Mapping[str, Any], batch: Batch
+) -> tuple[list[EvidenceLabel], list[OpenClaim]]:
     """Read a reply; every claim that was asked for is in one of the two lists.
 
     A claim that is left out or named twice stays open. What the reply says of anything that was not
@@ -92,38 +106,47 @@ def read_reply(reply: Mapping[str, Any], batch: Batch) -> tuple[list[EvidenceLab
     listed = [listed] if isinstance(listed, Mapping) else listed
     if not isinstance(listed, list):
         raise ValueError(f'"{VERDICTS}" is not a list')  # noqa: TRY004 - as ask_json wants it
-    said: dict[str, list[Mapping[str, Any]]] = {}
-    for item in listed:
-        if isinstance(item, Mapping):
-            said.setdefault(str(item.get("claim")), []).append(item)
-    ids, verdicts, left = batch.ids(), list[EvidenceLabel](), Open()
+    verdicts_by_id: dict[str, list[Mapping[str, Any]]] = {}
+    for verdict in listed:
+        if isinstance(verdict, Mapping):
+            verdicts_by_id.setdefault(str(verdict.get("claim")), []).append(verdict)
+    ids, labels, open_claims = batch.ids(), list[EvidenceLabel](), list[OpenClaim]()
     for claim in batch.claims:
         try:
-            verdicts.append(_label(said.get(ids[claim.number], []), claim, batch))
+            labels.append(_label(verdicts_by_id.get(ids[claim.number], []), claim, batch))
         except ValueError as error:
-            left.append((claim, str(error)))
+            open_claims.append(OpenClaim(claim, str(error)))
+    if not labels:
+        reason = open_claims[0].reason
+        raise ValueError(f"the first claim {reason}, and no other can be used either")
+    return labels, open_claims
+
+
+def _label(verdicts: list[Mapping[str, Any]], claim: Claim, batch: Batch) -> EvidenceLabel:
+    """The label in the only verdict of a claim; ValueError, with what is wrong, for any other."""
     if not verdicts:
-        raise ValueError(f"the first claim {left[0][1]}, and no other can be used either")
-    return verdicts, left
-
-
-def _label(said: list[Mapping[str, Any]], claim: Claim, batch: Batch) -> EvidenceLabel:
-    if len(said) != 1:
-        raise ValueError(f"has {len(said)} verdicts" if said else "has no verdict under its id")
+        raise ValueError("has no verdict under its id")
+    if len(verdicts) > 1:
+        raise ValueError(f"has {len(verdicts)} verdicts")
+    [verdict] = verdicts
     try:
-        label = label_of(said[0])
+        label = label_of(verdict)
     except ValueError as error:
         raise ValueError(f"has a verdict that cannot be read: {error}") from None
-    snippet = text_of(said[0], "snippet")
+    snippet = text_of(verdict, "snippet")
     return EvidenceLabel(
         claim=claim.number,
         document=batch.document.number,
         label=label,
         snippet=snippet,
         snippet_found=stands_in(snippet, batch.document) if snippet else None,
-        reasoning=text_of(said[0], "reason"),
+        reasoning=text_of(verdict, "reason"),
         document_cut=batch.cut,
     )
+
+
+def _all_open(claims: Sequence[Claim], error: ConflictScoreError) -> list[OpenClaim]:
+    return [OpenClaim(claim, str(error), error.failure) for claim in claims]
 
 
 class BatchJudge:
@@ -143,12 +166,12 @@ class BatchJudge:
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
-        told: list[EvidenceLabel] = []
-        await self.label_all([(claim, document)], meter, told.append)
-        [verdict] = told
-        if verdict.error is not None:
-            raise ProviderError(verdict.error, provider=self._model.name)
-        return verdict
+        labels: list[EvidenceLabel] = []
+        await self.label_all([(claim, document)], meter, labels.append)
+        [label] = labels
+        if label.error is not None:
+            raise ProviderError(label.error, provider=self._model.name, failure=label.failure)
+        return label
 
     async def label_all(self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Tell) -> None:
         """Judge many; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
@@ -162,24 +185,24 @@ class BatchJudge:
 
     async def _settle(self, batch: Batch, meter: UsageMeter, tell: Tell, rounds: int) -> None:
         """Tell a label for each claim of a batch, asking again for what is left open."""
-        left, again = await self._attempt(batch, meter, tell)
-        if rounds == 1 or not again:
-            for claim, reason in left:
-                tell(unlabelled((claim, batch.document), reason))
+        open_claims, parts = await self._attempt(batch, meter, tell)
+        if rounds == 1 or not parts:
+            for claim, reason, failure in open_claims:
+                tell(unlabelled((claim, batch.document), reason, failure))
             return
-        for claims in again:
+        for claims in parts:
             for smaller in self._batches(claims, batch.document):
                 await self._settle(smaller, meter, tell, rounds - 1)
 
     async def _attempt(
         self, batch: Batch, meter: UsageMeter, tell: Tell
-    ) -> tuple[Open, list[list[Claim]]]:
+    ) -> tuple[list[OpenClaim], list[list[Claim]]]:
         """Ask once; what is left open, and the parts in which asking for it again may help."""
         claims = list(batch.claims)
         if batch.no_room:
-            return [(claim, batch.no_room) for claim in claims], []
+            return _all_open(claims, batch.no_room), []
         try:
-            verdicts, left = await self._model.ask_json(
+            labels, open_claims = await self._model.ask_json(
                 self._prompt(batch),
                 SCHEMA,
                 partial(read_reply, batch=batch),
@@ -191,15 +214,19 @@ class BatchJudge:
             )
         except UnreadableReplyError as error:
             half = len(claims) // 2
-            again = [claims[:half], claims[half:]] if half else []
-            return [(claim, str(error)) for claim in claims], again
+            halves = [claims[:half], claims[half:]] if half else []
+            return _all_open(claims, error), halves
         except ProviderError as error:
-            return [(claim, str(error)) for claim in claims], []
-        for verdict in verdicts:
-            tell(verdict)
-        said = f"unreadable reply from {self._model.name}: the claim "
-        left = [(claim, said + reason) for claim, reason in left]
-        return left, [[claim for claim, _ in left]] if left else []
+            return _all_open(claims, error), []
+        for label in labels:
+            tell(label)
+        open_claims = [
+            each._replace(
+                reason=f"unreadable reply from {self._model.name}: the claim {each.reason}"
+            )
+            for each in open_claims
+        ]
+        return open_claims, [[each.claim for each in open_claims]] if open_claims else []
 
     def _prompt(self, batch: Batch) -> str:
         ids = batch.ids()
@@ -237,5 +264,5 @@ class BatchJudge:
                 [document], self._model, self._prompts, around=self._around(), reply_tokens=room
             )
         except ContextWindowError as error:
-            return batch._replace(no_room=str(error))
+            return batch._replace(no_room=error)
         return batch._replace(shown=as_shown(fitted.documents[0]), cut=bool(fitted.cut))

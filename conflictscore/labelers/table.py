@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from math import log
 
+from conflictscore.errors import FailureKind
 from conflictscore.labelers.protocol import Labeler, Pair
 from conflictscore.labelers.quotes import passage_of
 from conflictscore.labelers.verdicts import content_of, judging, unlabelled
@@ -14,10 +15,8 @@ from conflictscore.scripts import terms_in
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import together
 
-LEFT_OUT = "left out: "
-"""Start of the reason of a pair that a setting left out; nothing failed there."""
-_OUT_OF_TIME = f"{LEFT_OUT}the time for labelling was used up"
-_TOO_MANY_CLAIMS = f"{LEFT_OUT}the answer has more claims than are to be labelled"
+_OUT_OF_TIME = "left out: the time for labelling was used up"
+_TOO_MANY_CLAIMS = "left out: the answer has more claims than are to be labelled"
 
 
 async def label_table(
@@ -97,7 +96,8 @@ async def label_table(
         reason = _OUT_OF_TIME if claim.number in chosen else _TOO_MANY_CLAIMS
         for document in documents:
             if (claim.number, document.number) not in labels:
-                settle([(claim, document)], unlabelled((claim, document), reason))
+                pair = (claim, document)
+                settle([pair], unlabelled(pair, reason, FailureKind.LEFT_OUT))
     return tuple(
         ClaimEvidence(
             claim=claim,

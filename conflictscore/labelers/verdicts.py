@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from conflictscore.errors import ContextWindowError, ProviderError
+from conflictscore.errors import ContextWindowError, FailureKind, ProviderError
 from conflictscore.labelers.protocol import Labeler, Pair, StagedLabeler, TableLabeler
 from conflictscore.models.calls import CircuitBreaker
 from conflictscore.models.usage import UsageMeter, begin_cost, stored_cost, take_cost
@@ -66,11 +66,11 @@ async def judging(
             with breaker.watching():
                 verdict = await labeler.label(claim, document, meter)
         except (ProviderError, ContextWindowError) as error:
-            verdict = unlabelled(pair, str(error))
+            verdict = unlabelled(pair, str(error), error.failure)
         judged(verdict)
 
     async def judge_table(labeler: TableLabeler | StagedLabeler, pairs: Sequence[Pair]) -> None:
-        reason = _NOT_TOLD
+        reason, failure = _NOT_TOLD, FailureKind.FAILED
         begin_cost()
         try:
             if isinstance(labeler, StagedLabeler):
@@ -79,9 +79,9 @@ async def judging(
                 with breaker.watching():
                     await labeler.label_all(pairs, meter, judged)
         except (ProviderError, ContextWindowError) as error:
-            reason = str(error)
+            reason, failure = str(error), error.failure
         for pair in list(waiting.values()):
-            judged(unlabelled(pair, reason))
+            judged(unlabelled(pair, reason, failure))
 
     left = list(waiting.values())
     if left and isinstance(labeler, TableLabeler | StagedLabeler):
@@ -102,11 +102,15 @@ async def judge_all(
             start(work)
 
 
-def unlabelled(pair: Pair, reason: str) -> EvidenceLabel:
-    """The label of a pair that has no verdict."""
+def unlabelled(pair: Pair, reason: str, failure: FailureKind) -> EvidenceLabel:
+    """The label of a pair that has no verdict, with the reason for people and its kind."""
     claim, document = pair
     return EvidenceLabel(
-        claim=claim.number, document=document.number, label=Label.UNLABELLED, error=reason
+        claim=claim.number,
+        document=document.number,
+        label=Label.UNLABELLED,
+        error=reason,
+        failure=failure,
     )
 
 

@@ -17,6 +17,7 @@ from langgraph.errors import GraphBubbleUp
 from conflictscore.errors import (
     ConfigurationError,
     ConflictScoreError,
+    FailureKind,
     ProviderError,
     UnreadableReplyError,
     scrubbed,
@@ -225,9 +226,17 @@ def clear_error(
     if isinstance(error, ConflictScoreError | GraphBubbleUp):
         return error
     if isinstance(error, openai.APITimeoutError):
-        return ProviderError(f"{provider} at {endpoint} did not answer in time", provider=provider)
+        return ProviderError(
+            f"{provider} at {endpoint} did not answer in time",
+            provider=provider,
+            failure=FailureKind.TIMED_OUT,
+        )
     if isinstance(error, openai.APIConnectionError):
-        return ProviderError(f"{provider} cannot be reached at {endpoint}", provider=provider)
+        return ProviderError(
+            f"{provider} cannot be reached at {endpoint}",
+            provider=provider,
+            failure=FailureKind.UNREACHABLE,
+        )
     fault = fault_of(error)
     if fault is not None:
         words = scrubbed(fault.words, *secrets)
@@ -236,7 +245,13 @@ def clear_error(
         if setting := _wrong_setting(fault, said, provider, endpoint, answered):
             return setting
         how = f"failed with {said}" if status else f"failed: {said}"
-        return ProviderError(f"{provider} {how}", provider=provider, status=fault.status)
+        refused = fault.status in {HTTPStatus.TOO_MANY_REQUESTS, _OVERLOADED}
+        return ProviderError(
+            f"{provider} {how}",
+            provider=provider,
+            status=fault.status,
+            failure=FailureKind.REFUSED if refused else FailureKind.FAILED,
+        )
     if isinstance(error, ValueError) and _MODERATION.search(str(error)):  # Azure's client
         return UnreadableReplyError(scrubbed(str(error), *secrets), provider=provider, again=False)
     if isinstance(error, ValueError | TypeError | LookupError | AttributeError):

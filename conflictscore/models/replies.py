@@ -11,7 +11,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from conflictscore.errors import ProviderError, UnreadableReplyError
+from conflictscore.errors import FailureKind, ProviderError, UnreadableReplyError
 from conflictscore.models.usage import cost_of
 from conflictscore.tokens import count_tokens
 
@@ -108,6 +108,7 @@ def require_whole_prompt(reply: Any, messages: Sequence[BaseMessage], model: str
             " rest; give it a longer context (num_ctx in Ollama, the context length in LM Studio,"
             f" -c in llama.cpp), or tell this program about it with --context-window {read}",
             provider=model,
+            failure=FailureKind.NO_ROOM,
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from conflictscore.correcting.wording import hedge_evidence
-from conflictscore.errors import BudgetError
+from conflictscore.errors import BudgetError, FailureKind
 from conflictscore.labelers.table import label_table
 from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.loop.scoring import renumbered
@@ -60,7 +60,9 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         if not may_be_given_up(state, context):
             raise
         # the new claims stay unlabelled, and so their change is refused: nothing is lost
-        labelled = tuple(_unlabelled(claim, documents, str(stop)) for claim in new)
+        labelled = tuple(
+            _unlabelled(claim, documents, str(stop), FailureKind.NOT_ASKED) for claim in new
+        )
     known |= {evidence.claim.text: evidence for evidence in labelled}
     evidence = [renumbered(known[claim.text], claim) for claim in claims]
     return {"evidence": [item.to_json() for item in evidence], "usage": spent(state, meter.usage)}
@@ -102,7 +104,9 @@ async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         return {"evidence": before, "usage": usage, **rollback(state, new, reason)}
     evidence = []
     for known in report.claims:
-        left_out = _unlabelled(known.claim, new, str(known.labels[0].error)).labels
+        first = known.labels[0]
+        failure_kind = first.failure or FailureKind.NOT_ASKED
+        left_out = _unlabelled(known.claim, new, str(first.error), failure_kind).labels
         labels = (*known.labels, *more.get(known.claim.number, left_out))
         evidence.append(known.model_copy(update={"labels": labels}).to_json())
     return {"evidence": evidence, "usage": usage}
@@ -134,7 +138,8 @@ def _labelled_in_looks(state: RagState) -> dict[str, ClaimEvidence]:
     return known
 
 
-def _unlabelled(claim: Claim, documents: Sequence[Document], reason: str) -> ClaimEvidence:
-    return ClaimEvidence(
-        claim=claim, labels=tuple(unlabelled((claim, document), reason) for document in documents)
-    )
+def _unlabelled(
+    claim: Claim, documents: Sequence[Document], reason: str, failure: FailureKind
+) -> ClaimEvidence:
+    labels = tuple(unlabelled((claim, document), reason, failure) for document in documents)
+    return ClaimEvidence(claim=claim, labels=labels)

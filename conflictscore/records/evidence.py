@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from conflictscore.choices import Disputed
+from conflictscore.errors import FailureKind
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAY_HOLD_TEXT = frozenset({str, dict, list, tuple})
@@ -130,7 +131,9 @@ class EvidenceLabel(Record):
     ] = None
     """Probability in [0, 1] of each label, where the judge gives them."""
     error: str | None = None
-    """Why there is no label; set exactly when ``label`` is UNLABELLED."""
+    """Why there is no label, for people; set exactly when ``label`` is UNLABELLED."""
+    failure: FailureKind | None = None
+    """The kind of ``error``, for code; set with it, by default ``failed``."""
     document_cut: bool = False
     """Whether the judge saw only the beginning of the document, for want of room."""
     cached: bool = False
@@ -143,11 +146,32 @@ class EvidenceLabel(Record):
         """Probability in [0, 1] of SUPPORTS; None where the judge gives none."""
         return None if self.probabilities is None else self.probabilities.get(Label.SUPPORTS, 0.0)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _error_has_a_kind(cls, fields: Any) -> Any:
+        """Give an error its kind where it has none: a labeler's own, or one of an older run."""
+        if not isinstance(fields, Mapping) or fields.get("error") is None:
+            return fields
+        if fields.get("failure") is not None:
+            return fields
+        return {**fields, "failure": _kind_by_words(str(fields["error"]))}
+
     @model_validator(mode="after")
     def _error_goes_with_unlabelled(self) -> "EvidenceLabel":
-        if (self.error is not None) != (self.label is Label.UNLABELLED):
+        unlabelled = self.label is Label.UNLABELLED
+        if (self.error is not None) != unlabelled or (self.failure is not None) != unlabelled:
             raise ValueError("an error goes with the label UNLABELLED, and with no other")
         return self
+
+
+def _kind_by_words(error: str) -> FailureKind:
+    """The kind of an error that a version without kinds stored."""
+    beginnings = {
+        "unreadable reply from ": FailureKind.UNREADABLE,
+        "left out: ": FailureKind.LEFT_OUT,
+    }
+    kinds = (kind for beginning, kind in beginnings.items() if error.startswith(beginning))
+    return next(kinds, FailureKind.FAILED)
 
 
 class ClaimEvidence(Record):

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflictscore.errors import ConfigurationError, ConflictScoreError, ProviderError
+from conflictscore.errors import ConfigurationError, ConflictScoreError, FailureKind, ProviderError
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.table import label_table, most_overlapping, overlap_scores
+from conflictscore.metric import conflict_report
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
@@ -223,15 +224,15 @@ class TestLimits:
         judge = InOrder()
         told: list[EvidenceLabel] = []
         rows = await table(judge, seconds=0, on_label=told.append)
-        errors = {pair.error for row in rows for pair in row}
-        assert errors == {"left out: the time for labelling was used up"}
+        failures = {pair.failure for row in rows for pair in row}
+        assert failures == {FailureKind.LEFT_OUT}
         assert judge.asked == []
         assert len(told) == 6
 
     async def test_pairs_that_are_not_done_in_time_are_left_out_and_the_others_kept(self) -> None:
         rows = await table(Stuck(), seconds=0.5)
-        assert [[pair.error for pair in row] for row in rows] == [
-            [None, "left out: the time for labelling was used up", None]
+        assert [[pair.failure for pair in row] for row in rows] == [
+            [None, FailureKind.LEFT_OUT, None]
         ] * 2
 
     @pytest.mark.parametrize("seconds", [None, 60])
@@ -341,3 +342,17 @@ async def test_where_it_fails_what_it_told_stands_and_the_rest_is_unlabelled(
     judge = Clerk()
     await table(judge, documents=TWO, cache=cache)
     assert judge.asked == [[(1, 1), (2, 1)]]
+
+
+class Unsure(InOrder):
+    """A labeler of a user's own that fails on all but one pair, in words of its own."""
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        if (claim.number, document.number) != (1, 1):
+            raise ProviderError("my model wrote nonsense", provider="mine")
+        return await super().label(claim, document, meter)
+
+
+async def test_a_labeler_of_ones_own_that_fails_on_most_pairs_gives_no_score() -> None:
+    rows = await label_table(Unsure(), CLAIMS, DOCUMENTS, meter=UsageMeter())
+    assert conflict_report(rows).cs_c is None

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from conflictscore.errors import UNREADABLE, BudgetError, ProviderError
+from conflictscore.errors import BudgetError, FailureKind, ProviderError
 from conflictscore.loop.state import (
     GeneratedAnswer,
     RagState,
@@ -39,19 +39,27 @@ _LABELS = {
     "0": Label.IRRELEVANT,
     "?": Label.UNLABELLED,
     "!": Label.UNLABELLED,
+    "x": Label.UNLABELLED,
 }
-_REASONS = {"?": "the judge was silent", "!": f"{UNREADABLE}judge: its label was none of the three"}
+_FAILURES = {"?": FailureKind.TIMED_OUT, "!": FailureKind.UNREADABLE, "x": FailureKind.FAILED}
 
 
 def claim_with(
     sides: str, text: str = "It was lit.", number: int = 1, at: tuple[int, int] | None = None
 ) -> ClaimEvidence:
-    """A claim with a label a document: ``+``, ``-``, ``0``, ``?`` for none, ``!`` unreadable."""
+    """A claim with a label a document: ``+``, ``-``, ``0``, or none.
+
+    ``?`` got no answer in time, ``!`` an unreadable one, and ``x`` failed for an unknown reason.
+    """
     return ClaimEvidence(
         claim=Claim(number=number, text=text, passage=at),
         labels=tuple(
             EvidenceLabel(
-                claim=number, document=document, label=_LABELS[side], error=_REASONS.get(side)
+                claim=number,
+                document=document,
+                label=_LABELS[side],
+                error="the judge was silent" if side in _FAILURES else None,
+                failure=_FAILURES.get(side),
             )
             for document, side in enumerate(sides, start=1)
         ),

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from conflictscore.benchmarks.harness.records import StepKey, StepRecord
-from conflictscore.labelers.table import LEFT_OUT
-from conflictscore.records import Label
+from conflictscore.errors import FailureKind
+from conflictscore.records import EvidenceLabel, Label
 
 _PARTIAL_FAILURES = ("regeneration_error", "classification_error")
 """Fields of a step's value that say why a part of it could not be had."""
@@ -39,6 +39,7 @@ def _is_lacking(report: Mapping[str, Any]) -> bool:
         return True
     pairs = (pair for claim in report["claims"] for pair in claim["labels"])
     return any(
-        pair["label"] == Label.UNLABELLED and not pair["error"].startswith(LEFT_OUT)
+        pair["label"] == Label.UNLABELLED
+        and EvidenceLabel.model_validate(pair).failure is not FailureKind.LEFT_OUT
         for pair in pairs
     )

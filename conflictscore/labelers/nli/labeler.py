@@ -7,7 +7,7 @@ from math import log
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conflictscore.errors import ContextWindowError
+from conflictscore.errors import ContextWindowError, FailureKind
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, read_calibration, rounded
 from conflictscore.labelers.denials import denied_in
 from conflictscore.labelers.nli.adapted import NLI_MPNET
@@ -237,7 +237,8 @@ class NliLabeler:
 
     def _verdict(self, reading: _Reading) -> EvidenceLabel:
         if reading.error is not None:
-            return unlabelled((reading.claim, reading.document), reading.error)
+            pair = (reading.claim, reading.document)
+            return unlabelled(pair, reading.error, FailureKind.NO_ROOM)
         # A calibration is fitted on the window that decides without one, so that is the one here.
         place = deciding_window([UNCALIBRATED.probabilities(said) for said in reading.said])
         probabilities = self.calibration.probabilities(reading.said[place])

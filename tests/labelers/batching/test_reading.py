@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from conflictscore.errors import FailureKind
 from conflictscore.labelers.batch_judge import SCHEMA, Batch, read_reply
 from conflictscore.records import Claim, Document, Label
 
@@ -45,10 +46,11 @@ def test_a_verdict_is_taken_with_its_quotation_and_its_reason() -> None:
 def test_a_verdict_that_cannot_be_taken_leaves_its_claim_open_with_the_reason(
     wrong: list[Any], why: str
 ) -> None:
-    verdicts, [(claim, reason)] = read_reply({"verdicts": [*wrong, verdict(ONE)]}, BATCH)
+    verdicts, [(claim, reason, failure)] = read_reply({"verdicts": [*wrong, verdict(ONE)]}, BATCH)
     assert [one.claim for one in verdicts] == [1]
     assert claim == CLAIMS[1]
     assert reason.startswith(why)
+    assert failure is FailureKind.UNREADABLE
 
 
 @pytest.mark.parametrize("given", [{}, {"verdicts": None}, {"verdicts": "claim"}])
