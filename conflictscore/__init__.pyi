@@ -10,12 +10,12 @@ from .errors import UnreadableReplyError as UnreadableReplyError
 from .graph.create import create_conflict_scorer as create_conflict_scorer
 from .graph.create import create_self_correcting_rag as create_self_correcting_rag
 from .graph.create import run_context as run_context
+from .loop.state import RunContext as RunContext
 from .metric import conflict_report as conflict_report
 from .middleware.corrector import acorrect as acorrect
 from .middleware.corrector import acorrect_batch as acorrect_batch
 from .middleware.corrector import correct as correct
 from .middleware.corrector import correct_batch as correct_batch
-from .nodes.state import RunContext as RunContext
 from .prompts import PromptSet as PromptSet
 from .records import Answer as Answer
 from .records import Attempt as Attempt
