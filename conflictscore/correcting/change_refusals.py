@@ -50,6 +50,18 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
     return change.model_copy(update=figures | {"accepted": why is None, "note": why})
 
 
+def refusal(
+    change: Change, old: Sequence[ClaimEvidence], new: Sequence[ClaimEvidence], now: ConflictReport
+) -> str | None:
+    """Why a change that second looks proposed does not stand; None where it does.
+
+    It stands where a second look decided it, it states what won and no longer what lost (or, in a
+    hedge, both sides, each supported by a document), and more documents support than contradict
+    every further claim that it makes.
+    """
+    return _refusal_of_looks(_Judged(change, old, new, now))
+
+
 @dataclass(frozen=True)
 class _Judged:
     """A change with the claims of the passage before and after it, and the scores after it."""
@@ -109,12 +121,7 @@ def _shown(balances: Sequence[float]) -> str:
 
 
 def _refusal_of_looks(judged: _Judged) -> str | None:
-    """Why a change that second looks proposed does not stand; None where it does.
-
-    It stands where a second look decided it, it states what won and no longer what lost (or, in a
-    hedge, both sides, each supported by a document), and more documents support than contradict
-    every further claim that it makes.
-    """
+    """See :func:`refusal`."""
     change = judged.change
     if kind := added_active_content(change.before, change.after):
         return f"it brings in {kind}, which the passage had not"
