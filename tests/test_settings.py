@@ -1,6 +1,10 @@
 """The settings of a run: one record, validated once, and the same in every entry point."""
 
 import inspect
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +13,7 @@ import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.runnables import Runnable
 
+import conflictscore
 from conflictscore import (
     PRESETS,
     Settings,
@@ -22,7 +27,8 @@ from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.graph.keywords import CorrectionOptions, ModelOptions
 from conflictscore.labelers import LABELERS
 from conflictscore.middleware import ConflictScoreMiddleware, SelfCorrectingChatModel, self_correct
-from conflictscore.settings import CorrectionSettings, ScoringSettings
+from conflictscore.setting_keywords import CorrectionSettings, ScoringSettings
+from tests.generated import GUIDE, STUB, stub, with_table
 
 CORRECTING: list[Callable[..., Any]] = [
     create_self_correcting_rag,
@@ -187,3 +193,98 @@ def test_the_log_has_every_setting_as_plain_json(tmp_path: Path) -> None:
     assert (told["effort"], told["labeler"], told["max_claims"]) == ("fast", "nli", 8)
     assert told["prompts"]["set"] == "default"
     assert told["trust"] == {"hosts": {"a.test": 2.0}}
+
+
+def test_the_stub_and_the_guide_say_what_is_declared() -> None:
+    guide = GUIDE.read_text("utf-8")
+    if os.environ.get("UPDATE_GOLDEN"):
+        STUB.write_text(stub(), "utf-8")
+        GUIDE.write_text(with_table(guide), "utf-8")
+        return
+
+    assert STUB.read_text("utf-8") == stub()
+    assert guide == with_table(guide)
+
+
+_PATIENCE = """\
+    patience: Annotated[int, Ge(0), Le(9)] = _setting(
+        4, "Wait this long.", brief="how long to wait", presets={"thorough": 7}
+    )
+    effort: Effort"""
+_FIND_IT = """\
+import inspect, json, os, sys
+from click.testing import CliRunner
+from conflictscore import Settings, create_self_correcting_rag
+from conflictscore.cli import main
+from conflictscore.cli.config_file import commands_of
+from conflictscore.errors import InputError
+from conflictscore.middleware import SelfCorrectingChatModel
+from tests.generated import guide_table, stub
+
+[ask] = [command for command in commands_of(main) if command.name == "ask"]
+[option] = [parameter for parameter in ask.params if parameter.name == "patience"]
+
+
+def given(**more):
+    seen = []
+    option.callback = lambda context, parameter, value: seen.append(value)
+    CliRunner().invoke(main, ["ask", "When?", *more.pop("args", [])], **more)
+    return seen[-1]
+
+
+try:
+    Settings(patience=10)
+    refusal = ""
+except InputError as error:
+    refusal = str(error)
+print(json.dumps({
+    "help": option.help,
+    "option": given(args=["--patience", "3"]),
+    "variable": given(env={"CONFLICTSCORE_ASK_PATIENCE": "5"}, auto_envvar_prefix="CONFLICTSCORE"),
+    "file": given(args=["--config", "patience.toml"]),
+    "keyword": inspect.signature(create_self_correcting_rag).parameters["patience"].default,
+    "field": SelfCorrectingChatModel.model_fields["patience"].default,
+    "preset": Settings(effort="thorough").patience,
+    "log": Settings().to_json()["patience"],
+    "refusal": refusal,
+    "table": "| `patience` | 4 | how long to wait |" in guide_table(),
+    "stub": stub().count("patience: int"),
+}))
+"""
+
+
+def test_a_setting_is_added_at_one_place_and_found_at_every_other(tmp_path: Path) -> None:
+    package, source = tmp_path / "conflictscore", Path(conflictscore.__file__).parent
+    package.mkdir()
+    for part in source.iterdir():
+        if part.name not in ("setting_declarations.py", "__pycache__"):
+            (package / part.name).symlink_to(part)
+    declared = (source / "setting_declarations.py").read_text("utf-8")
+    assert declared.count("    effort: Effort") == 1
+    changed = declared.replace("    effort: Effort", _PATIENCE)
+    (package / "setting_declarations.py").write_text(changed, "utf-8")
+    (tmp_path / "tests").symlink_to(Path(__file__).parent)
+    (tmp_path / "patience.toml").write_text("[ask]\npatience = 6\n", "utf-8")
+
+    ended = subprocess.run(
+        [sys.executable, "-c", _FIND_IT],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout) == {
+        "help": "Wait this long.  [default: 4]",
+        "option": 3,
+        "variable": 5,
+        "file": 6,
+        "keyword": 4,
+        "field": 4,
+        "preset": 7,
+        "log": 4,
+        "refusal": "patience is 10; give 0 to 9",
+        "table": True,
+        "stub": 2,
+    }

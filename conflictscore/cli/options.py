@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from conflictscore.errors import InputError
 from conflictscore.labelers.registry import LABELERS
 from conflictscore.retrieval.providers import PROVIDERS
+from conflictscore.setting_declarations import Door
 from conflictscore.settings import Settings, unknown_name
 
 _MAIN = "Options"
@@ -74,25 +75,37 @@ def in_group(name: str, option: Any) -> Any:
 _DOCUMENTS, _MODELS, _SETTINGS = "Documents", "Models and labels", "Settings"
 _BUDGET, _OUTPUT = "Budget", "Output"
 
-_METAVARS = {"labeler": "SPEC", "prompts": "SET|DIR", "trust": "FILE", "budget_seconds": "S"}
 _BY_SET: Mapping[str, type] = {"context_window": int, "reasoning_effort": str}
 """Keywords of models that ``--set`` takes as well, with their types."""
-_RARE = ("regeneration", "disputed", "unsettled", "look_further", "guard", "min_coverage")
-SETTABLE = (*_RARE, *_BY_SET)
+
+
+def _names(door: Door, *, scoring: bool = False) -> tuple[str, ...]:
+    """Settings that commands take in this way; on request those alone that scoring needs."""
+    return tuple(
+        name
+        for name in Settings.names()
+        if Settings.declaration(name).door == door
+        and (Settings.declaration(name).scoring or not scoring)
+    )
+
+
+SETTABLE = (*_names("set"), *_BY_SET)
 """Settings without an option of their own, which commands and settings files take by ``--set``."""
 
 
 def _setting(name: str) -> Any:
-    rule, default, text = Settings.rule(name), Settings.default(name), Settings.help(name)
-    kind = click.Choice(rule.choices) if rule.choices else rule.kind
+    text, default = Settings.help(name), Settings.default(name)
+    choices, kind = Settings.choices(name), Settings.kind(name)
     if name == "labeler":
-        told = " ".join(f"{labeler}: {kind.summary}." for labeler, kind in LABELERS.items())
-        text += f" {told} Options follow a colon: cascade:model=nli-mpnet,certain=0.9."
+        summaries = " ".join(f"{labeler}: {kind.summary}." for labeler, kind in LABELERS.items())
+        text += f" {summaries} Options follow a colon: cascade:model=nli-mpnet,certain=0.9."
     if default is not None:
         text += f"  [default: {default}]"
-    metavar = _METAVARS.get(name) or ("N" if rule.kind is int else None)
+    metavar = Settings.declaration(name).metavar or ("N" if kind is int else None)
     flag = f"--{name.replace('_', '-')}"
-    return click.option(flag, name, type=kind, metavar=metavar, help=text)
+    return click.option(
+        flag, name, type=click.Choice(choices) if choices else kind, metavar=metavar, help=text
+    )
 
 
 def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,7 +123,7 @@ def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
             raise InputError(f"--set {text}: give NAME=VALUE")
         if name not in SETTABLE:
             raise InputError(f"--set {text}: {unknown_name(name, SETTABLE)}")
-        given[name] = _read(_BY_SET.get(name) or Settings.rule(name).kind, value)
+        given[name] = _read(_BY_SET.get(name) or Settings.kind(name), value)
     return given
 
 
@@ -141,7 +154,7 @@ _set_option = click.option(
     metavar="NAME=VALUE",
     callback=_with_config,
     help="Set one of the other settings: "
-    + ", ".join(f"{name} ({Settings.rule(name).allowed})" for name in _RARE)
+    + ", ".join(f"{name} ({Settings.allowed(name)})" for name in _names("set"))
     + ", context_window (tokens) or reasoning_effort (low, medium or high). Repeatable.",
 )
 
@@ -258,12 +271,8 @@ with_judge_options = _added(
 """The options of a command whose one model judges."""
 with_output_options = _added(_OUTPUT, *_output_options)
 with_search_options = _added(_DOCUMENTS, *_search_options)
-with_scoring_settings = _with_settings(
-    "effort", "max_claims", "duplicates", "trust", "budget_seconds"
-)
-with_run_settings = _with_settings(
-    "effort", "max_rounds", "max_claims", "duplicates", "trust", "budget_seconds"
-)
+with_scoring_settings = _with_settings(*_names("option", scoring=True))
+with_run_settings = _with_settings(*_names("option"))
 with_trust_option = _added(_SETTINGS, _setting("trust"))
 with_evidence_options = _added(_SETTINGS, *map(_setting, ("duplicates", "max_claims")))
 """The options of a command that weighs evidence in many answers."""

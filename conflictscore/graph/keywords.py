@@ -11,7 +11,8 @@ from langchain_core.language_models import BaseChatModel
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.profiles import ReasoningEffort
-from conflictscore.settings import CorrectionSettings, ScoringSettings, Settings, unknown_name
+from conflictscore.setting_keywords import CorrectionSettings, ScoringSettings
+from conflictscore.settings import Settings, unknown_name
 from conflictscore.storage.cache import ContentCache
 
 Model = str | BaseChatModel | LanguageModel

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast
+from typing import Any, Literal, NamedTuple, Self, cast
 from urllib.parse import urlsplit
 
 from langchain_core.caches import BaseCache
@@ -15,13 +15,12 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableLambda
 from langchain_core.tools import BaseTool
-from pydantic import BaseModel, Field, PrivateAttr, SkipValidation, create_model
+from pydantic import BaseModel, Field, PrivateAttr, SkipValidation
 
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import Model, check_model
-from conflictscore.labelers import Labeler, LabelerFactory
 from conflictscore.middleware.chat_loop import AnswerForm, ChatLoop, apart, as_chunk, in_words
 from conflictscore.middleware.entrypoints import (
     FailurePolicy,
@@ -32,11 +31,9 @@ from conflictscore.middleware.entrypoints import (
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.profiles import ReasoningEffort
 from conflictscore.models.spec import default_spec
-from conflictscore.prompts import PromptSet
-from conflictscore.records import Disputed, Duplicates, Regeneration
-from conflictscore.settings import Effort, LookFurther, Settings, Unsettled, unknown_name
+from conflictscore.setting_keywords import SettingFields
+from conflictscore.settings import Settings, unknown_name
 from conflictscore.storage.cache import ContentCache
-from conflictscore.trust import TrustTable
 
 
 class _Opened(NamedTuple):
@@ -55,44 +52,6 @@ _CALL_PARAMETERS = (
     *("timeout", "max_retries", "streaming"),
 )
 """Call parameters of the answering model that may be keywords, as of LangChain's chat models."""
-
-
-if TYPE_CHECKING:
-
-    class SettingFields(BaseChatModel):
-        """A chat model with a field for each setting."""
-
-        effort: Effort
-        labeler: Labeler | LabelerFactory | str | None
-        prompts: PromptSet
-        max_rounds: int
-        max_claims: int | None
-        min_coverage: float | None
-        regeneration: Regeneration
-        disputed: Sequence[Disputed]
-        unsettled: Unsettled
-        look_further: LookFurther
-        guard: bool
-        duplicates: Duplicates
-        trust: TrustTable | None
-        budget_seconds: float | None
-
-else:  # a field for each setting, with its default and help from the record
-    SettingFields = create_model(
-        "SettingFields",
-        __base__=BaseChatModel,
-        **{
-            name: (
-                SkipValidation[Any],
-                Field(
-                    default=Settings.default(name),
-                    description=Settings.help(name),
-                    exclude=name in ("labeler", "prompts", "trust"),
-                ),
-            )
-            for name in Settings.names()
-        },
-    )
 
 
 class SelfCorrectingChatModel(SettingFields):

@@ -23,7 +23,8 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.spec import require_effort
 from conflictscore.prompts import PromptSet
-from conflictscore.settings import CorrectionSettings, Settings
+from conflictscore.setting_keywords import CorrectionSettings
+from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
 
 _REPLICATE_SEEDS = 1000

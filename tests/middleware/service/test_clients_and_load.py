@@ -138,7 +138,7 @@ class TestTooMuch:
     "reading",
     [
         "conflictscore.middleware.service.routes.read_json",
-        "conflictscore.nodes.retrieve.as_documents",
+        "conflictscore.loop.inputs.as_documents",
         "conflictscore.nodes.retrieve.mark_duplicates",
         "conflictscore.prompts.PromptSet.render",
         "conflictscore.nodes.decompose.unclaimed",

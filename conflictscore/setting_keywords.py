@@ -1,0 +1,42 @@
+"""Settings as keywords of entry points and as fields of a chat model.
+
+Type checkers read the stub beside this file, which is generated from the same declarations.
+"""
+
+from typing import Any, TypedDict
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import Field, SkipValidation, create_model
+
+from conflictscore.setting_declarations import DeclaredSettings
+
+
+def _keywords(name: str, names: tuple[str, ...]) -> Any:
+    types = {setting: DeclaredSettings.__annotations__[setting] for setting in names}
+    keywords = TypedDict(name, types, total=False)  # type: ignore[misc]  # its stub has the types
+    keywords.__doc__ = f"Keywords with the names of {len(names)} settings; each may be left out."
+    return keywords
+
+
+CorrectionSettings = _keywords("CorrectionSettings", DeclaredSettings.names())
+ScoringSettings = _keywords(
+    "ScoringSettings",
+    tuple(name for name in DeclaredSettings.names() if DeclaredSettings.declaration(name).scoring),
+)
+
+
+_OBJECTS = ("labeler", "prompts", "trust")
+"""Settings that may hold objects of ours, which no dump of the model can hold."""
+_FIELDS: Any = {
+    name: (
+        SkipValidation[Any],  # what is given was read by Settings
+        Field(
+            default=DeclaredSettings.default(name),
+            description=DeclaredSettings.help(name),
+            exclude=name in _OBJECTS,
+        ),
+    )
+    for name in DeclaredSettings.names()
+}
+SettingFields = create_model("SettingFields", __base__=BaseChatModel, **_FIELDS)
+"""A chat model with a field for each setting, with its default and help."""
