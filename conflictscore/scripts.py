@@ -17,10 +17,20 @@ UNSPACED = (
 _HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 """Korean has spaces, and puts its particles behind the words that others look for."""
 _RUN = re.compile(rf"[{UNSPACED}{_HANGUL}]+")
-_WORD = re.compile(r"\w+")
-_CHARACTER_OR_WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
+WORD_CHARACTER = (
+    r"[\w\u0610-\u061a\u064b-\u065f\u0670\u0591-\u05bd\u05bf\u05c1\u05c2\u0730-\u074a"
+    r"\u0900-\u0963\u0966-\u0df3\u0f18-\u0f39\u0f71-\u0f84\u0f90-\u0fbc\u1a17-\u1a1b]"
+)
+"""A letter, or a sign of a vowel that belongs to one: Indic words fall apart without theirs."""
+_WORD = re.compile(rf"{WORD_CHARACTER}+")
+_CHARACTER_OR_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}]){WORD_CHARACTER})+")
 _SCRIPT_LETTERS = 200  # letters that are looked at to tell a text's script
-_ACCENTS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
+_ACCENTS = (
+    "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
+    "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"  # vowels of Hebrew
+    "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"  # Arabic
+    "\u0730-\u074a\u08d3-\u08e1\u08e3-\u08ff"  # Syriac, further Arabic
+)
 _ACCENT = re.compile(f"[{_ACCENTS}]+")
 _CLUSTER = re.compile(
     # voiced signs of Japanese and the later letters of a Korean syllable join what is before them
@@ -35,8 +45,18 @@ _ALIKE = str.maketrans(
     | dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", (f"^{n}" for n in range(10)), strict=True))
     | dict(zip("₀₁₂₃₄₅₆₇₈₉", (f"_{n}" for n in range(10)), strict=True))
     | {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe", "ı": "i"}
+    | dict.fromkeys("\u0671\u0672\u0673", "\u0627")  # forms of the Arabic alef
+    | dict.fromkeys("\u0649\u06cc\u06d2\u06cd", "\u064a")  # of yeh, as Persian and Urdu write it
+    | dict.fromkeys("\u06a9\u06aa", "\u0643")  # of kaf
+    | dict.fromkeys("\u06c1\u06be\u06d5\u0629\u06c3", "\u0647")  # of heh, and teh marbuta
+    | {
+        chr(code): str(unicodedata.decimal(chr(code)))
+        for code in range(0x80, 0x20000)
+        if chr(code).isdecimal()
+    }
 )
-"""Look-alikes and invisible characters; raised digits stay raised, since 10⁶ is not 106."""
+"""Look-alikes, letters and digits of other forms, and invisible characters; raised digits stay
+raised, since 10⁶ is not 106."""
 _LONGEST_KEPT = 4
 
 
@@ -51,8 +71,9 @@ class Folded(NamedTuple):
 def fold(text: str) -> str:
     """A text without what makes no difference when texts are compared.
 
-    That is case, accents, the form of Unicode (NFC or NFD), ligatures, full width, soft hyphens,
-    characters of no width, and which dash or quotation mark is used.
+    That is case, accents, signs of vowels that may be left out (Arabic, Hebrew), the form of
+    Unicode (NFC or NFD), ligatures, full width, the script of a digit, forms of Arabic letters,
+    soft hyphens, characters of no width, and which dash or quotation mark is used.
     """
     return text.lower() if text.isascii() else folded(text).text
 

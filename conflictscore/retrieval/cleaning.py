@@ -9,16 +9,38 @@ Scalar = str | int | float | bool | None
 """A value that a document's metadata can hold."""
 
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85]")
+_TERMINAL = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]{0,99}[ -/]{0,9}[@-~]"  # colours, moves of the cursor
+    "|\x1b\\][^\x07\x1b\x9c\n]{0,4000}(?:\x07|\x1b\\\\|\x9c)"  # titles, links
+    "|\x1b[PX^_][^\x1b\x9c]{0,4000}(?:\x1b\\\\|\x9c)"
+    "|\x1b[()*+][0-9A-Z]|\x1b[78=>]"
+)
+_OVERSTRUCK = re.compile("[^\n\x08]\x08")
+"""A character that a printer strikes over, as manual pages write bold and underlined words."""
+_SEPARATORS = re.compile("[\x1c-\x1f]+")
+_WINDOWS_1252 = {
+    code: bytes([code]).decode("cp1252")
+    for code in range(0x80, 0xA0)
+    if code not in (0x81, 0x85, 0x8D, 0x8F, 0x90, 0x9D)
+}
+"""Characters that texts of windows-1252 become where they are read as Latin-1."""
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 
 def clean_text(text: str) -> str:
     """The text with line feeds as its line ends and without control characters.
 
-    A lone surrogate, which no UTF-8 can hold, becomes U+FFFD. The tab stays; white space around
-    the text goes.
+    Colours and links of a terminal go whole; dashes and quotation marks of windows-1252 in the
+    place of controls are read as such; a separator becomes a space. A lone surrogate, which no
+    UTF-8 can hold, becomes U+FFFD. The tab stays; white space around the text goes.
     """
-    text = _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))
+    if not text.isprintable():
+        if "\x1b" in text or "\x9b" in text:
+            text = _TERMINAL.sub("", text)
+        if "\x08" in text:
+            text = _OVERSTRUCK.sub("", text)
+        text = _SEPARATORS.sub(" ", _LINE_ENDS.sub("\n", text))
+        text = _CONTROLS.sub("", text.translate(_WINDOWS_1252))
     return str(encodable(text)).strip()
 
 

@@ -9,12 +9,8 @@ from conflictscore.errors import InputError, NoDocumentsError
 from conflictscore.records import Document
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.box import shared_box
-from conflictscore.retrieval.reading.by_ending import (
-    ENDINGS,
-    PLAIN_ENDINGS,
-    FileDocument,
-    read_file,
-)
+from conflictscore.retrieval.reading.by_ending import ENDINGS, PLAIN_ENDINGS, read_file
+from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 
 _NOTES_SHOWN = 3
 """How many notes an error repeats."""
@@ -28,7 +24,7 @@ class ReadResult:
     """Documents, numbered from 1 in the order of the paths, and notes, as on a file left out."""
 
     documents: tuple[Document, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
 
 def read_documents(paths: Sequence[str | Path]) -> ReadResult:
@@ -37,41 +33,43 @@ def read_documents(paths: Sequence[str | Path]) -> ReadResult:
     Text (.txt, .md), web pages (.html, .htm), Word (.docx) and PDF (with the extra ``docs``) give
     one document a file; .jsonl gives one a line: an object with ``text`` and, optionally,
     ``title``, ``url`` and other single values as metadata; .csv gives one a row, with columns of
-    these names. All but plain text is read in a process with limits of time and memory. In a
-    folder, hidden files and other endings are passed over, and a file that cannot be used is left
-    out with a note. A file met twice is read once.
+    these names. A line or row that cannot be used is left out with a note that names it. All but
+    plain text is read in a process with limits of time and memory. In a folder, hidden files and
+    other endings are passed over, and a file that cannot be used is left out with a note. A file
+    met twice is read once.
 
     Raises:
-        InputError: A path does not exist or cannot be read, a file given by name cannot be
-            used, or a line of a .jsonl or .csv file is wrong; names the file and the line.
+        InputError: A path does not exist or cannot be read, or a file given by name cannot be
+            used; names the file.
         NoDocumentsError: There is nothing to read in any of the paths.
     """
     if not paths:
         raise InputError("no file or folder to read was given")
     documents: list[Document] = []
-    notes: list[str] = []
-    seen: set[str] = set()
-    for given in paths:
-        for file in files_of(given, notes):
-            if (real := os.path.realpath(file)) in seen:
+    notes: Notes = []
+    real_paths: set[str] = set()
+    for path in paths:
+        for file in files_of(path, notes):
+            if (real := os.path.realpath(file)) in real_paths:
                 continue
-            seen.add(real)
+            real_paths.add(real)
             try:
-                found, file_notes = _read_file(file, _shown(file))
+                file_documents, file_notes = _read_file(file, _shown(file))
             except UnreadableError as unusable:
-                if file == Path(given):
+                if file == Path(path):
                     raise InputError(f"{_shown(file)}: {unusable}") from None
-                notes.append(f"{_shown(file)}: {unusable}, left out")
+                sentence = f"{_shown(file)}: {unusable}, left out"
+                notes.append(Note(NoteKind.FILE_LEFT_OUT, sentence))
                 continue
             notes += file_notes
             documents += (
-                Document(number=number, **one._asdict())
-                for number, one in enumerate(found, len(documents) + 1)
+                Document(number=number, **document._asdict())
+                for number, document in enumerate(file_documents, len(documents) + 1)
             )
     if not documents:
-        where = ", ".join(_shown(Path(given)) for given in paths)
-        why = f" ({'; '.join(notes[:_NOTES_SHOWN])})" if notes else ""
-        raise NoDocumentsError(f"nothing to read in {where}: {_ENDINGS} files are read{why}")
+        where = ", ".join(_shown(Path(path)) for path in paths)
+        reasons = f" ({'; '.join(notes[:_NOTES_SHOWN])})" if notes else ""
+        raise NoDocumentsError(f"nothing to read in {where}: {_ENDINGS} files are read{reasons}")
     return ReadResult(tuple(documents), tuple(notes))
 
 
@@ -80,14 +78,14 @@ def _shown(path: Path) -> str:
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
-def files_of(given: str | Path, notes: list[str]) -> Iterator[Path]:
+def files_of(path_given: str | Path, notes: Notes) -> Iterator[Path]:
     """The files to read for one path, a folder's by name; adds notes on what is passed over.
 
     Raises:
         InputError: The path does not exist, cannot be read, or is a file with another ending.
     """
-    path = Path(given)
-    if not str(given):
+    path = Path(path_given)
+    if not str(path_given):
         raise InputError("the path of a file or folder to read is empty")
     try:
         path.stat()
@@ -104,17 +102,18 @@ def files_of(given: str | Path, notes: list[str]) -> Iterator[Path]:
         yield path
 
 
-def _walk(folder: Path, notes: list[str]) -> list[Path]:
+def _walk(folder: Path, notes: Notes) -> list[Path]:
     """The folder's files to read, by name; links to other folders are not followed."""
     visible: list[Path] = []
     for root, folders, names in os.walk(folder, onerror=_cannot_read):
         folders[:] = [name for name in folders if not name.startswith(".")]
         visible += [Path(root, name) for name in names if not name.startswith(".")]
-    wanted = [path for path in visible if path.suffix.lower() in ENDINGS]
-    if passed_over := len(visible) - len(wanted):
-        what = "1 file" if passed_over == 1 else f"{passed_over} files"
-        notes.append(f"{_shown(folder)}: passed over {what} not ending in {_ENDINGS}")
-    return sorted(wanted, key=lambda path: path.parts)
+    readable = [path for path in visible if path.suffix.lower() in ENDINGS]
+    if passed_over := len(visible) - len(readable):
+        count = "1 file" if passed_over == 1 else f"{passed_over} files"
+        sentence = f"{_shown(folder)}: passed over {count} not ending in {_ENDINGS}"
+        notes.append(Note(NoteKind.FILES_PASSED_OVER, sentence))
+    return sorted(readable, key=lambda path: path.parts)
 
 
 def _cannot_read(error: OSError) -> None:
@@ -123,7 +122,7 @@ def _cannot_read(error: OSError) -> None:
     )
 
 
-def _read_file(path: Path, url: str) -> tuple[list[FileDocument], list[str]]:
+def _read_file(path: Path, url: str) -> tuple[list[FileDocument], Notes]:
     ending = path.suffix.lower()
     try:
         if not path.is_file():
@@ -133,4 +132,6 @@ def _read_file(path: Path, url: str) -> tuple[list[FileDocument], list[str]]:
         data = path.read_bytes()
     except OSError as error:
         raise UnreadableError(f"cannot be read ({error.strerror})") from None
-    return (read_file if ending in PLAIN_ENDINGS else shared_box().read)(data, ending, url)
+    if ending in PLAIN_ENDINGS:
+        return read_file(data, ending, url)
+    return shared_box().read(data, ending, url)

@@ -10,12 +10,14 @@ from conflictscore.records import Document
 from conflictscore.retrieval.cleaning import clean_text, is_scalar
 from conflictscore.retrieval.search_notes import note
 
-DocumentLike = str | Retrieved | Document | Mapping[str, Any]
-"""A document as a caller may hold it: its text, a LangChain ``Document``, a record, or a mapping
-with ``text`` and, as known, ``title``, ``url`` and ``metadata``."""
+DocumentLike = str | list[str] | Retrieved | Document | Mapping[str, Any]
+"""A document as a caller may hold it: its text, whole or in pieces, a LangChain
+``Document``, a record, or a mapping with ``text`` and, as known, ``title``, ``url`` and
+``metadata``."""
 
-TEXT_KEYS = ("text", "content", "page_content")
-"""The fields that may hold a document's text, the first of them that does."""
+TEXT_KEYS = ("text", "content", "page_content", "contents", "passage", "body", "snippet")
+"""The fields that may hold a document's text, the first of them that does; ``contents`` is
+Pyserini's name."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")
 URL_KEYS = ("url", "source", "link")
 """The metadata that may hold a document's address, the first of them that does."""
@@ -44,22 +46,28 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
 
 
 def as_documents(given: Any) -> tuple[Document, ...]:
-    """A caller's documents, numbered from 1: a list, or a single one; nulls are left out, noted.
+    """A caller's documents, numbered from 1: a list, or a single one.
+
+    A null and an empty text are left out with a note, as retrievers return them.
 
     Raises:
-        InputError: It is not a list, all of it is null, or as :func:`as_document`.
+        InputError: It is not a list, all of it is null or empty, or as :func:`as_document`.
     """
     if isinstance(given, str | Mapping | Retrieved | Document):
         given = [given]
     if not isinstance(given, Iterable):
         raise InputError(f"documents is {type(given).__name__}, not a list")
     items = list(given)
-    known = [(place, item) for place, item in enumerate(items, 1) if not _is_null_document(item)]
-    if items and not known:
-        raise InputError("document 1, field text: it is null, as in all documents")
-    if len(known) < len(items):
-        note(f"{len(items) - len(known)} of {len(items)} documents are null, and were left out")
-    documents = (as_document(item, place) for place, item in known)
+    textless = [
+        "null" if _is_null_document(item) else "empty" for item in items if _has_no_text(item)
+    ]
+    if items and len(textless) == len(items):
+        raise InputError(f"document 1, field text: it is {textless[0]}, as in all documents")
+    for state in ("null", "empty"):
+        if count := textless.count(state):
+            note(f"{count} of {len(items)} documents are {state}, and were left out")
+    numbered = ((place, item) for place, item in enumerate(items, 1) if not _has_no_text(item))
+    documents = (as_document(item, place) for place, item in numbered)
     return tuple(
         document if document.number == number else document.model_copy(update={"number": number})
         for number, document in enumerate(documents, 1)
@@ -78,6 +86,8 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
             document and the field.
     """
     where = where or f"document {number}"
+    if isinstance(item, list) and item and all(isinstance(piece, str) for piece in item):
+        item = "\n".join(item)
     if isinstance(item, str):
         item = {"text": item}
     elif isinstance(item, Document):
@@ -93,7 +103,7 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
     metadata = fields.pop("metadata", None) or {}
     if not isinstance(metadata, Mapping):
         raise InputError(f"{where}, field metadata: {type(metadata).__name__}, not an object")
-    text_key = next((key for key in TEXT_KEYS if key in fields), TEXT_KEYS[0])
+    text_key = _text_key(fields)
     if text_key not in fields:
         raise InputError(f"{where}, field text: it is missing")
     text = _decoded(fields.pop(text_key), f"{where}, field {text_key}")
@@ -110,6 +120,13 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
     return Document(
         number=number, text=text, title=title, url=url, metadata=_kept(rest, _OWN_FIELDS)
     )
+
+
+def _text_key(fields: Mapping[Any, Any]) -> str:
+    """The first field that holds a text; if none does, the first that is there."""
+    present = [key for key in TEXT_KEYS if key in fields]
+    filled = (key for key in present if not _is_blank(fields[key]))
+    return next(filled, present[0] if present else TEXT_KEYS[0])
 
 
 def _kept(fields: Mapping[Any, Any], without: Collection[str]) -> dict[str, Any]:
@@ -138,6 +155,22 @@ def _decoded(value: Any, where: str) -> Any:
 
 def _is_null(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value)  # NaN, as of pandas
+
+
+def _is_blank(value: object) -> bool:
+    return isinstance(value, str | bytes) and not value.strip()
+
+
+def _has_no_text(item: object) -> bool:
+    """Whether an item is null or its text empty; one that has no such field has a fault."""
+    if isinstance(item, Retrieved):
+        return _is_blank(item.page_content)
+    if isinstance(item, Document):
+        return _is_blank(item.text)
+    if isinstance(item, Mapping):
+        texts = [item[key] for key in TEXT_KEYS if key in item]
+        return bool(texts) and all(_is_null(text) or _is_blank(text) for text in texts)
+    return _is_null(item) or _is_blank(item)
 
 
 def _is_null_document(item: object) -> bool:

@@ -13,8 +13,11 @@ from conflictscore.retrieval.web_search import Fault, Page, WebSearchRetriever, 
 
 _SEARXNG_VARIABLE, _CONFIG_VARIABLE = "SEARXNG_URL", "VERTEX_SERVING_CONFIG"
 _DATES = (
-    *("article:published_time", "og:published_time", "og:article:published_time"),
-    *("datepublished", "date"),
+    "article:published_time",
+    "og:published_time",
+    "og:article:published_time",
+    "datepublished",
+    "date",
 )
 
 
@@ -41,8 +44,10 @@ class SerperRetriever(WebSearchRetriever):
 
     def page(self, reply: Mapping[str, Any], number: int) -> Page:
         """See the base."""
+        # Where Google finds nothing, the reply has no such field.
+        results = reply["organic"] if "searchParameters" not in reply else reply.get("organic", [])
         # A page often holds fewer than asked for, and is not the last one for that.
-        return Page(hits(reply["organic"], "title", "link", "snippet", "date"), more=True)
+        return Page(hits(results, "title", "link", "snippet", "date"), more=True)
 
 
 class SearxngRetriever(WebSearchRetriever):

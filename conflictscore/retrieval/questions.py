@@ -6,7 +6,7 @@ from pathlib import Path
 
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
-from conflictscore.retrieval.reading.by_ending import csv_rows, json_rows
+from conflictscore.retrieval.reading.rows import csv_rows, json_rows
 
 _ENDINGS = (".txt", ".csv", ".jsonl")
 

@@ -2,52 +2,92 @@
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conflictscore.scripts import UNSPACED, fold, spaced_out
+from conflictscore.scripts import UNSPACED, WORD_CHARACTER, fold, spaced_out
 
 with warnings.catch_warnings():  # in a notebook it misses a widget, for bars that are not shown
     warnings.filterwarnings("ignore", message="IProgress not found")
     import bm25s
+    from bm25s.stopwords import STOPWORDS_EN
 
 _DIVIDED = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_])")
 """A word that is divided at the end of a line."""
-_TERM = rf"(?u)\b\w\w+\b|[{UNSPACED}]"
+_TERM = re.compile(
+    rf"[{UNSPACED}]|{WORD_CHARACTER}{{2,}}"
+    rf"|(?<!['\w])\w(?:\+\+|\#)?(?!['\w])"  # a letter or digit alone: "vitamin K", "C++"
+)
+_STOP_WORDS = frozenset(STOPWORDS_EN)
+_NAMED_STOP_WORD = re.compile(r"\b(?:[A-Z]{2,5}|[A-Z][a-z]{0,4})\b")
+"""A stop word in capitals may be a name: "What is IT?", "vitamin A", "Who wrote It?"."""
+_LOWER_CASE = re.compile(r"[a-z]")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:]\s{0,9}|\n)[\"'“‘(]?\Z")
+_BEFORE = 12  # characters before a word that tell whether a sentence begins with it
+_SEPARATOR = r"[,.'\u2019\u066c\u00a0\u202f\u2009 ]"
+_GROUPED = re.compile(
+    rf"(?<![\d.,])\d{{1,3}}(?:{_SEPARATOR}\d{{2,3}}){{0,6}}{_SEPARATOR}\d{{3}}(?!\d)"
+)
+"""A number with separators between its thousands, or as India groups them (12,50,000)."""
+_NOT_A_DIGIT = re.compile(r"\D")
 
 
 class BM25Ranker:
     """Scores texts from 0 by the words that they share with a question; thread-safe.
 
-    English stop words and words of one letter do not count. Where a script has no spaces, two
-    characters in a row are a word.
+    English stop words do not count, unless capitals make a name of them ("IT"). A number counts
+    with and without the separators of its thousands. Where a script has no spaces, two characters
+    in a row are a word.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._size = len(texts)
         self._index: bm25s.BM25 | None = None
-        words = _words(texts)
+        words = [list(_terms(text, is_question=False)) for text in texts]
         if any(words):  # bm25s fails on texts without a single word
             self._index = bm25s.BM25()
             self._index.index(words, show_progress=False)
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """One score a text, in their order; higher is better, and 0 is no shared word."""
-        words = _words([query])[0]
+        words = list(_terms(query, is_question=True))
         if self._index is None or not words:
             return np.zeros(self._size, np.float32)
         scores: NDArray[np.float32] = self._index.get_scores(words)
         return scores
 
 
-def _words(texts: Sequence[str]) -> list[list[str]]:
-    words: list[list[str]] = bm25s.tokenize(
-        [spaced_out(fold(_DIVIDED.sub("", text))) for text in texts],
-        token_pattern=_TERM,
-        stopwords="en",
-        return_ids=False,
-        show_progress=False,
-    )
-    return words
+def _terms(text: str, *, is_question: bool) -> Iterator[str]:
+    """The terms that a text is ranked by: folded words, and names that are stop words."""
+    whole = _DIVIDED.sub("", text)
+    folded = fold(whole)
+    for term in _TERM.findall(spaced_out(folded)):
+        if term not in _STOP_WORDS:
+            yield term
+    for number in _GROUPED.findall(folded):
+        yield _NOT_A_DIGIT.sub("", number)
+    for line in whole.split("\n"):
+        if _LOWER_CASE.search(line):  # in a line of capitals, they tell nothing
+            yield from _named_stop_words(line, is_question=is_question)
+
+
+def _named_stop_words(line: str, *, is_question: bool) -> Iterator[str]:
+    """Stop words in capitals, as terms that differ from the words in small letters.
+
+    One that begins a sentence of a question is none; in a text it may be one, as in "It is a novel
+    by Stephen King.".
+    """
+    for match in _NAMED_STOP_WORD.finditer(line):
+        word = match[0]
+        if word.lower() not in _STOP_WORDS:
+            continue
+        before = line[max(0, match.start() - _BEFORE) : match.start()]
+        if is_question and not _in_capitals(word) and _SENTENCE_START.search(before):
+            continue
+        yield word
+
+
+def _in_capitals(word: str) -> bool:
+    return len(word) > 1 and word.isupper()

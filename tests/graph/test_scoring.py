@@ -63,7 +63,7 @@ def test_documents_are_given_as_they_are_held(model: ChatOpenAI) -> None:
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        ({"answer": "It was.", "documents": ["A.", " "]}, "document 2, field text: it is empty"),
+        ({"answer": "It was.", "documents": ["", " "]}, "document 1, field text: it is empty"),
         ({"answer": "It was.", "documents": [None]}, "document 1, field text: it is null"),
         ({"answer": "It was.", "documents": [{"text": 3}]}, "document 1, field text: int, not"),
         ({"answer": " ", "documents": DISAGREEING}, "answer is empty"),

@@ -124,3 +124,41 @@ def test_a_text_without_a_word_of_the_question_scores_zero_by_words() -> None:
 @pytest.mark.parametrize("texts", [["", "the"], ["sky"]])
 def test_nothing_scores_where_there_is_no_word_on_one_side(texts: list[str]) -> None:
     assert BM25Ranker(texts).scores("the?").tolist() == [0.0] * len(texts)
+
+
+FOUND_THOUGH_WRITTEN_ANOTHER_WAY = {
+    "Arabic vowels": ("افتُتِحَ الجِسْرُ", "متى افتتح الجسر؟"),
+    "Arabic letters": ("أُنشئ الميناء", "انشئ الميناء"),
+    "Persian letters": ("کتابخانه ی شهر", "كتابخانه ي شهر"),
+    "Hebrew vowels": ("הַגֶּשֶׁר נִפְתַּח", "מתי נפתח הגשר?"),
+    "Hindi words": ("पुल १९३२ में खुला", "पुल कब खुला?"),
+    "Arabic digits": ("في سنة ١٩٣٢", "1932"),
+    "Devanagari digits": ("सन १९३२ में", "1932"),
+    "full-width digits": ("１９３２年", "1932"),
+    "commas": ("It cost 1,250,000 in all.", "What cost 1250000?"),
+    "points": ("Es kostete 1.250.000 Mark.", "1250000 Mark"),
+    "spaces": ("Il coûta 1 250 000 francs.", "1250000 francs"),
+    "apostrophes": ("Er kostete 1’250’000 Franken.", "1250000"),
+    "lakhs": ("It cost 12,50,000 rupees.", "1250000"),
+    "accents": ("Český Krumlov", "cesky krumlov"),
+    "IT": ("IT is short for information technology.", "What is IT?"),
+    "C": ("C is a language of 1972.", "What is C?"),
+    "C++": ("C++ is a language of 1985.", "what is c++?"),
+    "vitamin K": ("Vitamin K helps blood to clot.", "K or B?"),
+    "The Who": ("The Who are a band.", "Who are The Who?"),
+    "It": ("It is a novel by King, 1986.", "Who wrote It?"),
+    "a digit": ("Apollo 8 flew in 1968.", "8?"),
+}
+
+
+@pytest.mark.parametrize("way", FOUND_THOUGH_WRITTEN_ANOTHER_WAY)
+def test_what_is_written_another_way_is_found(way: str) -> None:
+    text, question = FOUND_THOUGH_WRITTEN_ANOTHER_WAY[way]
+    others = ["The tower, forty metres high.", "A mill at the river, 1,999 years old.", "Nothing."]
+    found = CorpusRetriever.from_documents(documents([*others, text]), k=1).invoke(question)
+    assert [document.page_content for document in found] == [text]
+
+
+def test_stop_words_in_small_letters_and_after_apostrophes_find_nothing() -> None:
+    found = CorpusRetriever.from_documents(documents(), k=1).invoke("It isn't. What is it to us?")
+    assert found == []

@@ -17,6 +17,7 @@ from conflictscore.retrieval.document_files import read_documents
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.box import ReaderBox
 from conflictscore.retrieval.reading.by_ending import read_file
+from conflictscore.retrieval.reading.texts import NoteKind
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +87,10 @@ def test_a_folder_that_links_to_itself_is_read_once() -> None:
         ("# C# in a day", "C# in a day"),
         ("# #\n### \n# Second", "Second"),
         ("#hashtag", "notes"),
-        ("# Wide" + " " * 50_000 + "table", "Wide" + " " * 50_000 + "table"),
+        ("# Wide" + " " * 50_000 + "table", "Wide table"),
+        ("```sh\n# no heading\n```\n\n# The lamp", "The lamp"),
+        ("    # no heading\n\nThe lamp\n========", "The lamp"),
+        ("---\ntitle: 'The lamp'\n---\n# First", "The lamp"),
     ],
 )
 def test_a_text_is_called_by_its_first_heading_or_else_by_its_file(text: str, title: str) -> None:
@@ -121,9 +125,7 @@ def test_jsonl_keeps_single_values_and_says_which_fields_it_left_out() -> None:
     ("line", "words"),
     [
         ('{"text": "cut', "not JSON"),
-        ('{"text": "a"} {"text": "b"}', "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ('{"text": "a", "score": NaN}', "not JSON"),
         ('["text"]', "not a JSON object"),
         ('{"title": "a"}', "field text: it is missing"),
         ('{"text": " \\u0000 "}', "field text: it is empty"),
@@ -132,12 +134,49 @@ def test_jsonl_keeps_single_values_and_says_which_fields_it_left_out() -> None:
         ('{"text": "a", "url": false}', "field url: bool, not a text"),
     ],
 )
-def test_a_wrong_line_is_named_with_its_file_and_field(line: str, words: str) -> None:
-    write("docs/d.jsonl", '{"text": "fine"}\n\n' + line + "\n")
-    with pytest.raises(InputError, match=r"^docs/d\.jsonl, line 3[:,] ") as caught:
-        read_documents(["docs"])
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_a_wrong_line_is_left_out_and_named_with_its_file_and_field(line: str, words: str) -> None:
+    write("docs/d.jsonl", '{"text": "fine"}\n\n' + line + '\n{"text": "good"}\n')
+    read = read_documents(["docs"])
+    assert [document.text for document in read.documents] == ["fine", "good"]
+    (note,) = read.notes
+    assert note.kind is NoteKind.ROW_LEFT_OUT
+    assert re.match(r"docs/d\.jsonl, line 3[:,] ", note)
+    assert words in note
+    assert "\n" not in note
+
+
+def test_a_file_of_wrong_lines_alone_is_refused_by_the_first() -> None:
+    write("d.jsonl", "no\nnor this\n")
+    with pytest.raises(InputError, match=r"d\.jsonl: line 1: not JSON"):
+        read_documents(["d.jsonl"])
+
+
+WRITTEN_BY_OTHERS = {
+    "LangChain": '{"lc": 1, "kwargs": {"page_content": "Lit.", "metadata": {"title": "Log"}}}',
+    "LlamaIndex": '{"id_": "1", "metadata": {"title": "Log"}, "text_resource": {"text": "Lit."}}',
+    "LlamaIndex, store": '{"__data__": {"text": "Lit.", "extra_info": {"title": "Log"}}}',
+    "Haystack": '{"id": "1", "content": "Lit.", "meta": {"title": "Log"}}',
+    "Pyserini": '{"id": "1", "contents": "Lit.", "title": "Log"}',
+    "Elasticsearch": '{"_index": "a", "_source": {"text": "Lit.", "title": "Log"}}',
+    "pandas": '{"text": "Lit.", "title": "Log", "score": NaN}',
+    "in pieces": '{"text": ["Lit."], "title": "Log"}',
+    "over several lines": '{\n "text": "Lit.",\n "title": "Log"\n}',
+    "a list": '[{"text": "Lit.", "title": "Log"}]',
+    "a sequence": '\x1e{"text": "Lit.", "title": "Log"}',
+    "beside an empty field": '{"text": "", "content": "Lit.", "title": "Log"}',
+}
+
+
+@pytest.mark.parametrize("tool", WRITTEN_BY_OTHERS)
+def test_json_lines_are_read_as_other_tools_write_them(tool: str) -> None:
+    line = WRITTEN_BY_OTHERS[tool]
+    first, second = read_documents([write("d.jsonl", f"{line}\n{line}\n")]).documents
+    assert {(first.text, first.title), (second.text, second.title)} == {("Lit.", "Log")}
+
+
+def test_two_objects_on_a_line_are_two_documents() -> None:
+    read = read_documents([write("d.jsonl", '{"text": "a"} {"text": "b"}\n')])
+    assert [document.text for document in read.documents] == ["a", "b"]
 
 
 def test_each_row_of_a_table_is_a_document() -> None:
@@ -165,18 +204,49 @@ def test_a_table_may_have_other_separators_and_names(separator: str, name: str) 
 
 
 @pytest.mark.parametrize(
-    ("row", "words"),
+    ("rows", "texts"),
     [
-        ("a,b,c", "a row of 3 under a header of 2"),
-        ("a", "a row of 1 under"),
-        ('"a"b,c', "not comma-separated values"),
-        ('"cut', "not comma-separated values"),
+        ('"Grey lady" opened in 1932.,t', ["Grey lady opened in 1932."]),
+        ("opened in 1932,t,,", ["opened in 1932"]),
+        ("opened in 1932", ["opened in 1932"]),
+        ('"He says ""1932""",t', ['He says "1932"']),
+        (r'"He says \"1932\", they say",t', ['He says "1932", they say']),
+        ('"two\nlines",t\nlast,t', ["two\nlines", "last"]),
     ],
 )
-def test_a_wrong_row_is_named_with_its_file(row: str, words: str) -> None:
-    write("docs/d.csv", f'text,title\n"two\nlines",t\n{row}\n')
-    with pytest.raises(InputError, match=rf"^docs/d\.csv, line 4: .*{words}"):
-        read_documents(["docs"])
+def test_rows_are_read_as_spreadsheets_read_them(rows: str, texts: list[str]) -> None:
+    read = read_documents([write("d.csv", f"text,title\n{rows}\n")])
+    assert [document.text for document in read.documents] == texts
+    assert read.notes == ()
+
+
+@pytest.mark.parametrize("first", ["sep=;\n", "Lamps of the coast\n\n", "\n\n"])
+def test_a_line_above_the_header_is_passed_over(first: str) -> None:
+    (document,) = read_documents(
+        [write("d.csv", f"{first}title;text\nLog;Lit, at last\n")]
+    ).documents
+    assert (document.title, document.text) == ("Log", "Lit, at last")
+
+
+def test_a_row_with_more_cells_than_columns_is_left_out_or_joined_with_a_note() -> None:
+    write("docs/d.csv", 'text,title\n"two\nlines",t\na,b,c\n')
+    read = read_documents(["docs"])
+    assert [document.text for document in read.documents] == ["two\nlines"]
+    (note,) = read.notes
+    assert note.kind is NoteKind.ROW_LEFT_OUT
+    assert note.startswith("docs/d.csv, line 4: a row of 3 under a header of 2")
+
+    (document,), notes = read_file(b"title,text\nLog,Lit, at last\n", ".csv", "d.csv")
+    assert document.text == "Lit, at last"
+    assert [note.kind for note in notes] == [NoteKind.ROW_MENDED]
+
+
+def test_a_quotation_mark_that_nothing_closes_does_not_swallow_the_rows_below() -> None:
+    read = read_documents([write("d.csv", 'text,title\na,t\n"cut,t\nb,t\n')])
+    assert [document.text for document in read.documents] == ["a", "cut", "b"]
+    (note,) = read.notes
+    assert note.kind is NoteKind.ROW_MENDED
+    assert note.startswith("d.csv, line 3:")
 
 
 @given(data=st.binary(), ending=st.sampled_from(["txt", "html", "jsonl", "csv"]))
@@ -362,3 +432,39 @@ def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
 
     with pytest.raises(UnreadableError, match=r"needs pypdfium2 to be read: pip install"):
         read_file(pdf("Lit in 1874."), ".pdf", "log.pdf")
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        ("Opened <!-- 1950 --> in 1932.", "Opened  in 1932."),
+        ("a\n\n<!-- one\n\ntwo -->\nb", "a\n\n\nb"),
+        ("Opened in ~~1930~~ 1932.", "Opened in  1932."),
+        ("<del>\n\n1930\n\n</del>\n\n1932", "1932"),
+        ("It cost <s>4</s> 5, 10<sup>6</sup> in all.", "It cost  5, 10^6 in all."),
+        ("a\n\n[//]: # (1950)\n[plate]: http://a.example '1950'\n\nb", "a\n\n\n\n\nb"),
+        ("`~~x~~ <!-- y -->`", "`~~x~~ <!-- y -->`"),
+        ("```\n<!-- kept -->\n~~kept~~\n```", "```\n<!-- kept -->\n~~kept~~\n```"),
+        ("<p hidden>1950</p>\n\n1932 &gt; 1931", "1932 > 1931"),
+        ("| toll | :white_check_mark: |\n|--|--|\n| dogs | :x: |", "| toll | ✅ |\n|--|--|\n| dogs | ❌ |"),
+        ("- [x] painted\n- [ ] lit", "- [x] painted\n- [ ] lit"),
+        ("![a bridge](a.png) of 1932", "[image: a bridge] of 1932"),
+    ],
+)  # fmt: skip
+def test_markdown_is_read_as_its_page_shows_it(markdown: str, text: str) -> None:
+    assert re.sub(r"\n+", "\n", only(write("a.md", markdown)).text) == re.sub(r"\n+", "\n", text)
+
+
+def test_colours_and_overstruck_letters_of_a_terminal_are_not_read() -> None:
+    log = "\x1b[1mO\x1b[0mpened \x1b]8;;http://a.example\x1b\\in\x1b]8;;\x1b\\ _\x081_\x089_\x083_\x082."
+    assert only(write("log.txt", log)).text == "Opened in 1932."
+
+
+def test_a_dash_of_windows_1252_keeps_two_years_apart() -> None:
+    assert only(write("log.txt", "1932\x961945, North\x1f5")).text == "1932–1945, North 5"
+
+
+def test_a_text_in_utf8_stays_so_in_spite_of_some_bytes_from_elsewhere() -> None:
+    read = read_documents([write("log.txt", "Brücke, Qualität, März, Wände. ".encode() + b"\xe4.")])
+    assert read.documents[0].text == "Brücke, Qualität, März, Wände. \ufffd."
+    assert [note.kind for note in read.notes] == [NoteKind.ENCODING]

@@ -1,9 +1,12 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import Document as Retrieved
 
+from conflictscore.errors import InputError
 from conflictscore.records import Document
-from conflictscore.retrieval.documents import to_documents
+from conflictscore.retrieval.documents import as_documents, to_documents
+from conflictscore.retrieval.search_notes import collecting
 
 
 def test_documents_are_numbered_in_the_given_order_with_what_is_known_of_them() -> None:
@@ -67,3 +70,14 @@ def test_whatever_comes_back_the_documents_are_plain_json(items: list[Retrieved]
     for document in documents:
         assert document.text.strip()
         assert Document.model_validate_json(document.model_dump_json()) == document
+
+
+def test_a_null_and_an_empty_text_are_left_out_with_a_note_and_cost_no_other() -> None:
+    with collecting() as notes:
+        documents = as_documents(
+            ["", None, {"text": " "}, Retrieved(page_content=""), {"text": "", "content": "blue"}]
+        )
+    assert [(document.number, document.text) for document in documents] == [(1, "blue")]
+    assert len(notes) == 2
+    with pytest.raises(InputError, match="as in all documents"):
+        as_documents(["", {"text": ""}])

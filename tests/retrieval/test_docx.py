@@ -4,8 +4,9 @@ from zipfile import ZipFile
 import pytest
 
 from conflictscore.retrieval.pages.page import UnreadableError
-from conflictscore.retrieval.reading.by_ending import RichText, read_file
+from conflictscore.retrieval.reading.by_ending import read_file
 from conflictscore.retrieval.reading.docx import read_docx
+from conflictscore.retrieval.reading.texts import RichText
 
 TRANSITIONAL = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"

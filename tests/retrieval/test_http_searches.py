@@ -6,7 +6,7 @@ from pydantic import SecretStr
 from conflictscore.errors import ConfigurationError
 from conflictscore.retrieval.http_searches import SerperRetriever
 from tests.fakes.search_providers import CASES, KEY
-from tests.fakes.search_server import SearchServer, serper, serper_error
+from tests.fakes.search_server import SearchServer, json_reply, serper, serper_error
 
 SERPER = CASES["serper"]
 BY_SERPER = [SERPER.found(n) for n in range(1, 41)]
@@ -53,3 +53,10 @@ def test_an_endpoint_that_is_no_serper_is_a_matter_of_configuration() -> None:
         pytest.raises(ConfigurationError, match=r"Serper refuses .*404.*check the address"),
     ):
         SERPER.searching(server, endpoint=f"{server.endpoint}/elsewhere").invoke("sky")
+
+
+@pytest.mark.parametrize("beside", [{}, {"answerBox": {"title": "Opened", "answer": "1932"}}])
+def test_a_reply_without_results_is_nothing_found(beside: dict[str, object]) -> None:
+    nothing = {"searchParameters": {"q": "x", "type": "search"}, **beside, "credits": 1}
+    with SearchServer(serper([]), always=json_reply(nothing)) as server:
+        assert SERPER.searching(server, k=10).invoke("sky") == []

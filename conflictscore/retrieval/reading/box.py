@@ -28,7 +28,8 @@ from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.page import FetchedPage, PageText, UnreadableError
 from conflictscore.retrieval.pages.shown import extract
-from conflictscore.retrieval.reading.by_ending import FileDocument, read_file
+from conflictscore.retrieval.reading.by_ending import read_file
+from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 from conflictscore.threads import in_thread, usable_cores
 
 _FIRST = FetchedPage("", "http://localhost/", "text/html", None, b"<p>The first takes longest.")
@@ -72,11 +73,12 @@ class ReaderBox:
         title = " ".join(clean_text(answer["title"]).split())
         return PageText(text=text, title=title, date=answer["date"], cut=answer["cut"])
 
-    def read(self, data: bytes, ending: str, url: str) -> tuple[list[FileDocument], list[str]]:
+    def read(self, data: bytes, ending: str, url: str) -> tuple[list[FileDocument], Notes]:
         """As ``read_file``; UnreadableError also if it takes too much time or memory."""
         request = {"ending": ending, "url": url, "seconds": self._file_seconds}
         answer = self._answer(request, data, Event())
-        return [FileDocument(*fields) for fields in answer["documents"]], answer["notes"]
+        notes = [Note(NoteKind(kind), sentence) for kind, sentence in answer["notes"]]
+        return [FileDocument(*fields) for fields in answer["documents"]], notes
 
     def close(self) -> None:
         """End the processes that have nothing to do."""
@@ -196,7 +198,7 @@ def _read(request: dict[str, Any], body: bytes) -> dict[str, Any]:
         return {"error": str(error)}
     except InputError as error:
         return {"refused": str(error)}
-    return {"documents": documents, "notes": notes}
+    return {"documents": documents, "notes": [(note.kind, note) for note in notes]}
 
 
 def _limit_memory(megabytes: int) -> None:

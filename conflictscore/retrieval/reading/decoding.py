@@ -25,14 +25,41 @@ _BOMS = (
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _META_WITHIN = 4096
 """Bytes at the beginning of a page in which it may name its encoding."""
-_NOT_OF_THE_WEB = (
-    *("x-user-defined", "replacement", "utf-7", "idna", "punycode"),
-    *("unicode-escape", "raw-unicode-escape"),
+_NOT_OF_THE_WEB = frozenset(
+    (
+        "x-user-defined",
+        "replacement",
+        "utf-7",
+        "idna",
+        "punycode",
+        "unicode-escape",
+        "raw-unicode-escape",
+    )
 )
 _CANDIDATES = (
-    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258"),
-    *("cp874", "cp866", "koi8_r", "koi8_u", "iso8859_2", "iso8859_5", "iso8859_7", "iso8859_8"),
-    *("gb18030", "big5", "cp932", "euc_jp", "iso2022_jp", "cp949"),
+    "cp1252",
+    "cp1250",
+    "cp1251",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "cp1257",
+    "cp1258",
+    "cp874",
+    "cp866",
+    "koi8_r",
+    "koi8_u",
+    "iso8859_2",
+    "iso8859_5",
+    "iso8859_7",
+    "iso8859_8",
+    "gb18030",
+    "big5",
+    "cp932",
+    "euc_jp",
+    "iso2022_jp",
+    "cp949",
 )
 """Encodings of the web. Without the code pages of DOS and IBM a guess of them cannot win by chance:
 "1932–1945" in cp1252 looks like cp852 as well."""
@@ -41,6 +68,12 @@ _GUESS_FROM, _LONGEST_CHARACTER = 50_000, 4
 """Bytes that an encoding is guessed from, and of a character."""
 _DAMAGE = 10
 """One character in so many bytes beyond ASCII may be damaged."""
+_SURELY_UTF8 = 4
+"""Characters of UTF-8 for each damaged one, in a text of which nothing says that it is UTF-8. Of
+two bytes beyond ASCII in another encoding, one pair in ten looks like a character of UTF-8."""
+_UTF8_CHARACTER = re.compile(
+    rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+)
 _BINARY, _LEAST_CONTROLS = 20, 5
 """One character in so many may be a control character, and so many in any text."""
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -54,11 +87,11 @@ def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> De
     A text with little damage is read in spite of it, and an encoding is guessed otherwise. Names
     are read by the WHATWG's table: iso-8859-9 means windows-1254. UnreadableError if it is no text.
     """
-    found = _decoded(body, charset, html)
-    controls = len(_CONTROLS.findall(found.text))
-    if controls > _LEAST_CONTROLS and controls * _BINARY > len(found.text):
+    decoded = _decoded(body, charset, html)
+    controls = len(_CONTROLS.findall(decoded.text))
+    if controls > _LEAST_CONTROLS and controls * _BINARY > len(decoded.text):
         raise UnreadableError("is not text")
-    return found
+    return decoded
 
 
 def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
@@ -66,13 +99,15 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
         if body.startswith(mark):
             return Decoded(body[len(mark) :].decode(name, "replace"), name)
     meta = _META.search(body[:_META_WITHIN]) if html else None
-    said = (charset, meta[1].decode("ascii", "replace") if meta else None)
-    named = [name for name in map(_codec, said) if name]
+    labels = (charset, meta[1].decode("ascii", "replace") if meta else None)
+    named = [name for name in map(_codec, labels) if name]
     high = len(body) - len(body.translate(None, _HIGH))
     for name in ["utf-8", *named] if high else [*named, "utf-8"]:
         with suppress(UnicodeError, LookupError):
             # An incremental decoder waits for the rest of a last character that breaks off.
             return Decoded(codecs.getincrementaldecoder(name)(_errors(name)).decode(body), name)
+    if _is_mostly_utf8(body, high, declared=named[:1] == ["utf-8"]):
+        return Decoded(body.decode("utf-8", "replace"), "utf-8")
     name = next(iter(named), "utf-8")
     best = body.decode(name, "replace")
     if best.count("\ufffd") * _DAMAGE <= high:
@@ -87,16 +122,29 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
     raise UnreadableError("is not text in an encoding that can be determined")
 
 
+def _is_mostly_utf8(body: bytes, high: int, *, declared: bool) -> bool:
+    """Whether a text is UTF-8 but for a few bytes that came in from elsewhere.
+
+    A text that says so is, unless more of its bytes beyond ASCII are damaged than not; browsers
+    believe it whatever they find.
+    """
+    characters = _UTF8_CHARACTER.findall(body)
+    damaged = high - sum(map(len, characters))
+    return bool(characters) and damaged <= len(characters) * (1 if declared else 1 / _SURELY_UTF8)
+
+
 def _codec(label: str | None) -> str | None:
     """Python's codec for a label of the web; None for what is no encoding of text."""
     import webencodings
 
     label = label or ""
     with suppress(LookupError, ValueError):  # "latin-1" is no label of the web's, but meant as one
-        known = webencodings.lookup(label) or webencodings.lookup(codecs.lookup(label).name)
-        name = str(known.codec_info.name) if known else codecs.lookup(label).name
+        encoding = webencodings.lookup(label) or webencodings.lookup(codecs.lookup(label).name)
+        name = str(encoding.codec_info.name) if encoding else codecs.lookup(label).name
         b"a".decode(name, "replace")  # fails where it is from bytes to bytes
-        return None if name in _NOT_OF_THE_WEB else "gb18030" if name == "gbk" else name
+        if name in _NOT_OF_THE_WEB:
+            return None
+        return "gb18030" if name == "gbk" else name
     return None
 
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree  # entities are refused below
 from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
-from conflictscore.retrieval.reading.by_ending import RichText
+from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText
 
 _OLE = b"\xd0\xcf\x11\xe0"
 _LARGEST_UNPACKED = 100_000_000
@@ -107,7 +107,7 @@ class _Walk:
         titles = (e.text for e in core if _name(e) == "title") if core is not None else iter(())
         title = next(titles, None) or ""
         left_out = ", ".join(counted)
-        notes = (f"left out {left_out}",) if left_out else ()
+        notes = (Note(NoteKind.NOT_IN_WORDS, f"left out {left_out}"),) if left_out else ()
         return RichText("\n".join([*above, *lines, *below]), title, notes)
 
     def _part(self, kind: str) -> Element | None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.page import UnreadableError
-from conflictscore.retrieval.reading.by_ending import RichText
+from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText
 
 _SMALLER = 0.85
 """Raised and lowered characters are smaller than those beside them by so much."""
@@ -68,7 +68,8 @@ def read_pdf(data: bytes) -> RichText:
         raise UnreadableError(
             "has no text; where its pages are pictures, have their text recognised (OCR) first"
         )
-    notes = (f"{missing} of its {len(pages)} pages have no text",) if missing else ()
+    sentence = f"{missing} of its {len(pages)} pages have no text"
+    notes = (Note(NoteKind.PAGES_WITHOUT_TEXT, sentence),) if missing else ()
     return RichText("\n\n".join(read), title, notes)
 
 

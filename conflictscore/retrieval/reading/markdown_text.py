@@ -1,0 +1,152 @@
+"""The text of a Markdown file without what its rendered page does not show.
+
+Headings, lists, tables and code keep their marks, which models read as well as people do. Comments,
+struck text and definitions of links are left out, and HTML is read as on a web page.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from html import unescape
+from typing import TYPE_CHECKING
+
+from conflictscore.retrieval.pages.page import UnreadableError
+from conflictscore.retrieval.pages.shown import marked_inline, whole_text
+from conflictscore.retrieval.reading.texts import RichText
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,9})(?!`)(?:[^`\n]|(?!\1(?!`))`){1,500}\1(?!`)")
+_STRUCK = re.compile(r"~~(?=[^\s~])[^~]{1,2000}(?<=[^\s~])~~")
+_STRUCK_TAG = re.compile(r"<(del|s|strike)\b[^<>]{0,200}>.{0,20000}?</\1\s{0,9}>", re.I | re.S)
+_COMMENT_OPENS, _COMMENT_ENDS = "<!--", "-->"
+_CODE_SPAN_OR_COMMENT = re.compile(f"{_CODE_SPAN.pattern}|{_COMMENT_OPENS}")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
+_FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?(.{1,300}?)[\"']?[ \t]*$", re.M)
+_IMAGE = re.compile(r"!\[([^\[\]\n]{0,1000})\](?:\([^()\n]{0,2000}\)|\[[^\[\]\n]{0,200}\])?")
+_DEFINITION = re.compile(r" {0,3}\[[^\[\]\n]{1,999}\]:[ \t]*\S")
+_SHORT_CODES = {
+    "white_check_mark": "✅", "heavy_check_mark": "✔", "ballot_box_with_check": "☑", "x": "❌",
+    "negative_squared_cross_mark": "❎", "heavy_multiplication_x": "✖", "warning": "⚠",
+    "no_entry": "⛔", "no_entry_sign": "🚫",
+    "+1": "👍", "-1": "👎", "thumbsup": "👍", "thumbsdown": "👎", "question": "❓",
+    "green_circle": "🟢", "red_circle": "🔴", "star": "⭐", "construction": "🚧", "100": "💯",
+}  # fmt: skip
+"""Names of signs that say yes, no or how much."""
+_SHORT_CODE = re.compile(rf":({'|'.join(map(re.escape, _SHORT_CODES))}):")
+_BLOCKS_OF_TEXT = ("inline", "html_block", "fence", "code_block", "hr")
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table").disable("inline")
+
+
+def read_markdown(source: str) -> RichText:
+    """The text of a Markdown file as its rendered page shows it; the first heading is its title.
+
+    A ``#`` in code is no heading, and a title in YAML above the text counts before any.
+    """
+    front = _FRONT_MATTER.match(source)
+    front_title = _FRONT_TITLE.search(front[1]) if front else None
+    body = source[front.end() :] if front else source
+    lines = body.split("\n")
+    tokens = _parser().parse(body)
+    pieces: list[str] = []
+    prose: list[str] = []
+    line = 0
+    for block in _verbatim_blocks(tokens):
+        first, last = block.map or (line, line)
+        prose += lines[line:first]
+        pieces += [_seen_prose("\n".join(prose)), "\n".join(lines[first:last])]
+        prose, line = [], last
+    pieces.append(_seen_prose("\n".join([*prose, *lines[line:]])))
+    text = "\n".join(piece for piece in pieces if piece.strip())
+    title = front_title[1] if front_title else _first_heading(tokens)
+    return RichText(text, title)
+
+
+def _verbatim_blocks(tokens: list["Token"]) -> Iterator["Token"]:
+    return (token for token in tokens if token.type in ("fence", "code_block") and token.map)
+
+
+def _first_heading(tokens: list["Token"]) -> str:
+    for number, token in enumerate(tokens):
+        if token.type == "heading_open":
+            heading = _seen_inline(tokens[number + 1].content).strip()
+            if heading.strip("#*_ "):
+                return heading
+    return ""
+
+
+def _seen_prose(text: str) -> str:
+    """Blocks without code: comments, struck text and definitions gone, HTML as on a page."""
+    text = _without_comments(text)
+    text = _STRUCK_TAG.sub("", text) if "</" in text else text
+    tokens = _parser().parse(text)
+    lines = text.split("\n")
+    kept: list[str] = []
+    line = 0
+    for token in tokens:
+        if token.type != "html_block" or token.map is None:
+            continue
+        first, last = token.map
+        kept += map(_seen_line, lines[line:first])
+        kept.append(_html_block("\n".join(lines[first:last])))
+        line = last
+    kept += map(_seen_line, lines[line:])
+    return "\n".join(kept)
+
+
+def _seen_line(line: str) -> str:
+    return "" if _DEFINITION.match(line) else _seen_inline(line)
+
+
+def _html_block(html: str) -> str:
+    try:
+        return whole_text(html)[1] + "\n"
+    except UnreadableError:
+        return _TAG.sub("", html)
+
+
+def _without_comments(text: str) -> str:
+    pieces: list[str] = []
+    place = 0
+    while match := _CODE_SPAN_OR_COMMENT.search(text, place):
+        if match[0] != _COMMENT_OPENS:  # code, in which it would be shown
+            pieces.append(text[place : match.end()])
+            place = match.end()
+            continue
+        end = text.find(_COMMENT_ENDS, match.end())
+        if end < 0:
+            break
+        pieces.append(text[place : match.start()])
+        place = end + len(_COMMENT_ENDS)
+    return "".join([*pieces, text[place:]])
+
+
+def _seen_inline(line: str) -> str:
+    """A line of a paragraph; code in it stays as it is."""
+    pieces: list[str] = []
+    place = 0
+    for code in _CODE_SPAN.finditer(line):
+        pieces += [_seen_words(line[place : code.start()]), code[0]]
+        place = code.end()
+    return "".join([*pieces, _seen_words(line[place:])])
+
+
+def _seen_words(text: str) -> str:
+    if "~~" in text:
+        text = _STRUCK.sub("", text)
+    if "![" in text:
+        text = _IMAGE.sub(lambda image: f"[image: {image[1]}]" if image[1].strip() else "", text)
+    if ":" in text:
+        text = _SHORT_CODE.sub(lambda code: _SHORT_CODES[code[1]], text)
+    if "<" in text:
+        text = _TAG.sub("", marked_inline(text))
+    return unescape(text) if "&" in text else text

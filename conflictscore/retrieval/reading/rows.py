@@ -1,0 +1,404 @@
+"""The rows of tables (.csv) and of JSON lines (.jsonl), each of which is a document.
+
+Files are read as the tools that write them mean them: spreadsheets, pandas, LangChain, LlamaIndex,
+Haystack, Pyserini, Elasticsearch. A row that cannot be used is left out with a note, and costs no
+other row; a file without a usable row is refused by the fault of its first row.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from conflictscore.errors import InputError
+from conflictscore.retrieval.cleaning import clean_text, is_scalar
+from conflictscore.retrieval.documents import TEXT_KEYS, as_document
+from conflictscore.retrieval.pages.page import UnreadableError
+from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
+
+_MOST_ROWS = 200_000
+"""Of one file: as many documents fit into the memory of a laptop."""
+_OWN_FIELDS = ("metadata", "number", "duplicate_of")
+_METADATA_FIELDS = ("metadata", "meta", "extra_info")
+_DEEPEST_TEXT = 3
+"""Objects around the one that holds the text: LangChain, LlamaIndex and Elasticsearch have two."""
+_NOTES_PER_FILE = 20
+"""Rows that are named one by one; those after them are counted."""
+_MOST_EXTENDED = 20
+"""Objects over several lines that may turn out to be damaged; each costs a look at the rest."""
+_SEPARATORS = ",;\t|"
+_HEADER_WITHIN = 10
+"""Rows among which the header is looked for: a title may stand above it."""
+_EXCEL_SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)
+
+
+class _Faults:
+    """Rows that were left out of one file, as notes."""
+
+    def __init__(self, file: str, notes: Notes) -> None:
+        self._file, self._notes = file, notes
+        self._count = 0
+        self.first = ""
+
+    def add(self, reason: str, kind: NoteKind = NoteKind.ROW_LEFT_OUT) -> None:
+        """Note a row that was left out or mended, by a sentence that names its place."""
+        if kind is NoteKind.ROW_LEFT_OUT:
+            self.first = self.first or reason
+            reason = f"{reason}, left out"
+        self._count += 1
+        if self._count <= _NOTES_PER_FILE:
+            self._notes.append(Note(kind, reason))
+
+    def close(self) -> None:
+        """Count the rows that were not named."""
+        if (more := self._count - _NOTES_PER_FILE) > 0:
+            sentence = f"{self._file}: {more} more rows could not be read as they are"
+            self._notes.append(Note(NoteKind.ROW_LEFT_OUT, sentence))
+
+
+def read_jsonl(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
+    """The documents of JSON lines; see :func:`_text_object` for the forms that are understood.
+
+    Raises:
+        UnreadableError: No line holds a document; names the first fault.
+    """
+    faults = _Faults(url, notes)
+    unkept_fields: dict[str, None] = {}
+    count = 0
+    for where, fields in _json_objects(text, url, faults):
+        try:
+            document = _row_document(_text_object(fields), where, url, unkept_fields)
+        except InputError as error:
+            faults.add(str(error))
+            continue
+        count += 1
+        yield document
+    faults.close()
+    notes.extend(
+        Note(
+            NoteKind.FIELD_LEFT_OUT,
+            f"{url}: the field {name!r} is not a single value, left out",
+        )
+        for name in unkept_fields
+    )
+    _check_any(count, url, faults)
+
+
+def read_csv(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
+    """The documents of a table, a row each.
+
+    The header is the first row with a column called text, content, page_content or the like. Cells
+    missing at a row's end are empty, and empty cells beyond the header are none. Where a row has
+    more cells because its last one, the text, holds the separator, they are joined again.
+
+    Raises:
+        UnreadableError: There is no such column, or no row holds a document.
+    """
+    table = _table(text, url)
+    faults = _Faults(url, notes)
+    text_columns = [place for place, name in enumerate(table.columns) if name in TEXT_KEYS]
+    count = without_text = 0
+    for row in table.rows:
+        if row.fault:
+            faults.add(f"{row.where}: {row.fault}", NoteKind.ROW_MENDED)
+        cells = [clean_text(cell) for cell in row.cells]
+        while len(cells) > len(table.columns) and not cells[-1]:
+            cells.pop()
+        if len(cells) > len(table.columns):
+            sentence = f"a row of {len(cells)} under a header of {len(table.columns)}"
+            if text_columns[-1] != len(table.columns) - 1:
+                faults.add(f"{row.where}: {sentence}")
+                continue
+            faults.add(f"{row.where}: {sentence}, read as one text", NoteKind.ROW_MENDED)
+            last = len(table.columns) - 1
+            cells[last:] = [f"{table.separator} ".join(cells[last:])]
+        named_cells = zip(table.columns, cells, strict=False)
+        fields: dict[str, Any] = {name: cell for name, cell in named_cells if name and cell}
+        if fields.keys().isdisjoint(TEXT_KEYS):
+            without_text += 1
+            continue
+        try:
+            document = _row_document(fields, row.where, url, {})
+        except InputError as error:
+            faults.add(str(error))
+            continue
+        count += 1
+        yield document
+    faults.close()
+    if without_text:
+        sentence = f"{url}: rows without a text, left out: {without_text}"
+        notes.append(Note(NoteKind.ROW_LEFT_OUT, sentence))
+    _check_any(count, url, faults)
+
+
+def _check_any(count: int, url: str, faults: _Faults) -> None:
+    if not count:
+        raise UnreadableError(faults.first.removeprefix(f"{url}, ") or "has no text")
+
+
+def _row_document(
+    fields: dict[str, Any], where: str, url: str, unkept_fields: dict[str, None]
+) -> FileDocument:
+    """The document of one row; adds the names of the fields that it cannot keep."""
+    cleaned = {
+        clean_text(key): clean_text(value) if isinstance(value, str) else value
+        for key, value in fields.items()
+    }
+    # In a row, "number" and the like are columns; only an object's "metadata" holds more fields.
+    columns = {name: cleaned.pop(name) for name in _OWN_FIELDS if is_scalar(cleaned.get(name, []))}
+    unkept_fields |= {
+        name: None
+        for name, value in cleaned.items()
+        if name != "metadata" and not _is_null(value) and not is_scalar(value)
+    }
+    document = as_document(cleaned, 1, where)
+    kept_columns = {name: value for name, value in columns.items() if value is not None}
+    return FileDocument(
+        document.text, document.title, document.url or url, {**document.metadata, **kept_columns}
+    )
+
+
+def _is_null(value: object) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
+    """The object that holds the text, wherever a tool put it, with its metadata beside it.
+
+    That is the row itself; else the first object within it that has a text: ``kwargs`` of
+    LangChain, ``__data__`` and ``text_resource`` of LlamaIndex, ``_source`` of Elasticsearch. A
+    text in pieces is one of several lines.
+    """
+    inner = fields
+    metadata: dict[str, Any] = {}
+    for _ in range(_DEEPEST_TEXT):
+        metadata = _metadata_of(inner) or metadata
+        if any(key in inner for key in TEXT_KEYS):
+            break
+        objects = (
+            value
+            for key, value in inner.items()
+            if isinstance(value, dict) and key not in _METADATA_FIELDS
+        )
+        inner = next((value for value in objects if _holds_text(value)), inner)
+    for key in TEXT_KEYS:
+        pieces = inner.get(key)
+        if isinstance(pieces, list) and pieces and all(isinstance(piece, str) for piece in pieces):
+            inner = {**inner, key: "\n".join(pieces)}
+    if metadata:
+        inner = {key: value for key, value in inner.items() if key not in _METADATA_FIELDS}
+        inner["metadata"] = metadata
+    return inner
+
+
+def _metadata_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    found = (fields.get(key) for key in _METADATA_FIELDS)
+    return next((metadata for metadata in found if isinstance(metadata, dict)), {})
+
+
+def _holds_text(fields: Mapping[str, Any], depth: int = 0) -> bool:
+    if any(key in fields for key in TEXT_KEYS):
+        return True
+    return depth < _DEEPEST_TEXT and any(
+        _holds_text(value, depth + 1) for value in fields.values() if isinstance(value, dict)
+    )
+
+
+def _json_objects(text: str, url: str, faults: _Faults) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a file, each with its place: one a line, several, or one over many lines."""
+    decoder = json.JSONDecoder()
+    place = number = extended = 0
+    line_at, line_number = 0, 1
+    while (start := _next_value(text, place)) < len(text):
+        line_number += text.count("\n", line_at, start)
+        line_at = start
+        where = f"{url}, line {line_number}"
+        if number > _MOST_ROWS:
+            raise InputError(f"{where}: more than {_MOST_ROWS:,} lines; cut the file up")
+        line_end = text.find("\n", start)
+        line_end = len(text) if line_end < 0 else line_end
+        parsed, place = _parsed_value(decoder, text[start:line_end])
+        place += start
+        if parsed is _DAMAGED and extended < _MOST_EXTENDED and text[start] in "{[":
+            parsed, place = _parsed_value(decoder, text, start)
+            extended += parsed is _DAMAGED
+        if parsed is _DAMAGED:
+            faults.add(f"{where}: not JSON; each line holds one JSON object")
+            place = line_end
+            continue
+        for row in parsed if isinstance(parsed, list) else [parsed]:
+            number += 1
+            if isinstance(row, dict):
+                yield where, row
+            else:
+                faults.add(f'{where}: not a JSON object such as {{"text": "...", ...}}')
+
+
+_DAMAGED = object()
+_BETWEEN_VALUES = re.compile("[\\s,\x1e]*+")
+
+
+def _next_value(text: str, place: int) -> int:
+    """Where the next value begins; RFC 7464 puts a record separator before each."""
+    blank = _BETWEEN_VALUES.match(text, place)
+    return blank.end() if blank else place
+
+
+def _parsed_value(decoder: json.JSONDecoder, text: str, start: int = 0) -> tuple[Any, int]:
+    try:
+        return decoder.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return _DAMAGED, start
+
+
+class _Row(NamedTuple):
+    """Cells of a row with its place for notes; ``fault`` says how it was mended, or is empty."""
+
+    where: str
+    cells: list[str]
+    fault: str = ""
+
+
+class _Table(NamedTuple):
+    """Rows of a table below its header; ``columns`` are the header's names."""
+
+    columns: list[str]
+    rows: Iterator[_Row]
+    separator: str
+
+
+def _table(text: str, url: str) -> _Table:
+    """The table in a text, by the separator under which its header names a text."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    separators = _SEPARATORS
+    if declared := _EXCEL_SEPARATOR.match(text):
+        separators, text = declared[1], text[declared.end() :]
+    first_line = next((line for line in text.split("\n", _HEADER_WITHIN) if line.strip()), "")
+    names: list[str] = []
+    by_count = sorted(separators, key=first_line.count, reverse=True)
+    for separator in by_count:
+        rows = _rows(text, url, separator, escape=_escape_of(text, separator))
+        for _, row in zip(range(_HEADER_WITHIN), rows, strict=False):
+            columns = _columns(row.cells)
+            names = names or [clean_text(cell) for cell in row.cells]
+            if not set(columns).isdisjoint(TEXT_KEYS):
+                return _Table(columns, rows, separator)
+    raise UnreadableError(
+        "has no column called text, content or page_content, but"
+        f" {', '.join(map(repr, names)):.300}"
+    )
+
+
+def _columns(header: Sequence[str]) -> list[str]:
+    names = [clean_text(cell) for cell in header]
+    ours = {*TEXT_KEYS, "title", "url"}
+    columns = [name.lower() if name.lower() in ours else name for name in names]
+    while columns and not columns[-1]:
+        columns.pop()
+    return columns
+
+
+def _escape_of(text: str, separator: str) -> str | None:
+    r"""The backslash where it stands before quotes in cells, as ``\"`` of MySQL and pandas does."""
+    if '\\"' not in text:
+        return None
+    plain = text.count(f'\\"{separator}') + text.count('\\"\n') + text.count('\\"\r')
+    return "\\" if text.count('\\"') > plain else None
+
+
+def _rows(text: str, url: str, separator: str, escape: str | None = None) -> Iterator[_Row]:
+    """The rows that are not blank, as spreadsheets read them.
+
+    A cell that begins with a quoted word and goes on is read to its separator. A quotation mark
+    that nothing closes would take the rest of the file into its cell: from there on each line is
+    a row, with a note.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, escapechar=escape)
+    usual_limit = csv.field_size_limit(len(text) + 1)  # it holds for the whole process
+    start, last_start = 1, 1
+    pending: _Row | None = None
+    try:
+        for number, cells in enumerate(reader):
+            if pending:
+                yield pending
+            where, last_start = f"{url}, line {start}", start
+            start = reader.line_num + 1
+            if number > _MOST_ROWS:
+                raise InputError(f"{where}: more than {_MOST_ROWS:,} rows; cut the file up")
+            pending = _Row(where, cells) if any(cell.strip() for cell in cells) else None
+        rest = text.split("\n", last_start - 1)[-1]
+        if pending and start - last_start > 1 and _is_unclosed(rest, separator, escape):
+            yield from _unquoted_rows(rest, url, last_start, separator)
+        elif pending:
+            yield pending
+    except csv.Error as error:
+        raise UnreadableError(f"is not comma-separated values ({error})") from None
+    finally:
+        csv.field_size_limit(usual_limit)
+
+
+def _is_unclosed(rest: str, separator: str, escape: str | None) -> bool:
+    """Whether a quotation mark in the last row of a table is never closed."""
+    reader = csv.reader(
+        io.StringIO(rest, newline=""), delimiter=separator, escapechar=escape, strict=True
+    )
+    try:
+        next(reader)
+    except csv.Error as error:
+        return "unexpected end" in str(error)
+    return False
+
+
+def _unquoted_rows(rest: str, url: str, line: int, separator: str) -> Iterator[_Row]:
+    reader = csv.reader(io.StringIO(rest, newline=""), delimiter=separator, quoting=csv.QUOTE_NONE)
+    for number, cells in enumerate(reader, line):
+        fault = ""
+        if number == line:
+            fault = "a quotation mark is not closed; read line by line from here"
+        if any(cell.strip() for cell in cells):
+            yield _Row(f"{url}, line {number}", [cell.strip().strip('"') for cell in cells], fault)
+
+
+def json_rows(text: str, shown: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of JSON lines of a set of questions, each with its place for errors.
+
+    Raises:
+        InputError: A line is no object, or there are too many; names it.
+    """
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{shown}, line {number}"
+        if number > _MOST_ROWS:
+            raise InputError(f"{where}: more than {_MOST_ROWS:,} lines; cut the file up")
+        try:
+            fields = json.loads(line, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            raise InputError(f"{where}: not JSON; each line holds one JSON object") from None
+        if not isinstance(fields, dict):
+            raise InputError(f'{where}: not a JSON object such as {{"text": "...", ...}}')
+        yield where, fields
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def csv_rows(text: str, shown: str, separator: str = ",") -> Iterator[tuple[str, list[str]]]:
+    """The rows of a set of questions that are not blank; see ``json_rows``."""
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    usual_limit = csv.field_size_limit(len(text) + 1)  # it holds for the whole process
+    start = 1
+    try:
+        for number, row in enumerate(rows):
+            where, start = f"{shown}, line {start}", rows.line_num + 1
+            if number > _MOST_ROWS:
+                raise InputError(f"{where}: more than {_MOST_ROWS:,} rows; cut the file up")
+            if any(cell.strip() for cell in row):
+                yield where, row
+    except csv.Error as error:
+        raise InputError(f"{shown}, line {start}: not comma-separated values ({error})") from None
+    finally:
+        csv.field_size_limit(usual_limit)

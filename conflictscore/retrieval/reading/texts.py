@@ -1,0 +1,64 @@
+"""Results of a reader: documents, and typed notes on what it did not read."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple, Self
+
+from conflictscore.retrieval.cleaning import Scalar
+
+
+class NoteKind(StrEnum):
+    """Reasons for a note on a file, which code asks for instead of reading the sentence."""
+
+    FILE_LEFT_OUT = "file left out"
+    FILES_PASSED_OVER = "files passed over"
+    ROW_LEFT_OUT = "row left out"
+    ROW_MENDED = "row mended"
+    FIELD_LEFT_OUT = "field left out"
+    ENCODING = "encoding"
+    PAGES_WITHOUT_TEXT = "pages without text"
+    NOT_IN_WORDS = "not in words"
+    """A picture, chart or sign that a person sees and that no words stand for."""
+    UNSEEN = "unseen"
+    """Text of the file that its page does not show."""
+
+
+class Note(str):
+    """A sentence for the user about what a reader did, with its kind.
+
+    It is a text wherever notes are shown, joined or stored.
+    """
+
+    __slots__ = ("kind",)
+
+    kind: NoteKind
+
+    def __new__(cls, kind: NoteKind, sentence: str) -> Self:
+        """The note of this kind."""
+        note = super().__new__(cls, sentence)
+        note.kind = kind
+        return note
+
+    def about(self, file: str) -> Self:
+        """The same note with the file's name before it."""
+        return type(self)(self.kind, f"{file}: {self}")
+
+
+Notes = list[Note]
+
+
+class RichText(NamedTuple):
+    """Text of a file with a layout, and notes on what could not be read; they name no file."""
+
+    text: str
+    title: str
+    notes: tuple[Note, ...] = ()
+
+
+class FileDocument(NamedTuple):
+    """A document of a file: the fields of :class:`~conflictscore.records.Document`."""
+
+    text: str
+    title: str
+    url: str
+    metadata: Mapping[str, Scalar] = {}
