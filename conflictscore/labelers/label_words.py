@@ -34,8 +34,17 @@ _EXPLAINED = re.compile(r"(?P<label>[^\W\d_]+)[*_\"'`)\]]{0,4}\s{0,4}(?:[.:,;(â€
 _SIDES = re.compile(r"support|contradict")
 _ANY_LABEL = re.compile(r"support|contradict|irrelevan|relevant|\bno[tn]?\b|neither|partly|partial")
 _FIELDS = (
-    *("label", "verdict", "classification", "judgment", "judgement", "relation", "relationship"),
-    *("stance", "decision", "final_answer", "final_label"),
+    "label",
+    "verdict",
+    "classification",
+    "judgment",
+    "judgement",
+    "relation",
+    "relationship",
+    "stance",
+    "decision",
+    "final_answer",
+    "final_label",
 )
 ANSWER_ALIASES = dict.fromkeys(_FIELDS, "answer")
 """Other names that judges give to the field of the label."""

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from conflictscore.errors import ContextWindowError, FailureKind, ProviderError
 from conflictscore.labelers.protocol import Labeler, Pair, StagedLabeler, TableLabeler
-from conflictscore.models.calls import CircuitBreaker
+from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.usage import UsageMeter, begin_cost, stored_cost, take_cost
 from conflictscore.prompts import neutral
 from conflictscore.records import Document, EvidenceLabel, Label, Usage

@@ -45,9 +45,9 @@ from conflictscore.middleware.entrypoints import (
 )
 from conflictscore.middleware.messages import asked_in
 from conflictscore.middleware.own_answer import Chatbot, reconsider_prompt
+from conflictscore.models.clear_errors import clear_error
 from conflictscore.models.clients import secrets_of
-from conflictscore.models.failures import clear_error
-from conflictscore.models.replies import abnormal_ending, was_cut
+from conflictscore.models.endings import abnormal_ending, was_cut
 from conflictscore.records import Answer, Method, Run
 from conflictscore.settings import Settings
 from conflictscore.threads import on_home_loop

@@ -40,7 +40,7 @@ from conflictscore.middleware.entrypoints import (
 from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.models.calls import call
-from conflictscore.models.replies import abnormal_ending
+from conflictscore.models.endings import abnormal_ending
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Run, Usage, differs
 

@@ -21,7 +21,7 @@ from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
 
 from conflictscore.models.bounds import check_length
-from conflictscore.models.failures import error_in_completion
+from conflictscore.models.provider_faults import error_in_completion
 from conflictscore.models.usage import known_tokens
 from conflictscore.records import encodable
 

@@ -18,18 +18,18 @@ from langchain_core.runnables import RunnableConfig
 
 from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.models import LOCAL_ENDPOINT
-from conflictscore.models.calls import CircuitBreaker, call, dispatch
-from conflictscore.models.capabilities import Capabilities, RequestForm, StyledRequests
+from conflictscore.models.breaker import CircuitBreaker
+from conflictscore.models.calls import call, dispatch
+from conflictscore.models.capabilities import Capabilities
+from conflictscore.models.clear_errors import clear_error, without_logprobs
 from conflictscore.models.clients import hidden_config, letter_logprobs, secrets_of, with_max_tokens
-from conflictscore.models.failures import Retries, clear_error, without_logprobs
+from conflictscore.models.endings import require_whole
 from conflictscore.models.json_replies import json_reply
 from conflictscore.models.limits import ConcurrencyLimit
-from conflictscore.models.replies import (
-    reply_text,
-    require_whole,
-    require_whole_prompt,
-    without_reasoning,
-)
+from conflictscore.models.prompt_cuts import require_whole_prompt
+from conflictscore.models.replies import reply_text, without_reasoning
+from conflictscore.models.requests import RequestForm, StyledRequests
+from conflictscore.models.retries import Retries
 from conflictscore.models.usage import UsageMeter, add_cost, begin_cost, stored_cost, take_cost
 from conflictscore.prompts import PromptSet, neutral
 from conflictscore.records import encodable

@@ -1,4 +1,4 @@
-"""Reading a reply: how it ended, whether it had the whole prompt, and its text without reasoning.
+"""The text of a reply, without the reasoning and the chat template's tokens in it.
 
 Every step reads replies through here and :mod:`~conflictscore.models.json_replies`. Only
 damage that loses nothing is undone. A reply that could be read in two ways is refused with a
@@ -6,113 +6,12 @@ ValueError, whose message can be given back to the model.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from conflictscore.errors import FailureKind, ProviderError, UnreadableReplyError
-from conflictscore.models.usage import cost_of
-from conflictscore.tokens import count_tokens
-
 INTERRUPTED_REASONING = "it was cut off while the model was still reasoning"
-
-# How a reply ended.
-
-_ENDING_FIELDS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-"""OpenAI and Gemini; Anthropic; Bedrock Converse; Ollama."""
-_NORMAL_ENDINGS = frozenset(
-    (
-        *("complete", "completed", "done", "end", "end_turn", "eos", "eos_token"),
-        *("finish", "finished", "unspecified", "function_call", "none", "stop"),
-        *("stop_sequence", "success", "tool_call", "tool_calls", "tool_use"),
-    )
-)
-"""A reason that is not listed may be anything, so a reply that gives one is not taken as whole."""
-_LENGTH_ENDINGS = frozenset(
-    (
-        *("context_window_exceeded", "length", "max_length", "max_output_tokens"),
-        *("max_tokens", "model_context_window_exceeded", "model_length"),
-    )
-)
-_ENDING_CHARS = 60
-
-
-def abnormal_ending(message: BaseMessage) -> str | None:
-    """The provider's name for why a reply ended early; None for a whole reply."""
-    said: Mapping[str, Any] = message.response_metadata
-    for name in _ENDING_FIELDS:
-        value = said.get(name)
-        if value is not None and value != "":
-            reason = str(getattr(value, "name", value)).rpartition(".")[2]
-            if reason.lower().removeprefix("finish_reason_") not in _NORMAL_ENDINGS:
-                return reason
-    native = str(said.get("native_finish_reason") or "")  # OpenRouter's, beside its own
-    if native.lower() in _LENGTH_ENDINGS:
-        return native
-    details = said.get("incomplete_details")  # the Responses API
-    if isinstance(details, Mapping) and details.get("reason"):
-        return str(details["reason"])
-    feedback = said.get("prompt_feedback")  # Gemini, for a prompt that it refused
-    blocked = feedback.get("block_reason") if isinstance(feedback, Mapping) else None
-    if blocked and str(getattr(blocked, "name", blocked)).lower() != "block_reason_unspecified":
-        return str(getattr(blocked, "name", blocked))
-    return "refusal" if message.additional_kwargs.get("refusal") else None
-
-
-def was_cut(message: BaseMessage) -> bool:
-    """Whether a reply ended at a limit of tokens."""
-    ending = abnormal_ending(message)
-    return ending is not None and ending.lower() in _LENGTH_ENDINGS
-
-
-def require_whole(message: BaseMessage, model: str, max_tokens: int) -> None:
-    """Refuse a reply that did not end normally, by the provider's reason."""
-    ending, text = abnormal_ending(message), str(message.text)
-    if ending is None:
-        return
-    if was_cut(message):
-        reason = f"it was cut off after {max_tokens} tokens"
-        raise UnreadableReplyError(reason, provider=model, reply=text)
-    if ending == "refusal":
-        raise UnreadableReplyError("it was a refusal", provider=model, reply=text)
-    # a filter or a failure is no fault of form that the model could mend
-    reason = f"it did not end normally but by “{ending[:_ENDING_CHARS]}”"
-    raise UnreadableReplyError(reason, provider=model, again=False)
-
-
-# Whether its server cut the prompt, as some do silently if their context is short.
-
-_LEAST_TOKENS = 1000
-"""Shorter prompts fit every server, and their counts differ most."""
-_CHARS_PER_TOKEN = 5
-"""Text of any script has fewer, emoji included, so a server that reports more has read it all: our
-count of such text may be ten times that of a model whose tokenizer knows it."""
-_SHARE = 0.5
-"""Of Latin text, which is left, tokenizers' counts differ by less than that."""
-
-
-def require_whole_prompt(reply: Any, messages: Sequence[BaseMessage], model: str) -> None:
-    """Refuse a reply whose server reports far fewer prompt tokens than were sent.
-
-    Raises:
-        ProviderError: It cut the prompt; says how to give it a longer context.
-    """
-    read = cost_of(reply).input_tokens
-    if not read or sum(len(message.text) for message in messages) <= _CHARS_PER_TOKEN * read:
-        return
-    sent = sum(count_tokens(message.text) for message in messages)
-    if sent >= _LEAST_TOKENS and read < _SHARE * sent:
-        raise ProviderError(
-            f"{model} read {read:,} of about {sent:,} tokens of the prompt: its server cut the"
-            " rest; give it a longer context (num_ctx in Ollama, the context length in LM Studio,"
-            f" -c in llama.cpp), or tell this program about it with --context-window {read}",
-            provider=model,
-            failure=FailureKind.NO_ROOM,
-        )
-
-
-# The text of a reply.
 
 _REASONING = re.compile(
     r"think|thought|reason|reflect|scratch|analy[sz]|(?<![a-z])(?:cot|plan|draft)|思"
@@ -139,9 +38,19 @@ _STARTS = re.compile(
     r"|<start_of_turn>)\s{0,9}(?:assistant|model)?\s{0,9}(?:<\|end_header_id\|>)?){1,3}\s*"
 )
 _ENDS = (
-    *("</s>", "<eos>", "<end_of_turn>", "<\uff5cend▁of▁sentence\uff5c>", "<|END_RESPONSE|>"),
-    *("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "<|end|>", "<|return|>"),
-    *("<|call|>", "<|end_of_solution|>"),
+    "</s>",
+    "<eos>",
+    "<end_of_turn>",
+    "<\uff5cend▁of▁sentence\uff5c>",
+    "<|END_RESPONSE|>",
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|endoftext|>",
+    "<|end|>",
+    "<|return|>",
+    "<|call|>",
+    "<|end_of_solution|>",
 )
 """Tokens of chat templates that servers leave in a reply."""
 _MOST_ENDS = 4

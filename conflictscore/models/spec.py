@@ -17,7 +17,6 @@ from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.bounds import bounded_clients
 from conflictscore.models.clients import EndpointChat
-from conflictscore.models.failures import Retries
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.profiles import (
@@ -28,6 +27,7 @@ from conflictscore.models.profiles import (
     told_effort,
     with_options,
 )
+from conflictscore.models.retries import Retries
 from conflictscore.storage.cache import ContentCache
 
 OPENAI_DEFAULT = "gpt-4.1-mini"

@@ -15,8 +15,9 @@ from conflictscore.errors import InputError
 from conflictscore.loop.state import RunContext
 from conflictscore.nodes.record import run_of
 from conflictscore.records import Run, RunStatus, first_fault
-from conflictscore.storage.private_files import DATABASE_FAILURES, owner_only
+from conflictscore.storage.private_files import owner_only
 from conflictscore.storage.record_file import RecordLines, append_line, json_line
+from conflictscore.storage.sqlite_files import DATABASE_FAILURES
 
 _SQLITE = b"SQLite format 3\x00"
 _PACKAGES = ("conflictscore", "langgraph", "langchain-core", "langchain-openai", "openai")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.storage.private_files import DATABASE_FAILURES, connect
+from conflictscore.storage.sqlite_files import DATABASE_FAILURES, connect
 
 Value = str | int | float | None
 Done = Callable[[ConfigurationError | None], None]

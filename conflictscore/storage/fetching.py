@@ -23,7 +23,7 @@ from typing import IO
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.storage.cache import cache_dir
-from conflictscore.storage.private_files import lock
+from conflictscore.storage.locks import lock
 
 Progress = Callable[[str, int, int], None]
 """Is told the stage, such as ``"verifying"``, the bytes done and the bytes in all."""

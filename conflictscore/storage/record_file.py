@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn, Self
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.storage.private_files import lock, owner_only
+from conflictscore.storage.locks import lock
+from conflictscore.storage.private_files import owner_only
 
 _SYNC_SECONDS = 5.0
 

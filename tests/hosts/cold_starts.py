@@ -33,7 +33,7 @@ from conflictscore.middleware import (
 )
 from conflictscore.retrieval import open_retrieval
 from conflictscore.reviewing import add_runs_page
-from conflictscore.storage import private_files
+from conflictscore.storage import sqlite_files
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld, search
 from tests.middleware.service.serving import ChatWorld, asking
@@ -58,7 +58,7 @@ def entry_point(function: Callable[[Path], Awaitable[None]]) -> Callable[[Path],
 @entry_point
 async def a_file_opened_on_the_loop(folder: Path) -> None:
     """No entry point: whether the watch sees one."""
-    private_files.connect(folder / "blocking.sqlite")
+    sqlite_files.connect(folder / "blocking.sqlite")
 
 
 def files_of(folder: Path) -> dict[str, Any]:

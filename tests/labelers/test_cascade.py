@@ -69,9 +69,14 @@ JUDGE = "json(test-model)"
         ([(SUPPORTS, 0.99), (IRRELEVANT, 0.5)], (1871, 1874), None, [JUDGE, JUDGE]),
     ],
     ids=[
-        *("a score below the bound", "a higher bound for irrelevance", "a bound for each label"),
-        *("no score, and a failure", "a conflict that rests on one verdict"),
-        *("one verdict on each side", "one side alone", "a conflict that the judge finds"),
+        "a score below the bound",
+        "a higher bound for irrelevance",
+        "a bound for each label",
+        "no score, and a failure",
+        "a conflict that rests on one verdict",
+        "one verdict on each side",
+        "one side alone",
+        "a conflict that the judge finds",
     ],
 )
 async def test_what_is_not_certain_or_makes_a_conflict_alone_goes_to_the_judge(

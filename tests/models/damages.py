@@ -14,8 +14,9 @@ from langchain_core.messages import AIMessage
 from conflictscore.answering.claim_replies import read_claims
 from conflictscore.labelers.batch_judge import VERDICTS, Batch, read_reply
 from conflictscore.labelers.label_words import ANSWER_ALIASES, label_of
+from conflictscore.models.endings import abnormal_ending
 from conflictscore.models.json_replies import json_reply
-from conflictscore.models.replies import abnormal_ending, reply_text
+from conflictscore.models.replies import reply_text
 from conflictscore.records import Claim, Document
 
 Kind = Literal["verdict", "batch", "claims"]

@@ -5,12 +5,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from conflictscore.models.replies import (
-    abnormal_ending,
-    labelled_lines,
-    reply_text,
-    without_reasoning,
-)
+from conflictscore.models.endings import abnormal_ending
+from conflictscore.models.replies import labelled_lines, reply_text, without_reasoning
 
 
 @pytest.mark.parametrize(

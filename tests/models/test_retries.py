@@ -13,10 +13,10 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, ConflictScoreError, ProviderError
-from conflictscore.models.failures import Retries, TransientError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
+from conflictscore.models.retries import Retries, TransientError
 from conflictscore.models.spec import from_chat_model, open_model
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, script, then
 from tests.models.calling import ask, calling, failure

@@ -200,8 +200,12 @@ class TestEndpoint:
     @pytest.mark.parametrize(
         "url",
         [
-            *("ftp://user:swordfish@host/v1", "user:swordfish@host/v1", "localhost:8080/v1"),
-            *("http://", "http:///v1", "http://[swordfish"),
+            "ftp://user:swordfish@host/v1",
+            "user:swordfish@host/v1",
+            "localhost:8080/v1",
+            "http://",
+            "http:///v1",
+            "http://[swordfish",
         ],
     )
     def test_an_address_that_is_none_is_refused_without_showing_a_password(self, url: str) -> None:

@@ -4,7 +4,7 @@ import httpx2
 import openai
 import pytest
 
-from conflictscore.models.failures import TransientError, transient_error
+from conflictscore.models.retries import TransientError, transient_error
 from tests.fakes.openai_server import Fault, OpenAIServer, then
 
 FAILED, REFUSED = TransientError("failed", again=True), TransientError("refused", again=True)

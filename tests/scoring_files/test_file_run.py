@@ -18,7 +18,7 @@ from conflictscore.graph.self_correction import build_scoring_graph
 from conflictscore.loop.state import RunContext
 from conflictscore.scoring_files.file_run import Summary
 from conflictscore.storage.cache import ContentCache
-from conflictscore.storage.private_files import lock
+from conflictscore.storage.locks import lock
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.full_disk import no_room
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines

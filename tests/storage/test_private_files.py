@@ -11,8 +11,10 @@ import pytest
 from conflictscore.errors import InputError
 from conflictscore.reporting.run_log import append_log, check_log
 from conflictscore.storage.cache import ContentCache
-from conflictscore.storage.private_files import connect, lock_folder, write_whole
+from conflictscore.storage.locks import lock_folder
+from conflictscore.storage.private_files import write_whole
 from conflictscore.storage.record_file import RecordFile
+from conflictscore.storage.sqlite_files import connect
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 

@@ -24,7 +24,8 @@ from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.harness.records import Question, StepKey, StepRecord
 from conflictscore.benchmarks.json_lines import decoded
 from conflictscore.errors import InputError
-from conflictscore.storage.private_files import LOCK_FILE, lock_folder, write_whole
+from conflictscore.storage.locks import LOCK_FILE, lock_folder
+from conflictscore.storage.private_files import write_whole
 from conflictscore.storage.record_file import RecordFile, RecordLines, json_line, no_json
 
 _MANIFEST = "manifest.json"

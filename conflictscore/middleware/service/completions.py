@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage
 from conflictscore.middleware.service.refusals import RefusedError, internal_error
 from conflictscore.middleware.service.service import RequestRecord
 from conflictscore.middleware.service.wire import frame
-from conflictscore.models.replies import abnormal_ending
+from conflictscore.models.endings import abnormal_ending
 from conflictscore.models.usage import whole_tokens
 from conflictscore.records import Run, Usage
 

@@ -14,8 +14,8 @@ from conflictscore.errors import (
     UnreadableReplyError,
 )
 from conflictscore.middleware.service.wire import header_value
+from conflictscore.models.clear_errors import clear_error
 from conflictscore.models.clients import secrets_of
-from conflictscore.models.failures import clear_error
 from conflictscore.models.language_model import LanguageModel
 
 _log = logging.getLogger(__name__)

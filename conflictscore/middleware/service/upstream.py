@@ -17,8 +17,9 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 
 from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of
-from conflictscore.models.failures import error_in_completion, transient_error
 from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.provider_faults import error_in_completion
+from conflictscore.models.retries import transient_error
 
 OWN_NAME = "conflictscore"
 """The model name that every deployment accepts."""

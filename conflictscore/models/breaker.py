@@ -1,0 +1,96 @@
+"""A step all of whose calls fail for one reason makes no more of them."""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+
+from conflictscore.errors import ConflictScoreError
+
+_FAILURES = 3
+"""Two calls may fail alike by chance."""
+
+
+class CircuitBreaker:
+    """Watches the calls of one step, such as labelling the pairs of an answer.
+
+    One call that succeeds closes it for good. Once several calls have failed for the same reason,
+    and none has succeeded, every further call fails for that reason without being made. Where
+    several first replies cannot be read, no other call is made while they are asked again.
+    """
+
+    _watching: "ContextVar[CircuitBreaker | None]" = ContextVar(
+        "conflictscore_breaker", default=None
+    )
+
+    def __init__(self) -> None:
+        self._doubts, self._failures = Counter[str](), Counter[str]()
+        self._proved = False
+        self._error: ConflictScoreError | None = None
+        self._asking_again = asyncio.Lock()
+
+    @classmethod
+    def current(cls) -> "CircuitBreaker":
+        """The breaker of the step that calls, or one that watches this call alone."""
+        return cls._watching.get() or cls()
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch the calls made inside, also in tasks started there."""
+        token = self._watching.set(self)
+        try:
+            yield
+        finally:
+            self._watching.reset(token)
+
+    def check(self) -> None:
+        """Raise the error for which no more calls are made, if there is one."""
+        if self._error is not None:
+            raise self._error.with_traceback(None)
+
+    def succeeded(self) -> None:
+        """Report a call with a reply that could be read."""
+        self._proved, self._error = True, None
+
+    def failed(self, error: ConflictScoreError) -> None:
+        """Report a call that failed in the end."""
+        self._failures[_reason(error)] += 1
+        if self._all_alike(self._failures):
+            self._error = self._error or error
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a call that is asked again is to decide first if any other is made."""
+        alike = self._error is None and self._all_alike(self._doubts)
+        return alike and self._asking_again.locked()
+
+    async def decided(self) -> None:
+        """Wait until it is no longer in doubt."""
+        while self.in_doubt:
+            async with self._asking_again:
+                pass
+
+    def _all_alike(self, reasons: Counter[str]) -> bool:
+        return not self._proved and len(reasons) == 1 and reasons.total() >= _FAILURES
+
+    @asynccontextmanager
+    async def again(self, error: ConflictScoreError) -> AsyncIterator[None]:
+        """Ask again after a reply that could not be read, one call at a time until one can be.
+
+        Nothing inside waits for what this call decides.
+        """
+        self._doubts[_reason(error)] += 1
+        async with self._asking_again:
+            self.check()
+            if not self._proved:
+                with CircuitBreaker().watching():
+                    yield
+                return
+        yield
+
+
+def _reason(error: ConflictScoreError) -> str:
+    """Why a call failed, without its numbers, which differ from call to call."""
+    return re.sub(r"\d+", "#", str(error))

@@ -1,0 +1,122 @@
+"""A client's exception as one clear line without a secret, which says what to do next."""
+
+import re
+from collections.abc import Sequence
+from http import HTTPStatus
+
+import openai
+from langgraph.errors import GraphBubbleUp
+
+from conflictscore.errors import (
+    ConfigurationError,
+    ConflictScoreError,
+    FailureKind,
+    ProviderError,
+    UnreadableReplyError,
+    scrubbed,
+)
+from conflictscore.models.provider_faults import NO_CREDIT, OVERLOADED, ProviderFault, fault_of
+
+_MODERATION = re.compile(
+    r"(?i)moderat|flagged|content.{0,3}(?:policy|filter|management)|safety|guardrail|inappropriate"
+    r"|DataInspection"
+)
+_ABOUT_KEY = re.compile(
+    r"(?i)\b(?:api.?)?keys?\b|credential|authenticat|authoriz|permission|account"
+)
+_ABOUT_MODEL = re.compile(r"(?i)\b(?:model|deployment)\b.{0,200}\b(?:not|no|unknown|exist)")
+
+
+def clear_error(
+    error: Exception,
+    *,
+    provider: str,
+    endpoint: str,
+    secrets: Sequence[str] = (),
+    answered: bool = False,
+) -> Exception:
+    """Turn a client's exception into one clear line that says what to do next.
+
+    ``answered`` means that an earlier call of this model succeeded: neither its key nor its name is
+    wrong then, unless the provider says so.
+
+    Returns:
+        A :class:`ConfigurationError` for what the user must change (key, model name, endpoint), a
+        :class:`ProviderError` for a failure of the provider; LangGraph's control-flow exceptions
+        and our own errors unchanged.
+    """
+    if isinstance(error, ConflictScoreError | GraphBubbleUp):
+        return error
+    if isinstance(error, openai.APITimeoutError):
+        return ProviderError(
+            f"{provider} at {endpoint} did not answer in time",
+            provider=provider,
+            failure=FailureKind.TIMED_OUT,
+        )
+    if isinstance(error, openai.APIConnectionError):
+        return ProviderError(
+            f"{provider} cannot be reached at {endpoint}",
+            provider=provider,
+            failure=FailureKind.UNREACHABLE,
+        )
+    fault = fault_of(error)
+    if fault is not None:
+        words = scrubbed(fault.words, *secrets)
+        status = f"HTTP {fault.status}" if fault.status else ""
+        said = ": ".join(filter(None, [status, words]))
+        if setting := _wrong_setting(fault, said, provider, endpoint, answered):
+            return setting
+        how = f"failed with {said}" if status else f"failed: {said}"
+        refused = fault.status in {HTTPStatus.TOO_MANY_REQUESTS, OVERLOADED}
+        return ProviderError(
+            f"{provider} {how}",
+            provider=provider,
+            status=fault.status,
+            failure=FailureKind.REFUSED if refused else FailureKind.FAILED,
+        )
+    if isinstance(error, ValueError) and _MODERATION.search(str(error)):  # Azure's client
+        return UnreadableReplyError(scrubbed(str(error), *secrets), provider=provider, again=False)
+    if isinstance(error, ValueError | TypeError | LookupError | AttributeError):
+        # the client found no chat completion in the body; it does not ask again by itself
+        return UnreadableReplyError("it was no valid chat completion", provider=provider)
+    return ProviderError(
+        f"{provider} failed: {type(error).__name__}: {scrubbed(str(error), *secrets)}",
+        provider=provider,
+    )
+
+
+def _wrong_setting(
+    fault: ProviderFault, said: str, provider: str, endpoint: str, answered: bool
+) -> ConfigurationError | None:
+    """The error for a setting that no call can do with; None if only this call failed."""
+    words = f"{fault.words} {fault.code}"
+    if fault.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN} and "logprobs" in words:
+        return without_logprobs(provider)
+    if fault.status == HTTPStatus.TOO_MANY_REQUESTS and fault.code in NO_CREDIT:
+        # no QuotaError, which a search has whose chain goes on with the next provider: a run over
+        # many rows has to stop here, and is resumed once there is credit
+        return ConfigurationError(
+            f"the account behind the key for {provider} has no quota left ({said})"
+        )
+    if fault.status in {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND} and _MODERATION.search(words):
+        return None
+    about_key = fault.status == HTTPStatus.FORBIDDEN and (not answered or _ABOUT_KEY.search(words))
+    if fault.status == HTTPStatus.UNAUTHORIZED or about_key:
+        return ConfigurationError(
+            f"{endpoint} refused the key for {provider} ({said});"
+            " check it (of OpenAI and --base-url: OPENAI_API_KEY) and what it may be used for"
+        )
+    if fault.status == HTTPStatus.NOT_FOUND and (not answered or _ABOUT_MODEL.search(words)):
+        return ConfigurationError(
+            f"{endpoint} does not know the model {provider} ({said});"
+            " check the name of the model and the endpoint"
+        )
+    return None
+
+
+def without_logprobs(provider: str) -> ConfigurationError:
+    """The error for a model that gives no log-probabilities."""
+    return ConfigurationError(
+        f"{provider} gives no log-probabilities, which the labeler 'choice' and the form mc2 need;"
+        " use the labeler 'json', or the form mc1"
+    )

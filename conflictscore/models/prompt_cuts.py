@@ -1,0 +1,38 @@
+"""Whether a server cut the prompt, as some do silently if their context is short."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from conflictscore.errors import FailureKind, ProviderError
+from conflictscore.models.usage import cost_of
+from conflictscore.tokens import count_tokens
+
+_LEAST_TOKENS = 1000
+"""Shorter prompts fit every server, and their counts differ most."""
+_CHARS_PER_TOKEN = 5
+"""Text of any script has fewer, emoji included, so a server that reports more has read it all: our
+count of such text may be ten times that of a model whose tokenizer knows it."""
+_SHARE = 0.5
+"""Of Latin text, which is left, tokenizers' counts differ by less than that."""
+
+
+def require_whole_prompt(reply: Any, messages: Sequence[BaseMessage], model: str) -> None:
+    """Refuse a reply whose server reports far fewer prompt tokens than were sent.
+
+    Raises:
+        ProviderError: It cut the prompt; says how to give it a longer context.
+    """
+    read = cost_of(reply).input_tokens
+    if not read or sum(len(message.text) for message in messages) <= _CHARS_PER_TOKEN * read:
+        return
+    sent = sum(count_tokens(message.text) for message in messages)
+    if sent >= _LEAST_TOKENS and read < _SHARE * sent:
+        raise ProviderError(
+            f"{model} read {read:,} of about {sent:,} tokens of the prompt: its server cut the"
+            " rest; give it a longer context (num_ctx in Ollama, the context length in LM Studio,"
+            f" -c in llama.cpp), or tell this program about it with --context-window {read}",
+            provider=model,
+            failure=FailureKind.NO_ROOM,
+        )

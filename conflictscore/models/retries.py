@@ -1,0 +1,113 @@
+"""Which failures of a provider may pass, and how long to wait before the next attempt."""
+
+import math
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Literal, NamedTuple
+
+import openai
+
+from conflictscore.models.provider_faults import NO_CREDIT, OVERLOADED, fault_of
+
+_ABOUT_FORM = re.compile(r"(?i)grammar|json.?schema|response.?format|structured.output")
+"""Servers such as llama.cpp fail with a 500 if they cannot compile a schema."""
+_LOADING = re.compile(r"(?i)\bloading\b")
+"""llama.cpp answers with a 503 until it has loaded its model."""
+_FIRST_WAIT_S = 0.5
+_LONGEST_WAIT_S = 8.0
+_DOUBLINGS = 4
+
+
+class TransientError(NamedTuple):
+    """A failure of a provider that may not happen again."""
+
+    kind: Literal["refused", "late", "failed"]
+    """``refused``: too many calls for it now. ``late``: no answer in time. ``failed``: the rest."""
+    again: bool
+    """Whether the provider leaves it to us to ask again."""
+    after: float | None = None
+    """Seconds that it asks to wait; None if it does not say."""
+
+
+def transient_error(error: Exception) -> TransientError | None:
+    """Error of the endpoint in a client's exception.
+
+    None for what the same request would meet again: a refused key, an unknown model, a bad request,
+    an account without credit, a body that is no completion.
+    """
+    if isinstance(error, openai.APITimeoutError):
+        return TransientError("late", again=True)
+    if isinstance(error, openai.APIConnectionError):
+        return TransientError("failed", again=True)
+    fault = fault_of(error)
+    if fault is None or fault.status is None:
+        return None
+    status, headers = fault.status, fault.headers
+    if status == HTTPStatus.TOO_MANY_REQUESTS and fault.code in NO_CREDIT:
+        return None
+    if status == HTTPStatus.NOT_IMPLEMENTED or (
+        status == HTTPStatus.INTERNAL_SERVER_ERROR and _ABOUT_FORM.search(fault.words)
+    ):
+        return None
+    again, after = headers.get("x-should-retry") != "false", _asked_wait(headers)
+    for_now = status == HTTPStatus.SERVICE_UNAVAILABLE and (after or _LOADING.search(fault.words))
+    if status in {HTTPStatus.TOO_MANY_REQUESTS, OVERLOADED} or for_now:
+        return TransientError("refused", again, after)
+    if (
+        status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT}
+        or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    ):
+        return TransientError("failed", again, after)
+    return None
+
+
+def _asked_wait(headers: Mapping[str, Any]) -> float | None:
+    """Seconds from now, of a header in milliseconds or in seconds."""
+    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) * unit
+        except (KeyError, ValueError):
+            continue
+        return seconds if math.isfinite(seconds) and seconds >= 0 else None
+    return None
+
+
+@dataclass(frozen=True)
+class Retries:
+    """The waits between the attempts at one call: doubled each time, with jitter.
+
+    A call that fails or is not answered in time is made so many times in all. One that the provider
+    refuses for now (429) is made again for as long as the patience lasts, however often that is, so
+    that a minute of refusals loses nothing: refusals are cheap, and the endpoint's window keeps
+    them few. Nothing waits for a provider that asks for more than the patience.
+    """
+
+    attempts: int = 5
+    """The most attempts at a call that fails or is not answered, and the least at one that is
+    refused, which may have stood in line for long between them."""
+    patience: float = 180.0
+    """Seconds after the first attempt at which a refused call, or one that got no answer in time,
+    is not made again."""
+
+    def wait(self, trouble: TransientError, attempt: int, spent: float) -> float | None:
+        """Seconds before the next attempt; None to give up.
+
+        ``attempt`` counts from 1; ``spent`` is in seconds since the first attempt began.
+        """
+        if not trouble.again:
+            return None
+        if trouble.after is None:
+            doubled = _FIRST_WAIT_S * 2 ** min(attempt - 1, _DOUBLINGS)
+            wait = min(_LONGEST_WAIT_S, doubled) * random.uniform(0.75, 1)  # noqa: S311 - jitter
+        else:
+            wait = trouble.after * random.uniform(1, 1.1)  # noqa: S311 - jitter
+        counted, in_time = attempt < self.attempts, spent + wait <= self.patience
+        worthwhile = {
+            "failed": counted,
+            "late": counted and in_time,
+            "refused": counted or in_time,
+        }
+        return wait if worthwhile[trouble.kind] and wait <= self.patience else None

@@ -1,0 +1,43 @@
+"""Opening an SQLite file that only its owner may read."""
+
+import os
+import sqlite3
+import threading
+from pathlib import Path
+
+from conflictscore.storage.private_files import OWNER_ONLY, close_to_others
+
+DATABASE_FAILURES = (OSError, sqlite3.Error, UnicodeDecodeError)
+"""Exceptions of SQLite; for a damaged file, its message may not even be valid text."""
+_CONNECTING = threading.Lock()
+
+
+def connect(path: Path, *, timeout: float = 5.0) -> sqlite3.Connection:
+    """Open an SQLite file, created with mode 0600, for any thread and in autocommit mode.
+
+    SQLite creates its ``-wal`` and ``-shm`` files with the same mode; existing ones lose the
+    permissions of others. ``timeout`` is in seconds to wait for another process that writes.
+
+    Raises:
+        OSError: The file cannot be created.
+        sqlite3.Error, UnicodeDecodeError: It cannot be opened, or is not a database.
+    """
+    # One at a time: closing a file drops all locks of this process on it, SQLite's too.
+    with _CONNECTING:
+        if path != Path(":memory:"):
+            if not path.exists():
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, OWNER_ONLY))
+            for end in ("", "-wal", "-shm"):
+                close_to_others(path.with_name(path.name + end))
+        connection = sqlite3.connect(
+            path, timeout=timeout, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            # SQLite does not wait here; the other process that has the file open switches it
+            if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
+                connection.close()
+                raise
+        connection.execute("PRAGMA synchronous=NORMAL")
+    return connection
