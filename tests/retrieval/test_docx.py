@@ -1,4 +1,6 @@
+import re
 from io import BytesIO
+from itertools import pairwise
 from zipfile import ZipFile
 
 import pytest
@@ -6,7 +8,7 @@ import pytest
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.by_ending import read_file
 from conflictscore.retrieval.reading.docx import read_docx
-from conflictscore.retrieval.reading.texts import RichText
+from conflictscore.retrieval.reading.texts import NoteKind, RichText
 
 TRANSITIONAL = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
@@ -58,11 +60,11 @@ BOX = f"<mc:Choice><w:txbxContent>{p(run('box'))}</w:txbxContent></mc:Choice>"
         (p("<w:pPr><w:pStyle w:val='Based'/></w:pPr>", run("x")) + p(run("a")), "a"),
         (p(run("10"), run("6", "<w:vertAlign w:val='superscript'/>"), run("st", "<w:vertAlign w:val='superscript'/>")), "10^6st"),
         (p(f"<mc:AlternateContent>{BOX}<mc:Fallback>{run('x')}</mc:Fallback></mc:AlternateContent>", run("a")), "a\nbox"),
-        (p(run("a"), "<w:r><w:footnoteReference w:id='2'/></w:r>"), "a[2]\n[2] A note."),
+        (p(run("a"), "<w:r><w:footnoteReference w:id='2'/></w:r>"), "a[1]\n[1] A note."),
         (p("<m:oMath><m:sSup><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:oMath>"), "x^2"),
         (p("<w:r><w:t>a</w:t><w:noBreakHyphen/><w:softHyphen/><w:t>b</w:t><w:sym w:char='F041'/></w:r>"), "a-bA"),
         (p("<w:r><w:fldChar><w:ffData><w:ddList><w:result w:val='1'/><w:listEntry w:val='no'/><w:listEntry w:val='yes'/></w:ddList></w:ffData></w:fldChar></w:r>"), "yes"),
-        (f"<w:tbl><w:tr>{cell('a', '<w:gridSpan/>')}{cell('b')}</w:tr><w:tr>{cell('', GONE)}{cell('c')}</w:tr></w:tbl>", "a | b\nc"),
+        (f"<w:tbl><w:tr>{cell('a', '<w:gridSpan/>')}{cell('b')}</w:tr><w:tr>{cell('', GONE)}{cell('c')}</w:tr></w:tbl>", "a | b\na | c"),
         (f"<w:tbl><w:tr><w:tc><w:tbl><w:tr>{cell('1932')}</w:tr></w:tbl></w:tc></w:tr><w:tr><w:trPr><w:del/></w:trPr>{cell('x')}</w:tr></w:tbl>", "1932"),
     ],
 )  # fmt: skip
@@ -87,8 +89,9 @@ def test_headers_and_footers_stand_once_around_the_body() -> None:
 def test_what_has_no_text_is_named() -> None:
     data = docx(p(run("a"), "<c:chart/><c:chart/>", "<w:r><w:commentReference/></w:r>"))
     (document,), notes = read_file(data, ".docx", "log.docx")
-    assert (document.text, document.title) == ("a", "log")
+    assert (document.text, document.title) == ("a[chart][chart]", "log")
     assert notes == ["log.docx: left out a chart (2 times), a comment"]
+    assert [note.kind for note in notes] == [NoteKind.NOT_IN_WORDS]
 
 
 @pytest.mark.parametrize(
@@ -111,3 +114,163 @@ def test_entities_are_refused() -> None:
         file.writestr("word/document.xml", '<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>')
     with pytest.raises(ValueError, match="declares entities"):
         read_docx(made.getvalue())
+
+
+def sym(font: str, code: str) -> str:
+    return f"<w:r><w:sym w:font='{font}' w:char='{code}'/></w:r>"
+
+
+@pytest.mark.parametrize(
+    ("signs", "text"),
+    [
+        (f"5 {sym('Symbol', 'F06D')}g {sym('Symbol', 'F0A3')} {sym('Symbol', 'F0B3')} {sym('Symbol', 'F0D6')}", "5 μg ≤ ≥ √"),
+        (f"{sym('Wingdings', 'F0FC')}{sym('Wingdings', 'F0FB')}{sym('Wingdings', 'F0FE')}{sym('Wingdings', 'F0FD')}{sym('Wingdings', 'F0A8')}{sym('Wingdings', 'F0E0')}", "✓✗☑☒☐→"),
+        (f"{sym('Wingdings 2', 'F050')}{sym('Wingdings 2', 'F04F')}{sym('Wingdings 2', 'F052')}{sym('Wingdings 3', 'F0C7')}", "✓✗☑"),
+        (f"{sym('Webdings', 'F061')}{sym('Webdings', 'F072')}", "✔✗"),
+        (run("m", "<w:rFonts w:ascii='Symbol'/>") + run("\uf0b4", "<w:rFonts w:hAnsi='Symbol'/>"), "μ×"),
+        (run("5 mg"), "5 mg"),
+    ],
+)  # fmt: skip
+def test_signs_of_symbol_fonts_are_read_as_they_are_drawn(signs: str, text: str) -> None:
+    body = p(
+        *(
+            part if part.startswith("<") else run(part)
+            for part in re.split("(<w:r>.*?</w:r>)", signs)
+            if part
+        )
+    )
+    assert read_docx(docx(body)).text.startswith(text)
+
+
+def test_a_sign_of_an_unknown_font_leaves_a_mark_and_a_note() -> None:
+    rich = read_docx(
+        docx(
+            p(run("toll "), sym("House Signs", "F041"), run("\ue001", "<w:rFonts w:ascii='Own'/>"))
+        )
+    )
+    assert rich.text == "toll \ufffd\ufffd"
+    assert rich.notes == ("left out a sign of an unknown font (2 times)",)
+
+
+def level(number: int, text: str, form: str = "decimal", more: str = "") -> str:
+    return f"<w:lvl w:ilvl='{number}'><w:start w:val='1'/><w:numFmt w:val='{form}'/>{more}<w:lvlText w:val='{text}'/></w:lvl>"
+
+
+def item(text: str, number: int, place: int = 0) -> str:
+    return p(
+        f"<w:pPr><w:numPr><w:ilvl w:val='{place}'/><w:numId w:val='{number}'/></w:numPr></w:pPr>",
+        run(text),
+    )
+
+
+def test_numbers_of_lists_clauses_and_headings_stand_before_them() -> None:
+    clauses = (
+        level(0, "Article %1.")
+        + level(1, "%1.%2")
+        + level(2, "(%3)", "lowerLetter")
+        + level(3, "%4)", "upperRoman")
+    )
+    bullet = "<w:lvl w:ilvl='0'><w:numFmt w:val='bullet'/><w:lvlText w:val='\uf0fc'/><w:rPr><w:rFonts w:ascii='Wingdings'/></w:rPr></w:lvl>"
+    years = "<w:num w:numId='3'><w:abstractNumId w:val='0'/><w:lvlOverride w:ilvl='0'><w:startOverride w:val='5'/></w:lvlOverride></w:num>"
+    numbering = (
+        f"<w:abstractNum w:abstractNumId='0'>{clauses}</w:abstractNum><w:abstractNum w:abstractNumId='1'>{bullet}</w:abstractNum>"
+        f"<w:num w:numId='1'><w:abstractNumId w:val='0'/></w:num><w:num w:numId='2'><w:abstractNumId w:val='1'/></w:num>{years}"
+    )
+    styles = "<w:style w:styleId='Clause'><w:pPr><w:numPr><w:ilvl w:val='1'/><w:numId w:val='1'/></w:numPr></w:pPr></w:style>"
+    body = [
+        item("Tolls", 1), item("Carts", 1, 1), p("<w:pPr><w:pStyle w:val='Clause'/></w:pPr>", run("Dogs")),
+        item("Blind", 1, 2), item("Guide", 1, 2), item("Deep", 1, 3), item("Closing", 1), item("Ends", 1, 1),
+        item("done", 2), item("Fifth", 3), item("none", 0),
+    ]  # fmt: skip
+    assert read_docx(docx("".join(body), numbering=numbering, styles=styles)).text.split("\n") == [
+        "Article 1. Tolls", "1.1 Carts", "1.2 Dogs", "(a) Blind", "(b) Guide", "I) Deep",
+        "Article 2. Closing", "2.1 Ends", "✓ done", "Article 5. Fifth", "none",
+    ]  # fmt: skip
+
+
+def math(content: str) -> str:
+    return p(f"<m:oMath>{content}</m:oMath>")
+
+
+def r(text: str) -> str:
+    return f"<m:r><m:t>{text}</m:t></m:r>"
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (r("10−") + f"<m:d><m:e>{r('4−3')}</m:e></m:d>", "10−(4−3)"),
+        (f"<m:d><m:dPr><m:begChr m:val='|'/><m:endChr m:val='|'/></m:dPr><m:e>{r('x')}</m:e></m:d>", "|x|"),
+        (f"<m:d><m:dPr><m:begChr m:val='['/><m:endChr m:val=''/></m:dPr><m:e>{r('2')}</m:e><m:e>{r('5')}</m:e></m:d>", "[2|5"),
+        (f"<m:f><m:num>{r('a+b')}</m:num><m:den>{r('c')}</m:den></m:f>", "(a+b)/c"),
+        (f"<m:f><m:fPr><m:type m:val='noBar'/></m:fPr><m:num>{r('n')}</m:num><m:den>{r('k')}</m:den></m:f>", "(n over k)"),
+        (f"<m:rad><m:deg>{r('3')}</m:deg><m:e>{r('x+1')}</m:e></m:rad>", "√[3](x+1)"),
+        (f"<m:rad><m:radPr><m:degHide/></m:radPr><m:deg/><m:e>{r('2')}</m:e></m:rad>", "√(2)"),
+        (f"<m:nary><m:naryPr><m:chr m:val='∑'/></m:naryPr><m:sub>{r('i=1')}</m:sub><m:sup>{r('n')}</m:sup><m:e>{r('i')}</m:e></m:nary>", "∑_(i=1)^n i"),
+        (f"<m:sSubSup><m:e>{r('x')}</m:e><m:sub>{r('1')}</m:sub><m:sup>{r('2')}</m:sup></m:sSubSup>", "x_1^2"),
+        (f"<m:sSup><m:e>{r('a+b')}</m:e><m:sup>{r('n−1')}</m:sup></m:sSup>", "(a+b)^(n−1)"),
+        (f"<m:func><m:fName>{r('log')}</m:fName><m:e>{r('x+1')}</m:e></m:func>", "log (x+1)"),
+        (f"<m:m><m:mr><m:e>{r('1')}</m:e><m:e>{r('0')}</m:e></m:mr><m:mr><m:e>{r('0')}</m:e><m:e>{r('1')}</m:e></m:mr></m:m>", "[1, 0; 0, 1]"),
+        (f"<m:acc><m:accPr><m:chr m:val='\u0302'/></m:accPr><m:e>{r('p')}</m:e></m:acc>", "hat(p)"),
+    ],
+)  # fmt: skip
+def test_a_formula_keeps_what_its_drawing_says(content: str, text: str) -> None:
+    assert read_docx(docx(math(content))).text == text
+
+
+WHITE = "<w:color w:val='FFFFFF'/>"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (p(run("x", WHITE), run("a")), "a"),
+        (p(run("x", "<w:color w:val='auto' w:themeColor='background1'/>"), run("a")), "a"),
+        (p(run("a", f"{WHITE}<w:shd w:fill='000000'/>")), "a"),
+        (p(run("a", f"{WHITE}<w:highlight w:val='darkBlue'/>")), "a"),
+        (p("<w:pPr><w:shd w:fill='336699'/></w:pPr>", run("a", WHITE)), "a"),
+        (f"<w:tbl><w:tr><w:tc><w:tcPr><w:shd w:fill='336699'/></w:tcPr>{p(run('a', WHITE))}</w:tc></w:tr></w:tbl>", "a"),
+        (p(run("x", "<w:sz w:val='2'/>"), run("a")), "a"),
+        (f"<w:tbl><w:tr>{cell('a')}{cell('x', '<w:cellDel/>')}{cell('b', '<w:cellIns/>')}</w:tr></w:tbl>", "a | b"),
+        (p("<w:pPr><w:framePr w:dropCap='drop'/></w:pPr>", run("T")) + p(run("he bridge")), "The bridge"),
+        (p("<w:pPr><w:rPr><w:del/></w:rPr></w:pPr>", run("opened ")) + p(run("in 1932")), "opened in 1932"),
+        (p("<w:r><w:fldChar><w:ffData><w:checkBox><w:checked/></w:checkBox></w:ffData></w:fldChar></w:r>", run(" a")), "☒ a"),
+        (p("<w:r><w:fldChar><w:ffData><w:checkBox><w:default w:val='0'/></w:checkBox></w:ffData></w:fldChar></w:r>", run(" a")), "☐ a"),
+    ],
+)  # fmt: skip
+def test_what_is_not_seen_is_not_read_and_what_is_drawn_is(body: str, text: str) -> None:
+    assert read_docx(docx(body)).text == text
+
+
+def test_cells_that_span_stand_in_each_of_their_places() -> None:
+    def tr(*cells: str, properties: str = "") -> str:
+        return f"<w:tr><w:trPr>{properties}</w:trPr>{''.join(cells)}</w:tr>"
+
+    start = "<w:vMerge w:val='restart'/>"
+    table = (
+        tr(cell("Bridges of 1999", "<w:gridSpan w:val='4'/>"))
+        + tr(cell("Bridge"), cell("Opened", "<w:gridSpan w:val='2'/>"), cell("Closed"))
+        + tr(cell("North", start), cell("1932"), cell(""), cell("1950"))
+        + tr(cell("", GONE), cell("1961", "<w:gridSpan w:val='2'/>"), cell("1999"))
+        + tr(cell("1970"), cell("1980"), properties="<w:gridBefore w:val='2'/>")
+    )
+    assert read_docx(docx(f"<w:tbl>{table}</w:tbl>")).text.split("\n") == [
+        "Bridges of 1999",
+        "Bridge | Opened | Opened | Closed",
+        "North | 1932 |  | 1950",
+        "North | 1961 | 1961 | 1999",
+        " |  | 1970 | 1980",
+    ]
+
+
+def test_a_long_table_repeats_its_header() -> None:
+    header = f"<w:tr><w:trPr><w:tblHeader/></w:trPr>{cell('Bridge')}{cell('Opened')}</w:tr>"
+    rows = "".join(
+        f"<w:tr>{cell(f'The bridge of mile {n}')}{cell(str(n))}</w:tr>" for n in range(200)
+    )
+    lines = read_docx(docx(f"<w:tbl>{header}{rows}</w:tbl>")).text.split("\n")
+    places = [place for place, line in enumerate(lines) if line == "Bridge | Opened"]
+    assert places[0] == 0
+    assert len(places) > 2
+    assert max(len(" ".join(lines[a:b])) for a, b in pairwise(places)) < 2_000
+    assert len(lines) - len(places) == 200

@@ -9,275 +9,360 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from io import BytesIO
-from posixpath import dirname, join, normpath
-from xml.etree import ElementTree  # entities are refused below
+from typing import NamedTuple
 from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
+from conflictscore.retrieval.reading.counting import roman
+from conflictscore.retrieval.reading.ooxml import (
+    Package,
+    attribute,
+    child,
+    children,
+    is_on,
+    name_of,
+    number_of,
+    refuse_old_format,
+)
+from conflictscore.retrieval.reading.symbol_fonts import is_private, is_symbol_font, signs_of
+from conflictscore.retrieval.reading.tables import Cell, grid, table_lines
 from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText
+from conflictscore.retrieval.reading.word_formulas import formula
+from conflictscore.retrieval.reading.word_numbering import Numbering
+from conflictscore.retrieval.reading.word_styles import Styles, has_fill
 
-_OLE = b"\xd0\xcf\x11\xe0"
-_LARGEST_UNPACKED = 100_000_000
-"""Bytes of all parts; the tree of as much XML fills the memory that a reader may take."""
 _LEFT_OUT = frozenset(
     (
-        *("del", "moveFrom", "delText", "instrText", "rPr", "pPr", "tblPr", "tblGrid", "trPr"),
-        *("tcPr", "sectPr", "sdtPr", "sdtEndPr", "proofErr", "fldData", "rt"),
+        "del",
+        "moveFrom",
+        "delText",
+        "delInstrText",
+        "instrText",
+        "rPr",
+        "pPr",
+        "tblPr",
+        "tblGrid",
+        "trPr",
+        "tcPr",
+        "sectPr",
+        "sdtPr",
+        "sdtEndPr",
+        "proofErr",
+        "fldData",
+        "rt",
+        "posOffset",
+        "pctWidth",
+        "pctHeight",
+        "align",
     )
 )
-_NOTED = {
-    "chart": "a chart",
-    "relIds": "a diagram",
-    "OLEObject": "an embedded object",
-    "altChunk": "an embedded document",
-    "commentReference": "a comment",
-    "pic": "a picture",
+_MARKED = {
+    "chart": "chart",
+    "OLEObject": "embedded object",
+    "altChunk": "embedded document",
+    "pic": "picture",
 }
-_MERGED = ("vMerge", "hMerge")
-_HIDING = ("vanish", "strike", "dstrike")
-_FALSE = ("0", "false", "off", "none")
+"""Elements that a person sees and that hold no text: a mark stands in their place."""
+_RAISED_NUMBER = re.compile(r"[\d+\u2212-]")
+_LONGEST_ALTERNATIVE = 300
+_UNKNOWN_SIGN = "\ufffd"
 
 
 def read_docx(data: bytes) -> RichText:
     """The text of a .docx file.
 
-    Insertions and moved text are read, deletions, struck and hidden text left out; raised and
-    lowered text is marked (10^6, H_2O), and a merged cell stands once. Notes follow the body.
+    Insertions and moved text are read, deletions, struck and hidden text left out; numbers of lists
+    and clauses stand before them, raised and lowered text is marked (10^6, H_2O), and a cell that
+    spans others stands in each of their places. Notes follow the body.
 
     Raises:
         ValueError: It is none, unpacks to more than 100 MB, or declares entities.
         Exception: It is damaged.
     """
-    if data.startswith(_OLE):
-        raise ValueError("it is locked by a password, or a .doc: save it as .docx without one")
+    refuse_old_format(data, "docx")
     with ZipFile(BytesIO(data)) as file:
-        if sum(part.file_size for part in file.infolist()) > _LARGEST_UNPACKED:
-            raise ValueError(f"unpacked it is larger than {_LARGEST_UNPACKED // 1_000_000} MB")
-        package = _Package(file)
+        package = Package(file)
         main = package.target("", "officeDocument") or "word/document.xml"
         return _Walk(package, main).read()
 
 
-class _Package:
-    def __init__(self, file: ZipFile) -> None:
-        self._file = file
-        self._names = set(file.namelist())
+class _Ground(NamedTuple):
+    """Properties around a run: of its paragraph, and whether it may stand on a dark ground."""
 
-    def part(self, name: str | None) -> Element | None:
-        if name not in self._names:
-            return None
-        data = self._file.read(name)
-        if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-            raise ValueError("it declares entities, as no Word file does")
-        return ElementTree.fromstring(data)  # noqa: S314 - see above
-
-    def related(self, name: str) -> dict[str, tuple[str, str]]:
-        """By its id, the kind and name of each part that a part refers to."""
-        tree = self.part(join(dirname(name), "_rels", f"{name.rpartition('/')[2]}.rels"))
-        found: dict[str, tuple[str, str]] = {}
-        for one in tree if tree is not None else ():
-            kind = one.get("Type", "").rpartition("/")[2]
-            target = one.get("Target", "")
-            place = target[1:] if target.startswith("/") else normpath(join(dirname(name), target))
-            found[one.get("Id", "")] = kind, place
-        return found
-
-    def target(self, name: str, kind: str) -> str | None:
-        """The first part of a kind that a part refers to."""
-        return next((place for k, place in self.related(name).values() if k == kind), None)
+    paragraph: Element | None = None
+    shaded: bool = False
+    boxes: list[str] = []  # noqa: RUF012 - a paragraph brings its own
 
 
 class _Walk:
-    def __init__(self, package: _Package, main: str) -> None:
+    """One reading of a document, with what is to be noted of it."""
+
+    def __init__(self, package: Package, main: str) -> None:
         self._package, self._main = package, main
         self._related = package.related(main)
-        self._hidden_styles = _hidden_styles(self._part("styles"))
+        self._styles = Styles(self._part("styles"))
+        self._numbering = Numbering(self._part("numbering"))
         self._notes: dict[tuple[str, str], str] = {}
-        self._left_out: Counter[str] = Counter()
+        self._note_texts: dict[tuple[str, str], Element] = {}
+        self._not_in_words: Counter[str] = Counter()
 
     def read(self) -> RichText:
-        body = self._package.part(self._main)
-        if body is None:
+        """The document's text, its title, and notes on what has no words."""
+        root = self._package.part(self._main)
+        if root is None:
             raise ValueError("it has no document in it")
-        lines = list(self._lines(body))
-        lines += [f"[{number}] {text}" for (_, number), text in self._notes.items() if text]
-        above, below = (self._margins(body, kind) for kind in ("header", "footer"))
-        counted = (f"{what} ({n} times)" if n > 1 else what for what, n in self._left_out.items())
-        core = self._package.part(self._package.target("", "core-properties"))
-        titles = (e.text for e in core if _name(e) == "title") if core is not None else iter(())
-        title = next(titles, None) or ""
+        dark_page = (attribute(child(root, "background"), "color") or "ffffff").lower() != "ffffff"
+        lines = list(self._lines(root, dark_page))
+        note_lines = list(self._note_lines())
+        above, below = (self._margins(root, kind) for kind in ("header", "footer"))
+        text = "\n".join([*above, *lines, *note_lines, *below])
+        return RichText(text, self._package.title(), self._noted())
+
+    def _noted(self) -> tuple[Note, ...]:
+        counted = (
+            f"{'an' if name[0] in 'aeiou' else 'a'} {name}{f' ({count} times)' * (count > 1)}"
+            for name, count in self._not_in_words.items()
+        )
         left_out = ", ".join(counted)
-        notes = (Note(NoteKind.NOT_IN_WORDS, f"left out {left_out}"),) if left_out else ()
-        return RichText("\n".join([*above, *lines, *below]), title, notes)
+        return (Note(NoteKind.NOT_IN_WORDS, f"left out {left_out}"),) if left_out else ()
 
     def _part(self, kind: str) -> Element | None:
         return self._package.part(self._package.target(self._main, kind))
 
-    def _margins(self, body: Element, kind: str) -> list[str]:
-        ids = [_attribute(e, "id") for e in body.iter() if _name(e) == f"{kind}Reference"]
+    def _margins(self, root: Element, kind: str) -> list[str]:
+        """The lines of headers or footers, each once; page numbers alone say nothing."""
+        ids = [attribute(each, "id") for each in root.iter() if name_of(each) == f"{kind}Reference"]
         parts = (self._package.part(self._related.get(i or "", ("", ""))[1]) for i in ids)
-        lines = (line for part in parts if part is not None for line in self._lines(part))
+        # their ground is often a shape
+        lines = (line for part in parts if part is not None for line in self._lines(part, True))
         return [line for line in dict.fromkeys(lines) if any(map(str.isalpha, line))]
 
-    def _lines(self, parent: Element) -> Iterator[str]:
+    def _lines(self, parent: Element, shaded: bool) -> Iterator[str]:
         """The lines below an element: one a paragraph, one a row of a table."""
-        for child in parent:
-            name = _name(child)
+        initial = ""
+        for each in parent:
+            name = name_of(each)
             if name == "p":
                 boxes: list[str] = []
-                text = "".join(self._inline(child, boxes, self._hides(_child(child, "pPr"))))
+                text = initial + self._paragraph(each, boxes, shaded)
+                properties = child(each, "pPr")
+                initial = ""
+                if _goes_on(properties):
+                    initial = text
+                    continue
                 yield from filter(str.strip, (*text.split("\n"), *boxes))
             elif name == "tbl":
-                yield from filter(str.strip, self._rows(child))
-            elif name in _NOTED:
-                self._left_out[_NOTED[name]] += 1
+                yield from self._table(each, shaded)
+            elif name in _MARKED:
+                yield self._mark(name, "")
             elif name not in _LEFT_OUT:
-                yield from self._lines(child)
+                yield from self._lines(each, shaded)
+        if initial.strip():
+            yield initial
 
-    def _rows(self, table: Element) -> Iterator[str]:
+    def _paragraph(self, paragraph: Element, boxes: list[str], shaded: bool) -> str:
+        properties = child(paragraph, "pPr")
+        ground = _Ground(properties, shaded, boxes)
+        text = "".join(self._inline(paragraph, ground))
+        place = self._styles.list_of(properties)
+        if place is None or is_on(child(properties, "rPr"), "vanish"):
+            return text
+        mark = self._numbering.mark(*place)  # an empty paragraph counts too
+        return f"{mark} {text}" if mark and text.strip() else text
+
+    def _table(self, table: Element, shaded: bool) -> Iterator[str]:
+        shaded = shaded or self._styles.fills_table(table)
+        rows: list[list[Cell]] = []
+        above: dict[int, tuple[int, int]] = {}
+        headers = 0
         for row in _descend(table, "tr"):
-            if _is_on_in(_child(row, "trPr"), "del", "hidden"):
+            properties = child(row, "trPr")
+            if is_on(properties, "del", "hidden"):
                 continue
-            cells: list[str] = []
-            for cell in _descend(row, "tc"):
-                kind = _child(cell, "tcPr")
-                merged = () if kind is None else [e for e in kind if _name(e) in _MERGED]
-                if any(_attribute(e, "val") != "restart" for e in merged):
-                    continue  # it goes on from the cell above or before
-                cells.append(" ".join(self._lines(cell)))
-            yield " | ".join(cells)
+            headers += is_on(properties, "tblHeader") and headers == len(rows)
+            rows.append(self._row(row, rows, above, shaded))
+        yield from table_lines(grid(rows), headers)
 
-    def _inline(self, parent: Element, boxes: list[str], hidden: bool) -> Iterator[str]:
-        """The text in a paragraph; that of its boxes goes to ``boxes``."""
-        for child in parent:
-            name = _name(child)
-            if name in _LEFT_OUT or _is_on_in(_child(child, "sdtPr"), "showingPlcHdr"):
+    def _row(
+        self, row: Element, rows: list[list[Cell]], above: dict[int, tuple[int, int]], shaded: bool
+    ) -> list[Cell]:
+        """The cells of a row.
+
+        A cell that goes on from the one above is none: that one, which stands at the place in
+        ``above`` for its column, gets a row longer.
+        """
+        properties = child(row, "trPr")
+        cells = [Cell("")] * min(number_of(properties, "gridBefore", default=0), 200)
+        column = len(cells)
+        for cell in _descend(row, "tc"):
+            kind = child(cell, "tcPr")
+            if is_on(kind, "cellDel"):
                 continue
-            if name in _NOTED:
-                self._left_out[_NOTED[name]] += 1
-            elif name == "r":
-                properties = _child(child, "rPr")
-                if not (hidden or self._hides(properties)):
-                    yield _raised("".join(self._inline(child, boxes, hidden)), properties)
-            elif name in _SIGNS:
-                yield _SIGNS[name](child)
-            elif name in ("footnoteReference", "endnoteReference"):
-                yield self._note(name.removesuffix("Reference"), _attribute(child, "id") or "")
-            elif name == "txbxContent":
-                boxes += self._lines(child)
-            elif name == "AlternateContent":
-                yield from self._inline(_chosen(child), boxes, hidden)
+            width = max(1, number_of(kind, "gridSpan", default=1))
+            down, along = child(kind, "vMerge"), child(kind, "hMerge")
+            if along is not None and attribute(along, "val") != "restart" and cells:
+                cells[-1] = cells[-1]._replace(columns=cells[-1].columns + 1)
+            elif down is not None and attribute(down, "val") != "restart":
+                if column in above:
+                    number, place = above[column]
+                    origin = rows[number][place]
+                    rows[number][place] = origin._replace(rows=origin.rows + 1)
             else:
-                yield from self._inline(child, boxes, hidden)
+                text = " ".join(self._lines(cell, shaded or has_fill(kind)))
+                above[column] = len(rows), len(cells)
+                cells.append(Cell(text, width))
+            column += width
+        cells += [Cell("")] * min(number_of(properties, "gridAfter", default=0), 200)
+        return cells
 
-    def _hides(self, properties: Element | None) -> bool:
-        given = properties if properties is not None else ()
-        styles = [_attribute(one, "val") for one in given if _name(one) in ("rStyle", "pStyle")]
-        return not self._hidden_styles.isdisjoint(styles) or _is_on_in(properties, *_HIDING)
+    def _inline(self, parent: Element, ground: _Ground) -> Iterator[str]:
+        """The text in a paragraph; that of its boxes goes to the ground's ``boxes``."""
+        for each in parent:
+            name = name_of(each)
+            if name in _LEFT_OUT or is_on(child(each, "sdtPr"), "showingPlcHdr"):
+                continue
+            if name == "r":
+                yield self._run(each, ground)
+            elif name in _MARKED:
+                yield self._mark(name, _alternative(parent))
+            elif name in _SIGNS:
+                yield _SIGNS[name](each)
+            elif name == "txbxContent":
+                ground.boxes.extend(self._lines(each, shaded=True))
+            elif name == "AlternateContent":
+                yield from self._inline(_chosen(each), ground)
+            elif name in ("footnoteReference", "endnoteReference"):
+                yield self._note(name.removesuffix("Reference"), each)
+            elif name == "commentReference":
+                self._not_in_words["comment"] += 1
+            elif name == "relIds":
+                yield self._diagram(each)
+            elif name == "sym":
+                yield self._sign(each)
+            else:
+                yield from self._inline(each, ground)
 
-    def _note(self, kind: str, number: str) -> str:
-        if not any(known == kind for known, _ in self._notes):
-            notes = self._part(f"{kind}s")
-            for note in notes if notes is not None else ():
-                if (mark := _attribute(note, "id")) and not _attribute(note, "type"):
-                    self._notes[kind, mark] = ""
-                    self._notes[kind, mark] = " ".join(self._lines(note)).strip()
-        return f"[{number}]"
+    def _run(self, run: Element, ground: _Ground) -> str:
+        properties = child(run, "rPr")
+        if self._styles.hides(ground.paragraph, properties, ground.shaded):
+            return ""
+        text = "".join(self._inline(run, ground))
+        if not text:
+            return ""
+        font = self._styles.font(ground.paragraph, properties)
+        if is_symbol_font(font) or any(is_private(ord(character)) for character in text):
+            text = signs_of(font, map(ord, text))
+            self._not_in_words["sign of an unknown font"] += text.count(_UNKNOWN_SIGN)
+            self._not_in_words += Counter()  # without those that are 0
+        mark = {"superscript": "^", "subscript": "_"}.get(
+            self._styles.raised(ground.paragraph, properties), ""
+        )
+        return f"{mark}{text}" if mark and _RAISED_NUMBER.match(text) else text
+
+    def _sign(self, element: Element) -> str:
+        """A character of a symbol font."""
+        code, font = int(attribute(element, "char") or "0", 16), attribute(element, "font")
+        text = signs_of(font or "", [code if font else code & 0xFFF])
+        if text == _UNKNOWN_SIGN:
+            self._not_in_words["sign of an unknown font"] += 1
+        return text
+
+    def _mark(self, name: str, alternative: str) -> str:
+        """The mark in place of a picture and the like, with the words that its author gave it."""
+        kind = _MARKED[name]
+        self._not_in_words[kind] += 1
+        words = " ".join(alternative.split())[:_LONGEST_ALTERNATIVE]
+        return f"[{kind}: {words}]" if words else f"[{kind}]"
+
+    def _diagram(self, element: Element) -> str:
+        """The texts in a diagram (SmartArt), which another part holds."""
+        part = self._package.part(self._related.get(attribute(element, "dm") or "", ("", ""))[1])
+        points = part.iter() if part is not None else ()
+        texts = [
+            "".join(each.text or "" for each in point.iter() if name_of(each) == "t")
+            for point in points
+            if name_of(point) == "pt"
+        ]
+        self._not_in_words["diagram"] += 1
+        return f"[diagram: {'; '.join(filter(str.strip, texts))}]"
+
+    def _note(self, kind: str, reference: Element) -> str:
+        """The number of a footnote or endnote; its text is read when the body is."""
+        if not any(each == kind for each, _ in self._note_texts):
+            for note in children(self._part(f"{kind}s")):
+                if not attribute(note, "type"):
+                    self._note_texts[kind, attribute(note, "id") or ""] = note
+        if is_on(reference, "customMarkFollows") or attribute(reference, "customMarkFollows"):
+            return ""
+        key = kind, attribute(reference, "id") or ""
+        if key not in self._notes:
+            number = 1 + sum(each == kind for each, _ in self._notes)
+            self._notes[key] = roman(number) if kind == "endnote" else str(number)
+        return f"[{self._notes[key]}]"
+
+    def _note_lines(self) -> Iterator[str]:
+        for key, number in list(self._notes.items()):
+            if key in self._note_texts:
+                text = " ".join(self._lines(self._note_texts[key], shaded=False)).strip()
+                if text:
+                    yield f"[{number}] {text}"
 
 
-def _hidden_styles(tree: Element | None) -> frozenset[str]:
-    """The styles that hide or strike their text, those based on such a one included."""
-    based: dict[str, str] = {}
-    hidden: set[str] = set()
-    for style in tree if tree is not None else ():
-        name = _attribute(style, "styleId") or ""
-        parent, looks = _child(style, "basedOn"), _child(style, "rPr")
-        based[name] = (_attribute(parent, "val") or "") if parent is not None else ""
-        if _is_on_in(looks, *_HIDING):
-            hidden.add(name)
-    for _ in range(10):  # as deep as styles are based on each other
-        hidden |= {name for name, parent in based.items() if parent in hidden}
-    return frozenset(hidden)
-
-
-def _name(element: Element) -> str:
-    return element.tag.rpartition("}")[2]
-
-
-def _attribute(element: Element, name: str) -> str | None:
-    """An attribute in whatever namespace: strict files have another one."""
-    return next((v for key, v in element.attrib.items() if key.rpartition("}")[2] == name), None)
-
-
-def _child(element: Element, name: str) -> Element | None:
-    return next((child for child in element if _name(child) == name), None)
-
-
-def _is_on_in(properties: Element | None, *names: str) -> bool:
-    given = properties if properties is not None else ()
-    return any(_name(e) in names and _attribute(e, "val") not in _FALSE for e in given)
+def _goes_on(properties: Element | None) -> bool:
+    """Whether a paragraph goes on in the next: a drop cap, or one whose end was deleted."""
+    if attribute(child(properties, "framePr"), "dropCap") in ("drop", "margin"):
+        return True
+    end = child(properties, "rPr")
+    return child(end, "del") is not None or child(end, "moveFrom") is not None
 
 
 def _descend(parent: Element, name: str) -> Iterator[Element]:
-    for child in parent:
-        if _name(child) == name:
-            yield child
-        elif _name(child) in ("sdt", "sdtContent", "customXml", "ins", "moveTo"):
-            yield from _descend(child, name)
+    for each in parent:
+        if name_of(each) == name:
+            yield each
+        elif name_of(each) in ("sdt", "sdtContent", "customXml", "ins", "moveTo"):
+            yield from _descend(each, name)
 
 
 def _chosen(alternatives: Element) -> Element:
-    """Form that Word 2010 and later show, of two forms of the same content."""
-    return next((c for c in alternatives if _name(c) == "Choice" and len(c)), alternatives)
+    """The form that Word 2010 and later show, of two forms of the same content."""
+    return next((c for c in alternatives if name_of(c) == "Choice" and len(c)), alternatives)
 
 
-def _raised(text: str, properties: Element | None) -> str:
-    place = None if properties is None else _child(properties, "vertAlign")
-    if place is None or not re.match(r"[\d+\u2212-]", text):
-        return text
-    return {"superscript": "^", "subscript": "_"}.get(_attribute(place, "val") or "", "") + text
-
-
-def _symbol(element: Element) -> str:
-    """A character of a symbol font; those fonts lay theirs into a private area."""
-    code = int(_attribute(element, "char") or "0", 16)
-    code -= 0xF000 if 0xF000 <= code <= 0xF0FF else 0
-    return chr(code) if 0x20 <= code < 0x110000 else ""
+def _alternative(parent: Element) -> str:
+    """The words that an author gave a picture for those who cannot see it."""
+    for each in parent.iter():
+        if name_of(each) in ("docPr", "cNvPr", "shape"):
+            words = each.get("descr") or each.get("alt")
+            if words:
+                return words
+    return ""
 
 
 def _selected_entry(element: Element) -> str:
-    entries = [_attribute(e, "val") or "" for e in element if _name(e) == "listEntry"]
-    result = _child(element, "result")
-    number = int(_attribute(result, "val") or "0") if result is not None else 0
+    entries = [attribute(each, "val") or "" for each in element if name_of(each) == "listEntry"]
+    number = number_of(element, "result", default=number_of(element, "default", default=0))
     return entries[number] if 0 <= number < len(entries) else ""
 
 
-_BETWEEN = {"sSup": "^", "sSub": "_", "sSubSup": "_", "f": "/"}
-
-
-def _formula(element: Element) -> str:
-    """A formula on one line: x^2, a/b."""
-    name = _name(element)
-    if name == "t":
-        return element.text or ""
-    parts = [_formula(child) for child in element if not _name(child).endswith("Pr")]
-    if name == "rad":
-        return f"√({parts[-1]})" if parts else ""
-    if name in _BETWEEN:
-        parts = [f"({part})" if len(part) > 1 and not part.isalnum() else part for part in parts]
-        return _BETWEEN[name].join(parts)
-    return "".join(parts)
+def _check_box(element: Element) -> str:
+    """A box of a form, by its state, or else by that at first."""
+    state = child(element, "checked")
+    state = child(element, "default") if state is None else state
+    on = state is not None and attribute(state, "val") not in ("0", "false", "off")
+    return "☒" if on else "☐"
 
 
 _SIGNS: dict[str, Callable[[Element], str]] = {
     "t": lambda element: element.text or "",
-    "oMath": _formula,
+    "oMath": formula,
     "tab": lambda _: "\t",
     "ptab": lambda _: "\t",
     "br": lambda _: "\n",
     "cr": lambda _: "\n",
     "noBreakHyphen": lambda _: "-",
     "softHyphen": lambda _: "",
-    "sym": _symbol,
     "ddList": _selected_entry,
+    "checkBox": _check_box,
+    "textpath": lambda element: element.get("string") or "",
 }

@@ -1,0 +1,44 @@
+"""Numbers of lists, chapters and notes as they are shown."""
+
+_ROMAN = (
+    (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"),
+    (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
+)  # fmt: skip
+_GREEK = "αβγδεζηθικλμνξοπρστυφχψω"
+_LARGEST_ROMAN = 4_999
+
+
+def roman(number: int) -> str:
+    """A number in small Roman numerals; in digits where they end."""
+    if not 0 < number <= _LARGEST_ROMAN:
+        return str(number)
+    digits: list[str] = []
+    for value, letters in _ROMAN:
+        count, number = divmod(number, value)
+        digits.append(letters * count)
+    return "".join(digits)
+
+
+def letters(number: int, *, doubled: bool = False) -> str:
+    """A number as a small letter; after z comes aa, and then ab, or bb where it is ``doubled``."""
+    if number < 1:
+        return str(number)
+    if doubled:
+        count, place = divmod(number - 1, 26)
+        return chr(ord("a") + place) * min(count + 1, 9)
+    text = ""
+    while number:
+        number, place = divmod(number - 1, 26)
+        text = chr(ord("a") + place) + text
+    return text
+
+
+def greek(number: int) -> str:
+    """A number as a small Greek letter."""
+    return _GREEK[number - 1] if 0 < number <= len(_GREEK) else str(number)
+
+
+def ordinal(number: int) -> str:
+    """A number as 1st, 2nd, 3rd, 11th."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if 10 <= number % 100 <= 13 else ending}"

@@ -1,0 +1,117 @@
+"""Parts of a Word, Excel or PowerPoint file, and their relations."""
+
+from collections.abc import Iterator
+from posixpath import dirname, join, normpath
+from xml.etree import ElementTree  # entities are refused below
+from xml.etree.ElementTree import Element
+from zipfile import ZipFile
+
+_OLE = b"\xd0\xcf\x11\xe0"
+_LARGEST_UNPACKED = 100_000_000
+"""Bytes of all parts; the tree of as much XML fills the memory that a reader may take."""
+_FALSE = ("0", "false", "off", "none")
+
+
+class Package:
+    """A file of parts that refer to each other.
+
+    Raises:
+        ValueError: It unpacks to more than 100 MB.
+    """
+
+    def __init__(self, file: ZipFile) -> None:
+        if sum(part.file_size for part in file.infolist()) > _LARGEST_UNPACKED:
+            raise ValueError(f"unpacked it is larger than {_LARGEST_UNPACKED // 1_000_000} MB")
+        self._file = file
+        self._names = set(file.namelist())
+
+    def part(self, name: str | None) -> Element | None:
+        """The root of a part; None if there is no such part.
+
+        Raises:
+            ValueError: It declares entities.
+        """
+        if name not in self._names:
+            return None
+        data = self._file.read(name)
+        if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+            raise ValueError("it declares entities, as no file of its kind does")
+        return ElementTree.fromstring(data)  # noqa: S314 - see above
+
+    def related(self, name: str) -> dict[str, tuple[str, str]]:
+        """By its id, the kind and name of each part that a part refers to."""
+        tree = self.part(join(dirname(name), "_rels", f"{name.rpartition('/')[2]}.rels"))
+        related: dict[str, tuple[str, str]] = {}
+        for relation in tree if tree is not None else ():
+            kind = relation.get("Type", "").rpartition("/")[2]
+            target = relation.get("Target", "")
+            place = target[1:] if target.startswith("/") else normpath(join(dirname(name), target))
+            related[relation.get("Id", "")] = kind, place
+        return related
+
+    def target(self, name: str, kind: str) -> str | None:
+        """The first part of a kind that a part refers to."""
+        places = (place for each, place in self.related(name).values() if each == kind)
+        return next(places, None)
+
+    def title(self) -> str:
+        """The title in the file's properties; empty if there is none."""
+        core = self.part(self.target("", "core-properties"))
+        titles = (child.text for child in children(core) if name_of(child) == "title")
+        return next(titles, None) or ""
+
+
+def refuse_old_format(data: bytes, kind: str) -> None:
+    """Refuse the format before 2007, which is that of files with a password, too.
+
+    Raises:
+        ValueError: It is that format.
+    """
+    if data.startswith(_OLE):
+        raise ValueError(
+            f"it is locked by a password, or a .{kind[:-1]}: save it as .{kind} without one"
+        )
+
+
+def name_of(element: Element) -> str:
+    """An element's name without its namespace: strict files have another one."""
+    return element.tag.rpartition("}")[2]
+
+
+def attribute(element: Element | None, name: str) -> str | None:
+    """An attribute in whatever namespace; None if it or the element is missing."""
+    attributes = element.attrib.items() if element is not None else ()
+    return next((value for key, value in attributes if key.rpartition("}")[2] == name), None)
+
+
+def children(element: Element | None) -> Iterator[Element]:
+    """The elements directly in an element; none in none."""
+    return iter(element) if element is not None else iter(())
+
+
+def child(element: Element | None, *path: str) -> Element | None:
+    """The first element at a path of names below an element; None if there is none."""
+    for name in path:
+        element = next((each for each in children(element) if name_of(each) == name), None)
+    return element
+
+
+def value_of(element: Element | None, *path: str) -> str | None:
+    """The attribute ``val`` of the element at a path."""
+    return attribute(child(element, *path), "val")
+
+
+def number_of(element: Element | None, *path: str, default: int) -> int:
+    """The attribute ``val`` of the element at a path as a number."""
+    try:
+        return int(value_of(element, *path) or default)
+    except ValueError:
+        return default
+
+
+def is_on(properties: Element | None, *names: str) -> bool:
+    """Whether any of these properties is set and not switched off."""
+    return any(
+        name_of(each) in names and attribute(each, "val") not in _FALSE
+        for each in children(properties)
+    )

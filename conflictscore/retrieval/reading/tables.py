@@ -1,0 +1,77 @@
+"""Tables as text: a row a line, its cells in their columns, whatever cells span."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+_LONGEST_REPEATED = 80
+"""Characters of a cell that stands in each column and row it spans; a longer one stands once."""
+_MOST_COLUMNS, _MOST_SPANNED = 200, 1_000
+"""A file may claim that a cell spans any number of columns and rows."""
+_HEADER_EVERY = 1_200
+"""Characters after which a header stands again, so that a window of a long table holds it."""
+_LONGEST_HEADER = 400
+
+
+class Cell(NamedTuple):
+    """A cell with the numbers of columns and rows that it spans, each at least 1."""
+
+    text: str
+    columns: int = 1
+    rows: int = 1
+
+
+def grid(rows: Iterable[Sequence[Cell]]) -> list[list[str]]:
+    """The texts of a table's cells by row and column.
+
+    A short cell stands in every place that it spans, a long one in the first with the others empty,
+    and a cell that spans a whole row stands once in it.
+    """
+    lines: list[list[str]] = []
+    spanning: dict[int, tuple[str, int]] = {}
+    for row in rows:
+        line: list[str] = []
+        below: dict[int, tuple[str, int]] = {}
+        cells = iter(row)
+        while True:
+            if len(line) in spanning:
+                text, count = spanning[len(line)]
+                if count > 1:
+                    below[len(line)] = text, count - 1
+                line.append(text)
+                continue
+            cell = next(cells, None)
+            if cell is None:
+                if not any(column > len(line) for column in spanning):
+                    break
+                line.append("")
+                continue
+            width = min(max(1, cell.columns), _MOST_COLUMNS - len(line))
+            if width < 1:
+                break
+            repeated = cell.text if len(cell.text) <= _LONGEST_REPEATED else ""
+            for offset in range(width):
+                if cell.rows > 1:
+                    below[len(line)] = repeated, min(cell.rows, _MOST_SPANNED) - 1
+                line.append(cell.text if offset == 0 else repeated)
+        spans_all = len(row) == 1 and row[0].columns == len(line) > 1
+        lines.append([row[0].text] if spans_all else line)
+        spanning = below
+    return lines
+
+
+def table_lines(lines: Sequence[Sequence[str]], headers: int = 0) -> Iterator[str]:
+    """A line for each row that holds a text; a long table repeats its ``headers`` rows."""
+    width = max(map(len, lines), default=0)
+    header = [" | ".join(line) for line in lines[:headers] if any(map(str.strip, line))]
+    repeats = bool(header) and sum(map(len, header)) <= _LONGEST_HEADER
+    characters = 0
+    for number, line in enumerate(lines):
+        if not any(cell.strip() for cell in line):
+            continue
+        if repeats and number >= headers and characters > _HEADER_EVERY:
+            yield from header
+            characters = 0
+        padded = line if len(line) == 1 else [*line, *[""] * (width - len(line))]
+        text = " | ".join(padded)
+        characters += len(text)
+        yield text.rstrip() if len(line) == 1 else text

@@ -1,0 +1,145 @@
+"""Formulas of Word (OMML) on one line, with the brackets that their drawing implies."""
+
+import re
+from collections.abc import Callable
+from xml.etree.ElementTree import Element
+
+from conflictscore.retrieval.reading.ooxml import child, children, is_on, name_of, value_of
+
+_WHOLE = re.compile(r"\w+|[({\[|].*[)}\]|]", re.DOTALL)
+_ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0307": "dot", "\u0308": "ddot", "\u20d7": "vec"}
+
+
+def formula(element: Element) -> str:
+    """A formula on one line: x^2, a/b, √(x), ∑_(i=1)^n x, (n over k), [a, b; c, d]."""
+    name = name_of(element)
+    if name == "t":
+        return element.text or ""
+    if name.endswith("Pr") or name == "ctrlPr":
+        return ""
+    drawn = _DRAWN.get(name)
+    return drawn(element) if drawn else "".join(map(formula, element))
+
+
+def grouped(text: str) -> str:
+    """A part of a formula, in brackets unless it is one word, number or bracket."""
+    text = text.strip()
+    return text if not text or _is_one_whole(text) else f"({text})"
+
+
+def _is_one_whole(text: str) -> bool:
+    if len(text) == 1 or not _WHOLE.fullmatch(text):
+        return len(text) == 1
+    if text[0] not in "({[|":
+        return True
+    depth = 0
+    for place, character in enumerate(text):
+        depth += (character in "({[") - (character in ")}]")
+        if not depth and place < len(text) - 1:
+            return False
+    return True
+
+
+def _part(element: Element, name: str) -> str:
+    """The content of a formula's part, such as its numerator; empty if there is none."""
+    part = child(element, name)
+    return formula(part) if part is not None else ""
+
+
+def _raised_and_lowered(element: Element) -> str:
+    base = grouped(_part(element, "e"))
+    lowered, raised = grouped(_part(element, "sub")), grouped(_part(element, "sup"))
+    return base + (f"_{lowered}" if lowered else "") + (f"^{raised}" if raised else "")
+
+
+def _before(element: Element) -> str:
+    lowered, raised = grouped(_part(element, "sub")), grouped(_part(element, "sup"))
+    marks = (f"_{lowered}" if lowered else "") + (f"^{raised}" if raised else "")
+    return marks + _part(element, "e")
+
+
+def _fraction(element: Element) -> str:
+    numerator, denominator = _part(element, "num"), _part(element, "den")
+    if value_of(element, "fPr", "type") == "noBar":
+        return f"({numerator} over {denominator})"
+    return f"{grouped(numerator)}/{grouped(denominator)}"
+
+
+def _root(element: Element) -> str:
+    degree = _part(element, "deg").strip()
+    hidden = is_on(child(element, "radPr"), "degHide")
+    return f"√{f'[{degree}]' if degree and not hidden else ''}({_part(element, 'e')})"
+
+
+def _brackets(element: Element) -> str:
+    opening = value_of(element, "dPr", "begChr")
+    closing = value_of(element, "dPr", "endChr")
+    separator = value_of(element, "dPr", "sepChr")
+    parts = [formula(part) for part in children(element) if name_of(part) == "e"]
+    inner = ("|" if separator is None else separator).join(parts)
+    return f"{'(' if opening is None else opening}{inner}{')' if closing is None else closing}"
+
+
+def _sum(element: Element) -> str:
+    """A sum, integral or product with its limits; an integral where no sign is given."""
+    sign = value_of(element, "naryPr", "chr")
+    lowered, raised = grouped(_part(element, "sub")), grouped(_part(element, "sup"))
+    limits = (f"_{lowered}" if lowered else "") + (f"^{raised}" if raised else "")
+    return f"{'∫' if sign is None else sign}{limits} {_part(element, 'e')}"
+
+
+def _function(element: Element) -> str:
+    return f"{_part(element, 'fName')} {grouped(_part(element, 'e'))}".strip()
+
+
+def _limit(mark: str) -> Callable[[Element], str]:
+    return lambda element: f"{_part(element, 'e')}{mark}{grouped(_part(element, 'lim'))}"
+
+
+def _accent(element: Element) -> str:
+    sign = value_of(element, "accPr", "chr")
+    return f"{_ACCENTS.get(sign or chr(0x302), 'bar')}({_part(element, 'e')})"
+
+
+def _bar(element: Element) -> str:
+    return f"bar({_part(element, 'e')})"
+
+
+def _matrix(element: Element) -> str:
+    rows = (
+        ", ".join(formula(cell) for cell in children(row) if name_of(cell) == "e")
+        for row in children(element)
+        if name_of(row) == "mr"
+    )
+    return f"[{'; '.join(rows)}]"
+
+
+def _lines(element: Element) -> str:
+    return "; ".join(formula(line) for line in children(element) if name_of(line) == "e")
+
+
+def _invisible(element: Element) -> str:
+    """A phantom takes room, and is not drawn where that is said of it."""
+    shows = value_of(element, "phantPr", "show")
+    return "" if shows in ("0", "off", "false") else _part(element, "e")
+
+
+_DRAWN: dict[str, Callable[[Element], str]] = {
+    "sSup": _raised_and_lowered,
+    "sSub": _raised_and_lowered,
+    "sSubSup": _raised_and_lowered,
+    "sPre": _before,
+    "f": _fraction,
+    "rad": _root,
+    "d": _brackets,
+    "nary": _sum,
+    "func": _function,
+    "limLow": _limit("_"),
+    "limUpp": _limit("^"),
+    "acc": _accent,
+    "bar": _bar,
+    "m": _matrix,
+    "eqArr": _lines,
+    "phant": _invisible,
+}
+"""Structures that draw signs of their own around their parts."""

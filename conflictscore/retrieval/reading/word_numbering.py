@@ -1,0 +1,135 @@
+"""Numbers that Word draws before paragraphs: of lists, clauses and headings."""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
+
+from conflictscore.retrieval.reading.counting import letters, ordinal, roman
+from conflictscore.retrieval.reading.ooxml import (
+    attribute,
+    child,
+    children,
+    is_on,
+    name_of,
+    number_of,
+    value_of,
+)
+from conflictscore.retrieval.reading.symbol_fonts import is_symbol_font, signs_of
+
+_PLACE = re.compile(r"%([1-9])")
+_LEVELS = 9
+_NONE = "0"
+"""The number of no list, by which a paragraph leaves that of its style."""
+
+
+class _Level(NamedTuple):
+    """One level of a list: its first number, the form of its numbers, and the text around them."""
+
+    start: int
+    form: str
+    text: str
+    restarts_after: int
+    """Levels above this one restart it; 0 is none, and -1 any."""
+    plain_digits: bool
+    font: str
+
+
+class Numbering:
+    """Counts the paragraphs of a document's lists, in the order in which they are asked for."""
+
+    def __init__(self, tree: Element | None) -> None:
+        abstract: dict[str, Element] = {}
+        by_style: dict[str, str] = {}
+        for each in children(tree):
+            if name_of(each) == "abstractNum":
+                abstract[attribute(each, "abstractNumId") or ""] = each
+                if style := value_of(each, "styleLink"):
+                    by_style[style] = attribute(each, "abstractNumId") or ""
+        self._levels: dict[str, list[_Level]] = {}
+        self._shared: dict[str, str] = {}
+        """By a list's number, the definition that it counts on with."""
+        for each in children(tree):
+            if name_of(each) != "num":
+                continue
+            number = attribute(each, "numId") or ""
+            definition = value_of(each, "abstractNumId") or ""
+            linked = value_of(abstract.get(definition), "numStyleLink")
+            definition = by_style.get(linked or "", definition)
+            overrides = {
+                attribute(part, "ilvl") or "0": part
+                for part in children(each)
+                if name_of(part) == "lvlOverride"
+            }
+            self._levels[number] = _levels(abstract.get(definition), overrides)
+            restarted = any(child(part, "startOverride") is not None for part in overrides.values())
+            self._shared[number] = f"{number}!" if restarted else definition
+        self._counts: dict[str, list[int]] = {}
+
+    def mark(self, number: str, level: int) -> str:
+        """The mark of the next paragraph of a list, such as ``1.2`` or ``(a)``; it is counted."""
+        levels = self._levels.get(number, [])
+        if number == _NONE or not 0 <= level < len(levels):
+            return ""
+        counts = self._counts.setdefault(self._shared[number], [-1] * _LEVELS)
+        own = levels[level]
+        counts[level] = own.start if counts[level] < 0 else counts[level] + 1
+        for above in range(level):
+            if counts[above] < 0:
+                counts[above] = levels[above].start
+        for below in range(level + 1, len(levels)):
+            after = levels[below].restarts_after
+            if after < 0 or (after and level < after):
+                counts[below] = -1
+        if own.form == "bullet":
+            return _bullet(own)
+        return _PLACE.sub(lambda place: _shown(levels, counts, int(place[1]) - 1, own), own.text)
+
+
+def _shown(levels: list[_Level], counts: list[int], level: int, own: _Level) -> str:
+    if level >= len(levels):
+        return ""
+    form = "decimal" if own.plain_digits else levels[level].form
+    return _FORMS.get(form, str)(max(0, counts[level]))
+
+
+def _bullet(level: _Level) -> str:
+    sign = signs_of(level.font if is_symbol_font(level.font) else "", map(ord, level.text))
+    return "•" if sign in ("·", "∙", "●", "\ufffd", "▪", "o", "") else sign
+
+
+def _levels(definition: Element | None, overrides: dict[str, Element]) -> list[_Level]:
+    given = {
+        attribute(each, "ilvl") or "0": each
+        for each in children(definition)
+        if name_of(each) == "lvl"
+    }
+    levels: list[_Level] = []
+    for place in map(str, range(_LEVELS)):
+        override = overrides.get(place)
+        level = child(override, "lvl")
+        level = given.get(place) if level is None else level
+        start = number_of(level, "start", default=0 if level is None else 1)
+        fonts = child(level, "rPr", "rFonts")
+        levels.append(
+            _Level(
+                start=number_of(override, "startOverride", default=start),
+                form=value_of(level, "numFmt") or "decimal",
+                text=value_of(level, "lvlText") or "",
+                restarts_after=number_of(level, "lvlRestart", default=-1),
+                plain_digits=is_on(level, "isLgl"),
+                font=attribute(fonts, "ascii") or attribute(fonts, "hAnsi") or "",
+            )
+        )
+    return levels
+
+
+_FORMS: dict[str, Callable[[int], str]] = {
+    "decimalZero": lambda number: f"{number:02}",
+    "upperRoman": lambda number: roman(number).upper(),
+    "lowerRoman": roman,
+    "upperLetter": lambda number: letters(number, doubled=True).upper(),
+    "lowerLetter": lambda number: letters(number, doubled=True),
+    "ordinal": ordinal,
+    "none": lambda _: "",
+}

@@ -1,0 +1,138 @@
+"""Styles of a Word file: which of its text is not seen, in which font, and in which list."""
+
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element
+
+from conflictscore.retrieval.reading.ooxml import (
+    attribute,
+    child,
+    children,
+    is_on,
+    name_of,
+    value_of,
+)
+
+_HIDING = ("vanish", "strike", "dstrike")
+_DEEPEST = 12
+"""Styles that are based on each other."""
+_WHITE = frozenset(("ffffff", "fefefe", "fdfdfd", "fcfcfc"))
+_NO_FILL = frozenset(("auto", "ffffff", "", "none"))
+_SMALLEST = 4
+"""Half points; smaller letters are hidden."""
+
+
+class Styles:
+    """What a document's styles say of its runs and paragraphs."""
+
+    def __init__(self, tree: Element | None) -> None:
+        self._styles = {
+            attribute(style, "styleId") or "": style
+            for style in children(tree)
+            if name_of(style) == "style"
+        }
+        self._default = next(
+            (
+                name
+                for name, style in self._styles.items()
+                if attribute(style, "type") == "paragraph" and attribute(style, "default") == "1"
+            ),
+            "",
+        )
+
+    def layers(self, style: str | None) -> Iterator[Element]:
+        """A style and those that it is based on, nearest first."""
+        name = style or ""
+        for _ in range(_DEEPEST):
+            definition = self._styles.get(name)
+            if definition is None:
+                return
+            yield definition
+            name = value_of(definition, "basedOn") or ""
+
+    def hides(self, paragraph: Element | None, run: Element | None, shaded: bool) -> bool:
+        """Whether a run's text is not seen: hidden, struck, too small, or white on white.
+
+        ``shaded`` says whether it stands on a ground that may be dark.
+        """
+        looks = list(self._looks(paragraph, run))
+        for name in _HIDING:
+            setting = next((each for each in looks if child(each, name) is not None), None)
+            if setting is not None and is_on(setting, name):
+                return True
+        size = next((value for each in looks if (value := value_of(each, "sz"))), "")
+        if size.isdecimal() and int(size) < _SMALLEST:
+            return True
+        color = next(
+            (each for each in (child(each, "color") for each in looks) if each is not None), None
+        )
+        if not _is_white(color) or shaded:
+            return False
+        return not any(has_fill(each) for each in (*looks, *self._paragraph_looks(paragraph)))
+
+    def font(self, paragraph: Element | None, run: Element | None) -> str:
+        """The name of the font of a run's Latin letters; empty if it is that of the document."""
+        for looks in self._looks(paragraph, run):
+            fonts = child(looks, "rFonts")
+            if name := attribute(fonts, "ascii") or attribute(fonts, "hAnsi"):
+                return name
+        return ""
+
+    def raised(self, paragraph: Element | None, run: Element | None) -> str:
+        """``superscript``, ``subscript`` or empty."""
+        for looks in self._looks(paragraph, run):
+            if place := value_of(looks, "vertAlign"):
+                return place
+        return ""
+
+    def list_of(self, paragraph: Element | None) -> tuple[str, int] | None:
+        """The number of a paragraph's list and its level in it; None if it is in none."""
+        layers = [paragraph, *(child(each, "pPr") for each in self._paragraph_styles(paragraph))]
+        number = level = None
+        for layer in layers:
+            properties = child(layer, "numPr")
+            number = value_of(properties, "numId") if number is None else number
+            level = value_of(properties, "ilvl") if level is None else level
+        if number is None:
+            return None
+        return number, int(level) if level and level.isdecimal() else 0
+
+    def fills_table(self, table: Element) -> bool:
+        """Whether a table's style gives any of its cells a ground."""
+        style = value_of(table, "tblPr", "tblStyle")
+        return any(has_fill(part) for layer in self.layers(style) for part in layer.iter())
+
+    def _paragraph_styles(self, paragraph: Element | None) -> Iterator[Element]:
+        return self.layers(value_of(paragraph, "pStyle") or self._default)
+
+    def _paragraph_looks(self, paragraph: Element | None) -> Iterator[Element]:
+        if paragraph is not None:
+            yield paragraph
+        for layer in self._paragraph_styles(paragraph):
+            if (looks := child(layer, "pPr")) is not None:
+                yield looks
+
+    def _looks(self, paragraph: Element | None, run: Element | None) -> Iterator[Element]:
+        """The properties that hold for a run, nearest first."""
+        if run is not None:
+            yield run
+        for layer in (*self.layers(value_of(run, "rStyle")), *self._paragraph_styles(paragraph)):
+            if (looks := child(layer, "rPr")) is not None:
+                yield looks
+
+
+def has_fill(properties: Element | None) -> bool:
+    """Whether a run, paragraph or cell has a ground of another colour than white."""
+    shading = child(properties, "shd")
+    fill = (attribute(shading, "fill") or "").lower()
+    if shading is not None and (fill not in _NO_FILL or attribute(shading, "themeFill")):
+        return True
+    return (value_of(properties, "highlight") or "none") not in ("none", "white")
+
+
+def _is_white(color: Element | None) -> bool:
+    if color is None:
+        return False
+    theme = attribute(color, "themeColor")
+    if theme:
+        return theme in ("background1", "light1") and not attribute(color, "themeShade")
+    return (attribute(color, "val") or "").lower() in _WHITE
