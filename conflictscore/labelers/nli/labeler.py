@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import log
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from conflictscore.errors import ContextWindowError, FailureKind
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, read_calibration, rounded
@@ -13,75 +13,20 @@ from conflictscore.labelers.denials import denied_in
 from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.nli.model import NliModel, TokenPair, resolve, shared_model
 from conflictscore.labelers.nli.pitfalls import pitfall
+from conflictscore.labelers.nli.windows import Premises, premise_tokens, premises
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
-from conflictscore.retrieval.token_windows import Vocabulary, cut_windows
 from conflictscore.threads import in_thread
-
-MOST_WINDOWS = 128
-"""The most windows that are read of a document; the rest of a longer one is left out."""
-
-_TITLE_TOKENS = 24
-_CLAIM_TOKENS = 40
-"""Room for most claims, so that a document's windows are the same for all of them."""
-_PREMISE_TOKENS = 48
-"""No window is smaller, however long the claim."""
-
-
-class Premises(NamedTuple):
-    """A document as the model reads it: its windows under the title, and as they stand in it."""
-
-    texts: tuple[str, ...]
-    windows: tuple[str, ...]
-    cut: bool
-
-
-def premise_tokens(claim_tokens: int, pair_tokens: int, marks: int) -> int:
-    """The most tokens of a premise beside a claim."""
-    return max(pair_tokens - marks - max(claim_tokens, _CLAIM_TOKENS), _PREMISE_TOKENS)
-
-
-def premises(document: Document, size: int, vocabulary: Vocabulary) -> Premises:
-    """Cut a document.
-
-    A window overlaps the one before it by a quarter, so that two sentences in a row stand together
-    in one of them. The title stands before each, as a sentence of its own: without it a window
-    from the midst of a document often does not say what it speaks of.
-    """
-    heading = _heading(document, vocabulary)
-    room = size - vocabulary.count(heading)
-
-    def count(part: str) -> int:
-        return vocabulary.count(heading + part) - size + room
-
-    cut = cut_windows(document.text, room, room - room // 4, Vocabulary(vocabulary.starts, count))
-    read = tuple(document.text[window.start : window.end] for window in cut[:MOST_WINDOWS])
-    return Premises(
-        texts=tuple(heading + window for window in read),
-        windows=read,
-        cut=len(cut) > MOST_WINDOWS,
-    )
-
-
-def _heading(document: Document, vocabulary: Vocabulary) -> str:
-    title = " ".join(document.title.split())
-    if not title or document.text.lstrip().startswith(title):
-        return ""
-    starts = vocabulary.starts(title)
-    if len(starts) > _TITLE_TOKENS:
-        title = title[: starts[_TITLE_TOKENS]].rstrip()
-    return title + (" " if title.endswith((".", "!", "?", "…")) else ". ")
-
 
 CALIBRATION_FILE = "calibration.json"
 """In the model's folder, where the model was calibrated: a ``FittedCalibration``."""
 
-_READING = 5
+_READING = 6
 """Goes up when documents are cut or put before the model in another way, another window decides,
 or a verdict holds more, as since 3 the probabilities and since 4 the doubts; since 5 of a denial
-what it denies is read."""
+what it denies is read; since 6 the date and what leads into a window are shown."""
 MOST_DOUBTED = 0.5
 """The most that ``score`` is where the passage is a known trap: half of these are right, whatever
 the model's own score (``docs/findings/labelers.md``). No threshold of a cascade is as low."""

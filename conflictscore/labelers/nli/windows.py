@@ -1,0 +1,223 @@
+"""How an NLI model is shown a document: window by window, each with what it takes to read it alone.
+
+What is said in one place of a page often holds in another: the title names the thing, the date says
+when "from tomorrow" is, the first row of a table what the cells of the tenth are. So the title and
+the date stand before each window, and before all but the first window also what leads into it.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from conflictscore.records import Document
+from conflictscore.retrieval.token_windows import (
+    LEAST_TOKENS,
+    TokenWindow,
+    Vocabulary,
+    cut_windows,
+)
+from conflictscore.sentences import sentence_starts
+
+MOST_WINDOWS = 128
+"""The most windows that are read of a document; the rest of a longer one is left out."""
+
+_TITLE_TOKENS = 24
+_DATE_CHARS = 10
+"""Of an ISO date the day is shown, without its time."""
+_LONGEST_DATE = 40
+"""Characters of a date in another form; a longer one is no date."""
+_CLAIM_TOKENS = 40
+"""Room for most claims, so that a document's windows are the same for all of them."""
+_PREMISE_TOKENS = 48
+"""No window is smaller, however long the claim."""
+_LEAD_TOKENS = 40
+"""The most tokens of what leads into a window, half of them for the heading above it."""
+_LEAD_SHARE = 4
+"""A window gives up a quarter of its room for that at most."""
+_OVERLAP = 4
+"""A window repeats up to a quarter of the one before it, so that two sentences in a row stand
+together in one of them."""
+
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
+_LONGEST_HEADING = 80
+_MARKED_HEADING = re.compile(r"#{1,6}\s|(\*\*|__)[^*_]+(\*\*|__):?$")
+_ROW = re.compile(r"\|.*\||\t")
+_RULE = re.compile(r"[\s|:+=-]+")
+"""The line of a Markdown table between its head and its rows."""
+_FEWEST_SEPARATORS = 2
+"""Of a line of comma-separated values, as many as in the line before or after it."""
+_SEPARATORS = (",", ";")
+
+
+class Premises(NamedTuple):
+    """A document as the model reads it.
+
+    Attributes:
+        texts: Its windows, each after the title, the date and what leads into it.
+        windows: The same windows as they stand in the document.
+        cut: Whether it has more windows than are read.
+    """
+
+    texts: tuple[str, ...]
+    windows: tuple[str, ...]
+    cut: bool
+
+
+def premise_tokens(claim_tokens: int, pair_tokens: int, marks: int) -> int:
+    """The most tokens of a premise beside a claim."""
+    return max(pair_tokens - marks - max(claim_tokens, _CLAIM_TOKENS), _PREMISE_TOKENS)
+
+
+def premises(document: Document, size: int, vocabulary: Vocabulary) -> Premises:
+    """Cut a document into windows that can each be read alone.
+
+    A document that fits is one window. The windows of a longer one overlap by a quarter, and before
+    each but the first stands what leads into it: the heading above it, and the head of the table
+    that it begins in or else the sentence before it.
+
+    Args:
+        document: Its text, its title and the ``date`` of its metadata are shown.
+        size: The most tokens of a premise.
+        vocabulary: Counts tokens as the model does.
+    """
+    text = document.text
+    heading = _heading(document, vocabulary)
+    room = size - vocabulary.count(heading)
+
+    def cut_to(room: int, stride: int) -> list[TokenWindow]:
+        def count(part: str) -> int:
+            return vocabulary.count(heading + part) - size + available
+
+        available = room
+        return cut_windows(text, room, stride, Vocabulary(vocabulary.starts, count))
+
+    windows = cut_to(room, room - room // _OVERLAP)
+    if len(windows) == 1:
+        return Premises((heading + text,), (text,), cut=False)
+    lead = min(_LEAD_TOKENS, room // _LEAD_SHARE)
+    outline = None
+    if room - lead >= LEAST_TOKENS and lead >= LEAST_TOKENS // 2:
+        room -= lead
+        windows = cut_to(room, room - room // _OVERLAP)
+        outline = _Outline(text)
+    shown = [text[window.start : window.end] for window in windows[:MOST_WINDOWS]]
+    leads = [
+        _trimmed(outline.before(window.start), lead, vocabulary) if outline else ""
+        for window in windows[:MOST_WINDOWS]
+    ]
+    return Premises(
+        texts=tuple(heading + before + window for before, window in zip(leads, shown, strict=True)),
+        windows=tuple(shown),
+        cut=len(windows) > MOST_WINDOWS,
+    )
+
+
+def _heading(document: Document, vocabulary: Vocabulary) -> str:
+    """The title, where the text does not begin with it, and the date, each as a sentence."""
+    title = " ".join(document.title.split())
+    if document.text.lstrip().startswith(title):
+        title = ""
+    starts = vocabulary.starts(title)
+    if len(starts) > _TITLE_TOKENS:
+        title = title[: starts[_TITLE_TOKENS]].rstrip()
+    return "".join(_as_sentence(part) for part in (title, _date(document)) if part)
+
+
+def _date(document: Document) -> str:
+    date = " ".join(str(document.metadata.get("date") or "").split())
+    if _ISO_DATE.match(date):
+        return date[:_DATE_CHARS]
+    return date if len(date) <= _LONGEST_DATE else ""
+
+
+def _as_sentence(text: str) -> str:
+    return text + (" " if text.endswith((".", "!", "?", "…", ":", "|")) else ". ")
+
+
+class _Outline:
+    """Where a text's lines and sentences begin, and which lines are headings and rows of tables."""
+
+    def __init__(self, text: str) -> None:
+        """Find them, in time linear in the length of the text."""
+        self._text = text
+        self._sentences = [0, *sentence_starts(text)[1:]]
+        lines = text.split("\n")
+        self._starts = [0]
+        for line in lines[:-1]:
+            self._starts.append(self._starts[-1] + len(line) + 1)
+        self._headings = _last_headings(lines)
+        self._heads = _table_heads(lines)
+        self._lines = lines
+
+    def before(self, start: int) -> tuple[str, ...]:
+        """What leads into a window that begins at a place: nothing for the first window.
+
+        Returns:
+            The heading above the place, then the head of its table, or the sentence before it, or
+            the beginning of the sentence that the place is in.
+        """
+        if not start:
+            return ()
+        line = bisect_right(self._starts, start) - 1
+        heading, head = self._headings[line], self._heads[line]
+        parts = [] if heading is None else [self._lines[heading]]
+        if head is not None:
+            parts += [] if self._starts[head] == start else [self._lines[head]]
+        else:
+            sentence = self._sentences[bisect_right(self._sentences, start - 1) - 1]
+            begun = bisect_right(self._sentences, start) == bisect_right(self._sentences, start - 1)
+            parts.append(self._text[sentence:start] + ("…" if begun else ""))
+        return tuple(dict.fromkeys(" ".join(part.split()) for part in parts))
+
+
+def _last_headings(lines: Sequence[str]) -> list[int | None]:
+    """For each line the number of the nearest heading above it."""
+    latest: int | None = None
+    headings: list[int | None] = []
+    for number, line in enumerate(lines):
+        headings.append(latest)
+        if _is_heading(line.strip()):
+            latest = number
+    return headings
+
+
+def _is_heading(line: str) -> bool:
+    """Whether a line is marked as a heading, is in capitals, or announces what follows it."""
+    if not line or len(line) > _LONGEST_HEADING or _ROW.search(line):
+        return False
+    return bool(_MARKED_HEADING.match(line)) or line.isupper() or line.endswith(":")
+
+
+def _table_heads(lines: Sequence[str]) -> list[int | None]:
+    """For each line that is in a table the number of the table's first line."""
+    counts = [tuple(line.count(separator) for separator in _SEPARATORS) for line in lines]
+    alike = [
+        max((n for n, other in zip(one, two, strict=True) if n == other), default=0)
+        >= _FEWEST_SEPARATORS
+        for one, two in pairwise(counts)
+    ]
+    first: int | None = None
+    heads: list[int | None] = []
+    for number, line in enumerate(lines):
+        beside = alike[max(number - 1, 0) : number + 1]
+        is_row = bool(_ROW.search(line)) or any(beside)
+        if not is_row:
+            first = None
+        elif first is None:
+            first = number
+        heads.append(first if first is None or not _RULE.fullmatch(lines[first]) else None)
+    return heads
+
+
+def _trimmed(parts: Sequence[str], most: int, vocabulary: Vocabulary) -> str:
+    """The beginnings of what leads into a window, of at most so many tokens together."""
+    trimmed = ""
+    for left, part in zip(range(len(parts), 0, -1), parts, strict=True):
+        room = (most - vocabulary.count(trimmed)) // left - 1
+        starts = vocabulary.starts(part)
+        if len(starts) > room:
+            part = part[: starts[max(room, 0)]].rstrip()
+        trimmed += _as_sentence(part) if part else ""
+    return trimmed
