@@ -21,6 +21,7 @@ class Batch(NamedTuple):
         ids: Token numbers, of shape (windows, length).
         sides: 0 up to the claim, then 1; same shape.
         mask: Whether a token is one; same shape.
+        windows: For each window its place among all windows.
         owner: For each window the place of its pair in the batch, ascending.
         labels: For each pair its label.
         taught: For each window what a teacher says of it, of shape (windows, 3); zeros without one.
@@ -29,6 +30,7 @@ class Batch(NamedTuple):
     ids: Numbers
     sides: Numbers
     mask: Numbers
+    windows: Numbers
     owner: Numbers
     labels: Numbers
     taught: Numbers
@@ -145,4 +147,4 @@ def assemble(packed: Packed, pairs: Sequence[int] | Numbers) -> Batch:
     taught = np.zeros((len(rows), len(LABELS)), np.float32)
     if packed.taught is not None:
         taught = packed.taught[places].astype(np.float32)
-    return Batch(ids, sides, mask, np.array(owner), labels, taught)
+    return Batch(ids, sides, mask, np.array(places), np.array(owner), labels, taught)

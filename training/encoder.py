@@ -56,28 +56,43 @@ def logits(
     Returns:
         Shape (batch, 3).
     """
-    x = _encoded(p, ids, sides, mask, dropout)
-    kept = mask[:, :, None].to(x.dtype)
-    pooled = functional.dropout((x * kept).sum(1) / kept.sum(1), dropout)
-    return _linear(p, "head", pooled)
+    x = embedded(p, ids, sides, dropout=dropout)
+    return head(p, through(p, x, mask, range(layers_of(p)), dropout=dropout), mask, dropout=dropout)
 
 
-def _encoded(p: Parameters, ids: Tensor, sides: Tensor, mask: Tensor, dropout: float) -> Tensor:
-    """Output of the last layer for each token, of shape (batch, length, size)."""
+def embedded(p: Parameters, ids: Tensor, sides: Tensor, *, dropout: float = 0.0) -> Tensor:
+    """What the first layer is given, of shape (batch, length, size)."""
+    x = p["words"][ids] + p["positions"][: ids.shape[1]]
+    if "sides" in p:
+        x = x + p["sides"][sides]
+    x = _norm(p, "norm", x)
+    return functional.dropout(x, dropout) if dropout else x
+
+
+def through(
+    p: Parameters, x: Tensor, mask: Tensor, layers: range, *, dropout: float = 0.0
+) -> Tensor:
+    """Output of the last of some layers for each token, from what the first of them is given.
+
+    Args:
+        p: The model.
+        x: Shape (batch, length, size).
+        mask: As of :func:`logits`.
+        layers: Numbers of the layers, in order.
+        dropout: As of :func:`logits`.
+
+    Returns:
+        Same shape as ``x``.
+    """
 
     def drop(x: Tensor) -> Tensor:
         return functional.dropout(x, dropout) if dropout else x
 
-    batch, length = ids.shape
-    size = p["words"].shape[1]
-    x = p["words"][ids] + p["positions"][:length]
-    if "sides" in p:
-        x = x + p["sides"][sides]
-    x = drop(_norm(p, "norm", x))
+    batch, length, size = x.shape
     seen = mask[:, None, None, :]
     if "relative" in p:
         seen = torch.where(seen, _relative(p["relative"], length), -torch.inf)
-    for layer in range(layers_of(p)):
+    for layer in layers:
         name = f"layer.{layer}"
         projected = _linear(p, f"{name}.attention", x)
         heads = projected.view(batch, length, 3, HEADS, size // HEADS).permute(2, 0, 3, 1, 4)
@@ -87,6 +102,13 @@ def _encoded(p: Parameters, ids: Tensor, sides: Tensor, mask: Tensor, dropout: f
         inner = functional.gelu(_linear(p, f"{name}.inner", x))
         x = _norm(p, f"{name}.output_norm", x + drop(_linear(p, f"{name}.output", inner)))
     return x
+
+
+def head(p: Parameters, x: Tensor, mask: Tensor, *, dropout: float = 0.0) -> Tensor:
+    """Logits of shape (batch, 3), from the last layer's output for each token."""
+    kept = mask[:, :, None].to(x.dtype)
+    pooled = functional.dropout((x * kept).sum(1) / kept.sum(1), dropout)
+    return _linear(p, "head", pooled)
 
 
 def _attended(query: Tensor, key: Tensor, value: Tensor, seen: Tensor, dropout: float) -> Tensor:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from conflictscore.labelers.nli.labeler import premise_tokens, premises
+from conflictscore.labelers.nli.windows import premise_tokens, premises
 from conflictscore.records import Document
 from conflictscore.retrieval.token_windows import Vocabulary
 from training.packed import PARTS, Marks, Packed, Texts, save_packed
-from training.pairs import LABELS, Row
+from training.pairs import LABELS, Pair, Row
 
 _MOST_CLAIM_TOKENS = 128
 """Of a longer claim no more is learned from."""
@@ -43,7 +43,7 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
 
     vocabulary = Vocabulary(starts, lambda text: len(numbers(text)))
     marks = marks_of(tokenizer)
-    documents: dict[tuple[str, str, int], tuple[int, int]] = {}
+    documents: dict[tuple[str, str, str, int], tuple[int, int]] = {}
     window_tokens, window_lengths = bytearray(), bytearray()
     claims: dict[str, tuple[int, int]] = {}
     claim_tokens, claim_lengths = bytearray(), bytearray()
@@ -56,9 +56,9 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
             claims[pair.claim] = (len(claims), room)
             _add(said[:_MOST_CLAIM_TOKENS], claim_tokens, claim_lengths)
         claim, room = claims[pair.claim]
-        shown = (pair.title, pair.document, room)
+        shown = (pair.title, pair.date, pair.document, room)
         if shown not in documents:
-            document = Document(number=1, text=pair.document, title=pair.title)
+            document = document_of(pair)
             cut = premises(document, room, vocabulary).texts
             documents[shown] = (len(window_lengths) // 2, len(cut))
             for window in cut:
@@ -85,6 +85,12 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
     )
     save_packed(packed, path)
     return path.stat().st_size
+
+
+def document_of(pair: Pair) -> Document:
+    """The document of a pair, as a labeler is shown it."""
+    dated = {"date": pair.date} if pair.date else {}
+    return Document(number=1, text=pair.document, title=pair.title, metadata=dated)
 
 
 def _texts(tokens: bytearray, lengths: bytearray) -> Texts:

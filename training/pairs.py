@@ -20,7 +20,7 @@ OTHERWISE = frozenset(_OTHERWISE.split())
 true contradict each other. Where an answer is held against a passage, another answer contradicts
 it."""
 
-Part = Literal["synthetic", "human", "validation", "questions", "general", "neutral"]
+Part = Literal["synthetic", "human", "validation", "questions", "general", "neutral", "taught"]
 
 
 class Pair(NamedTuple):
@@ -33,6 +33,7 @@ class Pair(NamedTuple):
         source: The set that it comes from.
         kind: How it was made, such as ``change_date``; ``people`` where people labelled it.
         title: The document's title, or empty.
+        date: When the document was published, or empty.
     """
 
     claim: str
@@ -41,6 +42,7 @@ class Pair(NamedTuple):
     source: str
     kind: str
     title: str = ""
+    date: str = ""
 
 
 class Row(NamedTuple):

@@ -25,6 +25,8 @@ class Settings:
         smoothing: Label smoothing.
         frozen: How many of the first layers stay as they are, and the embeddings with them; 0 for
             none of either.
+        keep_from: From so many frozen layers on, what they say is kept in a file on a processor,
+            and they are asked once instead of in every epoch.
         validated: Pairs of a set, drawn by seed, that an epoch is measured on; 0 for all.
         seed: Of all that is left to chance.
     """
@@ -38,6 +40,7 @@ class Settings:
     dropout: float = 0.0
     smoothing: float = 0.05
     frozen: int = 1
+    keep_from: int = 3
     validated: int = 60
     seed: int = 0
 

@@ -80,7 +80,7 @@ def pairs_to_teach(packed: Packed, draw: Drawn, *, seed: int) -> Packed:
     both: dict[str, Any] = {
         name: np.concatenate([getattr(measured, name), getattr(added, name)]) for name in COLUMNS
     }
-    return _by_rule(_with_own_windows(closest_windows(packed._replace(**both), _WINDOWS)))
+    return _by_rule(with_own_windows(closest_windows(packed._replace(**both), _WINDOWS)))
 
 
 def _by_rule(packed: Packed) -> Packed:
@@ -120,7 +120,7 @@ def _as_words(tokens: Numbers) -> str:
     return " ".join(f"t{token}" for token in tokens)
 
 
-def _with_own_windows(packed: Packed) -> Packed:
+def with_own_windows(packed: Packed) -> Packed:
     """The same pairs without windows of others; those that are learned from share none."""
     taught = packed.part != PARTS.index("validation")
     copied: list[int] = []

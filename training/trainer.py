@@ -17,7 +17,8 @@ from training import weights
 from training.batches import Batch, assemble, measured
 from training.encoder import Parameters, as_weights, frozen_names, parameters
 from training.figures import mean_macro_f1
-from training.learning import loss_of, measure, on, taught_loss
+from training.kept import KeptActivations
+from training.learning import Run, loss_of, measure, on, taught_loss
 from training.packed import Packed
 from training.plan import Epoch, Plan, Settings
 
@@ -66,6 +67,7 @@ class Trainer:
         for name in frozen_names(self._p, settings.frozen):
             self._p[name].requires_grad_(False)
         self._optimizer = _optimizer(self._p, settings)
+        self._kept: KeptActivations | None = None
         torch.manual_seed(settings.seed)
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / "checkpoint.pt").exists():
@@ -97,7 +99,7 @@ class Trainer:
     ) -> bool:
         """Whether the epoch came to its end."""
         epoch = self._plan.epoch(self.epoch)
-        model = on(self._p, device=self._device)
+        model = self._learning_model(say)
         begun, first, saved = time.monotonic(), self.step, time.monotonic()
         total = torch.zeros((), device=self._device)
         while self.step < len(epoch.batches):
@@ -115,6 +117,16 @@ class Trainer:
             if self.step % 100 == 0 or self.step == len(epoch.batches):
                 say(_line(self, epoch, begun, first, float(total)))
         return True
+
+    def _learning_model(self, say: Callable[[str], None]) -> Run:
+        """The model on what is learned from; frozen layers are asked once, where that pays."""
+        frozen = self._settings.frozen
+        if self._device != "cpu" or frozen < self._settings.keep_from:
+            return on(self._p, device=self._device)
+        if self._kept is None:
+            path = self._folder / "activations.f16"
+            self._kept = KeptActivations(self._packed, self._p, frozen, path, say=say)
+        return self._kept.logits
 
     def _loss(self, said: Tensor, batch: Batch) -> Tensor:
         loss = loss_of(said, batch, smoothing=self._settings.smoothing)

@@ -18,7 +18,8 @@ from training.weights import buckets, load
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 
 from training.batches import Batch, assemble  # noqa: E402
-from training.encoder import logits, parameters  # noqa: E402
+from training.encoder import frozen_names, logits, parameters  # noqa: E402
+from training.kept import KeptActivations  # noqa: E402
 from training.learning import loss_of  # noqa: E402
 from training.trainer import Trainer  # noqa: E402
 
@@ -48,8 +49,9 @@ def tensors(batch: Batch) -> list[Any]:
 def batch_of(owners: list[int], labels: list[int]) -> Batch:
     """Windows of one token each, by the document that each belongs to."""
     one = np.zeros((len(owners), 1))
+    places = np.arange(len(owners))
     taught = np.zeros((len(owners), 3))
-    return Batch(one, one, one + 1, np.array(owners), np.array(labels), taught)
+    return Batch(one, one, one + 1, places, np.array(owners), np.array(labels), taught)
 
 
 def test_it_learns_which_window_of_a_document_decides(packed: Packed, tmp_path: Path) -> None:
@@ -193,3 +195,34 @@ def test_a_window_that_is_sure_of_the_other_side_is_pushed_hardest(short: bool) 
     slope = said.grad
     assert slope is not None
     assert slope[1].tolist() == pytest.approx([-0.5, 1.0, -0.5], abs=1e-3)
+
+
+def test_kept_activations_say_what_the_frozen_layers_say(packed: Packed, tmp_path: Path) -> None:
+    p = parameters(toy_weights(), device="cpu")
+    frozen = frozen_names(p, 1)
+    for name in frozen:
+        p[name].requires_grad_(False)
+    path = tmp_path / "activations.f16"
+    said: list[str] = []
+    kept = KeptActivations(packed, p, 1, path, say=said.append)
+    batch = assemble(packed, packed.of_part("taught")[:7])
+    expected = logits(p, *tensors(batch))
+    torch.testing.assert_close(kept.logits(batch, 0.0), expected, atol=5e-3, rtol=0)
+    KeptActivations(packed, p, 1, path, say=said.append)
+    assert len(said) == 1, "the file is read the second time"
+
+    with torch.no_grad():
+        p["words"] += 1
+    KeptActivations(packed, p, 1, path, say=said.append)
+    assert len(said) == 2, "other layers are asked anew"
+
+
+def test_a_run_on_kept_activations_learns_the_upper_layers_alone(
+    packed: Packed, tmp_path: Path
+) -> None:
+    settings = replace(SETTINGS, frozen=1, keep_from=1, dropout=0)
+    trainer = start(packed, tmp_path, settings)
+    train(trainer)
+    learned, begun = load(tmp_path / "best.npz"), toy_weights()
+    assert not np.array_equal(learned["head.weight"], begun["head.weight"].astype(np.float16))
+    np.testing.assert_array_equal(learned["words"], begun["words"].astype(np.float16))

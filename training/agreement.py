@@ -1,0 +1,95 @@
+"""How well a second hand agrees with the corpus, by kind.
+
+A tenth of the cases, by lot, is labelled by somebody who sees claim, titles, dates and texts alone:
+``--show`` prints these. ``second_labels.jsonl`` has the labels, a case a line: ``id`` and
+``labels``, in the order of the documents. A case that was changed or taken out after the comparison
+stays there with its first labels as ``before``, so that agreement is not that of what is left.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from training.cases import CORPUS, NaturalCase, read_cases
+from training.human import lot
+from training.pairs import LABELS, Label
+
+SECOND_LABELS = CORPUS / "second_labels.jsonl"
+_DRAWN = 10
+"""One case in so many is labelled a second time."""
+
+
+class Compared(NamedTuple):
+    """A document with two labels."""
+
+    kind: str
+    first: Label
+    second: Label
+
+
+def is_drawn(case: NaturalCase) -> bool:
+    """Whether a case is labelled a second time."""
+    return lot(f"second {case.id}") % _DRAWN == 0
+
+
+def compared(cases: Iterable[NaturalCase], lines: Iterable[str]) -> list[Compared]:
+    """The documents that have two labels.
+
+    Raises:
+        ValueError: A line has another number of labels than its case has documents.
+    """
+    by_id = {case.id: case for case in cases}
+    found = []
+    for record in map(json.loads, lines):
+        case = by_id.get(record["id"])
+        first = record.get("before") or [document.label for document in case.documents if case]
+        kind = record.get("kind") or (case.kind if case else "")
+        pairs = zip(first, record["labels"], strict=True)
+        found += [Compared(kind, one, two) for one, two in pairs]
+    return found
+
+
+def kappa(documents: Sequence[Compared]) -> float:
+    """Cohen's kappa: agreement beyond what the shares of the labels would bring by chance."""
+    total = len(documents)
+    agreed = sum(one.first == one.second for one in documents) / total
+    first, second = (
+        Counter(labels) for labels in zip(*[(d.first, d.second) for d in documents], strict=True)
+    )
+    chance = sum(first[label] * second[label] for label in LABELS) / total**2
+    return (agreed - chance) / (1 - chance)
+
+
+@click.command(help=__doc__)
+@click.option("--show", is_flag=True, help="Print what the second hand sees.")
+@click.option("--cases", "folder", default=CORPUS, type=click.Path(exists=True, path_type=Path))
+def main(*, show: bool, folder: Path) -> None:
+    """Compare, or show."""
+    cases = read_cases(folder)
+    if show:
+        for case in filter(is_drawn, cases):
+            click.echo(f"\n## {case.id}: {case.claim}")
+            for number, document in enumerate(case.documents, start=1):
+                click.echo(f"[{number}] {document.title} ({document.date})\n{document.text}")
+        return
+    documents = compared(cases, SECOND_LABELS.read_text("utf-8").splitlines())
+    agreed = sum(one.first == one.second for one in documents)
+    click.echo(
+        f"{len(documents)} documents: the same label for {agreed} ({agreed / len(documents):.3f}),"
+        f" kappa {kappa(documents):.3f}"
+    )
+    click.echo("\n| kind | documents | same label |\n|---|---|---|")
+    for kind, count in Counter(one.kind for one in documents).most_common():
+        same = sum(one.first == one.second for one in documents if one.kind == kind)
+        click.echo(f"| {kind} | {count} | {same} |")
+    differing = Counter((one.first, one.second) for one in documents if one.first != one.second)
+    for (first, second), count in differing.most_common():
+        click.echo(f"{first} and then {second}: {count}")
+
+
+if __name__ == "__main__":
+    main()

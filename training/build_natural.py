@@ -1,0 +1,137 @@
+"""Make what the natural stage learns from: the corpus, RAMDocs' entities, and what is held.
+
+``--out`` gets the token numbers that ``training.train`` reads, with claims and windows as the NLI
+labeler shows them. The corpus has people's labels. So have RAMDocs' questions of the first half
+with all their documents, where the claim names its entity. The old passages have what the present
+models say of them (``training.held``). One case in ten is kept out, to choose the epoch by, with
+some of the nine sets' validation pairs. Nothing of it belongs in the repository.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import click
+import numpy as np
+
+from conflictscore.errors import ConflictScoreError
+from conflictscore.labelers.nli.model import LEAST_TOKENS, MOST_TOKENS
+from training.cases import CORPUS, NaturalCase, pairs_of, read_cases
+from training.entity_pairs import halves, learned
+from training.held import HeldPair, read_held
+from training.human import data_files, label_files, labelled_pairs, lot
+from training.packed import Packed, load_packed, save_packed
+from training.packing import pack
+from training.pairs import LABELS, Pair, Row
+from training.taught_pairs import with_own_windows
+
+_KEPT_OUT = 10
+"""One case in so many is kept out."""
+
+
+def is_kept_out(case: NaturalCase) -> bool:
+    """Whether a case is kept out, to choose the epoch by."""
+    return lot(case.id) % _KEPT_OUT == 0
+
+
+def part_of(cases: Sequence[NaturalCase], share: float) -> list[NaturalCase]:
+    """The first cases in an order by lot, for a learning curve: half is a part of the whole."""
+    ordered = sorted(cases, key=lambda case: lot(f"share {case.id}"))
+    return sorted(ordered[: round(share * len(cases))], key=lambda case: case.id)
+
+
+def rows_of(
+    cases: Sequence[NaturalCase], entities: Sequence[Pair], validation: Sequence[Pair]
+) -> list[Row]:
+    """What has people's labels: validation pairs, then what is learned."""
+    out = [case for case in cases if is_kept_out(case)]
+    learned_from = [case for case in cases if not is_kept_out(case)]
+    return [
+        *(Row("validation", pair) for pair in [*pairs_of(out), *validation]),
+        *(Row("taught", pair) for pair in [*pairs_of(learned_from), *entities]),
+    ]
+
+
+def with_probabilities(packed: Packed, held: Sequence[HeldPair]) -> Packed:
+    """The pairs with windows of their own, and what was said of the held ones, which stand last."""
+    packed = with_own_windows(packed)
+    taught = np.zeros((len(packed.windows.ends), len(LABELS)), np.float16)
+    first_held = len(packed.label) - len(held)
+    for place, (_, probabilities) in enumerate(held, start=first_held):
+        first, count = int(packed.first_window[place]), int(packed.window_count[place])
+        taught[first : first + count] = probabilities
+    return packed._replace(taught=taught)
+
+
+def held_rows(held: Sequence[HeldPair]) -> list[Row]:
+    """The held pairs under the label that the models find likeliest."""
+    return [
+        Row("taught", pair._replace(label=LABELS[int(np.argmax(probabilities))]))
+        for pair, probabilities in held
+    ]
+
+
+@click.command(help=__doc__)
+@click.option("--data", multiple=True, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--cases", default=CORPUS, type=click.Path(exists=True, path_type=Path))
+@click.option("--held", required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--tokenizer", required=True, type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--pair-tokens",
+    default=256,
+    show_default=True,
+    type=click.IntRange(LEAST_TOKENS, MOST_TOKENS),
+    help="Tokens of claim and window.",
+)
+@click.option("--share", default=1.0, show_default=True, help="Of the cases to learn from.")
+@click.option("--entities", default=600, show_default=True, help="Pairs of RAMDocs, at most.")
+@click.option("--most-held", default=100_000, show_default=True)
+@click.option("--measured", default=40, show_default=True, help="Validation pairs a set.")
+@click.option("--seed", default=0, show_default=True)
+def main(
+    data: tuple[Path, ...],
+    cases: Path,
+    held: Path,
+    out: Path,
+    tokenizer: Path,
+    pair_tokens: int,
+    share: float,
+    entities: int,
+    most_held: int,
+    measured: int,
+    seed: int,
+) -> None:
+    """Write the file and print what is in it."""
+    rng = Random(seed)  # noqa: S311 - a sample, not a secret
+    try:
+        files = data_files(list(data))
+        natural = read_cases(cases)
+        kept_out = [case for case in natural if is_kept_out(case)]
+        learned_from = part_of([case for case in natural if not is_kept_out(case)], share)
+        of_entities = list(learned(halves(files)[0], seed=seed))
+        of_entities = rng.sample(of_entities, min(entities, len(of_entities)))
+        validation = _few(labelled_pairs(label_files(files))[1], measured, rng)
+        held_pairs = read_held(held)[:most_held]
+        rows = rows_of([*kept_out, *learned_from], of_entities, validation)
+        rows += held_rows(held_pairs)
+        pack(rows, out, tokenizer=tokenizer, pair_tokens=pair_tokens)
+        save_packed(with_probabilities(load_packed(out), held_pairs), out)
+    except ConflictScoreError as error:
+        raise click.ClickException(str(error)) from error
+    counts = Counter((part, pair.source, pair.label) for part, pair in rows)
+    for (part, source, label), count in sorted(counts.items()):
+        click.echo(f"{part:<11} {source:<22} {label:<12} {count:>6}")
+
+
+def _few(pairs: Sequence[Pair], of_set: int, rng: Random) -> list[Pair]:
+    """So many pairs of each set."""
+    by_set: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        by_set.setdefault(pair.source, []).append(pair)
+    return [p for found in by_set.values() for p in rng.sample(found, min(of_set, len(found)))]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""The project's own corpus: natural cases written by hand, and what is asked of them.
+
+``training/natural/README.md`` is their card. ``python -m training.cases`` reads the corpus, names
+what is wrong with it, and prints what is in it; the exit code is 1 where something is wrong.
+"""
+
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import click
+from pydantic import Field, ValidationError, model_validator
+
+from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.errors import InputError
+from conflictscore.records import Record
+from training.pairs import LABELS, Label, Pair
+
+CORPUS = Path(__file__).parent / "natural"
+"""Where the cases are, in several files."""
+KINDS = frozenset(
+    """
+    correction newer status majority_error equal_records yes_no opinions pseudo_same_name
+    pseudo_version pseudo_units refuted agreement lists_who_cause negation pseudo_predicate
+    pseudo_time pseudo_place pseudo_population exception rounding pseudo_event plan
+    report_of_dispute study_results restated changed_rule denial quoted_wrong minority_record
+    """.split()  # noqa: SIM905 - a list of strings would fill a page
+)
+"""What a case is about: a real dispute of a kind, or what only looks like one."""
+RUN_WORDS = 5
+MOST_SHARED = 0.2
+"""Of a document's runs of five words, the most that another document may share."""
+_FEWEST_WORDS = 15
+_WORD = re.compile(r"\w+")
+
+Resolution = Literal["right_wins", "name_both", "no_dispute", "refuted"]
+
+
+class CaseDocument(Record):
+    """A document of a case, labelled by itself.
+
+    ``says`` is the value that it gives to the case's question, or None; ``why`` says in a few words
+    why it has its label.
+    """
+
+    title: str
+    date: str | None
+    text: str
+    label: Label
+    says: str | None
+    why: str
+
+    @model_validator(mode="after")
+    def _is_long_enough(self) -> "CaseDocument":
+        if len(self.text.split()) < _FEWEST_WORDS:
+            raise ValueError(f"the text has fewer than {_FEWEST_WORDS} words")
+        return self
+
+
+class NaturalCase(Record):
+    """A question, a chatbot's answer, its claim and documents with labels."""
+
+    id: str
+    domain: str
+    kind: str
+    question: str
+    answer: str
+    claim: str
+    documents: tuple[CaseDocument, ...] = Field(min_length=2)
+    conflict: bool
+    right: tuple[str, ...]
+    wrong: tuple[str, ...]
+    resolution: Resolution
+    ground: str | None
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> "NaturalCase":
+        if self.kind not in KINDS:
+            raise ValueError(f"there is no kind {self.kind}")
+        labels = {document.label for document in self.documents}
+        supported, contradicted = "SUPPORTS" in labels, "CONTRADICTS" in labels
+        if self.conflict != (supported and contradicted):
+            raise ValueError("conflict and the labels of the documents disagree")
+        if self.resolution == "no_dispute" and contradicted:
+            raise ValueError("no_dispute, and a document contradicts")
+        if self.resolution == "refuted" and (supported or not contradicted):
+            raise ValueError("refuted means that documents contradict and none supports")
+        return self
+
+
+class SharedRuns(NamedTuple):
+    """Two documents, and the share of the first one's runs of five words that the second has."""
+
+    share: float
+    document: str
+    other: str
+
+
+def read_cases(folder: Path = CORPUS) -> list[NaturalCase]:
+    """The cases of all files in a folder, in order.
+
+    Raises:
+        InputError: A file is no JSON lines, or a case breaks a rule; the message names both.
+    """
+    return [
+        _case(record, where)
+        for path in sorted(folder.glob("cases_*.jsonl"))
+        for where, record in read_json_lines(path)
+    ]
+
+
+def _case(record: dict[str, Any], where: str) -> NaturalCase:
+    try:
+        return NaturalCase.model_validate(record)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "the case"
+        raise InputError(f"{where}, {record.get('id')}: {field}: {first['msg']}") from error
+
+
+def pairs_of(cases: Iterable[NaturalCase]) -> Iterator[Pair]:
+    """Each case's claim with each of its documents."""
+    for case in cases:
+        for document in case.documents:
+            yield Pair(
+                case.claim,
+                document.text,
+                document.label,
+                "natural",
+                case.kind,
+                document.title,
+                document.date or "",
+            )
+
+
+def shared_runs(cases: Sequence[NaturalCase]) -> list[SharedRuns]:
+    """Documents of which another one has more than a fifth of the runs of five words."""
+    runs: dict[str, set[tuple[str, ...]]] = {}
+    holders: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for case in cases:
+        for number, document in enumerate(case.documents, start=1):
+            words = _WORD.findall(document.text.lower())
+            name = f"{case.id}, document {number}"
+            shifted = [words[start:] for start in range(RUN_WORDS)]
+            runs[name] = set(zip(*shifted, strict=False))
+            for run in runs[name]:
+                holders[run].append(name)
+    found = []
+    for name, own in runs.items():
+        common = Counter(other for run in own for other in holders[run] if other != name)
+        found += [
+            SharedRuns(count / len(own), name, other)
+            for other, count in common.items()
+            if count > MOST_SHARED * len(own)
+        ]
+    return found
+
+
+def faults(cases: Sequence[NaturalCase]) -> list[str]:
+    """What is wrong with the corpus beyond a single case, a line each."""
+    numbers = Counter(case.id for case in cases)
+    twice = [f"{name} stands there {count} times" for name, count in numbers.items() if count > 1]
+    shared = [
+        f"{one.document} shares {one.share:.2f} of its runs of {RUN_WORDS} words with {one.other}"
+        for one in shared_runs(cases)
+    ]
+    return [*twice, *shared]
+
+
+@click.command(help=__doc__)
+@click.argument(
+    "folder", default=CORPUS, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+def main(folder: Path) -> None:
+    """Print what is in the corpus."""
+    try:
+        cases = read_cases(folder)
+    except InputError as error:
+        raise click.ClickException(str(error)) from error
+    pairs = list(pairs_of(cases))
+    words = [len(pair.document.split()) for pair in pairs]
+    labels = Counter(pair.label for pair in pairs)
+    click.echo(
+        f"{len(cases)} cases, {len(pairs)} documents of {min(words)} to {max(words)} words"
+        f" (mean {sum(words) / len(words):.0f}), {sum(bool(p.date) for p in pairs)} dated"
+    )
+    shares = ", ".join(f"{label} {labels[label] / len(pairs):.2f}" for label in LABELS)
+    click.echo(f"labels: {shares}; claims in conflict: {sum(case.conflict for case in cases)}")
+    resolutions = Counter(case.resolution for case in cases)
+    click.echo(", ".join(f"{name} {count}" for name, count in resolutions.most_common()))
+    click.echo("\n| kind | cases | supports | contradicts | irrelevant |\n|---|---|---|---|---|")
+    for kind, count in Counter(case.kind for case in cases).most_common():
+        of_kind = Counter(pair.label for pair in pairs if pair.kind == kind)
+        cells = " | ".join(str(of_kind[label]) for label in LABELS)
+        click.echo(f"| {kind} | {count} | {cells} |")
+    problems = faults(cases)
+    click.echo("\n".join(problems))
+    sys.exit(bool(problems))
+
+
+if __name__ == "__main__":
+    main()

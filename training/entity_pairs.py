@@ -1,0 +1,83 @@
+"""RAMDocs with all documents beside each claim, where the claim names its own entity.
+
+A document on another entity of the name decides nothing then, and neither does noise. The pairs are
+made of the first half of the questions; what is reported is measured on the second.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+
+from training.answers import states
+from training.pairs import Label, Pair, claim_key
+from training.questions import Question, Reply, is_measured, questions_in
+from training.wordings import statement
+
+SOURCE = "ramdocs_entities"
+
+
+def halves(files: Sequence[Path]) -> tuple[list[Question], list[Question]]:
+    """The questions of RAMDocs, first and second half in file order.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    paths = [path for path in files if path.stem == "ramdocs"]
+    questions = list(questions_in(paths))
+    middle = len(questions) // 2
+    return questions[:middle], questions[middle:]
+
+
+def entity_pairs(questions: Sequence[Question], *, seed: int) -> Iterator[Pair]:
+    """Each answer whose entity is known, in a claim that names it, with all documents.
+
+    A document that gives another answer without saying of what (a misinforming one) contradicts the
+    claim only where all known answers are about one entity. One that has the claim's answer word by
+    word, though it is said to be about something else, is left out.
+    """
+    for question in questions:
+        entities = {reply.answer: reply.entity for reply in question.replies if reply.entity}
+        for answer, entity in entities.items():
+            if answer is None:
+                continue
+            rng = Random(f"{seed}:{question.text}:{answer}")  # noqa: S311 - no secret
+            claim = named(question.text, answer, entity, rng)
+            for reply in question.replies:
+                label = _label(answer, entity, reply, only_entity=len(entities) == 1)
+                if label is not None:
+                    yield Pair(claim, reply.text, label, SOURCE, label.lower())
+
+
+def learned(questions: Sequence[Question], *, seed: int) -> Iterator[Pair]:
+    """Pairs of the questions that nothing is measured on."""
+    return entity_pairs([one for one in questions if not is_measured(one)], seed=seed)
+
+
+def named(question: str, answer: str, entity: str, rng: Random) -> str:
+    """A claim that an answer is right, and for which entity."""
+    name = entity.split(" (")[0]
+    said = statement(question, answer)
+    if said is not None and name in said.text and entity not in said.text:
+        return said.text.replace(name, entity, 1)
+    if name in question and entity not in question:
+        asked = question.replace(name, entity, 1)
+        forms = (f'The answer to the question "{asked}" is {answer}.', f"{asked} {answer}.")
+        return rng.choice(forms)
+    return rng.choice(
+        (
+            f'The answer to the question "{question}" is, for {entity}, {answer}.',
+            f"For {entity}: {question} {answer}.",
+        )
+    )
+
+
+def _label(answer: str, entity: str, reply: Reply, *, only_entity: bool) -> Label | None:
+    if reply.answer == answer and reply.entity == entity:
+        return "SUPPORTS"
+    if states(reply.text, answer):
+        return None
+    if reply.answer is None or (reply.entity and reply.entity != entity):
+        return "IRRELEVANT"
+    if claim_key(reply.answer) == claim_key(answer):
+        return None
+    return "CONTRADICTS" if only_entity else None

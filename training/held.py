@@ -1,0 +1,133 @@
+"""Hold what is known: what the present models say of old passages, for a next one to keep saying.
+
+A model that learns natural cases alone forgets how other sets are labelled, and their raw labels
+pull it elsewhere. So it is shown old passages beside them, with the mean of what the bundled model
+and nli-mpnet say of each. No claim that is measured on is among them.
+
+The replies are lines of JSON, in an order that is the same every time: stopped in any way, the same
+command goes on where it was.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable, Sequence
+from pathlib import Path
+from random import Random
+from typing import NamedTuple, TextIO
+
+import click
+import numpy as np
+
+from conflictscore.errors import ConflictScoreError
+from conflictscore.labelers.calibration import UNCALIBRATED
+from conflictscore.labelers.nli.adapted import NLI_MPNET
+from conflictscore.labelers.nli.labeler import NliLabeler
+from conflictscore.labelers.nli.model import MOST_TOKENS, shared_model
+from conflictscore.labelers.nli.windows import premise_tokens, premises
+from conflictscore.models.usage import UsageMeter
+from conflictscore.progress import CountBar
+from conflictscore.records import Claim, Label
+from training.general import general_files, general_pairs
+from training.human import balanced_sample, data_files, label_files, labelled_pairs, split_apart
+from training.packing import document_of
+from training.pairs import LABELS, Pair
+from training.question_pairs import learned_pairs
+from training.questions import questions_in
+from training.sentences import content_words
+
+_DRAWN = {"human": 800, "questions": 200, "general": 500}
+"""Pairs of people's sets, of answers to questions, and of public inference sets."""
+_PAIR_TOKENS = 256
+_WORDS = {Label(label): place for place, label in enumerate(LABELS)}
+
+
+class HeldPair(NamedTuple):
+    """A pair of one window, and the mean probability that the models give each of ``LABELS``."""
+
+    pair: Pair
+    probabilities: tuple[float, float, float]
+
+
+def drawn_pairs(data: Sequence[Path], *, seed: int) -> list[Pair]:
+    """Old pairs to hold, each cut to the window that shares most words with its claim."""
+    files = data_files(list(data))
+    human, validation = labelled_pairs(label_files(files))
+    questions = list(questions_in([*files, *general_files(list(data))]))
+    asked = list(split_apart(learned_pairs(questions, seed=seed), validation))
+    general = list(split_apart(general_pairs(general_files(list(data))), validation))
+    rng = Random(seed)  # noqa: S311 - a sample, not a secret
+    by_set: dict[str, list[Pair]] = {}
+    for pair in human:
+        by_set.setdefault(pair.source, []).append(pair)
+    share = _DRAWN["human"] // len(by_set)
+    chosen = [pair for of_set in by_set.values() for pair in balanced_sample(of_set, share, seed)]
+    chosen += rng.sample(asked, min(len(asked), _DRAWN["questions"]))
+    chosen += balanced_sample(general, _DRAWN["general"], seed)
+    rng.shuffle(chosen)
+    return [closest_window(pair) for pair in chosen]
+
+
+def closest_window(pair: Pair) -> Pair:
+    """The pair with the one window of its document that shares most words with the claim."""
+    tokenizer = shared_model(None).tokenizer
+    room = premise_tokens(tokenizer.count(pair.claim), _PAIR_TOKENS, tokenizer.marks)
+    cut = premises(document_of(pair), min(room, MOST_TOKENS), tokenizer.vocabulary)
+    words = content_words(pair.claim)
+    shared = [len(words & content_words(window)) for window in cut.windows]
+    return pair._replace(document=cut.windows[int(np.argmax(shared))])
+
+
+async def ask(pairs: Iterable[Pair], names: Sequence[str | None]) -> AsyncIterator[HeldPair]:
+    """What models say of pairs, in order; None is the bundled one."""
+    models = [NliLabeler.open(name, calibration=UNCALIBRATED) for name in names]
+    meter = UsageMeter()
+    for pair in pairs:
+        claim, document = Claim(number=1, text=pair.claim), document_of(pair)
+        verdicts = [await model.label(claim, document, meter) for model in models]
+        means = np.mean(
+            [[(verdict.probabilities or {})[label] for label in _WORDS] for verdict in verdicts], 0
+        )
+        yield HeldPair(pair, (float(means[0]), float(means[1]), float(means[2])))
+
+
+def read_held(path: Path) -> list[HeldPair]:
+    """Read the lines that this command wrote."""
+    with path.open(encoding="utf-8") as lines:
+        records = [json.loads(line) for line in lines]
+    return [HeldPair(Pair(**record["pair"]), tuple(record["probabilities"])) for record in records]
+
+
+@click.command(help=__doc__)
+@click.option("--data", multiple=True, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--larger", is_flag=True, help="Ask nli-mpnet as well; it takes ten times as long.")
+@click.option("--seed", default=0, show_default=True)
+def main(data: tuple[Path, ...], out: Path, larger: bool, seed: int) -> None:
+    """Ask the models, and write what they say."""
+    try:
+        pairs = drawn_pairs(data, seed=seed)
+        finished = len(read_held(out)) if out.exists() else 0
+        names = [None, NLI_MPNET.name] if larger else [None]
+        with out.open("a", encoding="utf-8") as lines:
+            asyncio.run(_write(pairs, finished, lines, names))
+    except ConflictScoreError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{len(pairs)} pairs, in {out}")
+
+
+async def _write(
+    pairs: Sequence[Pair], finished: int, lines: TextIO, names: Sequence[str | None]
+) -> None:
+    from rich.console import Console
+
+    with CountBar(Console(stderr=True), "asking", "pairs") as bar:
+        async for held in ask(pairs[finished:], names):
+            record = {"pair": held.pair._asdict(), "probabilities": held.probabilities}
+            lines.write(json.dumps(record, ensure_ascii=False) + "\n")
+            lines.flush()
+            finished += 1
+            bar.show(finished, len(pairs), "")
+
+
+if __name__ == "__main__":
+    main()
