@@ -3,7 +3,8 @@
 A tenth of the cases, by lot, is labelled by somebody who sees claim, titles, dates and texts alone:
 ``--show`` prints these. ``second_labels.jsonl`` has the labels, a case a line: ``id`` and
 ``labels``, in the order of the documents. A case that was changed or taken out after the comparison
-stays there with its first labels as ``before``, so that agreement is not that of what is left.
+stays there with its ``kind`` and its first labels as ``before``, so that the agreement is not that
+of what is left.
 """
 
 import json
@@ -45,9 +46,11 @@ def compared(cases: Iterable[NaturalCase], lines: Iterable[str]) -> list[Compare
     by_id = {case.id: case for case in cases}
     found = []
     for record in map(json.loads, lines):
-        case = by_id.get(record["id"])
-        first = record.get("before") or [document.label for document in case.documents if case]
-        kind = record.get("kind") or (case.kind if case else "")
+        if "before" in record:
+            kind, first = record["kind"], record["before"]
+        else:
+            case = by_id[record["id"]]
+            kind, first = case.kind, [document.label for document in case.documents]
         pairs = zip(first, record["labels"], strict=True)
         found += [Compared(kind, one, two) for one, two in pairs]
     return found

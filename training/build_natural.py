@@ -54,13 +54,17 @@ def rows_of(
 
 
 def with_probabilities(packed: Packed, held: Sequence[HeldPair]) -> Packed:
-    """The pairs with windows of their own, and what was said of the held ones, which stand last."""
+    """The pairs with windows of their own, and what was said of the held ones, which stand last.
+
+    What was said is of the whole passage: where that is two windows, it is known of neither, and
+    the passage has the likeliest label alone.
+    """
     packed = with_own_windows(packed)
     taught = np.zeros((len(packed.windows.ends), len(LABELS)), np.float16)
     first_held = len(packed.label) - len(held)
     for place, (_, probabilities) in enumerate(held, start=first_held):
-        first, count = int(packed.first_window[place]), int(packed.window_count[place])
-        taught[first : first + count] = probabilities
+        if packed.window_count[place] == 1:
+            taught[int(packed.first_window[place])] = probabilities
     return packed._replace(taught=taught)
 
 

@@ -89,8 +89,8 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
 
 def document_of(pair: Pair) -> Document:
     """The document of a pair, as a labeler is shown it."""
-    dated = {"date": pair.date} if pair.date else {}
-    return Document(number=1, text=pair.document, title=pair.title, metadata=dated)
+    document = Document(number=1, text=pair.document, title=pair.title)
+    return document.model_copy(update={"metadata": {"date": pair.date}}) if pair.date else document
 
 
 def _texts(tokens: bytearray, lengths: bytearray) -> Texts:
