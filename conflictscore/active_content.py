@@ -52,5 +52,5 @@ def _found(kind: str, text: str) -> Counter[str]:
 
 
 def _tokens(text: str) -> int:
-    changed: Iterator[bool] = map(str.__ne__, neutral(text), text)
-    return sum(changed)
+    is_changed: Iterator[bool] = map(str.__ne__, neutral(text), text)
+    return sum(is_changed)

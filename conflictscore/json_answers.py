@@ -40,7 +40,7 @@ def json_values(answer: str) -> tuple[JsonValue, ...] | None:
         tree = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
-    if isinstance(tree, list) and all(isinstance(one, int | float | None) for one in tree):
+    if isinstance(tree, list) and all(isinstance(number, int | float | None) for number in tree):
         return None  # "[2]" cites a document
     tokens = _TOKEN.finditer(answer, answer.index(text), answer.index(text) + len(text))
     try:
@@ -89,13 +89,13 @@ def new_literal(literal: str, text: str) -> str | None:
     """
     if literal.startswith('"'):
         return json.dumps(text, ensure_ascii="\\u" in literal)
-    told = text.strip().rstrip(".")[: _LONGEST_NUMBER + 1]
-    told = told.replace(",", "") if _GROUPED.fullmatch(told) else told
-    old, new = _NUMBER.fullmatch(literal), _NUMBER.fullmatch(told)
-    if not old or not new or len(told) > _LONGEST_NUMBER:
+    number_text = text.strip().rstrip(".")[: _LONGEST_NUMBER + 1]
+    number_text = number_text.replace(",", "") if _GROUPED.fullmatch(number_text) else number_text
+    old, new = _NUMBER.fullmatch(literal), _NUMBER.fullmatch(number_text)
+    if not old or not new or len(number_text) > _LONGEST_NUMBER:
         return None
     whole = [not (number["fraction"] or number["exponent"]) for number in (old, new)]
-    return told if whole[0] == whole[1] else None
+    return number_text if whole[0] == whole[1] else None
 
 
 def check_of(schema: Mapping[str, Any] | None) -> Callable[[str], str | None]:

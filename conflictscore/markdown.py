@@ -48,11 +48,11 @@ def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -
     start = state.bMarks[line] + state.tShift[line]
     if state.src[start : start + 1].isdigit():
         if "numbers" not in state.env:
-            found = [(int(m[1]), m.start(1)) for m in _ORDINAL.finditer(state.src)]
-            state.env["numbers"] = dict(found), dict(found[::-1])
+            ordinals = [(int(m[1]), m.start(1)) for m in _ORDINAL.finditer(state.src)]
+            state.env["numbers"] = dict(ordinals), dict(ordinals[::-1])
         last, first = state.env["numbers"]
-        said = re.match(r"\d{1,9}", state.src[start : start + 9])
-        number = int(said[0]) if said else 0
+        ordinal = re.match(r"\d{1,9}", state.src[start : start + 9])
+        number = int(ordinal[0]) if ordinal else 0
         earlier = first.get(number - 1, start) < start
         if not (earlier or (number < 2 and last.get(number + 1, 0) > start)):
             return False
@@ -81,7 +81,7 @@ def passages(answer: str) -> tuple[Passage, ...]:
     if (values := json_values(answer)) is not None:
         return tuple(Passage(v.start, v.end, "value", (v.start, v.end)) for v in values)
     lines = [0, *(match.end() for match in _LINE_END.finditer(answer)), len(answer)]
-    found: list[Passage] = []
+    spans: list[Passage] = []
     in_table = False
     for token in _parser.parse(answer):
         if token.type in ("table_open", "table_close"):
@@ -91,12 +91,12 @@ def passages(answer: str) -> tuple[Passage, ...]:
         block = lines[token.map[0]], lines[min(token.map[1], len(lines) - 1)]
         if token.type == "inline":
             start, end = _inside(answer, token.content.split("\n"), token.map[0], lines)
-            found += _sentences(answer, start, end, block)
+            spans += _sentences(answer, start, end, block)
         elif token.type in ("fence", "code_block", "html_block", "tr_open"):
             start, end = _stripped(answer, *block)
             kind = "row" if token.type == "tr_open" else "code"
-            found.append(Passage(start, end, kind, block))
-    return tuple(passage for passage in found if passage.end > passage.start)
+            spans.append(Passage(start, end, kind, block))
+    return tuple(passage for passage in spans if passage.end > passage.start)
 
 
 def place_of(claim: str, opening: str, answer: str) -> Passage | None:
@@ -106,22 +106,27 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
     else the one that shares most with the claim, words that few passages have counting more. None
     if none shares a word.
     """
-    known = passages(answer)
+    candidates = passages(answer)
     if opening:
-        places = [found.start() for found in re.finditer(re.escape(opening), answer)]
-        held = (p for p in known if bisect_left(places, p.start) < bisect_left(places, p.end))
-        known = tuple(held) or known
-    if len(known) == 1 and opening:
-        return known[0]
-    words, spread = _words_of(answer, known)
-    asked = set(terms_in(claim))
-    shares = [sum(log(1 + len(known) / spread[w]) for w in held & asked) for held in words]
-    best = max(range(len(known)), key=lambda i: (shares[i], -len(words[i])), default=None)
-    return None if best is None or not shares[best] else known[best]
+        places = [match.start() for match in re.finditer(re.escape(opening), answer)]
+        opened_here = (
+            p for p in candidates if bisect_left(places, p.start) < bisect_left(places, p.end)
+        )
+        candidates = tuple(opened_here) or candidates
+    if len(candidates) == 1 and opening:
+        return candidates[0]
+    words, spread = _words_of(answer, candidates)
+    claim_words = set(terms_in(claim))
+    shares = [
+        sum(log(1 + len(candidates) / spread[w]) for w in passage_words & claim_words)
+        for passage_words in words
+    ]
+    best = max(range(len(candidates)), key=lambda i: (shares[i], -len(words[i])), default=None)
+    return None if best is None or not shares[best] else candidates[best]
 
 
 def unclaimed(
-    answer: str, claims: Sequence[str], placed: Iterable[tuple[int, int]]
+    answer: str, claims: Sequence[str], spans: Iterable[tuple[int, int]]
 ) -> tuple[tuple[int, int], ...]:
     """The parts of an answer that no claim speaks of, as start and end; neighbours are one part.
 
@@ -130,30 +135,34 @@ def unclaimed(
     nothing is returned unless all parts together have at least 8 different words, and a tenth of
     the answer's.
     """
-    known, stands = passages(answer), set(placed)
-    words, spread = _words_of(answer, known)
-    said = {word for claim in claims for word in terms_in(claim)}
+    all_passages, claimed_spans = passages(answer), set(spans)
+    words, spread = _words_of(answer, all_passages)
+    claimed_words = {word for claim in claims for word in terms_in(claim)}
 
     def passed_over(part: tuple[Passage, set[str]]) -> bool:
-        passage, held = part
+        passage, passage_words = part
         if passage.kind == "code" or answer[passage.end - 1] in _QUESTION_MARKS:
             return False
-        own = {word for word in held if spread[word] == 1}
-        return (passage.start, passage.end) not in stands and 2 * len(own & said) < len(own)
+        own = {word for word in passage_words if spread[word] == 1}
+        return (passage.start, passage.end) not in claimed_spans and 2 * len(
+            own & claimed_words
+        ) < len(own)
 
-    grouped = groupby(zip(known, words, strict=True), passed_over)
-    parts = [list(part) for is_passed_over, part in grouped if is_passed_over]
-    left = {word for part in parts for _, held in part for word in held}
+    runs = groupby(zip(all_passages, words, strict=True), passed_over)
+    parts = [list(part) for is_passed_over, part in runs if is_passed_over]
+    unclaimed_words = {
+        word for part in parts for _, passage_words in part for word in passage_words
+    }
     enough = max(_LEAST_UNCLAIMED, _UNCLAIMED_SHARE * len(spread)) if claims else 1
-    if len(left) < enough:
+    if len(unclaimed_words) < enough:
         return ()
     return tuple((part[0][0].start, part[-1][0].end) for part in parts)
 
 
-def _words_of(answer: str, known: Sequence[Passage]) -> tuple[list[set[str]], Counter[str]]:
+def _words_of(answer: str, parts: Sequence[Passage]) -> tuple[list[set[str]], Counter[str]]:
     """The different words of each passage, and in how many passages each word stands."""
-    words = [set(terms_in(answer[p.start : p.end])) for p in known]
-    return words, Counter(word for held in words for word in held)
+    words = [set(terms_in(answer[p.start : p.end])) for p in parts]
+    return words, Counter(word for passage_words in words for word in passage_words)
 
 
 def misfit(answer: str, passage: Passage, text: str) -> str | None:
@@ -165,11 +174,20 @@ def misfit(answer: str, passage: Passage, text: str) -> str | None:
     if passage.kind == "value":
         fits = text and new_literal(before, text)
         return None if fits else "it is no JSON value of the same type"
-    if not text:
-        rest = spliced(answer, [(*passage.cut, "")])
-        if not rest.strip():
-            return "nothing would be left of the answer"
-        return None if _is_without_a_part(_shape(answer), _shape(rest)) else _BROKEN
+    return _misfit_in_place(answer, passage, text) if text else _misfit_gap(answer, passage)
+
+
+def _misfit_gap(answer: str, passage: Passage) -> str | None:
+    """Why a passage cannot be removed."""
+    rest = spliced(answer, [(*passage.cut, "")])
+    if not rest.strip():
+        return "nothing would be left of the answer"
+    return None if _is_without_a_part(_shape(answer), _shape(rest)) else _BROKEN
+
+
+def _misfit_in_place(answer: str, passage: Passage, text: str) -> str | None:
+    """Why a text, which is not empty, cannot take the place of a passage."""
+    before = answer[passage.start : passage.end]
     if len(text) > _GROWTH * len(before) + _ROOM:
         return "it is too long to take the place of the passage"
     if passage.kind != "code" and _marks(before) != _marks(text):
@@ -189,11 +207,11 @@ _BROKEN = "it would break the answer's Markdown"
 
 def spliced(answer: str, changes: Iterable[tuple[int, int, str]]) -> str:
     """An answer with other texts in place of some of its parts, given as (start, end, text)."""
-    kept, at = list[str](), 0
+    pieces, at = list[str](), 0
     for start, end, text in sorted(changes):
-        kept += [answer[at:start], text]
+        pieces += [answer[at:start], text]
         at = end
-    return "".join([*kept, answer[at:]])
+    return "".join([*pieces, answer[at:]])
 
 
 def _repeats(answer: str, passage: Passage, text: str) -> bool:
@@ -201,19 +219,25 @@ def _repeats(answer: str, passage: Passage, text: str) -> bool:
 
     The second is how half a sentence is left standing behind its correction.
     """
-    old, new = (
-        {said[p.start : p.end] for p in passages(said)}
-        for said in (answer[passage.start : passage.end], text)
-    )
-    known = passages(answer)
-    parts = (answer[p.start : p.end] for p in known if p != passage)
+    old = _sentences_in(answer[passage.start : passage.end])
+    new = _sentences_in(text)
+    all_passages = passages(answer)
+    parts = (answer[p.start : p.end] for p in all_passages if p != passage)
     if any(len(part) >= _LEAST_TELLING and part in new - old for part in parts):
         return True
-    following = next((p for p in known if p.start >= passage.end), None)
+    following = next((p for p in all_passages if p.start >= passage.end), None)
     if following is None or passage.kind != "text":
         return False
-    first = answer[following.start : following.end]
-    words, tail = first.split(), text.split()[-_LONGEST_OVERLAP:]
+    return _runs_into(text, answer[following.start : following.end])
+
+
+def _sentences_in(text: str) -> set[str]:
+    return {text[p.start : p.end] for p in passages(text)}
+
+
+def _runs_into(text: str, following: str) -> bool:
+    """Whether a text ends with the words that the passage after it begins with."""
+    words, tail = following.split(), text.split()[-_LONGEST_OVERLAP:]
     return any(
         tail[-count:] == words[:count]
         for count in range(1, len(tail) + 1)
@@ -234,8 +258,8 @@ def _inside(answer: str, content: Sequence[str], row: int, lines: Sequence[int])
 def _sentences(answer: str, start: int, end: int, block: tuple[int, int]) -> Iterator[Passage]:
     text = answer[start:end]
     uncut = [match.span() for match in _UNCUT.finditer(text)]
-    opened = [first for first, _ in uncut]
-    before = {end: bisect_left(opened, end) - 1 for end in sentence_ends(text)}
+    starts = [first for first, _ in uncut]
+    before = {end: bisect_left(starts, end) - 1 for end in sentence_ends(text)}
     ends = [end for end, last in before.items() if last < 0 or end >= uncut[last][1]]
     spans = [
         _stripped(text, a, b)

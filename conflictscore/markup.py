@@ -32,10 +32,10 @@ def web_address(url: str) -> str | None:
         return None
     try:
         parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and bool(parts.hostname)
+        is_web_address = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
         return None
-    return url if known else None
+    return url if is_web_address else None
 
 
 @cache
@@ -44,6 +44,8 @@ def _markdown() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     class Safe(MarkdownIt):
+        """A parser that leaves links alone which are no addresses of the web."""
+
         def validateLink(self, url: str) -> bool:  # noqa: N802 - the library's name
             return web_address(url) is not None
 

@@ -41,7 +41,7 @@ class CountBar:
         self._bar.start()
         return self
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self._bar.stop()
 
     def show(self, done: int, total: int, detail: str = "") -> None:
@@ -71,13 +71,13 @@ class CountBar:
 
 def counting_bar(console: Console, *columns: ProgressColumn, enabled: bool) -> Progress:
     """A transient bar with a description, the count, and the time left."""
-    known = (BarColumn(), MofNCompleteColumn(), *columns, TimeRemainingColumn())
-    return _bar(console, *known, enabled=enabled)
+    counted_columns = (BarColumn(), MofNCompleteColumn(), *columns, TimeRemainingColumn())
+    return _bar(console, *counted_columns, enabled=enabled)
 
 
 def _bar(console: Console, *columns: ProgressColumn, enabled: bool) -> Progress:
-    told = TextColumn("  {task.description}")
-    return Progress(told, *columns, console=console, transient=True, disable=not enabled)
+    label = TextColumn("  {task.description}")
+    return Progress(label, *columns, console=console, transient=True, disable=not enabled)
 
 
 @contextmanager
@@ -103,5 +103,7 @@ def transfer(console: Console, title: str, size: int) -> Iterator[Callable[[str,
 
 
 class _Rate(ProgressColumn):
+    """Speed in steps a minute; empty until it is known."""
+
     def render(self, task: Task) -> Text:
         return Text(f"{60 * task.speed:.0f}/min" if task.speed else "")

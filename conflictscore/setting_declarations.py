@@ -41,21 +41,21 @@ only where a search is free; the disputed ones; or also those that no document m
 Unsettled = Literal["hedge", "keep"]
 """Treatment of a passage that the evidence does not settle: it says that the sources disagree, or
 it stays as it is."""
-Door = Literal["option", "model option", "set"]
+CommandForm = Literal["option", "model option", "set"]
 """How a command takes a setting: by an option of its own, by one beside the options of models, or
 by ``--set NAME=VALUE``."""
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """What is declared of a setting beside its name, type, range and default.
+    """Declaration of a setting, beside its name, type, range and default.
 
     Attributes:
         help: One paragraph, without the default if that is a plain value.
         brief: The row of the guide's table.
         presets: Its value in each preset that sets it.
         scoring: Whether it matters to an answer that is scored alone.
-        door: How commands take it.
+        form: How commands take it.
         metavar: Its value in the help of commands, if its type does not say it.
         accepts: The type of what callers may give, if it is wider than the type that is stored.
         read: Makes the stored value of what is given; ValueError refuses it.
@@ -67,7 +67,7 @@ class Declaration:
     brief: str
     presets: Mapping[Effort, Any] = field(default_factory=dict)
     scoring: bool = False
-    door: Door = "option"
+    form: CommandForm = "option"
     metavar: str | None = None
     accepts: str | None = None
     read: Any = None
@@ -75,8 +75,8 @@ class Declaration:
     shown_default: str | None = None
 
 
-def _setting(default: Any, help_: str, *, brief: str, **declared: Any) -> Any:
-    return field(default=default, metadata={"of": Declaration(help_, brief, **declared)})
+def _setting(default: Any, help_: str, *, brief: str, **more: Any) -> Any:
+    return field(default=default, metadata={"of": Declaration(help_, brief, **more)})
 
 
 def _read_prompts(value: Any) -> "PromptSet":
@@ -121,7 +121,7 @@ class DeclaredSettings:
         brief="who judges a claim against a document: [models](models.md#labelers)",
         presets={"paper": "json"},
         scoring=True,
-        door="model option",
+        form="model option",
         metavar="SPEC",
         accepts="Labeler | LabelerName | LabelerFactory | str | None",
         read=check_labeler,
@@ -135,7 +135,7 @@ class DeclaredSettings:
         brief="`default`, `paper`, or a folder with templates of your own",
         presets={"paper": "paper"},
         scoring=True,
-        door="model option",
+        form="model option",
         metavar="SET|DIR",
         accepts="PromptSet | str | Path | None",
         read=_read_prompts,
@@ -163,7 +163,7 @@ class DeclaredSettings:
         brief="share of labelled pairs from which an answer counts as checked",
         presets={"paper": None},
         scoring=True,
-        door="set",
+        form="set",
     )
     regeneration: Regeneration = _setting(
         "revise",
@@ -172,7 +172,7 @@ class DeclaredSettings:
         " conflict in view.",
         brief="`revise` corrects passages in place, `paper` writes a whole new answer",
         presets={"paper": "paper"},
-        door="set",
+        form="set",
     )
     disputed: tuple[Disputed, ...] = _setting(
         ("conflict", "refuted"),
@@ -181,7 +181,7 @@ class DeclaredSettings:
         " unsupported: no document mentions it.",
         brief="which claims are looked at again",
         presets={"paper": ("conflict",)},
-        door="set",
+        form="set",
         accepts="Iterable[Disputed]",
         read=_read_list,
     )
@@ -190,7 +190,7 @@ class DeclaredSettings:
         "A passage that the evidence does not settle: hedge says that the sources disagree, keep"
         " leaves it.",
         brief="if nothing decides: name both sides, or `keep` the passage",
-        door="set",
+        form="set",
     )
     look_further: LookFurther = _setting(
         "off",
@@ -198,14 +198,14 @@ class DeclaredSettings:
         " that no document mentions: at most three claims a round, two queries each.",
         brief="search once more first: for `disputed` claims, or also `unsupported` ones",
         presets={"paper": "off"},
-        door="set",
+        form="set",
     )
     guard: bool = _setting(
         True,
         "Accept a change only if its claims have better evidence than those before.",
         brief="accept a change only if its evidence is better",
         presets={"paper": False},
-        door="set",
+        form="set",
         shown_default="on",
     )
     duplicates: Duplicates = _setting(
@@ -247,9 +247,9 @@ class DeclaredSettings:
 
     @classmethod
     def declaration(cls, name: str) -> Declaration:
-        """What is declared of a setting beside its name, type and default."""
-        declared: Declaration = cls.__dataclass_fields__[name].metadata["of"]
-        return declared
+        """The declaration of a setting, beside its name, type and default."""
+        declaration: Declaration = cls.__dataclass_fields__[name].metadata["of"]
+        return declaration
 
     @classmethod
     def default(cls, name: str) -> Any:
@@ -296,9 +296,9 @@ def _types() -> dict[str, Any]:
 
 def _read(name: str, value: Any) -> Any:
     """The stored form of a value; ValueError if it is not allowed."""
-    read = DeclaredSettings.declaration(name).read
-    if read is not None:
-        value = read(value)
+    reader = DeclaredSettings.declaration(name).read
+    if reader is not None:
+        value = reader(value)
     return value if name not in _types() else _adapter(name).validate_python(value)
 
 
@@ -312,37 +312,37 @@ def _adapter(name: str) -> Any:
 
 def _taken_apart(name: str) -> tuple[Any, list[Any], bool]:
     """The bare type of a setting, the bounds of its range, and whether None is allowed."""
-    declared, optional = _types().get(name, str), False
-    if get_origin(declared) in (Union, UnionType):
-        optional = NoneType in get_args(declared)
-        [declared] = [part for part in get_args(declared) if part is not NoneType]
-    if get_origin(declared) is Annotated:
-        declared, *bounds = get_args(declared)
-        return declared, bounds, optional
-    return declared, [], optional
+    bare_type, optional = _types().get(name, str), False
+    if get_origin(bare_type) in (Union, UnionType):
+        optional = NoneType in get_args(bare_type)
+        [bare_type] = [part for part in get_args(bare_type) if part is not NoneType]
+    if get_origin(bare_type) is Annotated:
+        bare_type, *bounds = get_args(bare_type)
+        return bare_type, bounds, optional
+    return bare_type, [], optional
 
 
 def _choices(name: str) -> tuple[str, ...]:
-    declared, _, _ = _taken_apart(name)
-    return get_args(declared) if get_origin(declared) is Literal else ()
+    bare_type, _, _ = _taken_apart(name)
+    return get_args(bare_type) if get_origin(bare_type) is Literal else ()
 
 
 def _kind(name: str) -> type:
-    declared, _, _ = _taken_apart(name)
-    origin = get_origin(declared)
+    bare_type, _, _ = _taken_apart(name)
+    origin = get_origin(bare_type)
     if origin is Literal:
         return str
-    kind: type = origin or declared
+    kind: type = origin or bare_type
     return kind
 
 
 def _allowed(name: str) -> str:
-    declared, bounds, optional = _taken_apart(name)
+    bare_type, bounds, optional = _taken_apart(name)
     if choices := _choices(name):
         return f"one of {', '.join(choices)}"
-    if get_origin(declared) is tuple:
-        return f"a list of any of {', '.join(get_args(get_args(declared)[0]))}"
-    if declared is bool:
+    if get_origin(bare_type) is tuple:
+        return f"a list of any of {', '.join(get_args(get_args(bare_type)[0]))}"
+    if bare_type is bool:
         return "True or False"
     above = [bound.gt for bound in bounds if isinstance(bound, Gt)]
     least = [bound.ge for bound in bounds if isinstance(bound, Ge)]

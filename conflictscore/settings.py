@@ -37,25 +37,25 @@ class Settings(DeclaredSettings):
     def __init__(self, **settings: "Unpack[CorrectionSettings]") -> None:
         effort: Any = settings.get("effort", "standard")
         preset = PRESETS.get(effort, {}) if isinstance(effort, str) else {}
-        chosen: Mapping[str, Any] = {**preset, **settings}
+        all_settings: Mapping[str, Any] = {**preset, **settings}
         names = self.names()
-        for name in chosen:
+        for name in all_settings:
             if name not in names:
                 raise InputError(unknown_name(name, names))
         for name in names:
-            value = chosen.get(name, self.default(name))
+            value = all_settings.get(name, self.default(name))
             try:
-                stored = self.read(name, value)
+                stored_value = self.read(name, value)
             except ValueError:
-                shown = str(value) if isinstance(value, Path) else value
-                raise InputError(f"{name} is {shown!r}; give {self.allowed(name)}") from None
-            object.__setattr__(self, name, stored)
+                shown_value = str(value) if isinstance(value, Path) else value
+                raise InputError(f"{name} is {shown_value!r}; give {self.allowed(name)}") from None
+            object.__setattr__(self, name, stored_value)
 
     def replace(self, **changes: "Unpack[CorrectionSettings]") -> "Settings":
         """A copy with other values; ``effort`` stays a name and applies no preset."""
-        copied: dict[str, Any] = {name: getattr(self, name) for name in self.names()}
-        copied |= changes
-        return Settings(**copied)
+        all_settings: dict[str, Any] = {name: getattr(self, name) for name in self.names()}
+        all_settings |= changes
+        return Settings(**all_settings)
 
     def to_json(self) -> dict[str, Any]:
         """The settings as plain JSON, for a log or a manifest."""
@@ -83,7 +83,7 @@ the prompts of the paper's tables and none of our rules, in every entry point an
 
 def unknown_name(name: str, names: Iterable[str]) -> str:
     """The line that refuses an unknown setting: its name, the nearest one, and all that exist."""
-    listed = list(names)
-    near = get_close_matches(name, listed, n=1)
+    all_names = list(names)
+    near = get_close_matches(name, all_names, n=1)
     hint = f"did you mean {near[0]}? " if near else ""
-    return f"there is no setting {name!r}; {hint}The settings are {', '.join(listed)}"
+    return f"there is no setting {name!r}; {hint}The settings are {', '.join(all_names)}"

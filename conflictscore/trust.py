@@ -41,6 +41,8 @@ _NAME = re.compile(r"[\w.:-]+")
 
 
 class _Table(BaseModel):
+    """A table of weights as a TOML file has it. A document of weight 0 has no vote."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
     default: _Weight = 1.0
@@ -69,21 +71,21 @@ class TrustTable:
         self._types = {name.strip().casefold(): w for name, w in self._rules.types.items()}
 
     @classmethod
-    def open(cls, given: "TrustTable | Mapping[str, Any] | str | Path") -> "TrustTable":
+    def open(cls, table: "TrustTable | Mapping[str, Any] | str | Path") -> "TrustTable":
         """A table, from its TOML file, from a mapping with the same content, or as it is.
 
         Raises:
             InputError: The file cannot be read, or as for a table; names file and field.
         """
-        if isinstance(given, TrustTable):
-            return given
-        if isinstance(given, Mapping):
-            return cls(given)
-        if not isinstance(given, str | Path):
-            raise InputError(f"trust is {given!r}; give a TOML file or a mapping")
-        if not Path(given).exists():
-            raise InputError(f"trust is {str(given)!r}; there is no such file")
-        return cls(read_toml(Path(given)), str(given))
+        if isinstance(table, TrustTable):
+            return table
+        if isinstance(table, Mapping):
+            return cls(table)
+        if not isinstance(table, str | Path):
+            raise InputError(f"trust is {table!r}; give a TOML file or a mapping")
+        if not Path(table).exists():
+            raise InputError(f"trust is {str(table)!r}; there is no such file")
+        return cls(read_toml(Path(table)), str(table))
 
     @property
     def described(self) -> dict[str, Any]:
@@ -114,17 +116,19 @@ def _file_kind(url: str) -> str:
 
 
 def _by_host(
-    named: Mapping[str, float], where: str, *, registered: bool = False
+    weights_by_name: Mapping[str, float], where: str, *, registered: bool = False
 ) -> dict[str, float]:
     """Weights by host or domain, written as addresses have them."""
-    made: dict[str, float] = {}
-    for given, weight in named.items():
-        name = given.strip().casefold().removeprefix("www.")
+    weights: dict[str, float] = {}
+    for raw_name, weight in weights_by_name.items():
+        name = raw_name.strip().casefold().removeprefix("www.")
         host = host_of(f"https://{name}") if _NAME.fullmatch(name) else None
         if host is None or (registered and load_suffixes().privatesuffix(host) != host):
             what = "domain that is registered; list a host of one under hosts"
-            raise InputError(f"{where}.{given}: it is no {what if registered else 'host'}")
-        if host in made:
-            raise InputError(f"{where}.{given}: it has a weight already, in a different spelling")
-        made[host] = weight
-    return made
+            raise InputError(f"{where}.{raw_name}: it is no {what if registered else 'host'}")
+        if host in weights:
+            raise InputError(
+                f"{where}.{raw_name}: it has a weight already, in a different spelling"
+            )
+        weights[host] = weight
+    return weights

@@ -5,6 +5,7 @@ import os
 import re
 import sqlite3
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any
@@ -69,12 +70,17 @@ class OneLineErrors(click.Group):
             _discard_stdout()
             _fail(f"{type(error).__name__}: {error}", 1)
         except (click.Abort, KeyboardInterrupt):
-            words = kwargs.get("args") or sys.argv[1:]
-            kept = "" if "--no-cache" in words else _KEPT.get(words[0] if words else "", "")
-            _fail(f"stopped{kept}", _INTERRUPTED)
+            _fail(f"stopped{_kept_after(kwargs.get('args') or sys.argv[1:])}", _INTERRUPTED)
         finally:
             gc.enable()
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _kept_after(words: Sequence[str]) -> str:
+    """The note on progress that a stopped command has kept for its next run."""
+    if not words or "--no-cache" in words:
+        return ""
+    return _KEPT.get(words[0], "")
 
 
 def _option(argument: re.Match[str]) -> str:
@@ -108,8 +114,19 @@ Tab completes commands, options and files after this line (or zsh_source, fish_s
 @click.group(
     cls=OneLineErrors,
     commands=[
-        *(ask, correct, score, score_file, search, record),
-        *(bench, report, export, judge_check, serve, mcp, model),
+        ask,
+        correct,
+        score,
+        score_file,
+        search,
+        record,
+        bench,
+        report,
+        export,
+        judge_check,
+        serve,
+        mcp,
+        model,
     ],
     context_settings={
         "auto_envvar_prefix": "CONFLICTSCORE",

@@ -99,10 +99,10 @@ def score(answer: str, docs: tuple[str, ...], **settings: Any) -> None:
     from conflictscore.retrieval.document_files import read_documents
 
     _check_log(settings)
-    text, read = _read_answer(answer), read_documents(docs)
+    text, documents = _read_answer(answer), read_documents(docs)
     context = open_context(judging(settings))
-    start = {"answer": text, "documents": [document.to_json() for document in read.documents]}
-    run = run_graph(build_scoring_graph(context), start, context, settings, read.notes)
+    start = {"answer": text, "documents": [document.to_json() for document in documents.documents]}
+    run = run_graph(build_scoring_graph(context), start, context, settings, documents.notes)
     if run.status is RunStatus.FAILED:
         raise click.exceptions.Exit(ConflictScoreError.exit_code)
 
@@ -128,10 +128,10 @@ def correct(answer: str, docs: tuple[str, ...], question: str | None, **settings
     from conflictscore.retrieval.document_files import read_documents
 
     _check_log(settings)
-    text, read = _read_answer(answer), read_documents(docs)
-    start = correction_input(text, read.documents, question)
+    text, documents = _read_answer(answer), read_documents(docs)
+    start = correction_input(text, documents.documents, question)
     context = open_context(settings)
-    run_graph(build_self_correction_graph(context), start, context, settings, read.notes)
+    run_graph(build_self_correction_graph(context), start, context, settings, documents.notes)
 
 
 def _check_log(settings: dict[str, Any]) -> None:

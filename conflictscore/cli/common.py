@@ -42,9 +42,9 @@ def open_context(
 
     calls = options.get("max_calls")
     ledger = Ledger(max_calls=calls) if calls else None
-    chosen, models = run_settings(options, **settings)
+    loop_settings, models = run_settings(options, **settings)
     return open_run(
-        chosen_spec(options), retriever, chosen, **models, max_calls=max_calls, ledger=ledger
+        chosen_spec(options), retriever, loop_settings, **models, max_calls=max_calls, ledger=ledger
     )
 
 
@@ -52,18 +52,18 @@ def run_settings(options: Mapping[str, Any], **more: Any) -> "tuple[Settings, di
     """The settings that the options give, and the keywords for the run's models."""
     from conflictscore.graph.keywords import split_options
 
-    given = {**more, **settings_in(options)}
-    given |= {"judge": options["judge"], "base_url": options["base_url"]}
-    return split_options({**given, "cache": not options["no_cache"]})
+    keywords = {**more, **settings_in(options)}
+    keywords |= {"judge": options["judge"], "base_url": options["base_url"]}
+    return split_options({**keywords, "cache": not options["no_cache"]})
 
 
 def chosen_spec(settings: Mapping[str, Any]) -> str:
     """The answering model that the model options name, or else the default one."""
     from conflictscore.models.spec import default_spec
 
-    named: str | None = settings["model"]
-    if named is not None:
-        return named
+    spec: str | None = settings["model"]
+    if spec is not None:
+        return spec
     if settings["base_url"]:
         raise InputError("--base-url needs --model NAME, a model of that endpoint")
     spec = default_spec()
@@ -139,9 +139,9 @@ def run_graph(
                     state = item
         return state
 
-    started = time.perf_counter()
+    start_seconds = time.perf_counter()
     state = run_async(go())
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - start_seconds
     state["notes"] = [*notes, *state["notes"]]
     run = run_of(state)
     try:

@@ -61,45 +61,72 @@ def commands_of(command: click.Command) -> Iterator[click.Command]:
         yield command
 
 
-def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> None:
-    found = ctx.command.name not in _NAMED_ONLY and _FILE.is_file()
-    path = given or (_FILE if found else None)
+def _load(ctx: click.Context, option: click.Parameter, named_path: Path | None) -> None:
+    """Make the settings of the file the defaults of the command's options."""
+    lies_here = ctx.command.name not in _NAMED_ONLY and _FILE.is_file()
+    path = named_path or (_FILE if lies_here else None)
     if path is None or ctx.resilient_parsing:
         return
-    settings = read_toml(path)
-    _check(path, settings, ctx.find_root().command)
+    table = read_toml(path)
+    _check(path, table, ctx.find_root().command)
+    settings = _settings_for(ctx, table)
+    if named_path is None:
+        _check_trust(path, settings, _options(ctx.command))
+    ctx.default_map = _defaults(path, settings, ctx)
+    if settings and named_path is None:
+        click.echo(f"Settings of {path}: {', '.join(settings)}", err=True)
+
+
+def _settings_for(ctx: click.Context, table: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a file that a command takes; those of its own table go last, and so win."""
     names: list[str] = []
     here: click.Context | None = ctx
     while here is not None and here.parent is not None:
         names.insert(0, str(here.info_name))
         here = here.parent
-    merged = dict(settings)
+    merged = dict(table)
     for name in names:
-        settings = settings.get(name, {})
-        merged |= settings
-    keys, options = _keys(ctx.command), _options(ctx.command)
-    wanted = {k: v for k, v in merged.items() if k in keys and not isinstance(v, Mapping)}
-    redirecting = [key for key, value in wanted.items() if _redirects(options.get(key), key, value)]
-    has_key = any(value and _KEY_VARIABLE.search(name) for name, value in os.environ.items())
-    if given is None and redirecting and has_key:
+        table = table.get(name, {})
+        merged |= table
+    keys = _keys(ctx.command)
+    return {
+        key: value
+        for key, value in merged.items()
+        if key in keys and not isinstance(value, Mapping)
+    }
+
+
+def _check_trust(
+    path: Path, settings: Mapping[str, Any], options: Mapping[str, click.Option]
+) -> None:
+    """Refuse what a file that was merely found may not set while an API key is set."""
+    if not any(value and _KEY_VARIABLE.search(name) for name, value in os.environ.items()):
+        return
+    redirecting = [
+        key for key, value in settings.items() if _redirects(options.get(key), key, value)
+    ]
+    if redirecting:
         raise ConfigurationError(
             f"{path}: sets {', '.join(redirecting)}, which a file found in the working folder may"
             f" not do while an API key is set; if you trust it, name it: --config {path}"
         )
+
+
+def _defaults(path: Path, settings: Mapping[str, Any], ctx: click.Context) -> dict[str, Any]:
+    """Settings as click takes them; without an option of their own, as ``--set`` takes them."""
+    options = _options(ctx.command)
     defaults: dict[str, Any] = {"set_": []}
-    for key, value in wanted.items():
+    for key, value in settings.items():
         if key in options:
             defaults[str(options[key].name)] = _value(path, key, value, options[key], ctx)
         else:
             defaults["set_"].append(f"{key}={','.join(_texts(value))}")
-    ctx.default_map = defaults
-    if wanted and given is None:
-        click.echo(f"Settings of {path}: {', '.join(wanted)}", err=True)
+    return defaults
 
 
 def _texts(value: Any) -> list[str]:
     many = value if isinstance(value, list) else [value]
-    return [str(one).lower() if isinstance(one, bool) else str(one) for one in many]
+    return [str(part).lower() if isinstance(part, bool) else str(part) for part in many]
 
 
 def _redirects(option: click.Option | None, key: str, value: Any) -> bool:
@@ -114,7 +141,7 @@ def _redirects(option: click.Option | None, key: str, value: Any) -> bool:
 def _check(path: Path, table: Mapping[str, Any], command: click.Command, at: str = "") -> None:
     """Refuse a key that is no option, a table that is no command, and a secret."""
     below = command.commands if isinstance(command, click.Group) else {}
-    known = set[str]().union(*map(_keys, commands_of(command)))
+    known_keys = set[str]().union(*map(_keys, commands_of(command)))
     for key, value in table.items():
         if isinstance(value, Mapping) and key in below:
             _check(path, value, below[key], f"{at}{key}.")
@@ -124,8 +151,8 @@ def _check(path: Path, table: Mapping[str, Any], command: click.Command, at: str
                 f"{path}: {at}{key} is a secret, which belongs in the environment (such as"
                 " OPENAI_API_KEY) and not in a file"
             )
-        if isinstance(value, Mapping) or key not in known:
-            near = get_close_matches(key.replace("_", "-"), sorted(known | below.keys()), n=1)
+        if isinstance(value, Mapping) or key not in known_keys:
+            near = get_close_matches(key.replace("_", "-"), sorted(known_keys | below.keys()), n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise ConfigurationError(f"{path}: {at}{key} is neither an option nor a command{hint}")
 

@@ -96,7 +96,6 @@ def conflict_detection(
     """
     from rich.console import Console
 
-    from conflictscore.benchmarks.conflict_detection.data import as_published, balanced, read_data
     from conflictscore.benchmarks.conflict_detection.display import print_detection
     from conflictscore.benchmarks.conflict_detection.measures import detect, detection_figures
     from conflictscore.benchmarks.harness.statistics import require_statistics
@@ -107,13 +106,7 @@ def conflict_detection(
     require_statistics()
     if out and not _is_ours(out):
         raise InputError(f"--out: {out} is no list of verdicts of this version: name another file")
-    groups = read_data(data, seed=seed)
-    if sample is not None and paper_counts:
-        raise InputError("give --sample or --paper-counts, not both")
-    if paper_counts:
-        groups = as_published(groups, seed)
-    elif sample is not None:
-        groups = balanced(groups, sample, seed)
+    groups = _chosen_groups(data, sample, seed, paper_counts=paper_counts)
     if write_claims and not any(group.question for group in groups):
         raise InputError(
             "--write-claims: the claims of these files are given, and have no question to be"
@@ -123,11 +116,11 @@ def conflict_detection(
     labeler, cache, local = open_labeler_of(settings)
     if write_claims:
         groups = _written(open_single_model(write_claims, settings), groups, settings, quiet=quiet)
-    meter, started = UsageMeter(), time.perf_counter()
+    meter, start = UsageMeter(), time.perf_counter()
     console = Console(stderr=True, highlight=False)
     with ItemProgress(console, "judging", "pairs", enabled=not quiet, reasons=1) as progress:
         progress.begin(sum(len(group.documents) for group in groups))
-        judged = run_async(
+        verdicts = run_async(
             detect(
                 labeler,
                 groups,
@@ -137,14 +130,27 @@ def conflict_detection(
                 on_pair=lambda label: progress.count(label.error, "a pair"),
             )
         )
-    seconds = time.perf_counter() - started
-    figures = detection_figures(labeler.name, judged, meter.usage, seconds)
+    seconds = time.perf_counter() - start
+    figures = detection_figures(labeler.name, verdicts, meter.usage, seconds)
     if out:
-        _write(out, judged)
+        _write(out, verdicts)
     if as_json:
         click.echo(json.dumps(figures.to_json(), ensure_ascii=False, indent=2))
     else:
         print_detection(figures, Console(highlight=False, markup=False, emoji=False))
+
+
+def _chosen_groups(
+    data: tuple[str, ...], sample: int | None, seed: int, *, paper_counts: bool
+) -> list["ClaimGroup"]:
+    from conflictscore.benchmarks.conflict_detection.data import as_published, balanced, read_data
+
+    groups = read_data(data, seed=seed)
+    if sample is not None and paper_counts:
+        raise InputError("give --sample or --paper-counts, not both")
+    if paper_counts:
+        return as_published(groups, seed)
+    return groups if sample is None else balanced(groups, sample, seed)
 
 
 def _written(
@@ -154,6 +160,7 @@ def _written(
     *,
     quiet: bool,
 ) -> list["ClaimGroup"]:
+    """The groups with claims that a model wrote from their questions; shows progress and cost."""
     from rich.console import Console
 
     from conflictscore.benchmarks.conflict_detection.measures import written_claims
@@ -161,19 +168,19 @@ def _written(
     from conflictscore.models.usage import UsageMeter
     from conflictscore.progress import CountBar
 
-    asked, total = count(1), sum(bool(group.question) for group in groups)
+    question_number, total = count(1), sum(bool(group.question) for group in groups)
     judge = Judge(writer, settings["prompts"], UsageMeter())
     with CountBar(Console(stderr=True, quiet=quiet), "writing", "claims") as bar:
-        worded = run_async(
-            written_claims(groups, judge, on_claim=lambda: bar.show(next(asked), total))
+        groups_with_claims = run_async(
+            written_claims(groups, judge, on_claim=lambda: bar.show(next(question_number), total))
         )
-    used = judge.meter.usage
+    usage = judge.meter.usage
     click.echo(
-        f"Claims written by {writer.name}: {used.calls:,} calls, {used.cached_calls:,} from the"
-        f" cache, {used.input_tokens:,} tokens in, {used.output_tokens:,} out",
+        f"Claims written by {writer.name}: {usage.calls:,} calls, {usage.cached_calls:,} from the"
+        f" cache, {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out",
         err=True,
     )
-    return worded
+    return groups_with_claims
 
 
 def _is_ours(out: Path) -> bool:
@@ -188,13 +195,13 @@ def _is_ours(out: Path) -> bool:
     return first is None or (isinstance(first, dict) and {"people", "label"} <= first.keys())
 
 
-def _write(out: Path, judged: list["Judged"]) -> None:
+def _write(out: Path, verdicts: list["Judged"]) -> None:
     from conflictscore.storage.private_files import write_whole
 
     rows = [
         {"set": group.set, "id": group.id, "claim": group.claim, "people": people}
         | {"label": label.to_json()}
-        for group, labels in judged
+        for group, labels in verdicts
         for people, label in zip(group.labels, labels, strict=True)
     ]
     write_whole(out, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode())

@@ -77,7 +77,10 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     retriever = open_retriever(options) if searches else None
     spec = options["model"] = chosen_spec(options)
     context = run_once(partial(open_context, options, retriever=retriever))
-    if not any(one and one.partition(":")[0] == "local" for one in (spec, options["judge"])):
+    if not any(
+        model_spec and model_spec.partition(":")[0] == "local"
+        for model_spec in (spec, options["judge"])
+    ):
         context()
     server = mcp_server(context, retriever)
     if transport == "stdio":

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from conflictscore.errors import InputError
 from conflictscore.labelers.registry import LABELERS
 from conflictscore.retrieval.providers import PROVIDERS
-from conflictscore.setting_declarations import Door
+from conflictscore.setting_declarations import CommandForm
 from conflictscore.settings import Settings, unknown_name
 
 _MAIN = "Options"
@@ -79,12 +79,12 @@ _BY_SET: Mapping[str, type] = {"context_window": int, "reasoning_effort": str}
 """Keywords of models that ``--set`` takes as well, with their types."""
 
 
-def _names(door: Door, *, scoring: bool = False) -> tuple[str, ...]:
+def _names(form: CommandForm, *, scoring: bool = False) -> tuple[str, ...]:
     """Settings that commands take in this way; on request those alone that scoring needs."""
     return tuple(
         name
         for name in Settings.names()
-        if Settings.declaration(name).door == door
+        if Settings.declaration(name).form == form
         and (Settings.declaration(name).scoring or not scoring)
     )
 
@@ -114,8 +114,8 @@ def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: ``--set`` names something unknown, or a value cannot be read.
     """
-    named = {name: options.get(name) for name in (*Settings.names(), *_BY_SET)}
-    given = {name: value for name, value in named.items() if value is not None}
+    by_option = {name: options.get(name) for name in (*Settings.names(), *_BY_SET)}
+    settings = {name: value for name, value in by_option.items() if value is not None}
     for text in options.get("set_") or ():
         name, equals, value = (part.strip() for part in text.partition("="))
         name = name.replace("-", "_")
@@ -123,8 +123,8 @@ def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
             raise InputError(f"--set {text}: give NAME=VALUE")
         if name not in SETTABLE:
             raise InputError(f"--set {text}: {unknown_name(name, SETTABLE)}")
-        given[name] = _read(_BY_SET.get(name) or Settings.kind(name), value)
-    return given
+        settings[name] = _read(_BY_SET.get(name) or Settings.kind(name), value)
+    return settings
 
 
 def _read(kind: type, text: str) -> Any:
@@ -140,11 +140,11 @@ def _read(kind: type, text: str) -> Any:
         return text  # refused by the setting's own rule
 
 
-def _with_config(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> Any:
+def _with_config(ctx: click.Context, option: click.Parameter, assignments: tuple[str, ...]) -> Any:
     """Those of the settings file first, so that the command line overrides single ones."""
     source = ctx.get_parameter_source(str(option.name))
-    stored = (ctx.default_map or {}).get(str(option.name), ())
-    return (*stored, *given) if source is ParameterSource.COMMANDLINE else given
+    from_file = (ctx.default_map or {}).get(str(option.name), ())
+    return (*from_file, *assignments) if source is ParameterSource.COMMANDLINE else assignments
 
 
 _set_option = click.option(

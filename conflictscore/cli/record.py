@@ -54,14 +54,14 @@ def record(questions: str, out: str, concurrency: int, **settings: Any) -> None:
     from conflictscore.retrieval.questions import read_questions
     from conflictscore.retrieval.recording import record_questions
 
-    wanted = read_questions(questions)
+    all_questions = read_questions(questions)
     retriever = open_retriever(settings)
     docs = list(settings["docs"])
     parameters = {"top_k": settings["top_k"], "read_pages": settings["read_pages"]}
     with RecordingProgress(Console(stderr=True, highlight=False)) as bar:
         report = run_async(
             record_questions(
-                wanted,
+                all_questions,
                 retriever,
                 out,
                 # The name that the default stands for: another one may be set up tomorrow.
@@ -78,9 +78,9 @@ def record(questions: str, out: str, concurrency: int, **settings: Any) -> None:
     if report.empty:
         click.echo(f"nothing was found for {report.empty} of the questions recorded now")
     again = f"questions left: {report.left}; run the same command to resume, if need be tomorrow"
-    if stopped := report.stopped:
-        kind = type(stopped)
-        raise kind(f"the search failed: {stopped}; {again}", provider=stopped.provider)
+    if reason := report.stopped:
+        kind = type(reason)
+        raise kind(f"the search failed: {reason}; {again}", provider=reason.provider)
     if report.failures:
         count = len(report.failures)
         raise ProviderError(f"questions that failed: {count}; {again}", provider="search")

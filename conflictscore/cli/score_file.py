@@ -103,10 +103,10 @@ def score_file(
     """
     from conflictscore.scoring_files.rows import Source
 
-    opened = Source(source, _columns(columns))
-    if fail_over is not None and not opened.total:
+    rows = Source(source, _columns(columns))
+    if fail_over is not None and not rows.total:
         raise InputError(f"{source}: has no rows, so --fail-over has nothing to check")
-    summary, as_json = _run(opened, out, settings), settings["as_json"]
+    summary, as_json = _run(rows, out, settings), settings["as_json"]
     failing: dict[int, str] = {}
     if not as_json:
         _print(out, summary)
@@ -116,11 +116,11 @@ def score_file(
         counts = {**vars(summary), "usage": summary.usage.to_json(), "failing": failing}
         click.echo(json.dumps(counts))
     if failing:
-        named = [f"row {row} ({why})" for row, why in islice(failing.items(), _NAMED_ROWS)]
-        more = len(failing) - len(named)
+        reasons = [f"row {row} ({why})" for row, why in islice(failing.items(), _NAMED_ROWS)]
+        more = len(failing) - len(reasons)
         raise ConflictScoreError(
             f"{out}: {len(failing):,} of {summary.rows:,} rows fail (--fail-over {fail_over:g}):"
-            f" {', '.join(named)}" + (f" and {more:,} more" if more else "")
+            f" {', '.join(reasons)}" + (f" and {more:,} more" if more else "")
         )
     if summary.failed:
         raise ConflictScoreError(
@@ -129,14 +129,14 @@ def score_file(
         )
 
 
-def _columns(given: str | None) -> "Columns":
+def _columns(mapping: str | None) -> "Columns":
     from conflictscore.scoring_files.rows import Columns
 
-    pairs = [part.partition("=") for part in given.split(",")] if given else []
-    named = {field.strip(): name.strip() for field, _, name in pairs}
-    if not all(named.values()) or not named.keys() <= {"answer", "documents"}:
-        raise InputError(f"--columns {given}: write answer=NAME, documents=NAME, or both")
-    return Columns(**named)
+    pairs = [part.partition("=") for part in mapping.split(",")] if mapping else []
+    column_names = {field.strip(): name.strip() for field, _, name in pairs}
+    if not all(column_names.values()) or not column_names.keys() <= {"answer", "documents"}:
+        raise InputError(f"--columns {mapping}: write answer=NAME, documents=NAME, or both")
+    return Columns(**column_names)
 
 
 def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
@@ -165,12 +165,12 @@ def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
 def _print(out: Path, summary: "Summary") -> None:
     from conflictscore.reporting.terminal import tokens_in
 
-    used = summary.usage
+    usage = summary.usage
     click.echo(
         f"{out}: {summary.rows:,} rows, {summary.scored_now:,} of them scored now;"
         f" {summary.failed:,} failed, {summary.incomplete:,} with a pair without a verdict;"
-        f" {used.calls:,} calls, {used.cached_calls:,} from the cache, {tokens_in(used)},"
-        f" {used.output_tokens:,} out"
+        f" {usage.calls:,} calls, {usage.cached_calls:,} from the cache, {tokens_in(usage)},"
+        f" {usage.output_tokens:,} out"
     )
 
 
@@ -209,9 +209,14 @@ def _why_failing(outcome: Mapping[str, Any], limit: float) -> tuple[str, list[st
             else:
                 against, for_it = claim["independent_contradicts"], claim["independent_supports"]
             if against and against / (against + for_it) > limit + _SAME:
-                told = [f"document{'s' * (len(n) > 1)} {', '.join(map(str, n))}" for n in sides]
-                also = f"; supported by {told[1]}" if sides[1] else ""
-                line = f"claim {number} “{one_line(claim['text'])}” contradicted by {told[0]}{also}"
+                sides_in_words = [
+                    f"document{'s' * (len(n) > 1)} {', '.join(map(str, n))}" for n in sides
+                ]
+                also = f"; supported by {sides_in_words[1]}" if sides[1] else ""
+                line = (
+                    f"claim {number} “{one_line(claim['text'])}” contradicted by"
+                    f" {sides_in_words[0]}{also}"
+                )
                 failing[str(number)] = line
         which = f"claim{'s' * (len(failing) > 1)} {', '.join(failing)}"
         return f"CS-R {report['cs_r']:.2f}, {which}", list(failing.values())

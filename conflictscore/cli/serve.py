@@ -190,9 +190,9 @@ def serve(host: str, port: int, **options: Any) -> None:
     from conflictscore.reviewing import add_runs_page
 
     keys = prepare(host, options)
-    known = {option.name for option in fields(ServiceSettings)}
-    given = {name: value for name, value in options.items() if name in known}
-    settings = ServiceSettings(**given, keys=keys)
+    setting_names = {option.name for option in fields(ServiceSettings)}
+    service_options = {name: value for name, value in options.items() if name in setting_names}
+    settings = ServiceSettings(**service_options, keys=keys)
     context = open_context(options, retriever=open_retriever(options), max_calls=_CALLS)
     app = create_app(context, settings)
     add_runs_page(app)

@@ -74,15 +74,15 @@ class Binding:
         name = getattr(node, "__name__", "node")
 
         async def run_async(state: RagState) -> dict[str, Any]:
-            started, context = time.perf_counter(), self.context
+            start, context = time.perf_counter(), self.context
             runtime = RunRuntime(context, _announcing(get_stream_writer(), context.on_event))
-            left = time_left(state, context)
+            seconds_left = time_left(state, context)
             long = _is_long(state) and _is_own(context.labeler)
-            with deadline(left, context.settings.budget_seconds):
+            with deadline(seconds_left, context.settings.budget_seconds):
                 working = node(state, runtime)
                 update = await (on_own_loop(working) if long else working)
-            known = cast("RagState", {**state, **update})
-            return update | {"timings": timed(known, name, time.perf_counter() - started)}
+            state_after = cast("RagState", {**state, **update})
+            return update | {"timings": timed(state_after, name, time.perf_counter() - start)}
 
         def run(state: RagState) -> dict[str, Any]:
             return run_for_sync_caller(run_async(state))
@@ -99,8 +99,10 @@ class Binding:
         A checkpointer's thread keeps what an input leaves out, and no node can tell what is new.
         """
 
-        def filled(given: Any) -> Any:
-            return fill(dict(given), self.context) if isinstance(given, Mapping) else given
+        def filled(run_input: Any) -> Any:
+            return (
+                fill(dict(run_input), self.context) if isinstance(run_input, Mapping) else run_input
+            )
 
         graph.nodes[START].mapper = filled
 
@@ -115,25 +117,29 @@ class Binding:
 
 def _is_long(state: RagState) -> bool:
     """Whether reading the texts of a run could hold up everybody else on the event loop."""
-    left, texts = _LONG_CHARS, [state.get(name) for name in _TEXTS]
-    while texts and left > 0:
+    room, texts = _LONG_CHARS, [state.get(name) for name in _TEXTS]
+    while texts and room > 0:
         value = texts.pop()
-        left -= 1
+        room -= 1
         if isinstance(value, str):
-            left -= len(value)
+            room -= len(value)
         elif isinstance(value, Mapping):
             texts += value.values()
         elif isinstance(value, list | tuple):
             texts += value
         else:
             texts += getattr(value, "__dict__", {}).values()
-    return left <= 0
+    return room <= 0
 
 
 def _is_own(labeler: object) -> bool:
     """Whether a labeler is of this package: a caller's may hold a client of the caller's loop."""
-    asked = [part for part in getattr(labeler, "__dict__", {}).values() if hasattr(part, "label")]
-    return type(labeler).__module__.startswith("conflictscore.") and all(map(_is_own, asked))
+    inner_labelers = [
+        part for part in getattr(labeler, "__dict__", {}).values() if hasattr(part, "label")
+    ]
+    return type(labeler).__module__.startswith("conflictscore.") and all(
+        map(_is_own, inner_labelers)
+    )
 
 
 def _announcing(
@@ -180,9 +186,9 @@ async def in_callers_thread(work: Callable[[], T]) -> T:
     Raises:
         LookupError: No thread waits; the coroutine was not run by :func:`run_for_sync_caller`.
     """
-    done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    _callbacks.get().put(thread_callback(work, done))
-    return await done
+    outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    _callbacks.get().put(thread_callback(work, outcome))
+    return await outcome
 
 
 _Callbacks = SimpleQueue[Callable[[], None] | None]

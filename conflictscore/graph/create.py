@@ -1,5 +1,6 @@
 """The two entry points: from models, a retriever and settings to a compiled graph."""
 
+from collections.abc import Mapping
 from typing import Any, Unpack, get_args
 
 from langchain_core.language_models import BaseChatModel
@@ -78,10 +79,10 @@ def create_self_correcting_rag(
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
         ProviderError: The local model could not be fetched.
     """
-    chosen, models = split_options(settings)
+    run_settings, models = split_options(settings)
     if retriever is None and configured_search():
         retriever = open_retrieval()
-    context = open_run(model, retriever, chosen, **models)
+    context = open_run(model, retriever, run_settings, **models)
     return build_self_correction_graph(context, checkpointer=checkpointer)
 
 
@@ -100,8 +101,10 @@ def create_conflict_scorer(
     ``judge`` splits answers and labels evidence; its default and the errors are those of
     :func:`create_self_correcting_rag`.
     """
-    chosen, models = split_options(settings)
-    return build_scoring_graph(open_run(judge, None, chosen, **models), checkpointer=checkpointer)
+    run_settings, models = split_options(settings)
+    return build_scoring_graph(
+        open_run(judge, None, run_settings, **models), checkpointer=checkpointer
+    )
 
 
 @explicit_kwargs(CorrectionOptions)
@@ -114,8 +117,8 @@ def run_context(
 
     Arguments and errors are those of :func:`create_self_correcting_rag`.
     """
-    chosen, models = split_options(settings)
-    return open_run(model, retriever, chosen, **models)
+    run_settings, models = split_options(settings)
+    return open_run(model, retriever, run_settings, **models)
 
 
 @off_loop
@@ -139,36 +142,21 @@ def open_run(
     of the models that are opened here, and holds them to its budget. Without ``effort_needed`` none
     of them must take a reasoning effort: the caller asks all models of the run.
     """
-    found: object = retriever
-    if not isinstance(found, BaseRetriever | None):
-        what = f"retriever is {type(found).__name__}, not a LangChain retriever"
-        raise ConfigurationError(f"{what}; open_retrieval(…) opens a search")
-    for name, one in (("model", model), ("judge", judge)):
-        if one is not None:
-            check_model(one, name)
-    if max_calls is not None and max_calls < 1:
-        raise InputError(f"max_calls is {max_calls}; give at least 1")
-    if reasoning_effort not in (None, *get_args(ReasoningEffort)):
-        known = ", ".join(get_args(ReasoningEffort))
-        raise InputError(f"reasoning_effort is {reasoning_effort!r}; give one of {known}")
+    _check_collaborators(model, judge, retriever)
+    _check_model_options(max_calls, reasoning_effort)
     store = (ContentCache.default() if cache else None) if isinstance(cache, bool) else cache
-    specs = [spec for spec in (model, judge) if isinstance(spec, str)]
-    # with an endpoint for one of them, the other may still be the local model
-    mixed_in = [spec for spec in specs if spec.partition(":")[0] == "local"]
-    mixed_in = mixed_in if len(mixed_in) < len(specs) else []
+    model_options: dict[str, Any] = {
+        "context_window": context_window,
+        "cache": store,
+        "max_calls": max_calls,
+        "reasoning_effort": reasoning_effort,
+    }
+    local_specs = _local_beside_others(model, judge)
 
-    given: dict[str, Any] = {"context_window": context_window, "cache": store}
-    given |= {"max_calls": max_calls, "reasoning_effort": reasoning_effort}
-
-    def opened(chosen: Model) -> LanguageModel:
-        if isinstance(chosen, LanguageModel):
-            made = chosen
-        elif isinstance(chosen, BaseChatModel):
-            made = from_chat_model(chosen, **given)
-        else:
-            url = None if chosen in mixed_in else base_url
-            made = open_model(chosen, base_url=url, **given)
-        return made if ledger is None else attach(made, ledger)
+    def opened(wanted_model: Model) -> LanguageModel:
+        url = None if wanted_model in local_specs else base_url
+        language_model = _open_any(wanted_model, url, model_options)
+        return language_model if ledger is None else attach(language_model, ledger)
 
     generator = opened(default_spec() if model is None else model)
     decomposer = generator if judge is None else opened(judge)
@@ -187,15 +175,48 @@ def open_run(
     )
 
 
+def _check_collaborators(model: Model | None, judge: Model | None, retriever: object) -> None:
+    """Refuse what is no retriever, and what is no model."""
+    if not isinstance(retriever, BaseRetriever | None):
+        what = f"retriever is {type(retriever).__name__}, not a LangChain retriever"
+        raise ConfigurationError(f"{what}; open_retrieval(…) opens a search")
+    for name, wanted_model in (("model", model), ("judge", judge)):
+        if wanted_model is not None:
+            check_model(wanted_model, name)
+
+
+def _check_model_options(max_calls: int | None, reasoning_effort: ReasoningEffort | None) -> None:
+    if max_calls is not None and max_calls < 1:
+        raise InputError(f"max_calls is {max_calls}; give at least 1")
+    if reasoning_effort not in (None, *get_args(ReasoningEffort)):
+        efforts = ", ".join(get_args(ReasoningEffort))
+        raise InputError(f"reasoning_effort is {reasoning_effort!r}; give one of {efforts}")
+
+
+def _local_beside_others(*models: Model | None) -> list[str]:
+    """Specs of the local model, if others go to an endpoint that is not theirs."""
+    specs = [spec for spec in models if isinstance(spec, str)]
+    local_specs = [spec for spec in specs if spec.partition(":")[0] == "local"]
+    return local_specs if len(local_specs) < len(specs) else []
+
+
+def _open_any(model: Model, base_url: str | None, options: Mapping[str, Any]) -> LanguageModel:
+    if isinstance(model, LanguageModel):
+        return model
+    if isinstance(model, BaseChatModel):
+        return from_chat_model(model, **options)
+    return open_model(model, base_url=base_url, **options)
+
+
 def _labeler_of(settings: Settings, model: LanguageModel) -> Labeler:
     """The labeler that was chosen, or the one that an effort has on this model.
 
     At an endpoint each call costs: one document is shown with up to 8 claims. So no document can
     turn another's label, as it may where a call shows several.
     """
-    prompts, named = settings.prompts, settings.labeler
-    if named is not None or settings.effort == "paper":
-        return make_labeler(named, model, prompts)
+    prompts, spec = settings.prompts, settings.labeler
+    if spec is not None or settings.effort == "paper":
+        return make_labeler(spec, model, prompts)
     if model.is_local:
         return make_labeler("json" if settings.effort == "thorough" else None, model, prompts)
     by_document, all_count = make_labeler("per-document", model, prompts), Thresholds.from_score(0)

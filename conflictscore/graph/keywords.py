@@ -86,6 +86,7 @@ def explicit_kwargs(options: type) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
+        """Give a function its explicit signature and the help of each keyword."""
         signature = inspect.signature(function)
         own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
         kinds = {
@@ -93,7 +94,7 @@ def explicit_kwargs(options: type) -> Callable[[F], F]:
             for name, kind in options.__annotations__.items()
             if name not in signature.parameters
         }
-        named = [
+        keyword_parameters = [
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
@@ -102,21 +103,23 @@ def explicit_kwargs(options: type) -> Callable[[F], F]:
             )
             for name, kind in kinds.items()
         ]
-        explicit = signature.replace(parameters=[*own, *named])
+        explicit = signature.replace(parameters=[*own, *keyword_parameters])
 
         @wraps(function)
-        def checked(*args: Any, **given: Any) -> Any:
-            for name in given:
+        def checked(*args: Any, **keywords: Any) -> Any:
+            for name in keywords:
                 if name not in explicit.parameters:
                     line = unknown_name(name, explicit.parameters)
                     raise TypeError(f"{function.__qualname__}(): {line}")
-            explicit.bind(*args, **given)
-            return function(*args, **given)
+            explicit.bind(*args, **keywords)
+            return function(*args, **keywords)
 
         checked.__signature__ = explicit  # type: ignore[attr-defined]
-        helped = {name: _MODELS.get(name) or Settings.help(name) for name in kinds}
-        told = "\n".join(_PARAGRAPH.fill(f"{name}: {text}") for name, text in helped.items())
-        checked.__doc__ = f"{inspect.getdoc(function)}\n\nKeyword Args:\n{told}\n"
+        help_by_name = {name: _MODELS.get(name) or Settings.help(name) for name in kinds}
+        help_lines = "\n".join(
+            _PARAGRAPH.fill(f"{name}: {text}") for name, text in help_by_name.items()
+        )
+        checked.__doc__ = f"{inspect.getdoc(function)}\n\nKeyword Args:\n{help_lines}\n"
         return cast("F", checked)
 
     return decorate

@@ -85,9 +85,9 @@ def build_self_correction_graph(
     graph.add_edge("guard", "decide")
     graph.add_edge("justify", "record")
     graph.add_edge("record", END)
-    compiled = graph.compile(checkpointer=checkpointer, name="self_correcting_rag")
-    bound.fill_input(compiled, whole_input)
-    return compiled.with_config(recursion_limit=_STEPS)
+    loop = graph.compile(checkpointer=checkpointer, name="self_correcting_rag")
+    bound.fill_input(loop, whole_input)
+    return loop.with_config(recursion_limit=_STEPS)
 
 
 @cache
@@ -112,8 +112,8 @@ def _route_after_generate(state: RagState, _: RunContext) -> str:
 
 def _route_after_score(state: RagState, context: RunContext) -> str:
     looked_further = state.get("decision") == "look_further"  # nothing in the answer is new
-    corrected = changes_in(state, attempts_of(state)[-1].round)
-    return "guard" if context.settings.guard and corrected and not looked_further else "decide"
+    changes = changes_in(state, attempts_of(state)[-1].round)
+    return "guard" if context.settings.guard and changes and not looked_further else "decide"
 
 
 def _next_step(state: RagState, _: RunContext) -> str:
@@ -122,8 +122,8 @@ def _next_step(state: RagState, _: RunContext) -> str:
 
 def _route_after_look_further(state: RagState, _: RunContext) -> str:
     last = attempts_of(state)[-1].round
-    found = any(search.found for search in searches_of(state) if search.round == last)
-    return "label" if found else "decide"
+    has_new_documents = any(search.found for search in searches_of(state) if search.round == last)
+    return "label" if has_new_documents else "decide"
 
 
 def build_answering_graph(context: RunContext) -> AnsweringGraph:

@@ -102,9 +102,9 @@ class SecondLook(Record):
             lines.append(f"“{one.statement}” (from {whose}): {votes}")
         lines += map(self._ruled, self.weighing.rulings if self.weighing else ())
         lines += [
-            f"document {one.document}, asked alone, does not count: {one.why}"
-            + (f" (“{one.reply}”)" if one.reply else "")
-            for one in self.dropped
+            f"document {dropped_reply.document}, asked alone, does not count: {dropped_reply.why}"
+            + (f" (“{dropped_reply.reply}”)" if dropped_reply.reply else "")
+            for dropped_reply in self.dropped
         ]
         return (*lines, self.why)
 
@@ -112,10 +112,10 @@ class SecondLook(Record):
         first = self.candidates[ruling.shown[0]].statement
         if ruling.error:
             return f"weighed with “{first}” first: {ruling.error}"
-        chosen = "neither" if ruling.chosen is None else self.candidates[ruling.chosen].statement
+        winner = "neither" if ruling.chosen is None else self.candidates[ruling.chosen].statement
         ground = ruling.ground.value if ruling.ground else "no ground that counts"
         reason = f": {ruling.reason}" if ruling.reason else ""
-        return f"weighed with “{first}” first, the judge chose “{chosen}” ({ground}){reason}"
+        return f"weighed with “{first}” first, the judge chose “{winner}winner” ({ground}){reason}"
 
 
 def _documents(numbers: tuple[int, ...], what: str) -> str:
@@ -172,10 +172,10 @@ class Change(Record):
     balance_after: tuple[float, ...] | None = None
 
     @classmethod
-    def kept(cls, passage: str, start: int, claims: Sequence[ClaimEvidence], **known: Any) -> Self:
+    def kept(cls, passage: str, start: int, claims: Sequence[ClaimEvidence], **fields: Any) -> Self:
         """A look that leaves a passage as it is."""
-        known |= {"before": passage, "after": passage, "action": RevisionAction.KEEP}
-        return cls(start=start, end=start + len(passage), claims=tuple(claims), **known)
+        fields |= {"before": passage, "after": passage, "action": RevisionAction.KEEP}
+        return cls(start=start, end=start + len(passage), claims=tuple(claims), **fields)
 
     @property
     def differs(self) -> bool:
@@ -190,8 +190,8 @@ class Change(Record):
     def told(self) -> tuple[str, ...]:
         """The story of its second looks, a line each, and why it was refused, if it was."""
         lines = [line for look in self.looks for line in look.told()]
-        refused = [] if self.accepted or not self.note else [f"refused: {self.note}"]
-        return (*lines, *refused)
+        refusals = [] if self.accepted or not self.note else [f"refused: {self.note}"]
+        return (*lines, *refusals)
 
     def holds(self, claim: Claim) -> bool:
         """Whether the passage makes a claim of the answer before this round."""

@@ -127,7 +127,7 @@ class EvidenceLabel(Record):
     score: _Share | None = None
     """Probability in [0, 1] that the judge gives to its label; None where it gives none."""
     probabilities: Annotated[
-        dict[Label, _Share] | None, Field(exclude_if=lambda known: known is None)
+        dict[Label, _Share] | None, Field(exclude_if=lambda shares: shares is None)
     ] = None
     """Probability in [0, 1] of each label, where the judge gives them."""
     error: str | None = None
@@ -158,8 +158,8 @@ class EvidenceLabel(Record):
 
     @model_validator(mode="after")
     def _error_goes_with_unlabelled(self) -> "EvidenceLabel":
-        unlabelled = self.label is Label.UNLABELLED
-        if (self.error is not None) != unlabelled or (self.failure is not None) != unlabelled:
+        has_no_label = self.label is Label.UNLABELLED
+        if (self.error is not None) != has_no_label or (self.failure is not None) != has_no_label:
             raise ValueError("an error goes with the label UNLABELLED, and with no other")
         return self
 
@@ -216,11 +216,11 @@ class ClaimEvidence(Record):
 
     def excluding_zero_weight(self, weights: Mapping[int, float]) -> Self:
         """The same claim without the labels of documents whose weight is 0."""
-        distrusted = {number for number, weight in weights.items() if not weight}
-        if distrusted.isdisjoint(pair.document for pair in self.labels):
+        weightless = {number for number, weight in weights.items() if not weight}
+        if weightless.isdisjoint(pair.document for pair in self.labels):
             return self
-        kept = tuple(pair for pair in self.labels if pair.document not in distrusted)
-        return self.model_copy(update={"labels": kept})
+        trusted_labels = tuple(pair for pair in self.labels if pair.document not in weightless)
+        return self.model_copy(update={"labels": trusted_labels})
 
     def disputed_by(self, duplicates: Mapping[int, int]) -> Disputed | None:
         """Why the claim is disputed; None where documents only support it, or none was labelled.
@@ -296,8 +296,8 @@ class ConflictReport(Record):
         """How many documents the claims were labelled against, copies once; None without claims."""
         if not self.claims:
             return None
-        held = {pair.document for evidence in self.claims for pair in evidence.labels}
-        return len({self.duplicates.get(number, number) for number in held})
+        document_numbers = {pair.document for evidence in self.claims for pair in evidence.labels}
+        return len({self.duplicates.get(number, number) for number in document_numbers})
 
     def evidence(self, claim: int) -> ClaimEvidence:
         """The claim with this number; KeyError where there is none."""

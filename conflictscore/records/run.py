@@ -132,9 +132,20 @@ class RunStatus(StrEnum):
 
 
 _SHOWN = (
-    *("question", "method", "answer", "first_answer", "flipped", "changes", "checked"),
-    *("justification",),
-    *("documents", "report", "final_report", "usage", "run_id", "notes"),
+    "question",
+    "method",
+    "answer",
+    "first_answer",
+    "flipped",
+    "changes",
+    "checked",
+    "justification",
+    "documents",
+    "report",
+    "final_report",
+    "usage",
+    "run_id",
+    "notes",
 )
 _SHOWN_OF_A_SCORE = ("answer", "checked", "documents", "report", "usage", "run_id", "notes")
 
@@ -218,18 +229,18 @@ class Run(Record):
         Without ``texts``, documents have neither text nor metadata.
         """
         report, final = self.report, self.final_report
-        known = self.to_json() | {
+        fields = self.to_json() | {
             "flipped": self.flipped,
             "report": report.summary() if report else None,
             "final_report": final.summary() if final else None,
         }
         if not texts:
-            known["documents"] = [
+            fields["documents"] = [
                 d.model_dump(mode="json", exclude={"text", "metadata"}) for d in self.documents
             ]
-        shown = _SHOWN if self.question is not None else _SHOWN_OF_A_SCORE
+        names = _SHOWN if self.question is not None else _SHOWN_OF_A_SCORE
         searches = ("searches",) if self.searches else ()
-        return {name: known[name] for name in (*shown, *searches, *more)}
+        return {name: fields[name] for name in (*names, *searches, *more)}
 
 
 RUN_DETAILS = tuple(name for name in Run.model_fields if name not in {*_SHOWN, "status"})

@@ -24,7 +24,7 @@ class RunProgress:
         self._bar.start()
         return self
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self._bar.stop()
 
     def show(self, event: Mapping[str, Any]) -> None:
@@ -42,9 +42,9 @@ class RunProgress:
                 self._bar.advance(self._task)
             case "decision":
                 self._now(_NEXT.get(event["decision"], "finishing"))
-            case "look_further" if found := len(event["documents"]):
-                self._documents += found
-                self._now("labelling", total=self._claims * found)
+            case "look_further" if new_documents := len(event["documents"]):
+                self._documents += new_documents
+                self._now("labelling", total=self._claims * new_documents)
 
     def _now(self, step: str, total: int | None = None) -> None:
         self._bar.reset(self._task, description=step, total=total)
@@ -79,5 +79,5 @@ class RecordingProgress(CountBar):
         for failure in report.failures[self._failures :]:
             self.say(one_line(f"failed: {failure.question}: {failure.error}", limit=1_000))
         self._failures = len(report.failures)
-        failed = f"{self._failures} failed" if self._failures else ""
-        self.show(report.wanted - report.left, report.wanted, failed)
+        failures = f"{self._failures} failed" if self._failures else ""
+        self.show(report.wanted - report.left, report.wanted, failures)

@@ -61,5 +61,5 @@ def counted(number: int, noun: str) -> str:
 
 def one_line(value: object, limit: int = 200) -> str:
     """Untrusted text on one line, without control characters, cut visibly at ``limit``."""
-    folded = " ".join(printable(value).split())
-    return folded if len(folded) <= limit else f"{folded[: limit - 1]}…"
+    text = " ".join(printable(value).split())
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

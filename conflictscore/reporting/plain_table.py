@@ -41,11 +41,11 @@ def card_of(
 ) -> Card:
     """A card of cells, of which None is empty; columns with nothing in any row are left out."""
     cells = [[f"{cell:,}" if isinstance(cell, int) else cell or "" for cell in row] for row in rows]
-    filled = [n for n in range(len(columns)) if not cells or any(row[n] for row in cells)]
+    used_columns = [n for n in range(len(columns)) if not cells or any(row[n] for row in cells)]
     return Card(
         title,
-        tuple(columns[n] for n in filled),
-        tuple(tuple(row[n] for n in filled) for row in cells),
+        tuple(columns[n] for n in used_columns),
+        tuple(tuple(row[n] for n in used_columns) for row in cells),
         note,
         **more,
     )

@@ -80,9 +80,9 @@ def read_runs(path: Path) -> list[LoggedRun]:
     """
     try:
         with path.open("rb") as file:
-            kept = file.read(len(_SQLITE)) == _SQLITE
+            is_database = file.read(len(_SQLITE)) == _SQLITE
         entries: list[tuple[str, str | bytes]] = [
-            *(_kept_entries(path) if kept else stored_lines(path))
+            *(_kept_entries(path) if is_database else stored_lines(path))
         ]
     except DATABASE_FAILURES as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
@@ -103,10 +103,10 @@ def logged_run(entry: Mapping[str, Any], where: str) -> LoggedRun:
         field, why = first_fault(error)
         versions = entry.get("versions")
         writer = versions.get("conflictscore") if isinstance(versions, Mapping) else None
-        told = f" (conflictscore {writer} wrote it)" if writer else ""
-        raise InputError(f"{where}, field {field}: {why}{told}") from None
-    if known := entry.get("status"):  # stored by the service; otherwise it follows from the run
-        run = run.model_copy(update={"status": RunStatus(known)})
+        writer_note = f" (conflictscore {writer} wrote it)" if writer else ""
+        raise InputError(f"{where}, field {field}: {why}{writer_note}") from None
+    if status := entry.get("status"):  # stored by the service; otherwise it follows from the run
+        run = run.model_copy(update={"status": RunStatus(status)})
     return LoggedRun(run, entry)
 
 

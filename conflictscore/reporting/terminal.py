@@ -38,9 +38,9 @@ def printable(value: object) -> str:
 
 def tokens_in(usage: Usage) -> str:
     """Input tokens, and how many of them the provider had in its prompt cache, if any."""
-    found = usage.cache_read_tokens
-    known = f" ({found:,} from the provider's cache)" if found else ""
-    return f"{usage.input_tokens:,} tokens in{known}"
+    cached_tokens = usage.cache_read_tokens
+    cache_note = f" ({cached_tokens:,} from the provider's cache)" if cached_tokens else ""
+    return f"{usage.input_tokens:,} tokens in{cache_note}"
 
 
 def print_run(run: Run, console: Console) -> None:
@@ -51,23 +51,7 @@ def print_run(run: Run, console: Console) -> None:
     if run.question is not None:
         _heading(console, "Answer")
         _indented(console, run.answer or "")
-    applied = run.applied_changes
-    if applied and not any(change.whole for change in applied):
-        _heading(console, "Changed in place after a second look")
-        for change in applied:
-            rows = [
-                (change.action.value, f"“{printable(change.before)}”"),
-                ("now", change.after or "(nothing)"),
-                ("why", change.reason or "no reason was given"),
-            ]
-            _grid(console, rows)
-    elif run.flipped:
-        _heading(console, "Changed after a second look")
-        why = run.justification or "no reason was given"
-        _grid(console, [("before", run.first_answer), ("after", run.answer), ("why", why)])
-    elif run.final_report is not None:
-        _heading(console, "Kept after a second look")
-        _indented(console, _why_kept(run))
+    _print_changes(run, console)
     _second_looks(run, console)
     if run.searches:
         _heading(console, "Looked further")
@@ -82,45 +66,66 @@ def print_run(run: Run, console: Console) -> None:
     _print_sources(run, console)
 
 
+def _print_changes(run: Run, console: Console) -> None:
+    """Print each passage that was changed, or that the answer was changed or kept as a whole."""
+    applied_changes = run.applied_changes
+    if applied_changes and not any(change.whole for change in applied_changes):
+        _heading(console, "Changed in place after a second look")
+        for change in applied_changes:
+            rows = [
+                (change.action.value, f"“{printable(change.before)}”"),
+                ("now", change.after or "(nothing)"),
+                ("why", change.reason or "no reason was given"),
+            ]
+            _grid(console, rows)
+    elif run.flipped:
+        _heading(console, "Changed after a second look")
+        why = run.justification or "no reason was given"
+        _grid(console, [("before", run.first_answer), ("after", run.answer), ("why", why)])
+    elif run.final_report is not None:
+        _heading(console, "Kept after a second look")
+        _indented(console, _why_kept(run))
+
+
 def _second_looks(run: Run, console: Console) -> None:
     """Documents behind each side of each disputed claim, and changes that were refused."""
     changes = [change for change in run.changes if change.looks]
     if changes:
         _heading(console, "How the documents voted")
     for change in changes:
-        known = {change.reason, *(look.why for look in change.looks)}  # printed above
+        printed_reasons = {change.reason, *(look.why for look in change.looks)}  # printed above
         for line in change.told():
-            if line not in known:
+            if line not in printed_reasons:
                 _indented(console, line)
 
 
 def _why_kept(run: Run) -> str:
     whys = [change.note or change.reason for change in run.changes]
-    told = " ".join(dict.fromkeys(filter(None, whys)))
-    return run.justification or told or "No reason was given."
+    reasons = " ".join(dict.fromkeys(filter(None, whys)))
+    return run.justification or reasons or "No reason was given."
 
 
 def _looked_further(search: FurtherSearch) -> str:
-    told = [
+    outcomes = [
         f"{name} {', '.join(map(str, numbers))}"
         for name, numbers in (("new", search.found), ("known", search.known))
         if numbers
     ]
     if search.left_out:
-        told.append(f"{len(search.left_out)} left out")
-    came = "; ".join(told) or ("" if search.note else "nothing")
-    said = " ".join(printable(search.query or search.claim).split())
-    return f"“{said}”: {'; '.join(filter(None, [came, printable(search.note or '')]))}"
+        outcomes.append(f"{len(search.left_out)} left out")
+    came = "; ".join(outcomes) or ("" if search.note else "nothing")
+    query = " ".join(printable(search.query or search.claim).split())
+    return f"“{query}”: {'; '.join(filter(None, [came, printable(search.note or '')]))}"
 
 
 def print_documents(documents: Sequence[Document], notes: Sequence[str], console: Console) -> None:
     """Print the documents of a search, each with its source and the beginning of its text."""
     for document in documents:
-        known = document.metadata
-        facts = [str(known[key]) for key in ("provider", "date", "passage") if known.get(key)]
-        if known.get("text_from") == "page":
+        metadata = document.metadata
+        facts = [str(metadata[key]) for key in ("provider", "date", "passage") if metadata.get(key)]
+        if metadata.get("text_from") == "page":
             facts.append("text of the page")
-        if error := known.get("page_error"):
+        if error := metadata.get("page_error"):
             facts.append(f"snippet only: {error}")
         if document.duplicate_of:
             facts.append(f"nearly the same text as document {document.duplicate_of}")
@@ -141,13 +146,15 @@ def _print_claims(
 ) -> None:
     _heading(console, title)
     pairs = [pair for evidence in report.claims for pair in evidence.labels]
-    labelled = f"{sum(pair.error is None for pair in pairs)} of {len(pairs)} pairs labelled"
-    _indented(console, f"{_scores(report)}   {labelled}   (0 is best)")
-    if weighted := report.weighted:
-        _indented(console, f"{_scores(weighted)}   with documents weighed by {weighted.by}")
+    labelled_pairs = f"{sum(pair.error is None for pair in pairs)} of {len(pairs)} pairs labelled"
+    _indented(console, f"{_scores(report)}   {labelled_pairs}   (0 is best)")
+    if weighted_scores := report.weighted:
+        _indented(
+            console, f"{_scores(weighted_scores)}   with documents weighed by {weighted_scores.by}"
+        )
     if stages := Counter(pair.stage for pair in pairs if pair.stage):
-        decided = (f"{stage} {count}" for stage, count in stages.most_common())
-        _indented(console, f"pairs decided by: {', '.join(decided)}")
+        stages_in_words = (f"{stage} {count}" for stage, count in stages.most_common())
+        _indented(console, f"pairs decided by: {', '.join(stages_in_words)}")
     for evidence in report.claims:
         number, text = evidence.claim.number, printable(evidence.claim.text)
         how = "conflict" if evidence.conflicting else ""
@@ -170,11 +177,11 @@ def _sides(
     ):
         if not (numbers := evidence.documents(label)):
             continue
-        shown = ", ".join(map(str, numbers))
+        count_text = ", ".join(map(str, numbers))
         independent = evidence.independent(label, report.duplicates)
         if label is not Label.UNLABELLED and independent != len(numbers):
-            shown += f" ({independent} independent)"
-        yield Text(name, style=style), shown
+            count_text += f" ({independent} independent)"
+        yield Text(name, style=style), count_text
         if evidence.contradicts and label is not Label.UNLABELLED:
             yield from (("", _shown(witness)) for witness in witnesses(evidence, label, documents))
     if evidence.claim.number in report.uncovered:
@@ -196,26 +203,26 @@ def _shown(witness: Witness) -> Text:
 
 def _print_sources(run: Run, console: Console) -> None:
     _heading(console, "Documents")
-    scored = run.final_report or run.report
-    weights = scored.weights if scored else {}
+    report = run.final_report or run.report
+    weights = report.weights if report else {}
     rows = []
     for document in run.documents:
         title, url = printable(document.title), printable(document.url)
-        shown = f"{title}  {url}" if title else url or "(no title)"
-        copied = document.duplicate_of
-        hint = f"  nearly the same text as document {copied}" if copied else ""
+        source = f"{title}  {url}" if title else url or "(no title)"
+        original = document.duplicate_of
+        hint = f"  nearly the same text as document {original}" if original else ""
         if document.number in weights:
             hint += f"  weight {weights[document.number]:.2f}"
-        rows.append((str(document.number), Text.assemble(shown, (hint, "dim"))))
+        rows.append((str(document.number), Text.assemble(source, (hint, "dim"))))
     _grid(console, rows)
     _print_notes(run.notes, console)
     usage = run.usage
-    told = (
+    note = (
         f"\n{usage.calls} model call{'' if usage.calls == 1 else 's'},"
         f" {usage.cached_calls} from the cache,"
         f" {tokens_in(usage)}, {usage.output_tokens:,} out   run {run.run_id}"
     )
-    console.print(Text(told, style="dim"))
+    console.print(Text(note, style="dim"))
 
 
 def _print_notes(notes: Sequence[str], console: Console) -> None:

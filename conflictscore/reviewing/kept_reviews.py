@@ -65,16 +65,16 @@ class KeptReviews:
             InputError, ConfigurationError: As when it was made.
         """
         rows = self._new_rows() if self._file is None else self._new_lines(self._file)
-        for run_id, said in reviews_in(rows).items():
-            self.by_run.setdefault(run_id, {}).update(said)
+        for run_id, run_reviews in reviews_in(rows).items():
+            self.by_run.setdefault(run_id, {}).update(run_reviews)
 
     def _new_rows(self) -> list[tuple[str, str]]:
         [[count]] = self._table.execute("SELECT count(*) FROM reviews")
         if count == self._count:
             return []
-        found = self._table.execute("SELECT id, review FROM reviews")
-        new = [(f"review {name}", text) for name, text in found if name not in self._seen]
-        self._seen.update(name for name, _ in found)
+        rows = self._table.execute("SELECT id, review FROM reviews")
+        new = [(f"review {name}", text) for name, text in rows if name not in self._seen]
+        self._seen.update(name for name, _ in rows)
         self._count = count
         return new
 
@@ -86,9 +86,11 @@ class KeptReviews:
         with path.open("rb") as file:
             file.seek(size)
             lines = [line for line in file if line.endswith(b"\n")]
-        numbered = enumerate(lines, count + 1)
+        numbered_lines = enumerate(lines, count + 1)
         self._size, self._count = size + sum(map(len, lines)), count + len(lines)
-        return [(f"{path}, line {n}", line) for n, line in numbered if line.strip().endswith(b"}")]
+        return [
+            (f"{path}, line {n}", line) for n, line in numbered_lines if line.strip().endswith(b"}")
+        ]
 
     def no_room_for(self, run_id: str, reviewer: str) -> str | None:
         """Why no review can be added; None if one can."""
@@ -103,16 +105,16 @@ class KeptReviews:
         """The reviews of a run, by reviewer; empty if there are none."""
         return self.by_run.get(run_id, {})
 
-    def add(self, run_id: str, reviewer: str, said: Review, key: str) -> None:
+    def add(self, run_id: str, reviewer: str, review: Review, key: str) -> None:
         """Store a review of a run's second look, with the name of the key that it came with.
 
         Raises:
             ConfigurationError: The file or the store does not take it; the review is not kept.
         """
-        row = {**review_row(run_id, reviewer, said), "key": key}
+        row = {**review_row(run_id, reviewer, review), "key": key}
         if self._file is None:
-            added = "INSERT INTO reviews VALUES ($1, $2)"
-            self._table.execute(added, row["annotation_id"], json.dumps(row))
+            insertion = "INSERT INTO reviews VALUES ($1, $2)"
+            self._table.execute(insertion, row["annotation_id"], json.dumps(row))
             return
         try:
             append_line(self._file, json_line(row))
@@ -123,7 +125,7 @@ class KeptReviews:
 
     def reviewed(self, reviewer: str = "") -> list[str]:
         """The ids of the runs that this reviewer, or anybody, reviewed."""
-        return [run for run, said in self.by_run.items() if not reviewer or reviewer in said]
+        return [run for run, reviews in self.by_run.items() if not reviewer or reviewer in reviews]
 
 
 def counts(runs: Sequence[ListedRun], reviews: KeptReviews) -> dict[str, Any]:
@@ -133,26 +135,30 @@ def counts(runs: Sequence[ListedRun], reviews: KeptReviews) -> dict[str, Any]:
         ``runs``, ``reviewed``, ``reviewers``, and for flips and for unchanged answers a table: how
         many there are and were reviewed, verdicts, and Krippendorff's alpha over all reviewers.
     """
-    said = {run.run_id: reviews.of(run.run_id) for run in runs}
+    reviews_by_run = {run.run_id: reviews.of(run.run_id) for run in runs}
     return {
         "runs": len(runs),
-        "reviewed": sum(map(bool, said.values())),
-        "reviewers": sorted({who for by_reviewer in said.values() for who in by_reviewer}),
+        "reviewed": sum(map(bool, reviews_by_run.values())),
+        "reviewers": sorted(
+            {who for by_reviewer in reviews_by_run.values() for who in by_reviewer}
+        ),
         "kept_in": reviews.kept_in,
         "tables": [
-            _table([said[run.run_id] for run in runs if run.flipped is flipped])
-            for flipped in (True, False)
+            _table([reviews_by_run[run.run_id] for run in runs if run.flipped is is_flip])
+            for is_flip in (True, False)
         ],
     }
 
 
-def _table(said: Sequence[Mapping[str, Review]]) -> dict[str, Any]:
-    reviewed = [[review.verdict for review in reviews.values()] for reviews in said if reviews]
+def _table(reviews_of_runs: Sequence[Mapping[str, Review]]) -> dict[str, Any]:
+    verdicts = [
+        [review.verdict for review in reviews.values()] for reviews in reviews_of_runs if reviews
+    ]
     return {
-        "total": len(said),
-        "reviewed": len(reviewed),
-        "verdicts": Counter(verdict for verdicts in reviewed for verdict in verdicts),
-        "alpha": krippendorff_alpha(reviewed),
+        "total": len(reviews_of_runs),
+        "reviewed": len(verdicts),
+        "verdicts": Counter(verdict for verdicts in verdicts for verdict in verdicts),
+        "alpha": krippendorff_alpha(verdicts),
     }
 
 

@@ -6,6 +6,7 @@ with ``runs=all`` those of every key.
 
 import logging
 import time
+from itertools import islice
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, FastAPI, Request
@@ -64,6 +65,8 @@ Reviewed = Annotated[KeptReviews, Depends(_reviews_of)]
 
 
 class _RunQuery(BaseModel):
+    """What the query of a request selects runs by."""
+
     model_config = ConfigDict(extra="forbid")
 
     status: RunStatus | Literal[""] = ""
@@ -77,7 +80,7 @@ class _RunQuery(BaseModel):
 
     def runs(self, caller: KeyHolder, reviews: KeptReviews) -> RunFilter:
         """The runs that a caller seeks: of a reviewer, those reviewed by them or open to them."""
-        known = reviews.reviewed(self.reviewer)
+        reviewed_ids = reviews.reviewed(self.reviewer)
         only = self.review == "reviewed" or (self.reviewer and not self.review)
         return RunFilter(
             owner=caller.reads,
@@ -85,8 +88,8 @@ class _RunQuery(BaseModel):
             flipped=self.changed,
             disputed=self.disputed,
             words=self.q,
-            among=known if only else None,
-            without=known if self.review == "open" else (),
+            among=reviewed_ids if only else None,
+            without=reviewed_ids if self.review == "open" else (),
         )
 
 
@@ -99,6 +102,8 @@ QueriedRuns = Annotated[_RunQuery, Depends(_run_query)]
 
 
 class _ReviewBody(BaseModel):
+    """A review as a reviewer sends it."""
+
     model_config = ConfigDict(extra="forbid", strict=True, str_strip_whitespace=True)
 
     reviewer: Annotated[str, Field(min_length=1, max_length=100)]
@@ -111,42 +116,46 @@ class _ReviewBody(BaseModel):
 
 @_routes.get("/runs")
 async def runs_page() -> Response:
-    """The page, without a key; what it shows is asked for with one."""
+    """The page, without a key; what it shows is query for with one."""
     return page_file("runs.html")
 
 
 @_routes.get("/v1/runs")
-async def runs(service: Shared, caller: Caller, reviews: Reviewed, asked: QueriedRuns) -> Response:
+async def runs(service: Shared, caller: Caller, reviews: Reviewed, query: QueriedRuns) -> Response:
     """A page of runs, newest first."""
-    sought, after = asked.runs(caller, reviews), _PAGE_RUNS * (asked.page - 1)
-    total, found = await read_kept(lambda: service.runs.listed(sought, _PAGE_RUNS, after))
+    run_filter, after = query.runs(caller, reviews), _PAGE_RUNS * (query.page - 1)
+    total, runs_of_page = await read_kept(
+        lambda: service.runs.listed(run_filter, _PAGE_RUNS, after)
+    )
     return JsonResponse(
         {
             "object": "list",
-            "data": [{**run._asdict(), "reviewers": list(reviews.of(run.run_id))} for run in found],
+            "data": [
+                {**run._asdict(), "reviewers": list(reviews.of(run.run_id))} for run in runs_of_page
+            ],
             "total": total,
-            "page": asked.page,
+            "page": query.page,
             "pages": max(1, -(-total // _PAGE_RUNS)),
-            "has_more": after + len(found) < total,
+            "has_more": after + len(runs_of_page) < total,
         }
     )
 
 
 @_routes.get("/v1/runs/{run_id}/reviews")
 async def reviews_of_run(
-    run_id: str, service: Shared, caller: Caller, reviews: Reviewed, asked: QueriedRuns
+    run_id: str, service: Shared, caller: Caller, reviews: Reviewed, query: QueriedRuns
 ) -> Response:
     """A page of a run's reviews, and the verdicts that it can get."""
     run = await _run(service, caller, run_id)
     scale = ChangeVerdict if run.flipped else AnswerVerdict
-    known, end = reviews.of(run_id), _PAGE_REVIEWS * asked.page
-    shown = [*known.items()][end - _PAGE_REVIEWS : end]
+    run_reviews, end = reviews.of(run_id), _PAGE_REVIEWS * query.page
+    reviews_of_page = list(islice(run_reviews.items(), end - _PAGE_REVIEWS, end))
     return JsonResponse(
         {
             "verdicts": list(scale),
-            "reviews": {who: review.to_json() for who, review in shown},
-            "total": len(known),
-            "has_more": end < len(known),
+            "reviews": {who: review.to_json() for who, review in reviews_of_page},
+            "total": len(run_reviews),
+            "has_more": end < len(run_reviews),
             "kept_in": reviews.kept_in,
         }
     )
@@ -160,50 +169,50 @@ async def review(
     with service.uploads.of(caller.name) as count:
         body = read_json(await read_body(request, service.settings.max_body, count))
     with refusing():
-        given = _ReviewBody.model_validate(body)
+        review_body = _ReviewBody.model_validate(body)
     run = await _run(service, caller, run_id)
     if not run.question or not run.answer:
         raise RefusedError(409, "this run has no answer to review", code="nothing_to_review")
     scale = ChangeVerdict if run.flipped else AnswerVerdict
-    if given.verdict not in set(scale):
+    if review_body.verdict not in set(scale):
         message = f"verdict: of this run it is one of {', '.join(scale)}"
         raise RefusedError(400, message, code="invalid_value", param="verdict")
-    if no_room := reviews.no_room_for(run_id, given.reviewer):
+    if no_room := reviews.no_room_for(run_id, review_body.reviewer):
         raise RefusedError(409, no_room, code="too_many_reviews")
-    said = Review(
-        verdict=scale(given.verdict),
-        decided_by=tuple(sorted(set(given.decided_by))),
-        comment=given.comment,
+    review = Review(
+        verdict=scale(review_body.verdict),
+        decided_by=tuple(sorted(set(review_body.decided_by))),
+        comment=review_body.comment,
     )
     try:
-        await in_thread(lambda: reviews.add(run_id, given.reviewer, said, caller.name))
+        await in_thread(lambda: reviews.add(run_id, review_body.reviewer, review, caller.name))
     except ConfigurationError as error:
         _log.error("%s", error)
         message = "the review could not be kept; this service's log says why"
         raise RefusedError(503, message, code="review_not_kept") from error
-    return JsonResponse(said.to_json(), 201)
+    return JsonResponse(review.to_json(), 201)
 
 
 @_routes.get("/v1/reviews")
 async def totals(service: Shared, caller: Caller, reviews: Reviewed) -> Response:
     """How many runs were reviewed, with which verdicts, and how far reviewers agree."""
     everything = RunFilter(owner=caller.reads)
-    _, known = await read_kept(lambda: service.runs.listed(everything))
-    return JsonResponse(await in_thread(lambda: counts(known, reviews)))
+    _, all_runs = await read_kept(lambda: service.runs.listed(everything))
+    return JsonResponse(await in_thread(lambda: counts(all_runs, reviews)))
 
 
 @_routes.get("/v1/reviews/export")
 async def export(
-    request: Request, service: Shared, caller: Caller, reviews: Reviewed, asked: QueriedRuns
+    request: Request, service: Shared, caller: Caller, reviews: Reviewed, query: QueriedRuns
 ) -> Response:
     """The runs of a list with their reviews, in a format of ``conflictscore export``."""
-    if asked.to not in EXPORTS:
+    if query.to not in EXPORTS:
         message = f"to: it is one of {', '.join(EXPORTS)}"
         raise RefusedError(400, message, code="invalid_value", param="to")
     gate: AdmissionGate = request.app.state.exports
     async with gate.admit(time.monotonic() + _EXPORT_WAITS_S):
-        sought = asked.runs(caller, reviews)
-        total, found = await read_kept(lambda: service.runs.listed(sought, MOST_EXPORTED))
+        run_filter = query.runs(caller, reviews)
+        total, found_runs = await read_kept(lambda: service.runs.listed(run_filter, MOST_EXPORTED))
         if total > MOST_EXPORTED:
             raise RefusedError(
                 413,
@@ -211,18 +220,18 @@ async def export(
                 " narrow the list, or run conflictscore export on a --runs-file",
                 code="too_many_runs",
             )
-        ids = [run.run_id for run in reversed(found)]
+        ids = [run.run_id for run in reversed(found_runs)]
         entries = await read_kept(lambda: list(service.runs.entries(ids)))
-        content = await in_thread(lambda: exported(asked.to, entries, reviews))
-    headers = {"content-disposition": f'attachment; filename="runs.{asked.to}"'}
-    return Response(content, media_type=EXPORTS[asked.to], headers=headers)
+        content = await in_thread(lambda: exported(query.to, entries, reviews))
+    headers = {"content-disposition": f'attachment; filename="runs.{query.to}"'}
+    return Response(content, media_type=EXPORTS[query.to], headers=headers)
 
 
 async def _run(service: Service, caller: KeyHolder, run_id: str) -> ListedRun:
-    sought = RunFilter(owner=caller.reads, among=(run_id,))
-    _, found = await read_kept(lambda: service.runs.listed(sought, 1))
-    if not found:
+    run_filter = RunFilter(owner=caller.reads, among=(run_id,))
+    _, found_runs = await read_kept(lambda: service.runs.listed(run_filter, 1))
+    if not found_runs:
         raise RefusedError(
             404, "there is no such run, or it is no longer kept", code="run_not_found"
         )
-    return found[0]
+    return found_runs[0]
