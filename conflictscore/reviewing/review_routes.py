@@ -65,7 +65,7 @@ Reviewed = Annotated[KeptReviews, Depends(_reviews_of)]
 
 
 class _RunQuery(BaseModel):
-    """What the query of a request selects runs by."""
+    """The part of a request's query that selects runs."""
 
     model_config = ConfigDict(extra="forbid")
 
