@@ -1,7 +1,7 @@
 """Running a benchmark from Python, with any chat model and any retriever."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Unpack
@@ -15,6 +15,10 @@ from conflictscore.benchmarks.harness.manifest import Manifest, now, versions
 from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun, summarised, write_figures
 from conflictscore.benchmarks.harness.question_documents import with_documents
+from conflictscore.benchmarks.harness.retriever_identity import (
+    retrieved_hashes,
+    retriever_identity,
+)
 from conflictscore.benchmarks.harness.session import Session
 from conflictscore.benchmarks.harness.setup import (
     BenchmarkModels,
@@ -25,6 +29,7 @@ from conflictscore.benchmarks.harness.setup import (
 )
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.benchmarks.harness.store import RunStore
+from conflictscore.benchmarks.harness.transcripts import TranscriptWriter
 from conflictscore.benchmarks.registry import open_benchmark, usual_methods
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
@@ -68,6 +73,7 @@ async def arun_benchmark(
     listener: Listener | None = None,
     compare: Sequence[tuple[str, str]] = (),
     study: Sequence[Path] = (),
+    transcripts: bool = True,
 ) -> BenchmarkRun:
     """Run a benchmark, or resume it where its folder holds part of it already.
 
@@ -81,23 +87,28 @@ async def arun_benchmark(
         raise InputError(f"{benchmark.name}: no question is left to run")
     configuration = {
         **setup.configuration(benchmark),
-        "retrieval": dict(retrieval),
+        "retrieval": _retrieval(retrieval, benchmark, setup),
         "selection": {**selection, "left_out_without_recording": len(left_out)},
     }
     manifest = Manifest(
         benchmark=benchmark.name,
         created=now(),
         configuration=configuration,
-        hashes={**benchmark.hashes, **hashes},
+        hashes={**benchmark.hashes, **_found_in(benchmark, setup), **hashes},
         versions=versions(),
+        compare=tuple(compare),
     )
-    with RunStore.open(folder, manifest, recorded) as store:
+    templates = setup.context.prompts.texts
+    with RunStore.open(folder, manifest, recorded, templates) as store:
         prices = PriceTable.load() if prices is None else prices
         begun = [RunStore.read(o) for o in study if (o / "manifest.json").exists()]
         for other in begun:
             _share_documents(other, store)
         kept_in = store.folder.parent if study else store.folder
-        with closing(ContentCache(kept_in / "calls.sqlite")) as own:
+        with (
+            closing(ContentCache(kept_in / "calls.sqlite")) as own,
+            TranscriptWriter(store.folder) if transcripts else nullcontext() as transcript,
+        ):
             spent: dict[str, Usage] = {}
             for record in (record for paid in (store, *begun) for record in paid.records()):
                 for name, usage in record.usage.items():
@@ -109,7 +120,7 @@ async def arun_benchmark(
             )
             session = Session(
                 store,
-                *setup.counted(ledger, own),
+                *setup.counted(ledger, own, transcript),
                 benchmark,
                 setup.settings.methods,
                 ledger,
@@ -123,6 +134,26 @@ async def arun_benchmark(
         run = summarised(store, prices, stopped=stopped, notes=notes, compare=compare)
         write_figures(run)
         return run
+
+
+def _searched(benchmark: Benchmark, setup: Setup) -> BaseRetriever | None:
+    """The retriever, if a question needs it."""
+    searched = any(not question.documents for question in benchmark.questions)
+    return setup.context.retriever if searched else None
+
+
+def _retrieval(retrieval: Mapping[str, Any], benchmark: Benchmark, setup: Setup) -> dict[str, Any]:
+    """How documents are found, for the manifest: what the caller says, and the retriever itself.
+
+    The retriever is described here, for every way of starting a run, so that no run is resumed
+    with another one.
+    """
+    identity = retriever_identity(_searched(benchmark, setup))
+    return {**retrieval, **({"retriever": identity} if identity else {})}
+
+
+def _found_in(benchmark: Benchmark, setup: Setup) -> dict[str, str]:
+    return retrieved_hashes(_searched(benchmark, setup))
 
 
 def _share_documents(other: RunStore, store: RunStore) -> None:
@@ -162,6 +193,7 @@ def run_benchmark(
     prices: PriceTable | None = None,
     missing: Literal["fail", "skip"] = "fail",
     retry_failed: bool = False,
+    transcripts: bool = True,
     **settings: Unpack[BenchmarkOptions],
 ) -> BenchmarkRun:
     """Run a benchmark, or resume the run that the folder holds; nothing is paid for twice.
@@ -188,6 +220,7 @@ def run_benchmark(
         prices: What calls cost; by default what is published.
         missing: Whether questions that a recording does not have end the run or are left out.
         retry_failed: Whether steps that failed in an earlier session are tried again.
+        transcripts: Whether each call's prompt and reply are written into the folder, compressed.
         **settings: See below; the loop is the paper's (``effort="paper"``) but for these. The calls
             of a labeler of your own are not counted. The prompt set is by default the one that the
             benchmark is reported with.
@@ -222,11 +255,12 @@ def run_benchmark(
             Path(folder),
             setup,
             limits=Limits(concurrency, max_tokens),
-            retrieval={"retriever": type(retriever).__name__},
+            retrieval={} if retriever else {"documents": "of the questions"},
             hashes={},
             selection=selection,
             missing=missing,
             retry_failed=retry_failed,
             prices=prices,
+            transcripts=transcripts,
         )
     )

@@ -116,6 +116,7 @@ def _run_one(plan: BenchPlan, planned_run: PlannedRun) -> None:
                 prices=plan.prices,
                 compare=plan.compare,
                 listener=progress,
+                transcripts=not settings["no_transcripts"],
                 study=[other.folder for other in plan.runs if other is not planned_run],
             )
         )

@@ -128,6 +128,11 @@ def _running(entry: "Entry") -> Iterator[_Option]:
         help="Stop once N tokens were used, in and out, by all sessions of the run together.",
     )
     yield _flag("--retry-failed", help="Try again what failed in an earlier session.")
+    yield _flag(
+        "--no-transcripts",
+        help="Do not write the prompt and reply of each call into the run's folder, where they let"
+        " others check the run.",
+    )
     words = "Only estimate the calls, tokens and dollars that the run will take."
     yield _flag("--dry-run", help=words)
     yield _flag("--json", "as_json", help="Print the figures as one JSON object.")

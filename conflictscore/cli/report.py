@@ -26,6 +26,7 @@ Examples:
   conflictscore export runs/mc --to answers.csv
   conflictscore export runs/mc runs/free --to answers.jsonl
   conflictscore export runs/mc --figures figures.tex
+  conflictscore export runs/mc --calls calls.jsonl
   conflictscore export flips.jsonl --to flips.csv
 """
 
@@ -113,22 +114,31 @@ def report(
     metavar="FILE",
     help="Every table of figures: .csv, a cell a row, or .tex, a LaTeX table each (booktabs).",
 )
+@click.option(
+    "--calls",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Every call of the RUNs with its prompt, reply and served model, from their transcripts:"
+    " .jsonl.",
+)
 @with_compare
 def export(
     runs: tuple[Path, ...],
     to: Path | None,
     figures: Path | None,
+    calls: Path | None,
     compare: list[_Pair],
 ) -> None:
-    """Export the answers of RUNs, or their figures.
+    """Export the answers of RUNs, their figures, or every call.
 
     A RUN is the folder of a benchmark, a file of `--log`, or a `--runs-file` of `serve`.
     """
+    from conflictscore.benchmarks.harness.report.call_export import export_calls
     from conflictscore.benchmarks.harness.report.exports import export_answers, export_figures
     from conflictscore.reporting.figure_text import counted
 
-    if to is None and figures is None:
-        raise InputError("nothing to export: give --to FILE or --figures FILE")
+    if to is None and figures is None and calls is None:
+        raise InputError("nothing to export: give --to FILE, --figures FILE or --calls FILE")
     shown = read_report_runs(runs, compare)
     if to is not None:
         export_answers(shown, to)
@@ -136,6 +146,9 @@ def export(
     if figures is not None:
         count = export_figures(shown, figures)
         click.echo(f"Wrote {counted(count, 'table')} to {figures}")
+    if calls is not None:
+        count = export_calls([part for run in runs for part in _parts(run)], calls)
+        click.echo(f"Wrote {counted(count, 'call')} to {calls}")
 
 
 def print_study(runs: "Sequence[ReportRun]", *, as_json: bool = False) -> None:
@@ -178,6 +191,8 @@ def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) ->
             shown.append(live_run(name, read_runs(path), read_reviews(path)))
         else:
             run = read_run(path, prices, compare)
+            for line in run.notes:
+                click.echo(f"Note: {line}", err=True)
             shown.append(ReportRun(name, run.manifest.to_json(), run.figures, run.results))
     return shown
 

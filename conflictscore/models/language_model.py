@@ -30,7 +30,14 @@ from conflictscore.models.prompt_cuts import require_whole_prompt
 from conflictscore.models.replies import reply_text, without_reasoning
 from conflictscore.models.requests import RequestForm, StyledRequests
 from conflictscore.models.retries import Retries
-from conflictscore.models.usage import UsageMeter, add_cost, begin_cost, stored_cost, take_cost
+from conflictscore.models.usage import (
+    UsageMeter,
+    add_cost,
+    begin_cost,
+    served_by,
+    stored_cost,
+    take_cost,
+)
 from conflictscore.prompts import PromptSet, neutral
 from conflictscore.records import encodable
 from conflictscore.storage.cache import ContentCache
@@ -77,6 +84,8 @@ class LanguageModel:
     """When a failed call is made again; None leaves that to the client, as it is set up."""
     admit: Callable[[], None] | None = None
     """Called before each attempt at a call; raises if the budget of a run is used up."""
+    on_kept: Callable[[Sequence[BaseMessage], int, Mapping[str, Any]], None] | None = None
+    """Called with messages, the length of the reply and the stored value when a cache replies."""
     capabilities: Capabilities | None = None
     """Capabilities of its endpoint, if the user sets them; None to find out."""
 
@@ -126,6 +135,8 @@ class LanguageModel:
             with suppress(ValueError):  # what was readable to another reader is asked for again
                 value = read(without_reasoning(encodable(kept)))
                 meter.cached(stored_cost(stored), self.name)
+                if self.on_kept is not None:
+                    self.on_kept([*history, HumanMessage(prompt)], max_tokens, stored)
                 return value
         begin_cost()
 
@@ -138,7 +149,7 @@ class LanguageModel:
             except ValueError as error:
                 raise self._unreadable(str(error), text) from error
             if cache is not None:
-                cache.put(key, {"text": text, **take_cost()})
+                cache.put(key, {"text": text, **served_by(reply), **take_cost()})
             return value
 
         return await self._ask(prompt, form, taken, prompts, meter, history)

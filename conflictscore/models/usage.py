@@ -120,6 +120,21 @@ def cost_of(message: Any) -> Usage:
     )
 
 
+def served_by(reply: Any) -> dict[str, Any]:
+    """The field to store with a reply: the model that the provider says has answered.
+
+    ``fingerprint`` tells builds of one model apart, where the provider gives one. Empty where it
+    says neither.
+    """
+    about = reply.response_metadata if isinstance(reply, AIMessage) else {}
+    named = {
+        "model": about.get("model_name") or about.get("model"),
+        "fingerprint": about.get("system_fingerprint"),
+    }
+    known = {name: text for name, text in named.items() if isinstance(text, str)}
+    return {"served": known} if known else {}
+
+
 def begin_cost() -> None:
     """Leave out the calls so far, which may be of whoever started this task."""
     _UNSTORED.set(None)

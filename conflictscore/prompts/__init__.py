@@ -94,6 +94,11 @@ class PromptSet:
         """The names of all templates."""
         return frozenset(self._templates)
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The text of each template by its name, in alphabetical order."""
+        return {name: self._templates[name].template for name in sorted(self._templates)}
+
     def placeholders(self, name: str) -> frozenset[str]:
         """Placeholders of a template."""
         return self._placeholders[name]

@@ -60,6 +60,9 @@ class Manifest(Record):
     """SHA-256 of what is read, by name, such as ``data`` and ``recorded``."""
     versions: dict[str, str]
     """Of Python and packages, by name; for the reader, and compared by no rule."""
+    compare: tuple[tuple[str, str], ...] = ()
+    """The pairs of methods that were last asked for by ``--compare``; empty for the paper's. They
+    decide what is shown, and not whether the run can be resumed."""
 
 
 def differences(old: Manifest, new: Manifest) -> list[str]:
@@ -67,7 +70,10 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
 
     ``created`` and ``versions`` may differ.
     """
-    return storage.differences(*(_what_decides(one.to_json()) for one in (old, new)))
+    there, now_fields = (_what_decides(manifest.to_json()) for manifest in (old, new))
+    if old.format == 1:
+        now_fields = _as_format_1(now_fields, there)
+    return storage.differences(there, now_fields)
 
 
 def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,6 +82,23 @@ def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
     gone = ("guard_margin", "resample_temperature")
     kept = {k: v for k, v in fields["configuration"].items() if k not in gone}
     return decides | {"configuration": kept}
+
+
+def _as_format_1(fields: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run of format 1 would have in its place, so that it can be resumed.
+
+    It named a retriever by its class, if at all, and had fewer hashes.
+    """
+    retrieval = dict(fields["configuration"].get("retrieval") or {})
+    identity = retrieval.pop("retriever", None)
+    if "retriever" in (old["configuration"].get("retrieval") or {}):
+        class_path = identity["class"] if identity else "NoneType"
+        retrieval["retriever"] = class_path.rpartition(".")[2]
+    hashes = {name: value for name, value in fields["hashes"].items() if name in old["hashes"]}
+    configuration = {**fields["configuration"], "retrieval": retrieval}
+    if "retrieval" not in old["configuration"]:
+        del configuration["retrieval"]
+    return {**fields, "configuration": configuration, "hashes": hashes}
 
 
 def read_manifest(path: Path) -> Manifest:

@@ -61,7 +61,9 @@ def read_run(
         ConfigurationError: The extra ``[bench]`` is not installed.
     """
     store = RunStore.read(folder)
-    return summarised(store, prices, stopped=None, notes=store.notes, compare=compare)
+    compare = compare or store.manifest.compare
+    notes = (*store.notes, *store.lacking())
+    return summarised(store, prices, stopped=None, notes=notes, compare=compare)
 
 
 def summarised(

@@ -65,7 +65,7 @@ StepKey = tuple[str, str, str]
 """Question, step and key, as in a step's record."""
 
 
-class FailureKind(StrEnum):
+class StepFailure(StrEnum):
     """Why a step has no value; its ``error`` says more, for a reader."""
 
     FAILED = "failed"
@@ -92,8 +92,9 @@ class StepRecord(Record):
     """The result; None exactly where ``error`` is set. By step:
 
     - documents: ``documents`` (Document), ``notes``
-    - loop: ``attempts`` (Attempt), ``changes`` (Change), ``reason``, ``notes``,
-      ``regeneration_error``, ``first_usage``, ``check_usage``
+    - loop: ``attempts`` (Attempt), ``changes`` (Change), ``guard`` (Guard, None where the answer
+      did not change), ``reason``, ``notes``, ``regeneration_error``, ``first_usage``,
+      ``check_usage``
     - a method: ``answer`` (Answer), ``notes``; of revised-rag ``changes``; of madam-rag ``rounds``,
       1 to 3; of pipeline, taxonomy-aware and oracle ``conflict_type``, None where none could be had
     - meaning: ``same``, and where it is false the ``claim`` that the other answer does not support,
@@ -102,7 +103,7 @@ class StepRecord(Record):
       judged by their ConflictScore
     """
     error: str | None = None
-    failure: FailureKind | None = None
+    failure: StepFailure | None = None
     """Set exactly where ``error`` is."""
     usage: dict[str, Usage] = Field(default_factory=dict)
     """Calls and tokens, by the model's name."""
@@ -117,7 +118,7 @@ class StepRecord(Record):
         if not isinstance(fields, dict) or fields.get("error") is None or fields.get("failure"):
             return fields
         stopped = fields["error"] == _STOPPED_IN_FORMAT_1
-        return {**fields, "failure": FailureKind.STOPPED if stopped else FailureKind.FAILED}
+        return {**fields, "failure": StepFailure.STOPPED if stopped else StepFailure.FAILED}
 
     @model_validator(mode="after")
     def _value_or_error(self) -> "StepRecord":
@@ -130,7 +131,7 @@ class StepRecord(Record):
     @property
     def stopped(self) -> bool:
         """Whether it only tells what a step had cost when the session ended."""
-        return self.failure is FailureKind.STOPPED
+        return self.failure is StepFailure.STOPPED
 
 
 class Verdict(Record):

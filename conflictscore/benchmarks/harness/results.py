@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
+from conflictscore.benchmarks.harness.guarding import guard_of
 from conflictscore.benchmarks.harness.methods.method import BenchmarkMethod
 from conflictscore.benchmarks.harness.methods.opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import (
@@ -29,9 +30,7 @@ from conflictscore.benchmarks.harness.records import (
     QuestionResult,
     StepRecord,
     Verdict,
-    reworded,
 )
-from conflictscore.correcting.change_refusals import judge_change
 from conflictscore.errors import InputError
 from conflictscore.loop.rounds import flipped_by
 from conflictscore.records import (
@@ -40,7 +39,6 @@ from conflictscore.records import (
     Change,
     ConflictReport,
     Document,
-    RevisionAction,
     Usage,
     first_fault,
 )
@@ -63,6 +61,7 @@ class _LoopValue(_StepValue):
     first_usage: dict[str, Usage] | None = None
     """Cost of the first answer; None where the record does not say, as for ``check_usage``."""
     check_usage: dict[str, Usage] | None = None
+    guard: Guard | None = None
 
 
 class _AnsweredValue(_StepValue):
@@ -190,25 +189,12 @@ class _Recorded:
 
     @cached_property
     def _guard(self) -> Guard | None:
-        first, last = self._first, self._last
-        if first is None or last is None or not first.answer or not last.answer:
+        """The guard's verdict as the loop recorded it; runs of format 1 are judged here."""
+        if not isinstance(self._loop, _LoopValue) or self._loop.regeneration_error is not None:
             return None
-        if not reworded(first.answer, last.answer):
-            return None
-        if first.report is None or last.report is None:
-            return Guard(accepted=False, note="one of the answers has no score")
-        change = Change(
-            round=1,
-            start=0,
-            end=len(first.answer.text),
-            before=first.answer.text,
-            after=last.answer.text,
-            action=RevisionAction.REPLACE,
-            whole=True,
-            claims=tuple(first.report.evidence(number) for number in first.report.disputed),
-        )
-        judged = judge_change(change, first.report, last.report)
-        return Guard(accepted=judged.accepted, note=judged.note)
+        if self._loop.guard is not None:
+            return self._loop.guard
+        return guard_of(self._loop.attempts[0], self._loop.attempts[-1])
 
     def _ended(self, method: BenchmarkMethod) -> MethodResult | None:
         if method.step == LOOP:

@@ -26,15 +26,16 @@ from conflictscore.benchmarks.harness.methods.registry import (
     METHODS,
 )
 from conflictscore.benchmarks.harness.records import (
-    FailureKind,
     Question,
     QuestionResult,
+    StepFailure,
     StepKey,
     StepRecord,
     meaning_key,
 )
 from conflictscore.benchmarks.harness.results import results
 from conflictscore.benchmarks.harness.store import RunStore
+from conflictscore.benchmarks.harness.transcripts import transcribed_step
 from conflictscore.errors import BudgetError, ConfigurationError, ConflictScoreError, scrubbed
 from conflictscore.loop.inputs import given_documents
 from conflictscore.loop.searching import find_documents
@@ -54,7 +55,7 @@ class _Outcome(NamedTuple):
 
     value: dict[str, Any] | None
     error: str | None = None
-    failure: FailureKind | None = None
+    failure: StepFailure | None = None
 
 
 @dataclass
@@ -182,13 +183,13 @@ class Session:
         if record is not None and place not in self.retried and not self._outlived(record):
             return record
         started = time.perf_counter()
-        with self.ledger.step() as usage:
+        with self.ledger.step() as usage, transcribed_step(place):
             try:
                 outcome = await _outcome_of(work)
             except (BudgetError, ConfigurationError, asyncio.CancelledError):
                 if usage:
                     reason = "the run was stopped during this step"
-                    stopped = _Outcome(None, reason, FailureKind.STOPPED)
+                    stopped = _Outcome(None, reason, StepFailure.STOPPED)
                     self._record(place, stopped, usage, started)
                 raise
         record = self._record(place, outcome, usage, started)
@@ -248,7 +249,7 @@ async def _outcome_of(work: _Work) -> _Outcome:
 
 
 def _failed(error: BaseException) -> _Outcome:
-    return _Outcome(None, _reason_of(error), FailureKind.FAILED)
+    return _Outcome(None, _reason_of(error), StepFailure.FAILED)
 
 
 async def _documents(context: RunContext, question: Question) -> dict[str, Any]:

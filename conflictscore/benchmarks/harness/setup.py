@@ -15,10 +15,12 @@ from conflictscore.benchmarks.harness.methods.registry import (
     LOOP,
     METHODS,
 )
+from conflictscore.benchmarks.harness.transcripts import Transcriber, TranscriptWriter
 from conflictscore.errors import InputError
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import Model, ModelOptions
 from conflictscore.loop.state import Reconsider, RunContext
+from conflictscore.models.clients import with_handler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.spec import require_effort
@@ -154,8 +156,10 @@ class Setup:
             **({"reconsider": settings.reconsider} if settings.reconsider != "worst" else {}),
         }
 
-    def counted(self, ledger: Ledger, own: ContentCache) -> tuple[RunContext, LanguageModel]:
-        """Context and answer judge, with every call counted and its reply kept.
+    def counted(
+        self, ledger: Ledger, own: ContentCache, transcript: TranscriptWriter | None = None
+    ) -> tuple[RunContext, LanguageModel]:
+        """Context and answer judge, with every call counted and transcribed, and its reply kept.
 
         Replies of deterministic models go to the cache that was given; where one of the models is
         not deterministic, or nothing tells it apart, all go to the run's own.
@@ -167,9 +171,8 @@ class Setup:
 
         def counted(model: LanguageModel) -> LanguageModel:
             parameters = model.parameters or {}
-            return attach(
-                replace(model, cache=kept, deterministic=True, parameters=parameters), ledger
-            )
+            cached = replace(model, cache=kept, deterministic=True, parameters=parameters)
+            return _transcribed(attach(cached, ledger), transcript)
 
         # claims and labels of equal answers are the same in all repetitions
         decomposer = counted(context.decomposer)
@@ -217,6 +220,15 @@ def _described(model: LanguageModel) -> dict[str, Any]:
         "parameters": dict(parameters) if parameters is not None else None,
         "context_window": model.context_window,
     }
+
+
+def _transcribed(model: LanguageModel, transcript: TranscriptWriter | None) -> LanguageModel:
+    if transcript is None:
+        return model
+    transcriber = Transcriber(transcript, model.name, model.endpoint)
+    callbacks = with_handler(model.chat.callbacks, transcriber)
+    chat = model.chat.model_copy(update={"callbacks": callbacks})
+    return replace(model, chat=chat, on_kept=transcriber.kept)
 
 
 def _repeated(model: LanguageModel, settings: RunSettings) -> LanguageModel:

@@ -3,12 +3,16 @@
 ```
 .conflictscore.lock    held by the command that writes
 questions.jsonl        the questions, in order
+templates.json         every template that models may be asked by, by name
 manifest.json          what the run was started with
 records.jsonl          one line a step, only ever added to
+transcripts/           every call with its prompt and reply; see harness.transcripts
+figures.json           the figures, at the end of each session
+calls.sqlite           replies of models that are not deterministic, so that none is paid for twice
 ```
 
-They are made in this order, and the manifest is whole or not there. So a death at any instant
-leaves a folder which the same command takes up again.
+The first four are made in this order, and the manifest is whole or not there. So a death at any
+instant leaves a folder which the same command takes up again.
 """
 
 import json
@@ -22,6 +26,7 @@ from types import MappingProxyType
 from conflictscore.benchmarks.harness.manifest import Manifest, differences, read_manifest
 from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.harness.records import Question, StepKey, StepRecord
+from conflictscore.benchmarks.harness.stand_alone import TEMPLATES, notes_on_folder
 from conflictscore.benchmarks.json_lines import decoded
 from conflictscore.errors import InputError
 from conflictscore.storage.locks import LOCK_FILE, lock_folder
@@ -72,10 +77,15 @@ class RunStore:
     @classmethod
     @contextmanager
     def open(
-        cls, folder: str | Path, manifest: Manifest, questions: Sequence[Question]
+        cls,
+        folder: str | Path,
+        manifest: Manifest,
+        questions: Sequence[Question],
+        templates: Mapping[str, str] | None = None,
     ) -> "Iterator[RunStore]":
         """Start a run, or resume one that was started with the same; other writers are kept out.
 
+        ``templates`` are written beside the questions, for whoever reads the run elsewhere.
         Half a line at the end of its records is cut off, with a note.
         """
         folder = Path(folder)
@@ -83,13 +93,14 @@ class RunStore:
             try:
                 _refuse_other_files(folder)
                 opened.enter_context(lock_folder(folder, otherwise="folder"))
-                _begin(folder, manifest, questions)
+                _begin(folder, manifest, questions, templates)
             except OSError as error:
                 raise InputError(
                     f"{folder}: no run can be written there ({error.strerror}); give another folder"
                 ) from None
             begun, held = _read_begun(folder)
             _refuse_another_run(folder, begun, manifest)
+            begun = _with_comparison(folder, begun, manifest)
             for row, (there, now) in enumerate(zip_longest(held, questions), 1):
                 if there is None or now is None or there.to_json() != now.to_json():
                     raise InputError(
@@ -129,6 +140,10 @@ class RunStore:
         """The last record of each step by question id, step and key; some are failures."""
         return MappingProxyType(self._done)
 
+    def lacking(self) -> tuple[str, ...]:
+        """What the folder lacks for whoever reads it elsewhere, a line each."""
+        return tuple(notes_on_folder(self.folder, self.manifest))
+
     def records(self) -> tuple[StepRecord, ...]:
         """All records in order, with those that a later one replaces: they were paid for too."""
         return tuple(self._records)
@@ -158,7 +173,12 @@ class RunStore:
             self._done[record.question, record.step, record.key] = record
 
 
-def _begin(folder: Path, manifest: Manifest, questions: Sequence[Question]) -> None:
+def _begin(
+    folder: Path,
+    manifest: Manifest,
+    questions: Sequence[Question],
+    templates: Mapping[str, str] | None,
+) -> None:
     if (folder / _MANIFEST).exists():
         return
     name, count = Counter(question.id for question in questions).most_common(1)[0]
@@ -166,7 +186,23 @@ def _begin(folder: Path, manifest: Manifest, questions: Sequence[Question]) -> N
         raise InputError(f"{count} questions have the id {name!r}; each needs its own")
     lines = "".join(f"{json.dumps(question.to_json())}\n" for question in questions)
     write_whole(folder / _QUESTIONS, lines.encode())
+    if templates is not None:
+        text = json.dumps(templates, indent=1, ensure_ascii=False)
+        write_whole(folder / TEMPLATES, f"{text}\n".encode())
+    _write_manifest(folder, manifest)
+
+
+def _write_manifest(folder: Path, manifest: Manifest) -> None:
     write_whole(folder / _MANIFEST, (json.dumps(manifest.to_json(), indent=2) + "\n").encode())
+
+
+def _with_comparison(folder: Path, begun: Manifest, asked: Manifest) -> Manifest:
+    """The manifest with the comparison that this session asks for, if it asks for another."""
+    if begun.compare == asked.compare:
+        return begun
+    changed = begun.model_copy(update={"compare": asked.compare})
+    _write_manifest(folder, changed)
+    return changed
 
 
 def _read_begun(folder: Path) -> tuple[Manifest, tuple[Question, ...]]:
@@ -212,7 +248,7 @@ def _refuse_other_files(folder: Path) -> None:
         read_manifest(folder / _MANIFEST)  # that of another program is refused
         return
     # a kill leaves these of a run without a manifest
-    begun = {n for n in names if n in (LOCK_FILE, _QUESTIONS) or n.endswith(".part")}
+    begun = {n for n in names if n in (LOCK_FILE, _QUESTIONS, TEMPLATES) or n.endswith(".part")}
     if others := names - begun if LOCK_FILE in names else names:
         raise InputError(
             f"{folder}: holds other files ({_listed(sorted(others), ', ')}) and no {_MANIFEST}, so"

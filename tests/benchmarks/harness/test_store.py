@@ -8,7 +8,7 @@ import pytest
 
 from conflictscore.benchmarks.harness.manifest import Manifest
 from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
-from conflictscore.benchmarks.harness.records import FailureKind, StepRecord
+from conflictscore.benchmarks.harness.records import StepFailure, StepRecord
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.run_folders import (
@@ -65,7 +65,7 @@ def test_a_run_of_format_1_has_no_kinds_of_failure_and_its_stopped_steps_are_tak
     read = RunStore.read(folder)
 
     assert read.manifest.format == 1
-    assert [line.failure for line in read.records()] == [FailureKind.FAILED, FailureKind.STOPPED]
+    assert [line.failure for line in read.records()] == [StepFailure.FAILED, StepFailure.STOPPED]
     assert set(read.done) == {("q0", LOOP, "")}
 
 

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from conflictscore.benchmarks.harness.guarding import guard_of
 from conflictscore.benchmarks.harness.methods.asker import Asker, graph_input
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
 from conflictscore.loop.state import RunContext
-from conflictscore.records import Method, Usage
+from conflictscore.records import Attempt, Method, Usage
 
 
 async def _loop(asker: Asker, asked: Asked) -> dict[str, Any]:
@@ -28,8 +29,10 @@ async def _loop(asker: Asker, asked: Asked) -> dict[str, Any]:
     begun, *later = state["attempts"]
     if "probabilities" in first["answer"]:  # the loop was given the text alone
         begun = {**begun, "answer": first["answer"]}
+    guard = guard_of(Attempt.model_validate(begun), Attempt.model_validate((later or [begun])[-1]))
     return {
         "attempts": [begun, *later],
+        "guard": None if guard is None else guard.to_json(),
         "changes": state["changes"],
         "reason": state["reason"],
         "notes": [*first["notes"], *state["notes"]],

@@ -1,0 +1,29 @@
+"""The loop's guard over a whole second answer, by which ``guarded-rag`` answers."""
+
+from conflictscore.benchmarks.harness.records import Guard, reworded
+from conflictscore.correcting.change_refusals import judge_change
+from conflictscore.records import Attempt, Change, RevisionAction
+
+
+def guard_of(first: Attempt, last: Attempt) -> Guard | None:
+    """The guard's verdict on the change from the first answer to the last.
+
+    None where the answers do not differ. Without the scores of both there is nothing to judge by,
+    and the change is refused.
+    """
+    if not reworded(first.answer, last.answer):
+        return None
+    if first.report is None or last.report is None:
+        return Guard(accepted=False, note="one of the answers has no score")
+    change = Change(
+        round=1,
+        start=0,
+        end=len(first.answer.text),
+        before=first.answer.text,
+        after=last.answer.text,
+        action=RevisionAction.REPLACE,
+        whole=True,
+        claims=tuple(first.report.evidence(number) for number in first.report.disputed),
+    )
+    judged = judge_change(change, first.report, last.report)
+    return Guard(accepted=judged.accepted, note=judged.note)

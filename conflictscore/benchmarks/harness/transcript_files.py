@@ -1,0 +1,89 @@
+"""Reads the transcripts of a run's folder; ``harness.transcripts`` says what is in them."""
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from conflictscore.errors import InputError
+
+FOLDER = "transcripts"
+GZIP = 16 + zlib.MAX_WBITS
+"""zlib's window size for gzip's format."""
+
+
+class TornTranscriptError(InputError):
+    """A transcript that was not closed, as a kill leaves it; all its whole lines were read."""
+
+
+def session_files(folder: Path) -> list[Path]:
+    """The transcripts of a run's folder, in the order of its sessions; empty without any."""
+    files = (folder / FOLDER).glob("session-*.jsonl.gz")
+    return sorted(files, key=lambda path: int(path.name.split("-")[1].split(".")[0]))
+
+
+def read_transcript(path: Path) -> Iterator[dict[str, Any]]:
+    """Each call of one session, with its texts put together, in the order that they ended.
+
+    Raises:
+        TornTranscriptError: After all whole lines, if the file ends in the middle of one.
+        InputError: The file cannot be read, or a line is damaged; names the line.
+    """
+    texts: dict[str, str] = {}
+    for number, line in _lines(path):
+        where = f"{path}, line {number}"
+        try:
+            fields = json.loads(line)
+            if "text" in fields:
+                texts[fields["text"]] = fields["is"]
+                continue
+            call = {
+                **fields,
+                "key": _joined(fields["key"], texts),
+                "parameters": json.loads(_joined(fields["parameters"], texts)),
+                "messages": [
+                    {**message, "content": _joined(message["content"], texts)}
+                    for message in fields["messages"]
+                ],
+                "reply": _joined(fields["reply"], texts),
+            }
+        except (ValueError, RecursionError):
+            raise InputError(f"{where}: damaged (not JSON)") from None
+        except KeyError as error:
+            raise InputError(f"{where}: damaged (there is no {error})") from None
+        except TypeError:
+            raise InputError(f"{where}: damaged (not a call of a transcript)") from None
+        yield call
+
+
+def check_whole(path: Path) -> None:
+    """Read a transcript through, without its texts; raises as :func:`read_transcript` does."""
+    for _ in _lines(path):
+        pass
+
+
+def _joined(parts: Sequence[str | Mapping[str, str]], texts: Mapping[str, str]) -> str:
+    return "".join(part if isinstance(part, str) else texts[part["ref"]] for part in parts)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The whole lines with their numbers; a file that was not closed ends with an error."""
+    decompress = zlib.decompressobj(wbits=GZIP)
+    rest, number = b"", 0
+    try:
+        with path.open("rb") as file:
+            for chunk in iter(lambda: file.read(1 << 16), b""):
+                *lines, rest = (rest + decompress.decompress(chunk)).split(b"\n")
+                for line in lines:
+                    number += 1
+                    yield number, line
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except zlib.error:
+        raise InputError(f"{path}: damaged after line {number} (not gzip)") from None
+    if rest or not decompress.eof:
+        raise TornTranscriptError(
+            f"{path}: ends after line {number} without its end, as a kill leaves it, or the run is"
+            " at work; the lines so far are whole"
+        )

@@ -1,0 +1,272 @@
+"""Every call of a run with its prompt and raw reply, compressed, in the run's folder.
+
+```
+transcripts/session-1.jsonl.gz      one file a session: JSON lines in UTF-8
+
+{"text": "3f0c…", "is": "…"}        a text that calls refer to by its hash, before the first one
+{"question": "tqa-…", "step": "loop", "key": "",
+ "model": "openai:gpt-4.1-mini",    as the manifest names it
+ "endpoint": "https://api.openai.com/v1",
+ "served": "gpt-4.1-mini-2025-04-14", "fingerprint": "fp_…",    as the reply says; null if not
+ "parameters": […],                 a JSON object, as text
+ "messages": [{"role": "human", "content": […]}],
+ "reply": […], "tool_calls": […], "logprobs": […],
+ "finish": "stop", "usage": {…}, "seconds": 0.8, "time": "…",
+ "cached": false,                   true: found in a cache, and not paid for
+ "error": null}                     why a call failed; it may have been made again
+```
+
+A text is a list of parts, each a string or ``{"ref": hash}``, to be joined: prompts share documents
+and rules, which are kept once a session. Each line is flushed, so that a kill tears at most the
+last one.
+"""
+
+import hashlib
+import json
+import threading
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import IO, Any, Self
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+
+from conflictscore.benchmarks.harness.manifest import now
+from conflictscore.benchmarks.harness.records import StepKey
+from conflictscore.benchmarks.harness.transcript_files import FOLDER, GZIP, session_files
+from conflictscore.errors import ConfigurationError, scrubbed
+from conflictscore.storage.private_files import owner_only, private_folder
+
+_SHARED_CHARS = 120
+"""A line of a prompt from this length on is kept once, and referred to."""
+_HASH_CHARS = 16
+_PARAMETERS = frozenset(
+    {
+        "model",
+        "model_name",
+        "temperature",
+        "top_p",
+        "top_k",
+        "seed",
+        "stop",
+        "n",
+        "max_tokens",
+        "max_completion_tokens",
+        "logprobs",
+        "top_logprobs",
+        "response_format",
+        "tools",
+        "tool_choice",
+        "reasoning",
+        "reasoning_effort",
+        "frequency_penalty",
+        "presence_penalty",
+        "extra_body",
+    }
+)
+"""The call parameters that are written: a client may put anything among the others."""
+
+_STEP: ContextVar[StepKey] = ContextVar("conflictscore_transcribed_step", default=("", "", ""))
+
+
+@contextmanager
+def transcribed_step(place: StepKey) -> Iterator[None]:
+    """Name the step that the calls inside are made for, also in tasks and threads begun there."""
+    token = _STEP.set(place)
+    try:
+        yield
+    finally:
+        _STEP.reset(token)
+
+
+class TranscriptWriter:
+    """Writes the transcript of one session; a context manager, safe for threads."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take a run's folder; the session's file is made with the first call."""
+        self._folder = folder / FOLDER
+        self._file: IO[bytes] | None = None
+        self._compress = zlib.compressobj(wbits=GZIP)
+        self._hashes: set[str] = set()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            if self._file is not None:
+                self._file.write(self._compress.flush(zlib.Z_FINISH))
+                self._file.close()
+
+    def _opened(self) -> IO[bytes]:
+        """The file of this session, which is the next one of its run."""
+        if self._file is None:
+            number = 1 + len(session_files(self._folder.parent))
+            path = self._folder / f"session-{number}.jsonl.gz"
+            try:
+                private_folder(self._folder)
+                self._file = open(path, "xb", buffering=0, opener=owner_only)  # noqa: SIM115
+            except OSError as error:
+                raise ConfigurationError(f"{path}: cannot be written ({error.strerror})") from None
+        return self._file
+
+    def write(self, call: Mapping[str, Any]) -> None:
+        """Write one call; its ``key``, ``parameters``, messages and ``reply`` are texts.
+
+        Raises:
+            ConfigurationError: It cannot be written, as on a full disk, which ends the run.
+        """
+        with self._lock:
+            lines: list[dict[str, Any]] = []
+            shared = {
+                **call,
+                "key": self._parts(call["key"], lines),
+                "parameters": self._parts(call["parameters"], lines),
+                "messages": [
+                    {**message, "content": self._parts(message["content"], lines)}
+                    for message in call["messages"]
+                ],
+                "reply": self._parts(call["reply"], lines),
+            }
+            text = "".join(f"{json.dumps(line)}\n" for line in (*lines, shared))
+            compressed = self._compress.compress(text.encode())
+            compressed += self._compress.flush(zlib.Z_SYNC_FLUSH)
+            try:
+                self._opened().write(compressed)
+            except OSError as error:
+                raise ConfigurationError(
+                    f"{self._folder}: cannot be written ({error.strerror}); make room there, or"
+                    " give --no-transcripts"
+                ) from None
+
+    def _parts(self, text: str, lines: list[dict[str, Any]]) -> list[str | dict[str, str]]:
+        """A text as strings and references; texts that are new go into ``lines`` first."""
+        parts: list[str | dict[str, str]] = []
+        for line in text.splitlines(keepends=True):
+            if len(line) >= _SHARED_CHARS:
+                digest = hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()
+                name = digest[:_HASH_CHARS]
+                if name not in self._hashes:
+                    self._hashes.add(name)
+                    lines.append({"text": name, "is": line})
+                parts.append({"ref": name})
+            elif parts and isinstance(parts[-1], str):
+                parts[-1] += line
+            else:
+                parts.append(line)
+        return parts
+
+
+class Transcriber(BaseCallbackHandler):
+    """Writes each call of one model, as LangChain reports it, and each reply of its cache."""
+
+    run_inline = True
+    raise_error = True
+    """A transcript with silent gaps is worth less than a step that fails."""
+
+    def __init__(self, writer: TranscriptWriter, model: str, endpoint: str) -> None:
+        self._writer = writer
+        self._about = {"model": model, "endpoint": endpoint}
+        self._begun: dict[UUID, tuple[float, dict[str, Any]]] = {}
+
+    def on_chat_model_start(
+        self,
+        serialized: Mapping[str, Any],
+        messages: Sequence[Sequence[BaseMessage]],
+        *,
+        run_id: UUID,
+        **kwargs: Any,
+    ) -> None:
+        """Note what is sent."""
+        sent = self._sent(messages[0], kwargs.get("invocation_params") or {})
+        self._begun[run_id] = time.perf_counter(), sent
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        """Write the call with its reply."""
+        started, sent = self._begun.pop(run_id, (time.perf_counter(), self._sent((), {})))
+        generation = response.generations[0][0] if response.generations[0] else None
+        message = generation.message if isinstance(generation, ChatGeneration) else None
+        seconds = round(time.perf_counter() - started, 3)
+        self._writer.write({**sent, **_reply_of(message), "seconds": seconds})
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Write the call that failed."""
+        started, sent = self._begun.pop(run_id, (time.perf_counter(), self._sent((), {})))
+        reason = f"{type(error).__name__}: {scrubbed(str(error))}"
+        seconds = round(time.perf_counter() - started, 3)
+        self._writer.write({**sent, "error": reason, "seconds": seconds})
+
+    def kept(
+        self, messages: Sequence[BaseMessage], max_tokens: int, stored: Mapping[str, Any]
+    ) -> None:
+        """Write a reply that a cache gave: its text, and the served model if the cache has it."""
+        sent = self._sent(messages, {"max_tokens": max_tokens})
+        served = stored.get("served") or {}
+        self._writer.write(
+            {
+                **sent,
+                "served": served.get("model"),
+                "fingerprint": served.get("fingerprint"),
+                "reply": str(stored["text"]),
+                "cached": True,
+            }
+        )
+
+    def _sent(
+        self, messages: Sequence[BaseMessage], parameters: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        question, step, key = _STEP.get()
+        shown = {name: parameters[name] for name in sorted(_PARAMETERS & parameters.keys())}
+        return {
+            "question": question,
+            "step": step,
+            "key": key,
+            **self._about,
+            "served": None,
+            "fingerprint": None,
+            "parameters": json.dumps(shown, default=str),
+            "messages": [{"role": m.type, "content": _text_of(m.content)} for m in messages],
+            "reply": "",
+            "time": now(),
+            "cached": False,
+            "error": None,
+        }
+
+
+def _reply_of(message: Any) -> dict[str, Any]:
+    if not isinstance(message, AIMessage):
+        return {}
+    about = message.response_metadata
+    reply: dict[str, Any] = {
+        "served": about.get("model_name") or about.get("model"),
+        "fingerprint": about.get("system_fingerprint"),
+        "reply": _text_of(message.content),
+        "finish": about.get("finish_reason") or about.get("stop_reason"),
+        "usage": dict(message.usage_metadata or {}),
+    }
+    if message.tool_calls:
+        reply["tool_calls"] = [
+            {"name": tool["name"], "args": tool["args"]} for tool in message.tool_calls
+        ]
+    if logprobs := _logprobs_of(about.get("logprobs")):
+        reply["logprobs"] = logprobs
+    return reply
+
+
+def _logprobs_of(logprobs: Any) -> list[list[Any]]:
+    """Tokens that the first place of the reply could have had, each with its log-probability."""
+    try:
+        return [[top["token"], top["logprob"]] for top in logprobs["content"][0]["top_logprobs"]]
+    except (TypeError, KeyError, IndexError):
+        return []
+
+
+def _text_of(content: Any) -> str:
+    return content if isinstance(content, str) else json.dumps(content, default=str)

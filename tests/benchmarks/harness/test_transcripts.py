@@ -1,0 +1,169 @@
+"""A run's folder stands alone: calls, templates and how documents were found are in it."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from conflictscore.benchmarks.harness.outcome import read_run
+from conflictscore.benchmarks.harness.transcript_files import (
+    TornTranscriptError,
+    read_transcript,
+    session_files,
+)
+from conflictscore.benchmarks.harness.transcripts import TranscriptWriter
+from conflictscore.cli.report import export
+from conflictscore.errors import InputError
+from conflictscore.models.prices import PriceTable
+from conflictscore.prompts import PromptSet
+from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
+from tests.fakes.openai_server import OpenAIServer
+
+
+def calls_of(folder: Path) -> list[dict[str, Any]]:
+    return [call for path in session_files(folder) for call in read_transcript(path)]
+
+
+async def test_each_call_is_there_with_what_was_sent_and_who_replied_what(tmp_path: Path) -> None:
+    quiz = Quiz()
+    with OpenAIServer(quiz) as server:
+        run = await run_quiz(tmp_path / "run", server, lamps(2, free_form=True))
+    calls = calls_of(tmp_path / "run")
+    used = run.figures.cost.usage.values()
+    assert sum(not call["cached"] for call in calls) == quiz.asked.total()
+    assert sum(not call["cached"] for call in calls) == sum(usage.calls for usage in used)
+    assert sum(call["cached"] for call in calls) == sum(usage.cached_calls for usage in used)
+    first = next(call for call in calls if call["step"] == "loop")
+    assert first["question"] in ("lamp-0", "lamp-1")
+    assert "When was lamp" in first["messages"][0]["content"]
+    assert first["reply"]
+    assert first["served"]
+    assert first["parameters"]["max_tokens"] or first["parameters"]["max_completion_tokens"]
+    assert not first["cached"]
+    assert {call["step"] for call in calls} >= {"loop", "control-rag", "grade"}
+    answers = [ended.answer for result in run.results for ended in result.methods.values()]
+    graded = {call["key"] for call in calls if call["step"] == "grade"}
+    assert graded == {answer.text for answer in answers if answer is not None}
+
+
+async def test_no_key_and_no_path_is_in_any_file_of_a_run(tmp_path: Path) -> None:
+    key = "sk-very-secret-key-of-a-test"
+    with OpenAIServer(Quiz(), api_key=key) as server:
+        model = ChatOpenAI(model="scripted", base_url=server.base_url, api_key=SecretStr(key))
+        await run_quiz(tmp_path / "run", model, lamps(1))
+    for path in (tmp_path / "run").rglob("*"):
+        content = path.read_bytes() if path.is_file() else b""
+        assert key.encode() not in content
+        assert str(tmp_path).encode() not in content
+    text = json.dumps(calls_of(tmp_path / "run"))
+    assert key not in text
+    assert str(tmp_path) not in text
+
+
+async def test_a_resumed_run_has_a_transcript_a_session_and_replies_of_the_cache_are_marked(
+    tmp_path: Path,
+) -> None:
+    with OpenAIServer(Quiz()) as server:
+        await run_quiz(tmp_path / "run", server, lamps(1))
+        (tmp_path / "run" / "records.jsonl").write_text("")
+        await run_quiz(tmp_path / "run", server, lamps(1))
+        await run_quiz(tmp_path / "run", server, lamps(1))
+    first, second = session_files(tmp_path / "run")
+    asked, again = list(read_transcript(first)), list(read_transcript(second))
+    assert {call["cached"] for call in asked} == {False}
+    kept = [call for call in again if call["cached"]]
+    assert kept
+    replies = {call["messages"][0]["content"]: call for call in asked}
+    for call in kept:
+        original = replies[call["messages"][0]["content"]]
+        assert (call["reply"], call["served"]) == (original["reply"], original["served"])
+
+
+async def test_without_transcripts_there_are_none(tmp_path: Path) -> None:
+    await run_quiz(tmp_path / "run", Quiz(), lamps(1), transcripts=False)
+    assert session_files(tmp_path / "run") == []
+    result = CliRunner().invoke(
+        export, [str(tmp_path / "run"), "--calls", str(tmp_path / "calls.jsonl")]
+    )
+    assert isinstance(result.exception, InputError)
+    assert "no transcript" in str(result.exception)
+
+
+async def test_a_folder_is_read_elsewhere_and_lists_what_it_lacks(tmp_path: Path) -> None:
+    run = await run_quiz(tmp_path / "run", Quiz(), lamps(2))
+    elsewhere = tmp_path / "another machine" / "run"
+    shutil.copytree(tmp_path / "run", elsewhere)
+    shutil.rmtree(tmp_path / "run")
+    read = read_run(elsewhere, PriceTable({}))
+    assert read.figures.paired == run.figures.paired
+    assert read.notes == ()
+    texts = json.loads((elsewhere / "templates.json").read_text())
+    stored = read.manifest.configuration["prompts"]["sha256"]
+    assert PromptSet(texts, name="stored").sha256 == stored
+
+    texts.pop("multiple_choice_rag")
+    (elsewhere / "templates.json").write_text(json.dumps(texts))
+    [path] = session_files(elsewhere)
+    path.write_bytes(path.read_bytes()[:-30])
+    template, torn = read_run(elsewhere, PriceTable({})).notes
+    assert "a template is missing or was changed" in template
+    assert "as a kill leaves it" in torn
+
+    (elsewhere / "templates.json").unlink()
+    path.write_bytes(b"not gzip")
+    template, damaged = read_run(elsewhere, PriceTable({})).notes
+    assert "templates.json: missing" in template
+    assert "damaged after line 0" in damaged
+
+
+def test_texts_are_kept_once_and_come_back_byte_for_byte(tmp_path: Path) -> None:
+    line = "The keeper of the lamp says that it was lit in 1874, and others say so too. " * 3
+    prompt = f"Answer.\n\n{line}\nshort\r\n{line}\n\u2028{line}\ud83d"
+    call = {
+        "question": "q",
+        "step": "loop",
+        "key": "",
+        "parameters": "{}",
+        "messages": [{"role": "human", "content": prompt}],
+        "reply": "",
+    }
+    with TranscriptWriter(tmp_path) as writer:
+        for number in range(50):
+            writer.write({**call, "reply": f"reply {number}"})
+    [path] = session_files(tmp_path)
+    read = list(read_transcript(path))
+    assert [one["reply"] for one in read] == [f"reply {n}" for n in range(50)]
+    assert {one["messages"][0]["content"] for one in read} == {prompt}
+
+
+def test_whatever_a_kill_leaves_is_read_up_to_the_last_whole_line(tmp_path: Path) -> None:
+    call = {"question": "q", "step": "loop", "key": "", "parameters": "{}", "messages": []}
+    with TranscriptWriter(tmp_path) as writer:
+        for number in range(5):
+            writer.write({**call, "reply": f"reply {number}"})
+    [path] = session_files(tmp_path)
+    whole = path.read_bytes()
+    counts = set()
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        calls = read_transcript(path)
+        read = []
+        with pytest.raises(TornTranscriptError, match=r"session-1\.jsonl\.gz"):
+            read.extend(one["reply"] for one in calls)
+        assert read == [f"reply {n}" for n in range(len(read))]
+        counts.add(len(read))
+    assert counts == set(range(6))
+
+
+async def test_every_call_is_exported_with_whole_texts(tmp_path: Path) -> None:
+    await run_quiz(tmp_path / "run", Quiz(), lamps(1))
+    out = tmp_path / "calls.jsonl"
+    result = CliRunner().invoke(export, [str(tmp_path / "run"), "--calls", str(out)])
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [{"run": "run", **call} for call in calls_of(tmp_path / "run")] == rows
