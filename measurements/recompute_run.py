@@ -1,0 +1,122 @@
+"""A benchmark run's folder, read without conflictscore: answers by method, with verdicts."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+_LOOP = ("rag", "regenerated-rag", "guarded-rag")
+_WITH_OWN_JUDGE = ("asked-conflict", "agreeing-pair", "asked-agreeing")
+"""Methods whose answers count as right by another criterion, so that they are paired with none."""
+
+Answers = dict[str, dict[str, Any]]
+"""By method: ``text``, ``option``, ``verdicts`` and ``error`` of its answer to one question."""
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The JSON lines of a file; a torn last line is left out."""
+    lines = []
+    for line in path.read_text("utf-8").splitlines():
+        try:
+            lines.append(json.loads(line))
+        except ValueError:
+            click.echo(f"{path}: a torn line was left out", err=True)
+    return lines
+
+
+class Run:
+    """A run's folder, and the last record of each of its steps."""
+
+    def __init__(self, folder: Path) -> None:
+        self.manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+        self.figures = json.loads((folder / "figures.json").read_text("utf-8"))
+        self.questions = read_lines(folder / "questions.jsonl")
+        self.records = read_lines(folder / "records.jsonl")
+        configuration = self.manifest["configuration"]
+        self.methods: list[str] = configuration["methods"]
+        self.measures: list[str] = configuration["measures"]
+        self.graded = set(configuration.get("graded", ()))
+        self.falling = set(configuration.get("falling", ()))
+        self.steps: dict[str, dict[tuple[str, str], dict[str, Any]]] = defaultdict(dict)
+        for record in sorted(self.records, key=lambda one: (one["error"] is None, one["time"])):
+            if record.get("failure") != "stopped":
+                self.steps[record["question"]][record["step"], record["key"]] = record
+        self.answers = {question["id"]: self._answers(question) for question in self.questions}
+
+    def first_report(self, question: str) -> dict[str, Any] | None:
+        """The ConflictScore of the first answer; None where it has none."""
+        loop = self.steps[question].get(("loop", ""))
+        if loop is None or loop["error"] is not None:
+            return None
+        report: dict[str, Any] | None = loop["value"]["attempts"][0]["report"]
+        return report
+
+    def conflict(self, question: str) -> bool | None:
+        """Whether a claim of the first answer is supported and contradicted; None without score."""
+        report = self.first_report(question)
+        if report is None or report["error"] is not None or report["cs_c"] is None:
+            return None
+        sides = [{pair["label"] for pair in claim["labels"]} for claim in report["claims"]]
+        return any({"SUPPORTS", "CONTRADICTS"} <= labels for labels in sides)
+
+    def same_claims(self, question: str, first: str, second: str) -> bool | None:
+        """Whether two answers make the same claims, as the labeler compared them."""
+        key = json.dumps(sorted((first, second)), ensure_ascii=False)
+        record = self.steps[question].get(("meaning", key))
+        return None if record is None or record["error"] else bool(record["value"]["same"])
+
+    def _answers(self, question: Mapping[str, Any]) -> Answers:
+        answers: Answers = {}
+        for method in self.methods:
+            answer = self._answer(question["id"], method)
+            if answer is None:
+                continue
+            if "text" in answer:
+                answer["verdicts"] = self._verdicts(question, method, answer)
+            answers[method] = answer
+        return answers
+
+    def _answer(self, question: str, method: str) -> dict[str, Any] | None:
+        steps = self.steps[question]
+        documents = steps.get(("documents", ""))
+        if documents is not None and documents["error"] is not None:
+            return {"error": documents["error"]}
+        record = steps.get(("loop" if method in _LOOP else method, ""))
+        if record is None:
+            return None
+        if record["error"] is not None:
+            return {"error": record["error"]}
+        value = record["value"]
+        if method not in _LOOP:
+            return dict(value["answer"])
+        first, last = value["attempts"][0]["answer"], value["attempts"][-1]["answer"]
+        if method == "rag":
+            return dict(first)
+        if value.get("regeneration_error") is not None:
+            return {"error": value["regeneration_error"]}
+        accepted = (value.get("guard") or {}).get("accepted", False)
+        return dict(last if method == "regenerated-rag" or accepted else first)
+
+    def _verdicts(
+        self, question: Mapping[str, Any], method: str, answer: Mapping[str, Any]
+    ) -> dict[str, float | None]:
+        options = question["options"]
+        if options and answer["option"] is None:
+            return {self.measures[0]: None}
+        if options and answer.get("probabilities"):
+            chances = zip(options, answer["probabilities"], strict=True)
+            right = sum(chance for option, chance in chances if option in question["correct"])
+            return {self.measures[0]: min(1.0, right)}
+        if options:
+            gold = question["gold"]
+            return {self.measures[0]: None if gold is None else answer["option"] == gold}
+        key = f"{method}\n{answer['text']}" if method in _WITH_OWN_JUDGE else answer["text"]
+        grade = self.steps[question["id"]].get(("grade", key))
+        if grade is None:
+            return {}
+        if grade["error"] is not None:
+            return dict.fromkeys(self.measures, None)
+        return {name: verdict["value"] for name, verdict in grade["value"]["verdicts"].items()}
