@@ -1,8 +1,8 @@
 """Recomputes the figures of benchmark runs from their folders alone, and compares.
 
-This script and recompute_run.py import nothing of conflictscore: they read manifest.json, questions.jsonl and
-records.jsonl, follow the definitions of the guide, and take tests and intervals from scipy and
-statsmodels. Each number is compared with figures.json.
+This script and recompute_run.py import nothing of conflictscore: they read manifest.json,
+questions.jsonl and records.jsonl, follow the definitions of the guide, and take tests and intervals
+from scipy and statsmodels. Each number is compared with figures.json.
 
 Recomputed: levels with Wilson intervals or bootstrap means, failures and unjudged answers, pairs
 with the exact McNemar test or Wilcoxon's by Pratt, Holm's adjustment, section 6.4's transitions (by

@@ -7,12 +7,17 @@ from typing import Any
 import pytest
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 
+from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.running import run_benchmark
 from conflictscore.errors import InputError
-from tests.benchmarks.harness.quiz import WRONG, Quiz, changed, lamps, run_quiz, told
+from conflictscore.retrieval.recording import RecordedRetriever, record_questions
+from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, changed, lamps, run_quiz, told
 from tests.fakes.openai_server import OpenAIServer
+from tests.talking import Shelf
+from tests.world import scripted_model
 
 
 class Cancelling(BaseRetriever):
@@ -63,3 +68,46 @@ def test_a_wrong_argument_is_named_before_a_folder_is_made(
     with pytest.raises(InputError, match=said):
         run_benchmark(**given)
     assert not (tmp_path / "run").exists()
+
+
+def recording(folder: Path, name: str, *texts: str) -> Path:
+    """A recording with these documents for each of two questions."""
+    path = folder / name
+    shelf = Shelf(found=[{"text": text} for text in texts])
+    asked = [question.question for question in lamps(2).questions]
+    parameters = {"top_k": 3, "read_pages": False}
+    asyncio.run(record_questions(asked, shelf, path, search="shelf", parameters=parameters))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("other", "difference"),
+    [
+        (("b.jsonl", 3), "hashes.recording"),
+        (("a.jsonl", 2), r"configuration.retrieval.retriever.settings.k 3 there and 2 now"),
+    ],
+)
+def test_a_run_is_not_resumed_with_another_recording_or_number_of_documents(
+    tmp_path: Path, other: tuple[str, int], difference: str
+) -> None:
+    recording(tmp_path, "a.jsonl", told(0, WRONG), told(0, RIGHT), told(1, RIGHT))
+    recording(tmp_path, "b.jsonl", told(1, RIGHT), told(1, WRONG), told(0, WRONG))
+    bare = changed(lamps(2), lambda _: ())
+
+    def run(name: str, k: int, model: BaseChatModel) -> BenchmarkRun:
+        return run_benchmark(
+            bare,
+            tmp_path / "run",
+            model=model,
+            retriever=RecordedRetriever.from_file(tmp_path / name, k=k),
+            methods=["rag"],
+            labeler="choice",
+            cache=False,
+        )
+
+    with OpenAIServer(Quiz()) as server:
+        model = scripted_model(server)
+        assert run("a.jsonl", 3, model).figures.ended == 2
+        with pytest.raises(InputError, match=f"other settings.*{difference}"):
+            run(*other, model)
+        assert run("a.jsonl", 3, model).figures.ended == 2
