@@ -35,13 +35,17 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The event loop that this thread runs; None if it runs none."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
 def on_event_loop() -> bool:
     """Whether this thread runs an event loop, which must not wait for files."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+    return running_loop() is not None
 
 
 _home: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("conflictscore_home", default=None)

@@ -1,10 +1,9 @@
-"""How long a reply may be: an HTTP client that stops reading at a bound."""
+"""How long a reply may be: responses that raise an error at a bound."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx2
-import openai
 
 from conflictscore.errors import ProviderError
 
@@ -22,35 +21,21 @@ def check_length(size: int, provider: str) -> None:
         )
 
 
-def bounded_clients(*, proxied: bool = True) -> tuple[httpx2.Client, httpx2.AsyncClient]:
-    """HTTP clients that raise ProviderError at a reply that is too long.
+def bound_reply(response: httpx2.Response) -> None:
+    """An event hook that reads a response up to a bound, and refuses a compressed one."""
+    coding = response.headers.get("content-encoding", "identity")
+    if coding != "identity":
+        host = response.request.url.host
+        raise ProviderError(
+            f"{host} compressed its reply ({coding[:20]}) although it was asked not to",
+            provider=host,
+        )
+    response.stream = _BoundedStream(response)
 
-    They ask for uncompressed replies and refuse a compressed one, since a few bytes of it could
-    stand for any number. ``proxied`` lets them use the environment's proxies.
-    """
 
-    def bound(response: httpx2.Response) -> None:
-        coding = response.headers.get("content-encoding", "identity")
-        if coding != "identity":
-            host = response.request.url.host
-            raise ProviderError(
-                f"{host} compressed its reply ({coding[:20]}) although it was asked not to",
-                provider=host,
-            )
-        response.stream = _BoundedStream(response)
-
-    async def abound(response: httpx2.Response) -> None:
-        bound(response)
-
-    plain = {"accept-encoding": "identity"}
-    return (
-        openai.DefaultHttpxClient(
-            headers=plain, event_hooks={"response": [bound]}, trust_env=proxied
-        ),
-        openai.DefaultAsyncHttpxClient(
-            headers=plain, event_hooks={"response": [abound]}, trust_env=proxied
-        ),
-    )
+async def bound_reply_async(response: httpx2.Response) -> None:
+    """:func:`bound_reply` for an asynchronous client."""
+    bound_reply(response)
 
 
 class _BoundedStream(httpx2.SyncByteStream, httpx2.AsyncByteStream):

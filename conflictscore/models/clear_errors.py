@@ -15,7 +15,14 @@ from conflictscore.errors import (
     UnreadableReplyError,
     scrubbed,
 )
-from conflictscore.models.provider_faults import NO_CREDIT, OVERLOADED, ProviderFault, fault_of
+from conflictscore.models.provider_faults import (
+    NO_CREDIT,
+    OVERLOADED,
+    ProviderFault,
+    fault_of,
+    timed_out,
+)
+from conflictscore.models.proxies import shown_proxy
 
 _MODERATION = re.compile(
     r"(?i)moderat|flagged|content.{0,3}(?:policy|filter|management)|safety|guardrail|inappropriate"
@@ -47,15 +54,15 @@ def clear_error(
     """
     if isinstance(error, ConflictScoreError | GraphBubbleUp):
         return error
-    if isinstance(error, openai.APITimeoutError):
+    if timed_out(error):
         return ProviderError(
-            f"{provider} at {endpoint} did not answer in time",
+            f"{provider} at {endpoint} did not answer in time{_by_proxy(endpoint)}",
             provider=provider,
             failure=FailureKind.TIMED_OUT,
         )
     if isinstance(error, openai.APIConnectionError):
         return ProviderError(
-            f"{provider} cannot be reached at {endpoint}",
+            f"{provider} cannot be reached at {endpoint}{_by_proxy(endpoint)}",
             provider=provider,
             failure=FailureKind.UNREACHABLE,
         )
@@ -83,6 +90,11 @@ def clear_error(
         f"{provider} failed: {type(error).__name__}: {scrubbed(str(error), *secrets)}",
         provider=provider,
     )
+
+
+def _by_proxy(endpoint: str) -> str:
+    proxy = shown_proxy(endpoint)
+    return "" if proxy is None else f" by the environment's proxy {proxy}"
 
 
 def _wrong_setting(

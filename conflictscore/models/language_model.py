@@ -19,13 +19,15 @@ from langchain_core.runnables import RunnableConfig
 from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.breaker import CircuitBreaker
+from conflictscore.models.callbacks import hidden_config
 from conflictscore.models.calls import call, dispatch
 from conflictscore.models.capabilities import Capabilities
 from conflictscore.models.clear_errors import clear_error, without_logprobs
-from conflictscore.models.clients import hidden_config, letter_logprobs, secrets_of, with_max_tokens
+from conflictscore.models.clients import secrets_of, with_max_tokens
 from conflictscore.models.endings import require_whole
 from conflictscore.models.json_replies import json_reply
 from conflictscore.models.limits import ConcurrencyLimit
+from conflictscore.models.logprobs import letter_logprobs
 from conflictscore.models.prompt_cuts import require_whole_prompt
 from conflictscore.models.replies import reply_text, without_reasoning
 from conflictscore.models.requests import RequestForm, StyledRequests
@@ -197,7 +199,7 @@ class LanguageModel:
     ) -> Coroutine[Any, Any, T]:
         """Ask for one of some letters, and read how likely each one was.
 
-        ``read`` gets what :func:`~conflictscore.models.clients.letter_logprobs` gives.
+        ``read`` gets what :func:`~conflictscore.models.logprobs.letter_logprobs` gives.
 
         Raises:
             ConfigurationError: The server gives no log-probabilities.

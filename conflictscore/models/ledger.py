@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 
 from conflictscore.errors import BudgetError, ConfigurationError
-from conflictscore.models.clients import with_handler
+from conflictscore.models.callbacks import with_handler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.prices import PriceTable
 from conflictscore.models.usage import KEPT_CALLS, UsageMeter

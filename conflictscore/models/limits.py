@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
+from conflictscore.threads import running_loop
+
 
 @dataclass(eq=False)
 class _Waiter:
@@ -110,9 +112,15 @@ class ConcurrencyLimit:
 
 def _hand_place_to(waiter: _Waiter) -> bool:
     """Whether it will learn that it has a place, which it then has to give back."""
+    if waiter.loop is running_loop():  # waking the loop by its pipe would cost a system call
+        _settle(waiter)
+        return True
     with suppress(RuntimeError):  # its loop is closed, and nobody waits there any more
-        waiter.loop.call_soon_threadsafe(
-            lambda: None if waiter.place.done() else waiter.place.set_result(None)
-        )
+        waiter.loop.call_soon_threadsafe(_settle, waiter)
         return True
     return False
+
+
+def _settle(waiter: _Waiter) -> None:
+    if not waiter.place.done():
+        waiter.place.set_result(None)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+import aiohttp
 import httpx2
 import openai
 
@@ -59,6 +60,22 @@ def fault_of(error: BaseException) -> ProviderFault | None:
     found = _fault(error)
     cause = error.__cause__  # clients wrap the errors of others
     return fault_of(cause) if found is None and cause is not None else found
+
+
+def timed_out(error: BaseException) -> bool:
+    """Whether a client's exception says that there was no answer in time.
+
+    The aiohttp transport of OpenAI's client reports every lost or refused connection as a timeout,
+    with aiohttp's own exception as the cause.
+    """
+    if not isinstance(error, openai.APITimeoutError):
+        return False
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, aiohttp.ClientConnectionError):
+            return isinstance(cause, aiohttp.ServerTimeoutError)
+        cause = cause.__cause__
+    return True
 
 
 def error_in_completion(completion: Any, url: str = "http://upstream") -> openai.APIError | None:

@@ -14,7 +14,8 @@ from langchain_openai import AzureChatOpenAI, ChatOpenAI
 
 from conflictscore.models.calls import call
 from conflictscore.models.capabilities import LENGTHS, Capabilities, RequestStyle
-from conflictscore.models.clients import EndpointChat, response_format, with_max_tokens
+from conflictscore.models.clients import response_format, with_max_tokens
+from conflictscore.models.endpoint_chat import EndpointChat
 from conflictscore.prompts import PromptSet
 
 _OPENAI_CLIENTS = (ChatOpenAI, AzureChatOpenAI, EndpointChat)

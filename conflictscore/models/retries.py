@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import openai
 
-from conflictscore.models.provider_faults import NO_CREDIT, OVERLOADED, fault_of
+from conflictscore.models.provider_faults import NO_CREDIT, OVERLOADED, fault_of, timed_out
 
 _ABOUT_FORM = re.compile(r"(?i)grammar|json.?schema|response.?format|structured.output")
 """Servers such as llama.cpp fail with a 500 if they cannot compile a schema."""
@@ -38,7 +38,7 @@ def transient_error(error: Exception) -> TransientError | None:
     None for what the same request would meet again: a refused key, an unknown model, a bad request,
     an account without credit, a body that is no completion.
     """
-    if isinstance(error, openai.APITimeoutError):
+    if timed_out(error):
         return TransientError("late", again=True)
     if isinstance(error, openai.APIConnectionError):
         return TransientError("failed", again=True)

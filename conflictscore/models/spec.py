@@ -15,8 +15,8 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.models import LOCAL_ENDPOINT
-from conflictscore.models.bounds import bounded_clients
-from conflictscore.models.clients import EndpointChat
+from conflictscore.models.endpoint_chat import EndpointChat
+from conflictscore.models.http_clients import http_clients
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.profiles import (
@@ -204,18 +204,13 @@ def _open_openai(name: str, base_url: str | None, given: _Settings) -> LanguageM
         raise ConfigurationError(
             "base_url (or OPENAI_BASE_URL) is not an http(s) address; write http://HOST:PORT/v1"
         )
-    client, async_client = bounded_clients()
-    chat = EndpointChat(
+    chat = EndpointChat.over(
+        # clients of its own: those that LangChain shares outlive the event loop they are bound to
+        http_clients(base_url or _OPENAI_URL),
         model=name,
         api_key=SecretStr(key or "none"),
         base_url=base_url or _OPENAI_URL,
-        max_retries=0,  # a language model tries again by its own rules
         timeout=120.0,
-        # clients of its own: those that LangChain shares outlive the event loop they are bound to
-        http_client=client,
-        http_async_client=async_client,
-        stream_usage=True,
-        use_responses_api=False,
         profile=known_profile(name) or None,
     )
     profile: Mapping[str, Any] = chat.profile or {}
@@ -246,19 +241,14 @@ def _open_local(name: str, window: int | None) -> LanguageModel:
     else:
         path, digest = fetched(weights) or fetch_with_bar(weights), weights.sha256
     server = shared_server(path, context_window=window or CONTEXT_WINDOW)
-    # a proxy from the environment must not see calls to this very process
-    client, async_client = bounded_clients(proxied=False)
-    chat = EndpointChat(
+    chat = EndpointChat.over(
+        # a proxy from the environment must not see calls to this very process
+        http_clients(server.base_url, proxied=False),
         model=server.model,
         api_key=SecretStr(server.api_key),
         base_url=server.base_url,
-        http_client=client,
-        http_async_client=async_client,
         timeout=900.0,
         temperature=0.0,
-        max_retries=0,
-        stream_usage=True,
-        use_responses_api=False,
     )
     return LanguageModel(
         chat=chat,

@@ -71,6 +71,8 @@ class SQLiteTables:
         self._unusable, self._rest = unusable, rest
         self._trouble, self._rests_until = ConfigurationError(""), 0.0
         self._worker_id = 0
+        self._waiting: list[tuple[str, Sequence[Value], Done]] = []
+        self._lock = threading.Lock()
         self._worker = ThreadPoolExecutor(1, "conflictscore database", self._started)
         try:
             self._file = connect(path or Path(":memory:"), timeout=timeout)
@@ -92,24 +94,33 @@ class SQLiteTables:
 
     def later(self, statement: str, *values: Value, done: Done, again: bool = False) -> None:
         """See :class:`Database`."""
-
-        def run() -> None:
-            try:
-                self._run(statement, values)
-            except ConfigurationError as error:
-                done(error)
-            else:
-                done(None)
-
         if threading.get_ident() == self._worker_id:
-            run()
-        else:
-            self._worker.submit(run)
+            self._run_and_report(statement, values, done)
+            return
+        with self._lock:
+            self._waiting.append((statement, values, done))
+            if len(self._waiting) == 1:  # one that waits already has the thread woken
+                self._worker.submit(self._run_waiting)
 
     def close(self) -> None:
         """Run what waits, and close the file."""
         self._worker.shutdown()
         self._file.close()
+
+    def _run_waiting(self) -> None:
+        """Run what waits, together: to wake the thread costs more than a statement."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        for statement, values, done in waiting:
+            self._run_and_report(statement, values, done)
+
+    def _run_and_report(self, statement: str, values: Sequence[Value], done: Done) -> None:
+        try:
+            self._run(statement, values)
+        except ConfigurationError as error:
+            done(error)
+        else:
+            done(None)
 
     def _started(self) -> None:
         self._worker_id = threading.get_ident()

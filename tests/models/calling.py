@@ -10,6 +10,8 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ConflictScoreError
 from conflictscore.models.calls import SYNCHRONOUS
+from conflictscore.models.endpoint_chat import EndpointChat
+from conflictscore.models.http_clients import http_clients
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
@@ -32,17 +34,24 @@ KEY = "zaphod-0042-beeblebrox"
 def calling(
     server: OpenAIServer, *, retries: int = 0, timeout: float = 30, key: str = KEY, **fields: Any
 ) -> LanguageModel:
-    """A deterministic model at this server, whose client does not try again unless told to."""
-    chat = ChatOpenAI(
-        model="test-model",
-        api_key=SecretStr(key),
-        base_url=server.base_url,
-        temperature=0.0,
-        max_retries=retries,
-        timeout=timeout,
-        stream_usage=True,
-        use_responses_api=False,
-    )
+    """A deterministic model at this server, by the transport of :func:`open_model`.
+
+    With ``retries`` it is a user's own LangChain model, whose client tries again by itself.
+    """
+    settings: dict[str, Any] = {
+        "model": "test-model",
+        "api_key": SecretStr(key),
+        "base_url": server.base_url,
+        "temperature": 0.0,
+        "timeout": timeout,
+    }
+    chat: ChatOpenAI
+    if retries:
+        chat = ChatOpenAI(
+            **settings, max_retries=retries, stream_usage=True, use_responses_api=False
+        )
+    else:
+        chat = EndpointChat.over(http_clients(server.base_url), **settings)
     known: dict[str, Any] = {
         "chat": chat,
         "name": "test-model",

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from conflictscore.errors import ConfigurationError, ProviderError, UnreadableReplyError
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.models.capabilities import Capabilities
-from conflictscore.models.clients import EndpointChat
+from conflictscore.models.endpoint_chat import EndpointChat
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter

@@ -1,0 +1,227 @@
+"""LangChain's chat model for an OpenAI-compatible endpoint, with cheaper calls and lenient reading.
+
+A call through ``ChatOpenAI`` costs several times the processor time of its HTTP exchange: the
+client validates request and reply against types, LangChain reads the reply in a thread, and its
+callbacks are set up anew each time. Here OpenAI's own client posts plain JSON over aiohttp, and
+callbacks are skipped where only this package's meters listen.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+import httpx2
+import openai
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, BaseCallbackManager
+from langchain_core.globals import get_debug, get_llm_cache, get_verbose
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult, LLMResult
+from langchain_core.runnables import RunnableConfig
+from langchain_openai import ChatOpenAI
+from pydantic import PrivateAttr
+
+from conflictscore.models.http_clients import HttpClients
+from conflictscore.models.loop_clients import LoopClients
+from conflictscore.models.provider_faults import error_in_completion
+from conflictscore.models.usage import UsageMeter, known_tokens
+
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
+"""Where servers put the reasoning of a reply."""
+_NOT_IN_BODY = frozenset({"extra_headers", "extra_query", "timeout", "response_format"})
+"""Parameters that only the client's own method for chat completions understands."""
+
+
+class EndpointChat(ChatOpenAI):
+    """``ChatOpenAI`` that no report of tokens can fail, and that passes on errors in a 200.
+
+    A reply that a server took for reasoning is in ``additional_kwargs["reasoning_content"]``.
+    """
+
+    _loop_clients: LoopClients | None = PrivateAttr(default=None)
+
+    @classmethod
+    def over(cls, http: HttpClients, **settings: Any) -> "EndpointChat":
+        """A chat model that calls through these clients."""
+        chat = cls(
+            **settings,
+            http_client=http.synchronous,
+            http_async_client=http.asynchronous,
+            max_retries=0,  # a language model tries again by its own rules
+            stream_usage=True,
+            use_responses_api=False,
+        )
+        if http.over_aiohttp is not None:
+            chat._loop_clients = LoopClients(chat.root_async_client, http.over_aiohttp)
+        return chat
+
+    async def ainvoke(
+        self,
+        input: LanguageModelInput,  # noqa: A002 - LangChain's name
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AIMessage:
+        """The reply to messages; see :meth:`ChatOpenAI.ainvoke`.
+
+        Callbacks other than this package's meters get LangChain's whole sequence of events.
+        """
+        meters = self._sole_listeners(config or {})
+        if meters is None or not self.disable_streaming:
+            return await super().ainvoke(input, config, stop=stop, **kwargs)
+        messages = self._convert_input(input).to_messages()
+        answer = await self._agenerate(messages, stop=stop, **kwargs)
+        [generation] = answer.generations
+        message = generation.message
+        message.response_metadata = {
+            **(answer.llm_output or {}),
+            **(generation.generation_info or {}),
+            **message.response_metadata,
+        }
+        counted = LLMResult(generations=[[generation]], llm_output=answer.llm_output)
+        for meter in meters:
+            meter.on_llm_end(counted)
+        if not isinstance(message, AIMessage):
+            raise TypeError(f"the reply is a message of type {message.type}")
+        return message
+
+    def _sole_listeners(self, config: RunnableConfig) -> list[UsageMeter] | None:
+        """The meters to tell of a call; None if anybody else listens, or LangChain has more to do.
+
+        The manager of a run's config was set up when the run began, with every tracer that the
+        environment names. Without a run nobody has looked for them, so LangChain has to.
+        """
+        manager = config.get("callbacks")
+        if not isinstance(manager, BaseCallbackManager) or isinstance(
+            self.callbacks, BaseCallbackManager
+        ):
+            return None
+        handlers = [*manager.handlers, *(self.callbacks or ())]
+        meters = [handler for handler in handlers if isinstance(handler, UsageMeter)]
+        if len(meters) < len(handlers) or self.cache or self.rate_limiter or self.output_version:
+            return None
+        if self.verbose or get_verbose() or get_debug() or get_llm_cache() is not None:
+            return None
+        return meters
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        if self._loop_clients is None or self.include_response_headers:
+            return await super()._agenerate(messages, stop, run_manager, **kwargs)
+        body = self._get_request_payload(messages, stop=stop, **kwargs)
+        if not _NOT_IN_BODY.isdisjoint(body):
+            return await super()._agenerate(messages, stop, run_manager, **kwargs)
+        body |= body.pop("extra_body", None) or {}
+        client = self._loop_clients.here()
+        response = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
+        return self._create_chat_result(_completion(response))
+
+    def _create_chat_result(
+        self, response: dict[str, Any] | openai.BaseModel, generation_info: Any = None
+    ) -> ChatResult:
+        body: Any = response
+        if isinstance(response, openai.BaseModel):
+            body = response.model_dump(
+                exclude={"choices": {"__all__": {"message": {"parsed"}}}}, warnings=False
+            )
+        if isinstance(body, dict) and body.get("usage") is not None:
+            body = {**body, "usage": known_tokens(body["usage"], self.model_name)}
+        if error := error_in_completion(body, str(self.root_client.base_url)):
+            raise error
+        choices = [*_mended_choices(body)]
+        answer = super()._create_chat_result({**body, "choices": choices}, generation_info)
+        for generation, choice in zip(answer.generations, choices, strict=True):
+            message, generated = generation.message, choice["message"]
+            message.response_metadata |= {
+                "native_finish_reason": choice.get("native_finish_reason")
+            }
+            thought = next(filter(None, map(generated.get, _THOUGHTS)), None)
+            if thought and not message.text:
+                message.additional_kwargs["reasoning_content"] = thought
+            if "refusal" in generated:
+                message.additional_kwargs["refusal"] = generated["refusal"]
+        if isinstance(response, openai.BaseModel):
+            _copy_parsed(response, answer)
+        return answer
+
+    def _convert_chunk_to_generation_chunk(
+        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: Any
+    ) -> ChatGenerationChunk | None:
+        if "usage" in chunk:
+            chunk = {**chunk, "usage": known_tokens(chunk["usage"], self.model_name)}
+        return super()._convert_chunk_to_generation_chunk(
+            chunk, default_chunk_class, base_generation_info
+        )
+
+
+def _completion(response: httpx2.Response) -> Any:
+    """The JSON object of a response; the text of one that is of another type, such as a page.
+
+    Raises:
+        ValueError: It is labelled as JSON, but is no JSON object.
+    """
+    try:
+        body = json.loads(response.content)
+    except (ValueError, RecursionError):
+        if "json" in response.headers.get("content-type", ""):
+            raise ValueError("it is no JSON") from None
+        return response.text
+    if not isinstance(body, dict):
+        raise ValueError("it is no JSON object")  # noqa: TRY004 - of what the endpoint sent
+    return body
+
+
+def _mended_choices(body: Any) -> Iterator[dict[str, Any]]:
+    """The choices of a completion, in the form that LangChain takes.
+
+    Raises:
+        TypeError: The body is no chat completion.
+    """
+    choices = body.get("choices") if isinstance(body, Mapping) else None
+    if not isinstance(choices, list) or not choices:
+        raise TypeError("it has no choices")
+    for choice in choices:
+        message = choice.get("message") if isinstance(choice, Mapping) else None
+        if not isinstance(message, Mapping):
+            raise TypeError("a choice has no message")
+        yield {**choice, "message": _mended(message)}
+
+
+def _mended(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message as an assistant's, its content and the arguments of its calls as LangChain's."""
+    content, calls = message.get("content"), message.get("tool_calls")
+    mended = {**message, "role": "assistant"}  # LangChain reads no tool call of any other
+    if isinstance(content, Mapping):
+        mended["content"] = [content]
+    if isinstance(calls, list):
+        mended["tool_calls"] = [*map(_mended_call, calls)]
+    return mended
+
+
+def _mended_call(call: Any) -> Any:
+    """A tool call whose arguments are JSON as text, once."""
+    function = call.get("function") if isinstance(call, Mapping) else None
+    if not isinstance(function, Mapping):
+        return call
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments)
+    elif arguments.lstrip().startswith('"'):  # JSON in JSON
+        with suppress(ValueError):
+            arguments = str(json.loads(arguments))
+    return {**call, "function": {**function, "arguments": arguments}}
+
+
+def _copy_parsed(response: openai.BaseModel, answer: ChatResult) -> None:
+    """Give messages what OpenAI's client made of replies in a format of the caller's."""
+    choices = getattr(response, "choices", None) or ()
+    for generation, choice in zip(answer.generations, choices, strict=False):
+        if hasattr(choice.message, "parsed"):
+            generation.message.additional_kwargs["parsed"] = choice.message.parsed

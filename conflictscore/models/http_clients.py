@@ -1,0 +1,65 @@
+"""The HTTP clients of an endpoint: its proxy, its certificates, and a bound on every reply."""
+
+import os
+import ssl
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import httpx2
+import openai
+
+from conflictscore.models.bounds import bound_reply, bound_reply_async
+from conflictscore.models.proxies import is_socks, proxy_for, require_socks
+
+_UNCOMPRESSED = {"accept-encoding": "identity"}
+"""A few bytes of a compressed reply could stand for any number, so none is asked for."""
+
+
+class HttpClients(NamedTuple):
+    """Clients of one endpoint; each raises ProviderError at a reply that is too long."""
+
+    synchronous: httpx2.Client
+    asynchronous: httpx2.AsyncClient
+    over_aiohttp: Callable[[], httpx2.AsyncClient] | None
+    """Makes an asynchronous client at a fraction of the processor time of the other one, whose
+    pool asks every idle connection at each request whether it has expired. It belongs to the event
+    loop of its first request. None where aiohttp cannot do it: for a SOCKS proxy, or with a
+    password in the address."""
+
+
+def http_clients(base_url: str, *, proxied: bool = True) -> HttpClients:
+    """The clients of the endpoint at an address.
+
+    ``proxied`` lets them use the environment's proxies.
+
+    Raises:
+        ConfigurationError: The endpoint's proxy needs a package that is missing.
+    """
+    proxy = proxy_for(base_url) if proxied else None
+    require_socks(proxy)
+    settings: dict[str, Any] = {
+        "headers": _UNCOMPRESSED,
+        "proxy": proxy,
+        "trust_env": False,  # proxy and certificates are read from the environment here
+        "verify": _certificates(*map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR"))),
+    }
+    # aiohttp takes no key beside a password in the address
+    httpx_only = is_socks(proxy) or "@" in urlsplit(base_url).netloc
+    asynchronous = settings | {"event_hooks": {"response": [bound_reply_async]}}
+    return HttpClients(
+        openai.DefaultHttpxClient(**settings, event_hooks={"response": [bound_reply]}),
+        openai.DefaultAsyncHttpxClient(**asynchronous),
+        None if httpx_only else lambda: openai.DefaultAioHttpClient(**asynchronous),
+    )
+
+
+@cache
+def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """The certificates that httpx trusts: those of SSL_CERT_FILE and SSL_CERT_DIR, or its own.
+
+    Reading them takes tens of milliseconds, so all clients of the process share them. The two
+    variables are arguments so that a changed one is read again.
+    """
+    return httpx2.create_ssl_context()

@@ -1,0 +1,48 @@
+"""Which proxy of the environment carries the calls to an endpoint."""
+
+from importlib.util import find_spec
+from urllib.parse import urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
+
+from conflictscore.errors import ConfigurationError, install_hint
+
+
+def proxy_for(url: str) -> str | None:
+    """The address of the proxy for a URL, by HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
+
+    Proxies are looked up for the one endpoint that a client calls: a proxy that the endpoint does
+    not use must not stop it, such as a SOCKS proxy whose package is missing.
+    """
+    address = urlsplit(url)
+    proxies = getproxies()
+    proxy = proxies.get(address.scheme) or proxies.get("all")
+    if not proxy or not address.hostname:
+        return None
+    names = (address.hostname, address.netloc.rpartition("@")[2])  # without its port, and with it
+    if any(map(proxy_bypass, names)):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def shown_proxy(url: str) -> str | None:
+    """The proxy for a URL without user and password, for messages; None if there is none."""
+    proxy = proxy_for(url)
+    if proxy is None:
+        return None
+    parts = urlsplit(proxy)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", ""))
+
+
+def is_socks(proxy: str | None) -> bool:
+    """Whether a proxy speaks SOCKS, which only the client over httpx does."""
+    return proxy is not None and urlsplit(proxy).scheme.startswith("socks")
+
+
+def require_socks(proxy: str | None) -> None:
+    """Raise ConfigurationError if a SOCKS proxy is set whose package is missing."""
+    # httpx imports the package only at its first call
+    if is_socks(proxy) and find_spec("socksio") is None:
+        raise ConfigurationError(
+            "the environment names a SOCKS proxy (ALL_PROXY, HTTP_PROXY or HTTPS_PROXY), which"
+            f" needs a package: {install_hint('socks')}; or put the endpoint's host into NO_PROXY"
+        )

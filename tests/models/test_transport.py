@@ -1,0 +1,232 @@
+"""How calls reach an endpoint: over aiohttp, in any event loop, by proxies and certificates."""
+
+import asyncio
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from langchain_core.callbacks import AsyncCallbackManager, BaseCallbackHandler
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import LLMResult
+from langchain_core.runnables.config import set_config_context
+
+from conflictscore.errors import ConfigurationError, FailureKind
+from conflictscore.models import http_clients as http_clients_module
+from conflictscore.models import open_model, proxies
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.limits import ConcurrencyLimit
+from conflictscore.models.usage import UsageMeter
+from tests.fakes.openai_server import Fault, OpenAIServer, then
+from tests.models.calling import ask, calling, face, failure
+
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in _PROXIES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(then("In 1871.")) as serving:
+        yield serving
+
+
+def opened(server: OpenAIServer) -> LanguageModel:
+    """The model, without another attempt at a call that fails."""
+    return replace(open_model("test-model", base_url=server.base_url), retries=None)
+
+
+def _dead_port() -> int:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        return int(unused.getsockname()[1])
+
+
+class TestCallbacks:
+    """Listeners see each call, whichever way it goes."""
+
+    class Listener(BaseCallbackHandler):
+        def __init__(self) -> None:
+            self.prompts: list[str] = []
+            self.replies: list[str] = []
+
+        def on_chat_model_start(
+            self, serialized: dict[str, Any], messages: list[list[BaseMessage]], **kwargs: Any
+        ) -> None:
+            self.prompts += [message.text for message in messages[0]]
+
+        def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+            self.replies.append(response.generations[0][0].text)
+
+    async def test_a_listener_of_the_run_hears_prompt_and_reply_once(
+        self, server: OpenAIServer
+    ) -> None:
+        listener, meter = self.Listener(), UsageMeter()
+        with set_config_context({"callbacks": AsyncCallbackManager([listener])}) as context:
+            reply = await asyncio.create_task(
+                ask(opened(server), meter, "When was it lit?"), context=context
+            )
+        assert (listener.prompts, listener.replies) == (["When was it lit?"], [reply])
+        assert meter.usage.calls == 1
+
+    @pytest.mark.parametrize("in_a_run", [True, False])
+    async def test_a_call_that_nobody_hears_counts_the_same(
+        self, server: OpenAIServer, in_a_run: bool
+    ) -> None:
+        meter, model = UsageMeter(), opened(server)
+        callbacks = AsyncCallbackManager([]) if in_a_run else None
+        with set_config_context({"callbacks": callbacks}) as context:
+            await asyncio.create_task(ask(model, meter, "When was it lit?"), context=context)
+        assert meter.usage.calls == 1
+        assert meter.usage.input_tokens == 4
+        assert meter.usage.output_tokens == 2
+
+    async def test_both_ways_give_the_same_message(self, server: OpenAIServer) -> None:
+        chat = opened(server).chat
+        quick = await chat.ainvoke("hi", {"callbacks": AsyncCallbackManager([])})
+        traced = await chat.ainvoke("hi", {"callbacks": AsyncCallbackManager([self.Listener()])})
+        theirs = quick.response_metadata | {"id": None}
+        assert theirs == traced.response_metadata | {"id": None}
+        assert (quick.content, quick.usage_metadata) == (traced.content, traced.usage_metadata)
+
+
+class TestLoops:
+    def test_each_event_loop_has_connections_of_its_own(self, server: OpenAIServer) -> None:
+        model = opened(server)
+        assert [asyncio.run(ask(model)) for _ in range(3)] == ["In 1871."] * 3
+
+    async def test_a_client_of_another_loop_is_not_used_here(self, server: OpenAIServer) -> None:
+        model = opened(server)
+        await ask(model)
+        assert await asyncio.to_thread(lambda: asyncio.run(ask(model))) == "In 1871."
+        assert await ask(model) == "In 1871."
+
+    @pytest.mark.parametrize(
+        "runs", ["asyncio.run(go())", "new_event_loop().run_until_complete(go())"]
+    )
+    def test_a_process_that_ends_says_nothing_of_open_connections(
+        self, server: OpenAIServer, runs: str
+    ) -> None:
+        program = f"""
+import asyncio
+from asyncio import new_event_loop
+from conflictscore.models import open_model
+model = open_model("test-model", base_url={server.base_url!r})
+async def go():
+    print((await model.chat.ainvoke("hi")).content)
+{runs}
+{runs}
+"""
+        ended = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        )
+        assert (ended.stdout.split("\n"), ended.stderr) == (["In 1871.", "In 1871.", ""], "")
+
+
+class TestLostConnections:
+    """The transport calls each of them a timeout."""
+
+    async def test_a_connection_that_is_closed_is_not_one_that_is_late(self) -> None:
+        with OpenAIServer(then(Fault.drop())) as server:
+            error = await failure(calling(server))
+        assert error.failure is FailureKind.UNREACHABLE
+
+    async def test_an_endpoint_that_is_not_there_is_unreachable(self) -> None:
+        model = open_model("test-model", base_url=f"http://127.0.0.1:{_dead_port()}/v1")
+        error = await failure(replace(model, retries=None))
+        assert error.failure is FailureKind.UNREACHABLE
+
+    async def test_one_that_says_nothing_is_late(self) -> None:
+        with OpenAIServer(then(Fault.hang(30))) as server:
+            error = await failure(calling(server, timeout=0.2))
+        assert error.failure is FailureKind.TIMED_OUT
+
+
+@pytest.mark.parametrize("synchronous", [False, True])
+class TestProxies:
+    async def test_calls_go_by_the_proxy_of_the_environment(
+        self, server: OpenAIServer, synchronous: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HTTP_PROXY", server.address)
+        model = open_model("test-model", base_url="http://endpoint.example/v1")
+        with face(synchronous):
+            assert await ask(model) == "In 1871."
+        [request] = server.requests
+        assert request.headers["host"] == "endpoint.example"
+
+    async def test_a_proxy_that_does_not_answer_is_named_without_its_password(
+        self, synchronous: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        port = _dead_port()
+        monkeypatch.setenv("HTTP_PROXY", f"http://me:sesame@127.0.0.1:{port}")
+        model = open_model("test-model", base_url="http://endpoint.example/v1")
+        with face(synchronous):
+            error = await failure(replace(model, retries=None))
+        assert f"proxy http://127.0.0.1:{port}" in str(error)
+        assert "sesame" not in str(error)
+
+    async def test_a_socks_proxy_that_the_endpoint_does_not_use_stops_nothing(
+        self, server: OpenAIServer, synchronous: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(proxies, "find_spec", lambda name: None)
+        monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+        monkeypatch.setenv("NO_PROXY", "localhost,127.0.0.1,::1")
+        with face(synchronous):
+            assert await ask(open_model("test-model", base_url=server.base_url)) == "In 1871."
+
+
+def test_a_socks_proxy_without_its_package_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proxies, "find_spec", lambda name: None)
+    monkeypatch.setenv("ALL_PROXY", "socks5://me:sesame@127.0.0.1:9")
+    with pytest.raises(ConfigurationError, match=r"conflictscore\[socks\]") as refused:
+        open_model("test-model", base_url="http://endpoint.example/v1")
+    assert "sesame" not in str(refused.value)
+
+
+async def test_a_socks_proxy_is_left_to_httpx(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("socksio")
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    clients = http_clients_module.http_clients("http://endpoint.example/v1")
+    assert clients.over_aiohttp is None
+
+
+@pytest.mark.parametrize("synchronous", [False, True])
+async def test_certificates_are_those_of_the_environment(
+    tmp_path: Path, synchronous: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = trustme.CA()
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    with OpenAIServer(then("In 1871."), tls=tls) as server, face(synchronous):
+        error = await failure(opened(server))
+        assert error.failure is FailureKind.UNREACHABLE
+        authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+        assert await ask(opened(server)) == "In 1871."
+
+
+async def test_many_calls_at_once_are_each_answered(server: OpenAIServer) -> None:
+    model = replace(opened(server), limit=ConcurrencyLimit(32))
+    replies = await asyncio.gather(*(ask(model, prompt=f"call {n}") for n in range(64)))
+    assert replies == ["In 1871."] * 64
+    assert len({request.prompt for request in server.requests}) == 64
+
+
+async def test_a_call_that_is_cancelled_leaves_the_next_one_its_connection() -> None:
+    with OpenAIServer(then(Fault.hang(30), "In 1871.")) as server:
+        model = opened(server)
+        with pytest.raises(asyncio.TimeoutError):
+            async with asyncio.timeout(0.3):
+                await ask(model)
+        assert await ask(model) == "In 1871."
