@@ -20,7 +20,7 @@ from conflictscore.errors import InputError
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import Model, ModelOptions
 from conflictscore.loop.state import Reconsider, RunContext
-from conflictscore.models.clients import with_handler
+from conflictscore.models.callbacks import with_handler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.spec import require_effort
