@@ -1,6 +1,6 @@
 """The figures of a run, as records: what tables and exports are made of.
 
-They are computed by ``harness.outcome``. A figure that cannot be had is None, never 0, and every
+They are computed by ``harness.counting``. A figure that cannot be had is None, never 0, and every
 proportion stands with its counts.
 """
 
@@ -12,7 +12,7 @@ from conflictscore.records import Record, Usage
 
 
 class Proportion(Record):
-    """So many of so many, with the Wilson 95 % interval."""
+    """A count out of a total, with its Wilson 95 % interval."""
 
     count: Annotated[int, Field(ge=0)]
     n: Annotated[int, Field(ge=0)]
@@ -121,9 +121,17 @@ class TypeAccuracy(Record):
 
     method: str
     accuracy: Proportion
-    """Over those of these questions that the method ended on; one without a type is wrong."""
+    """Over the questions that the method finished; one without a type is wrong."""
     untold: Annotated[int, Field(ge=0)]
     """Questions of which it could tell no type."""
+
+
+class MethodScores(Record):
+    """Mean ConflictScore of a method's answers, of those that were scored; lower is better."""
+
+    method: str
+    cs_c: Interval
+    cs_r: Interval
 
 
 class Cost(Record):
@@ -165,7 +173,7 @@ class Figures(Record):
     """The measures, the first being what pairs and transitions are counted by:
     ``accuracy``, or ``truthful`` and ``informative``."""
     falling: tuple[str, ...] = ()
-    """Those of the graded measures of which less is better."""
+    """Graded measures where lower is better."""
     methods: tuple[MethodFigures, ...]
     paired: tuple[Paired, ...]
     compared: tuple[Paired, ...] = ()
@@ -176,6 +184,8 @@ class Figures(Record):
     categories: tuple[CategoryFigures, ...]
     types: tuple[TypeAccuracy, ...] = ()
     """Of the methods that tell the type of the conflict."""
+    scores: tuple[MethodScores, ...] = ()
+    """Of the methods whose answers were scored."""
     coverage: Interval
     """Labelled pairs / pairs, by question, of the first answers."""
     cost: Cost

@@ -5,9 +5,9 @@ from itertools import pairwise
 from typing import Any
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
+from conflictscore.benchmarks.harness.counting import figures
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
-from conflictscore.benchmarks.harness.outcome import figures
 from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
 from conflictscore.benchmarks.harness.results import results
 from conflictscore.records import (

@@ -10,10 +10,10 @@ from itertools import combinations
 from math import fsum, lcm, sqrt
 from statistics import fmean, stdev
 
+from conflictscore.benchmarks.harness.counting import judged_both
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
 from conflictscore.benchmarks.harness.methods.opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
-from conflictscore.benchmarks.harness.outcome import judged_both
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun

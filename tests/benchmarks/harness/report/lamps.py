@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
+from conflictscore.benchmarks.harness.counting import figures
 from conflictscore.benchmarks.harness.methods.registry import LOOP, METHODS
-from conflictscore.benchmarks.harness.outcome import figures
 from conflictscore.benchmarks.harness.records import (
     Guard,
     MethodResult,

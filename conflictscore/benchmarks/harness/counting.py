@@ -1,0 +1,345 @@
+"""Counts and averages the results of a run; see ``harness.figures`` for what each figure says."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from conflictscore.benchmarks.harness.costs import Money, run_cost
+from conflictscore.benchmarks.harness.figures import (
+    CategoryFigures,
+    Figures,
+    Interval,
+    MethodFigures,
+    MethodScores,
+    Paired,
+    Proportion,
+    Transitions,
+    TypeAccuracy,
+)
+from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, COMPARED, METHODS
+from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
+from conflictscore.benchmarks.harness.statistics import (
+    changes,
+    holm,
+    mcnemar,
+    mean_interval,
+    proportion,
+    wilcoxon_pratt,
+)
+
+
+class _Measure(NamedTuple):
+    """A measure, and how its values are read."""
+
+    name: str
+    graded: bool
+    """Whether its values are numbers in [0, 1] rather than yes or no."""
+    falls: bool
+    """Whether less is better."""
+
+
+def figures(
+    results: Sequence[QuestionResult],
+    *,
+    methods: Collection[str],
+    measures: Sequence[str],
+    money: Money,
+    total_questions: int,
+    graded: Collection[str] = (),
+    falling: Collection[str] = (),
+    compare: Sequence[tuple[str, str]] = COMPARED,
+) -> Figures:
+    """Count and average the results of a run; the order of the results does not matter.
+
+    Pairs, transitions and all that speaks of the first answer need the baseline among the methods.
+    """
+    ordered = [method for method in METHODS if method in methods]
+    others = _paired_with_baseline(ordered)
+    kinds = [_Measure(name, name in graded, name in falling) for name in measures]
+    paired, compared = _all_pairs(results, ordered, kinds, compare)
+    net = {p.method: p.corrected - p.harmed for p in paired if p.measure == measures[0]}
+    return Figures(
+        questions=total_questions,
+        ended=sum(all(_ended(r, method) for method in ordered) for r in results),
+        failed=sum(any(result.answer is None for result in r.methods.values()) for r in results),
+        measures=tuple(measures),
+        falling=tuple(measure for measure in measures if measure in falling),
+        methods=tuple(_method(_of(results, method), method, kinds) for method in ordered),
+        paired=tuple(paired),
+        compared=tuple(compared),
+        transitions=tuple(_transitions(results, method, kinds[0]) for method in others),
+        categories=_categories(results, ordered, kinds),
+        types=_predicted_types(results, ordered),
+        scores=tuple(_scores(results, ordered)),
+        coverage=mean_interval(list(_coverages(results))),
+        cost=run_cost(results, net, money=money),
+    )
+
+
+def _paired_with_baseline(methods: Sequence[str]) -> list[str]:
+    """The methods that are compared with the baseline; none without it.
+
+    An answer that is right by another criterion is not the baseline's corrected or harmed.
+    """
+    if BASELINE not in methods:
+        return []
+    return [name for name in methods if name != BASELINE and not method_of(name).own_judge]
+
+
+def _all_pairs(
+    results: Sequence[QuestionResult],
+    methods: Sequence[str],
+    measures: Sequence["_Measure"],
+    compare: Sequence[tuple[str, str]],
+) -> tuple[list[Paired], list[Paired]]:
+    """The pairs with the baseline and the others, with Holm's adjustment over all of them."""
+    paired = [
+        _paired(results, method, measure)
+        for method in _paired_with_baseline(methods)
+        for measure in measures
+    ]
+    compared = [
+        _paired(results, method, measure, against)
+        for method, against in compare
+        if method in methods and against in methods
+        for measure in measures
+    ]
+    paired, compared = _adjusted(paired, compared)
+    return paired, compared
+
+
+def _coverages(results: Sequence[QuestionResult]) -> Iterator[float]:
+    """Labelled pairs / pairs of each first answer that has a score."""
+    for first in _of(results, BASELINE):
+        if first.report is not None and first.report.coverage is not None:
+            yield first.report.coverage
+
+
+def _scores(results: Sequence[QuestionResult], methods: Sequence[str]) -> Iterator[MethodScores]:
+    """Mean CS-C and CS-R of each method whose answers were scored."""
+    for method in methods:
+        reports = [ended.report for ended in _of(results, method) if ended.report is not None]
+        scored = [r for r in reports if r.cs_c is not None and r.cs_r is not None]
+        if scored:
+            yield MethodScores(
+                method=method,
+                cs_c=mean_interval([float(report.cs_c or 0.0) for report in scored]),
+                cs_r=mean_interval([float(report.cs_r or 0.0) for report in scored]),
+            )
+
+
+def _adjusted(*families: Sequence[Paired]) -> list[list[Paired]]:
+    """The same pairs with their p adjusted by Holm over all of them together."""
+    tested = [pair for pairs in families for pair in pairs if pair.p_value is not None]
+    adjusted = iter(holm([pair.p_value for pair in tested if pair.p_value is not None]))
+
+    def with_holm(pair: Paired) -> Paired:
+        if pair.p_value is None or len(tested) < 2:
+            return pair
+        return pair.model_copy(update={"p_holm": next(adjusted)})
+
+    return [[with_holm(pair) for pair in pairs] for pairs in families]
+
+
+def _ended(result: QuestionResult, method: str) -> bool:
+    """Whether nothing is still to come: an answer in free form waits for its grade.
+
+    A grade may leave out measures that do not apply to the question.
+    """
+    of = result.methods.get(method)
+    return of is not None and (of.answer is None or bool(of.verdicts))
+
+
+def _of(results: Iterable[QuestionResult], method: str) -> list[MethodResult]:
+    return [result.methods[method] for result in results if method in result.methods]
+
+
+def _figure(ended: Iterable[MethodResult], measure: _Measure) -> Proportion | Interval:
+    values = [value for result in ended if (value := result.value(measure.name)) is not None]
+    if measure.graded:
+        return mean_interval(values)
+    return proportion(values.count(True), len(values))
+
+
+def _method(
+    ended: Sequence[MethodResult], method: str, measures: Sequence[_Measure]
+) -> MethodFigures:
+    def unjudged(measure: str) -> int:
+        return sum(measure in r.verdicts and r.value(measure) is None for r in ended)
+
+    return MethodFigures(
+        method=method,
+        questions=len(ended),
+        failed=sum(result.answer is None for result in ended),
+        measures={measure.name: _figure(ended, measure) for measure in measures},
+        unjudged={measure.name: unjudged(measure.name) for measure in measures},
+    )
+
+
+def judged_both(
+    results: Iterable[QuestionResult], method: str, measure: str, against: str = BASELINE
+) -> dict[str, tuple[float, float]]:
+    """How right the other method and this one are, from 0 to 1, by the question's id."""
+    return {
+        result.question.id: (float(before), float(after))
+        for result in results
+        if against in result.methods and method in result.methods
+        if (before := result.methods[against].value(measure)) is not None
+        if (after := result.methods[method].value(measure)) is not None
+    }
+
+
+def _moved(pairs: Collection[tuple[float, float]], *, falls: bool) -> tuple[int, int]:
+    """How many are better than before, and how many worse."""
+    moves = [-move if falls else move for move in changes(pairs)]
+    return sum(move > 0 for move in moves), sum(move < 0 for move in moves)
+
+
+def _paired(
+    results: Sequence[QuestionResult], method: str, measure: _Measure, against: str = BASELINE
+) -> Paired:
+    pairs = list(judged_both(results, method, measure.name, against).values())
+    corrected, harmed = _moved(pairs, falls=measure.falls)
+    if measure.graded:
+        p_value = wilcoxon_pratt(changes(pairs))
+    else:
+        p_value = mcnemar(corrected, harmed) if pairs else None
+    return Paired(
+        method=method,
+        against=against,
+        measure=measure.name,
+        n=len(pairs),
+        both_right=None if measure.graded else pairs.count((1, 1)),
+        both_wrong=None if measure.graded else pairs.count((0, 0)),
+        corrected=corrected,
+        harmed=harmed,
+        p_value=p_value,
+        difference=mean_interval(changes(pairs)),
+    )
+
+
+def _transitions(
+    results: Sequence[QuestionResult],
+    method: str,
+    measure: _Measure,
+    *,
+    by_wording: bool = False,
+) -> Transitions:
+    """Section 6.4 for one method, by claims or by wording."""
+    outcomes = conflict_outcomes(results, method, measure.name, by_wording=by_wording)
+    answered = [outcome for outcome in outcomes if outcome.answered]
+    revised = [outcome for outcome in answered if outcome.revised]
+    pairs = _judged(revised)
+    corrections, harms = _moved(pairs, falls=measure.falls)
+    judged = len(pairs)
+    first_judged = [before for before, _ in _judged(answered)]
+    compared = not by_wording and any(result.same_claims for result in results)
+    return Transitions(
+        method=method,
+        measure=measure.name,
+        conflict=len(outcomes),
+        failed=len(outcomes) - len(answered),
+        retained=proportion(len(answered) - len(revised), len(answered)),
+        revised=proportion(len(revised), len(answered)),
+        corrections=proportion(corrections, judged),
+        harms=proportion(harms, judged),
+        neutral=proportion(judged - corrections - harms, judged),
+        unjudged=len(revised) - judged,
+        harms_of_conflict=proportion(harms, len(first_judged)),
+        recovered_of_wrong=(
+            None if measure.graded else proportion(corrections, first_judged.count(0))
+        ),
+        by_wording=(_transitions(results, method, measure, by_wording=True) if compared else None),
+        unread=sum(outcome.unread for outcome in answered) if compared else 0,
+    )
+
+
+class ConflictOutcome(NamedTuple):
+    """What became of one answer with conflict under a method (section 6.4)."""
+
+    question: str
+    answered: bool
+    """Whether the method gave an answer."""
+    revised: bool
+    """Whether that answer makes other claims than the first one; by wording, has other words."""
+    unread: bool
+    """Whether it has other words, and the claims could not be compared."""
+    before: float | None
+    """How right the first answer is, from 0 to 1; None where it was not judged."""
+    after: float | None
+
+
+def _judged(outcomes: Iterable[ConflictOutcome]) -> list[tuple[float, float]]:
+    """How right the answers were before and after, of those that were judged both times."""
+    return [(o.before, o.after) for o in outcomes if o.before is not None and o.after is not None]
+
+
+def conflict_outcomes(
+    results: Iterable[QuestionResult], method: str, measure: str, *, by_wording: bool = False
+) -> list[ConflictOutcome]:
+    """The outcome of each first answer with conflict that the method ended on."""
+    outcomes = []
+    for result in results:
+        if not result.conflict or method not in result.methods:
+            continue
+        answered = result.methods[method].answer is not None
+        reworded = answered and bool(result.reworded(method))
+        alike = result.alike(method) if reworded else None
+        before, after = (result.methods[m].value(measure) for m in (BASELINE, method))
+        outcomes.append(
+            ConflictOutcome(
+                question=result.question.id,
+                answered=answered,
+                revised=reworded and (by_wording or not alike),
+                unread=reworded and alike is None,
+                before=None if before is None else float(before),
+                after=None if after is None else float(after),
+            )
+        )
+    return outcomes
+
+
+def _categories(
+    results: Sequence[QuestionResult], methods: Sequence[str], measures: Sequence[_Measure]
+) -> tuple[CategoryFigures, ...]:
+    """By name; none where no question has a category."""
+    members = defaultdict[str, list[QuestionResult]](list)
+    for result in results:
+        members[result.question.category].append(result)
+    if set(members) <= {""}:
+        return ()
+    return tuple(
+        CategoryFigures(
+            category=category,
+            questions=len(members[category]),
+            measures={
+                method: {m.name: _figure(_of(members[category], method), m) for m in measures}
+                for method in methods
+            },
+        )
+        for category in sorted(members)
+    )
+
+
+def _predicted_types(
+    results: Sequence[QuestionResult], methods: Sequence[str]
+) -> tuple[TypeAccuracy, ...]:
+    """Of each method that tells a type; none where people did not label types."""
+    typed = [result for result in results if result.question.conflict_type]
+    if not typed:
+        return ()
+    return tuple(_accuracy(typed, name) for name in methods if method_of(name).tells_type)
+
+
+def _accuracy(typed: Sequence[QuestionResult], method: str) -> TypeAccuracy:
+    pairs = [
+        (result.question.conflict_type, result.predicted[method])
+        for result in typed
+        if method in result.predicted
+    ]
+    return TypeAccuracy(
+        method=method,
+        accuracy=proportion(sum(people is model for people, model in pairs), len(pairs)),
+        untold=sum(model is None for _, model in pairs),
+    )
