@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from pathlib import Path
 
 import click
@@ -64,16 +65,18 @@ PARTS: dict[str, Part] = {
 def campaign(
     parts: Mapping[str, Part],
     *,
-    seconds: float,
+    seconds: float = inf,
+    cases: int | None = None,
     seed: int,
     stopped: Callable[[], bool] = lambda: False,
     ended: Callable[[str, Outcome], None] = lambda name, outcome: None,
 ) -> dict[str, Outcome]:
-    """Run parts, each for its share of the time, and at least one case of each.
+    """Run parts, each for its share of the time or so many cases, and at least one case of each.
 
     Args:
         parts: Some of ``PARTS``.
         seconds: For all of them together.
+        cases: The most of each part; None for as many as the time allows.
         seed: Of the first part; each further one adds one.
         stopped: Whether to end now; asked after each case. Parts not begun are then left out.
         ended: Called with the outcome of each part, as it ends.
@@ -85,17 +88,18 @@ def campaign(
         outcome = outcomes[name] = Outcome()
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            cases = part(random.Random(seed + number), Path(folder))  # noqa: S311 - no secret
+            made = part(random.Random(seed + number), Path(folder))  # noqa: S311 - no secret
             try:
-                for broke in cases:
+                for failure in made:
                     outcome.cases += 1
-                    outcome.broken += [broke] if broke else []
-                    if stopped() or time.monotonic() - began >= seconds / len(parts):
+                    outcome.broken += [failure] if failure else []
+                    out_of_time = time.monotonic() - began >= seconds / len(parts)
+                    if stopped() or out_of_time or outcome.cases == cases:
                         break
             except Exception as error:  # noqa: BLE001 - what a part did not expect is what it found
                 outcome.broken.append(f"{type(error).__name__}: {error}")
             finally:
-                cases.close()
+                made.close()
         outcome.seconds = time.monotonic() - began
         ended(name, outcome)
     return outcomes

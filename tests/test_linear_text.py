@@ -1,7 +1,8 @@
-"""Whatever a text holds, reading it takes time in proportion to its length.
+"""Whatever a text holds, reading it takes steps in proportion to its length.
 
 Every compiled pattern of the package, and every function that takes a text, is found and tried
-with texts that make careless ones slow; so a new one is tried without being listed here.
+with texts that make careless ones slow; so a new one is tried without being listed here. Steps are
+counted, never seconds: those of a matcher for patterns, and lines of Python for functions.
 """
 
 import ast
@@ -10,29 +11,30 @@ import inspect
 import logging
 import pkgutil
 import re
+import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import pytest
 
 import conflictscore
 from tests.made_up import calls_with_text
+from tests.regex_steps import steps_of, with_deep_stack
 
-SHORTEST, SIZES = 24, (300, 3_000)
-"""Characters. The short ones come first, since some patterns are cubic and a few exponential."""
-FAST = 0.003
-"""Seconds. What is linear takes less for the longest, what is quadratic several times as much."""
-FUNCTION_SIZES, FUNCTION_FAST = (300, 2_000), 0.03
-"""Functions do more for a character, such as parsing Markdown."""
+PATTERN_SIZES, FEW_STEPS = (64, 256), 24
+"""Characters; and steps a character below which a pattern is linear for the shorter text."""
+FUNCTION_SIZES, FEW_LINES = (300, 1_500, 6_000), 30
+"""Characters, the longer ones beyond the constants of the package; and lines of Python likewise."""
+HOPELESS = 2_000
+"""Steps a character from which a text is not tried at a greater length."""
 ROOT = Path(conflictscore.__file__).parent
 PARTS = sorted(
     path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
@@ -157,52 +159,47 @@ def hostile(pattern: re.Pattern[str]) -> Iterator[Shape]:
 GENERIC = [Shape("", unit, end) for unit, end in product(UNITS, ("", "x"))]
 
 
-def seconds(run: Callable[[str], object], text: str) -> float:
-    """What a call costs this thread, whatever else the machine is doing."""
-    started = time.thread_time()
-    with suppress(Exception, SystemExit):
-        run(text)
-    return time.thread_time() - started
+Count = Callable[[str, int], int]
+"""Counts steps on a text, and stops at a number of them."""
 
 
-_HOPELESS = 50
-
-
-def grows(
-    run: Callable[[str], object],
-    shape: Shape,
-    sizes: Sequence[int] = SIZES,
-    fast: float = FAST,
-) -> bool:
-    """Whether four times the length takes more than nine times as long, three times in a row."""
-    if seconds(run, shape.text(SHORTEST)) > 1 and seconds(run, shape.text(SHORTEST)) > 1:
-        return True  # twice, since the first call loads libraries
-    for size in sizes:
-        if (first := seconds(run, shape.text(size))) > fast:
-            break
-    else:
+def grows(count: Count, shape: Shape, sizes: Sequence[int], few: int) -> bool:
+    """Whether four times the length takes more than nine times the steps."""
+    *first, short, long = sizes
+    shortest = shape.text([*first, short][0])
+    if count(shortest, few * len(shortest)) < few * len(shortest):
         return False
-    if first > _HOPELESS * fast:
-        return True
-    for _ in range(3):
-        short, long = (
-            min(seconds(run, shape.text(length) + str(turn)) for turn in range(3))
-            for length in (size // 4, size)  # longer ones cost a quadratic pattern minutes
-        )
-        if long <= 9 * short:
-            return False
-    return True
+    text = shape.text(short)
+    most = HOPELESS * len(text)
+    steps = count(text, most)
+    return steps >= most or count(shape.text(long), 9 * steps + 1) > 9 * steps
 
 
-def searches(pattern: re.Pattern[str], methods: frozenset[str], text: str) -> None:
-    """Use a pattern as its module does, or in every way where that is not seen."""
-    if not methods or methods - {"match", "fullmatch"}:
-        for _ in pattern.finditer(text):
-            pass
-    if "fullmatch" in methods:
-        pattern.fullmatch(text)
-    if "match" in methods:
-        pattern.match(text)
+class _EnoughError(BaseException):
+    """A function took as many lines as it was given; nothing on the way may catch this."""
+
+
+def lines_of(function: Callable[[str], object], text: str, most: int) -> int:
+    """Lines of Python that a call runs in this thread, ``most`` if there are more."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        count += 1
+        if count >= most:
+            raise _EnoughError
+        return trace
+
+    with suppress(Exception, SystemExit):
+        function(text[:24])  # what is loaded at the first call counts for nothing
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        with suppress(Exception, SystemExit, _EnoughError):
+            function(text)
+    finally:
+        sys.settrace(before)
+    return min(count, most)
 
 
 @pytest.mark.timeout(300)
@@ -212,12 +209,17 @@ def test_every_pattern_is_linear(part: str) -> None:
     for module in modules(part):
         for used in patterns(module):
             seen.setdefault(used, module.__name__)
-    slow = []
-    for used, name in seen.items():
-        pattern = re.compile(used.source, used.flags)
-        search = partial(searches, pattern, used.methods)
-        shapes = (*GENERIC, *hostile(pattern))
-        slow += [f"{name}: {used.source!r} on {s}" for s in shapes if grows(search, s)][:1]
+    slow: list[str] = []
+
+    def try_all() -> None:
+        for used, name in seen.items():
+            pattern = re.compile(used.source, used.flags)
+            count = partial(steps_of, pattern, used.methods)
+            shapes = (*GENERIC, *hostile(pattern))
+            growing = (s for s in shapes if grows(count, s, PATTERN_SIZES, FEW_STEPS))
+            slow.extend(f"{name}: {used.source!r} on {s}" for s in islice(growing, 1))
+
+    with_deep_stack(try_all)
     assert slow == []
 
 
@@ -248,7 +250,7 @@ def test_every_function_and_method_that_takes_a_text_is_linear(
         for name, function in calls_with_text(module)
         if not NOT_TRIED.search(f"{module.__name__}.{name}".removeprefix("conflictscore."))
         for shape in GENERIC[1::2]
-        if grows(function, shape, FUNCTION_SIZES, FUNCTION_FAST)
+        if grows(partial(lines_of, function), shape, FUNCTION_SIZES, FEW_LINES)
     ]
     assert slow == []
 
@@ -262,5 +264,25 @@ def _refused(*args: object, **named: object) -> None:
 )
 def test_what_is_quadratic_is_found(slow: str) -> None:
     pattern = re.compile(slow)
-    search = partial(searches, pattern, frozenset({"search"}))
-    assert any(grows(search, shape) for shape in hostile(pattern))
+    count = partial(steps_of, pattern, frozenset({"search"}))
+    found: list[Shape] = []
+    with_deep_stack(
+        lambda: found.extend(
+            s for s in hostile(pattern) if grows(count, s, PATTERN_SIZES, FEW_STEPS)
+        )
+    )
+    assert found
+
+
+def test_a_function_that_reads_what_it_has_read_is_found() -> None:
+    def again_and_again(text: str) -> int:
+        return sum(ord(letter) for start in range(len(text)) for letter in text[start:])
+
+    def once(text: str) -> int:
+        return sum(ord(letter) for letter in text)
+
+    [quadratic, linear] = [
+        grows(partial(lines_of, function), Shape("", "a", ""), FUNCTION_SIZES, FEW_LINES)
+        for function in (again_and_again, once)
+    ]
+    assert (quadratic, linear) == (True, False)
