@@ -9,7 +9,7 @@ Limits of a repeat up to 1,000 count as 8, so that a short text goes beyond ever
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from re import _compiler, _parser  # type: ignore[attr-defined]
 from re import _constants as sre  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ class Steps:
             least, most, body = argument
             return self._repeat(kind, least, most, body, state)
         if kind is sre.BRANCH:
-            return self._branch([self._sequence(part) for part in argument[1]])
+            return self._branch(argument[1])
         if kind is sre.SUBPATTERN:
             return self._group(argument[0], self._sequence(argument[3]))
         if kind is sre.ATOMIC_GROUP:
@@ -179,11 +179,15 @@ class Steps:
 
         return lambda position, follow: again(0, position, follow)
 
-    def _branch(self, parts: list[Match]) -> Match:
+    def _branch(self, parts: Sequence[Any]) -> Match:
+        matches = [(_first_character(part), self._sequence(part)) for part in parts]
+
         def match(position: int, follow: Continue) -> bool:
-            for part in parts:
-                self._step()
-                if part(position, follow):
+            self._step()
+            character = self._text[position : position + 1]
+            for first, rest in matches:
+                # as in the engine, a part that begins with another character is not entered
+                if (first is None or (character and first(character))) and rest(position, follow):
                     return True
             return False
 
@@ -266,10 +270,53 @@ def _compiled(elements: list[Any], state: Any) -> re.Pattern[str]:
     return compiled
 
 
+def _first_character(parsed: Any) -> Callable[[str], bool] | None:
+    """Whether a character may begin a text of this form; None if that is not seen at once."""
+    if len(parsed) and parsed[0][0] in _ONE_CHARACTER:
+        kind, argument = parsed[0]
+        return _one_character(kind, argument, parsed.state)
+    return None
+
+
 def _one_character(kind: Any, argument: Any, state: Any) -> Callable[[str], bool]:
     """Whether a character fits an element, asked of :mod:`re` once a character."""
     alone = _compiled([(kind, argument)], state)
     return cache(lambda character: alone.match(character) is not None)
+
+
+def repeated_characters(pattern: re.Pattern[str]) -> Callable[[str], bool]:
+    """Whether a character may stand in a repeat without an end.
+
+    In a text without any, no such repeat goes round, so each start costs a constant.
+    """
+    parsed = _parser.parse(pattern.pattern, pattern.flags)
+    fits = [_one_character(*found) for found in _in_endless_repeats(parsed, inside=False)]
+    return cache(lambda character: any(fit(character) for fit in fits))
+
+
+def _in_endless_repeats(parsed: Any, *, inside: bool) -> Iterator[tuple[Any, Any, Any]]:
+    for kind, argument in parsed:
+        if kind in _ONE_CHARACTER:
+            if inside:
+                yield kind, argument, parsed.state
+        elif kind in _REPEATS:
+            _, most, body = argument
+            endless = most is sre.MAXREPEAT or int(most) > _CONSTANT
+            yield from _in_endless_repeats(body, inside=inside or endless)
+        else:
+            for part in _parts(kind, argument):
+                yield from _in_endless_repeats(part, inside=inside)
+
+
+def _parts(kind: Any, argument: Any) -> Sequence[Any]:
+    if kind is sre.BRANCH:
+        parts: Sequence[Any] = argument[1]
+        return parts
+    if kind is sre.SUBPATTERN:
+        return [argument[3]]
+    if kind is sre.ATOMIC_GROUP:
+        return [argument]
+    return [argument[1]] if kind in (sre.ASSERT, sre.ASSERT_NOT) else []
 
 
 def steps_of(pattern: re.Pattern[str], methods: frozenset[str], text: str, most: int) -> int:

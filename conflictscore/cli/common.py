@@ -151,7 +151,7 @@ def run_graph(
         if options["as_json"]:
             click.echo(json.dumps(run.summary(texts=False), ensure_ascii=False, indent=2))
         else:
-            terminal.print_run(run, Console(highlight=False, markup=False, emoji=False))
+            terminal.print_run(run, plain_console(), details=options["details"])
     return run
 
 

@@ -239,6 +239,11 @@ _max_calls = click.option(
 _output_options = [
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
     click.option(
+        "--details",
+        is_flag=True,
+        help="Print what each document says about disputed claims, the votes and all documents.",
+    ),
+    click.option(
         "--log",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",

@@ -43,15 +43,54 @@ def tokens_in(usage: Usage) -> str:
     return f"{usage.input_tokens:,} tokens in{cache_note}"
 
 
-def print_run(run: Run, console: Console) -> None:
-    """Print the answer, its changes and their reasons, claims with both sides, and documents.
+def print_run(run: Run, console: Console, *, details: bool = True) -> None:
+    """Print the answer, its changes and their reasons, and its claims.
 
-    For an answer that was only scored: claims and documents.
+    An answer that was only scored is not printed.
+
+    Args:
+        run: A run, finished or not.
+        console: The terminal to print on.
+        details: Whether to print, too, how the documents voted, what each of them says about a
+            disputed claim, and the list of documents. Without them a claim takes one line.
     """
     if run.question is not None:
         _heading(console, "Answer")
         _indented(console, run.answer or "")
     _print_changes(run, console)
+    if details:
+        _print_details(run, console)
+        return
+    if report := run.final_report or run.report:
+        _print_summary(report, console)
+    _print_notes(run.notes, console)
+    console.print(Text(f"{_cost(run)}   details: --details", style="dim"))
+
+
+def _print_summary(report: ConflictReport, console: Console) -> None:
+    """A line for the scores and one for each claim: how many documents are for and against it."""
+    _heading(console, "Claims")
+    _indented(console, f"{_scores(report)}   (0 is best)")
+    for evidence in report.claims:
+        sides = f"{len(evidence.supports)} for, {len(evidence.contradicts)} against"
+        mark = Text(f" {_state_of(evidence, report)} ", style="black on yellow")
+        is_marked = bool(_state_of(evidence, report))
+        number, text = evidence.claim.number, printable(evidence.claim.text)
+        line = Text.assemble(
+            f"{number}. {text}   ", (sides, "dim"), "  ", mark if is_marked else ""
+        )
+        console.print(Padding(line, (0, 2), expand=False))
+
+
+def _state_of(evidence: ClaimEvidence, report: ConflictReport) -> str:
+    """Why a claim is marked: it is disputed, or in conflict; empty if it is neither."""
+    how = "conflict" if evidence.conflicting else ""
+    if evidence.claim.number in report.disputed:
+        return report.why_disputed(evidence) or how
+    return how
+
+
+def _print_details(run: Run, console: Console) -> None:
     _second_looks(run, console)
     if run.searches:
         _heading(console, "Looked further")
@@ -157,9 +196,7 @@ def _print_claims(
         _indented(console, f"pairs decided by: {', '.join(stages_in_words)}")
     for evidence in report.claims:
         number, text = evidence.claim.number, printable(evidence.claim.text)
-        how = "conflict" if evidence.conflicting else ""
-        if number in report.disputed:
-            how = report.why_disputed(evidence) or how
+        how = _state_of(evidence, report)
         mark = Text(f" {how} ", style="black on yellow") if how else Text("")
         line = Text.assemble(f"{number}. ", text, "  ", mark)
         console.print(Padding(line, (1, 2, 0, 2), expand=False))
@@ -216,13 +253,16 @@ def _print_sources(run: Run, console: Console) -> None:
         rows.append((str(document.number), Text.assemble(source, (hint, "dim"))))
     _grid(console, rows)
     _print_notes(run.notes, console)
+    console.print(Text(_cost(run), style="dim"))
+
+
+def _cost(run: Run) -> str:
     usage = run.usage
-    note = (
+    return (
         f"\n{usage.calls} model call{'' if usage.calls == 1 else 's'},"
         f" {usage.cached_calls} from the cache,"
         f" {tokens_in(usage)}, {usage.output_tokens:,} out   run {run.run_id}"
     )
-    console.print(Text(note, style="dim"))
 
 
 def _print_notes(notes: Sequence[str], console: Console) -> None:
