@@ -9,11 +9,19 @@ CAMPAIGN_SECONDS ?= 600
 # Containers often forbid Python to keep compiled modules. Then every test process compiles all anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo chat environment test checks lint types imports docs collected tests campaign fix clean
+.PHONY: demo plan chat environment test checks lint types imports docs collected tests campaign fix clean
 
-demo: $(VENV)/.demo  ## fetch the local models once, and ask a question whose documents disagree
+demo: plan $(VENV)/.demo  ## fetch the local models once, and ask a question whose documents disagree
 	$(BIN)/conflictscore model fetch
 	$(BIN)/conflictscore ask "$(QUESTION)" --docs examples/lighthouse --model local
+
+plan:  ## what the demo will do; a key in the environment is never used unasked
+	@echo "1. Set up $(VENV). 2. Fetch the local models once (1.5 GB). 3. Ask seven documents that disagree."
+	@echo "The first run takes some 3 minutes and the download on two quiet cores, later ones 1 to 2 minutes."
+	@if [ -n "$$OPENAI_API_KEY" ]; then \
+	  echo "OPENAI_API_KEY is set. Without the download, and at that endpoint's price, this asks the same:"; \
+	  echo "  make $(VENV)/.demo && $(BIN)/conflictscore ask \"$(QUESTION)\" --docs examples/lighthouse --model openai:gpt-4.1-mini"; \
+	fi
 
 chat: $(VENV)/.demo  ## the chat page and the runs page on the same documents, at http://127.0.0.1:8400
 	$(BIN)/python -m pip install --quiet --editable '.[local,serve]'

@@ -18,7 +18,7 @@ QUESTION = "When was the lamp lit?"
 
 
 def test_the_answer_its_change_and_both_sides_are_shown(run: Run, folder: Path) -> None:
-    shown = run("ask", QUESTION, "--docs", folder)
+    shown = run("ask", QUESTION, "--docs", folder, "--details")
 
     assert shown.exit_code == 0
     assert shown.stderr == ""
@@ -35,6 +35,20 @@ def test_the_answer_its_change_and_both_sides_are_shown(run: Run, folder: Path) 
     assert "The years were compared." in lines, "the judge's reason"
 
 
+def test_without_details_the_answer_is_followed_by_a_line_for_each_claim(
+    run: Run, folder: Path
+) -> None:
+    shown = run("ask", QUESTION, "--docs", folder)
+
+    lines = [" ".join(line.split()) for line in shown.stdout.splitlines()]
+    assert lines[lines.index("Answer") + 1] == "It was lit in 1874."
+    assert "why The log was written on the night (Doc 2)." in lines
+    assert any(line.startswith("1. It was lit in 1874. ") for line in lines)
+    assert not any(line.startswith("supports ") for line in lines)
+    assert "Documents" not in lines
+    assert lines[-1].endswith("details: --details")
+
+
 def test_near_identical_documents_are_shown_as_such(run: Run, tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
@@ -45,7 +59,7 @@ def test_near_identical_documents_are_shown_as_such(run: Run, tmp_path: Path) ->
         (docs / f"{name}.md").write_text(f"# {name.title()}\n\n{release} {release.upper()}\n")
     (docs / "log.md").write_text("# Log\n\nThe lamp was lit in 1874.\n")
 
-    outcome = run("ask", QUESTION, "--docs", docs)
+    outcome = run("ask", QUESTION, "--docs", docs, "--details")
 
     lines = [" ".join(line.split()) for line in outcome.stdout.splitlines()]
     assert "supports 2, 3 (1 independent)" in lines
