@@ -60,7 +60,7 @@ def _with_answer_options(command: Any) -> Any:
     "options",
     multiple=True,
     metavar="TEXT",
-    help="One of the options to choose between; give each.",
+    help="An answer option. Repeat for each option.",
 )
 @with_search_options
 @with_run_settings

@@ -116,7 +116,7 @@ def _wrong_setting(
     if fault.status == HTTPStatus.UNAUTHORIZED or about_key:
         return ConfigurationError(
             f"{endpoint} refused the key for {provider} ({said});"
-            " check it (of OpenAI and --base-url: OPENAI_API_KEY) and what it may be used for"
+            " check OPENAI_API_KEY (used for OpenAI and --base-url) and its permissions"
         )
     if fault.status == HTTPStatus.NOT_FOUND and (not answered or _ABOUT_MODEL.search(words)):
         return ConfigurationError(
