@@ -126,14 +126,23 @@ class UnreadableReplyError(ProviderError):
     """A model replied, but not in the form it was asked for.
 
     ``reason`` can be sent back to the model, where asking ``again`` may help; ``reply`` is
-    untrusted, and not part of the message.
+    untrusted, and not part of the message. ``by_form`` means that the way of asking for JSON may
+    be the cause.
     """
 
     failure = FailureKind.UNREADABLE
 
-    def __init__(self, reason: str, *, provider: str, reply: str = "", again: bool = True) -> None:
+    def __init__(
+        self,
+        reason: str,
+        *,
+        provider: str,
+        reply: str = "",
+        again: bool = True,
+        by_form: bool = False,
+    ) -> None:
         super().__init__(f"unreadable reply from {provider}: {reason}", provider=provider)
-        self.reason, self.reply, self.again = reason, reply, again
+        self.reason, self.reply, self.again, self.by_form = reason, reply, again, by_form
 
 
 class BudgetError(ConflictScoreError):

@@ -17,6 +17,7 @@ from conflictscore.threads import in_thread, on_home_loop
 In = TypeVar("In")
 Out = TypeVar("Out")
 
+_PATIENT_ATTEMPTS = 3
 SYNCHRONOUS: ContextVar[bool] = ContextVar("conflictscore_synchronous", default=False)
 """Whether the graph was invoked synchronously."""
 
@@ -79,7 +80,9 @@ async def dispatch(
                 wait = retries.wait(trouble, attempt, spent) if retries else None
                 if wait is None:
                     raise
-                if trouble.after is not None and trouble.kind == "refused":
+                # one that refuses again and again, and names no time, is let rest too
+                rests = trouble.after is not None or attempt >= _PATIENT_ATTEMPTS
+                if rests and trouble.kind == "refused":
                     limit.pause(wait)
                 waiting(error)
             else:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple, get_args
 from weakref import WeakKeyDictionary
 
-from conflictscore.models.provider_faults import ProviderFault, fault_of
+from conflictscore.models.provider_faults import UNMADE_JSON, ProviderFault, fault_of
+from conflictscore.models.turns import ABOUT_TURNS
 
 JsonForm = Literal["json_schema", "json_object", "tool", "prompt"]
 """How a JSON object is asked for: by a schema that the server enforces, by its JSON mode, as the
@@ -21,6 +22,8 @@ arguments of a tool call, or in the prompt alone."""
 _FORMS: tuple[JsonForm, ...] = get_args(JsonForm)
 
 _REFUSED = frozenset({400, 422})
+_REFUSED_TURNS = _REFUSED | {500}
+"""llama.cpp fails with a 500 if its template raises an error."""
 _NOT_OFFERED = frozenset({400, 404, 405, 415, 422, 500, 501})
 _ABOUT_JSON = re.compile(
     r"(?i)response.?format|json|schema|structured|guided|grammar|\btools?\b|function"
@@ -31,6 +34,12 @@ _ABOUT_ELSE = re.compile(
 _DROPPABLE = ("temperature", "reasoning_effort", "top_p", "seed", "parallel_tool_calls")
 LENGTHS = ("max_tokens", "max_completion_tokens")
 """Names of the limit of a reply."""
+_LENGTH_NAMES = re.compile(r"max_\w*tokens")
+_TOO_FEW = re.compile(r"(?i)minimum|at least|>=|greater|below|too (?:small|low|short)")
+_LEAST_TOKENS = 16
+"""The least that OpenAI's Responses API takes; the least of others is in their words."""
+_MOST_LEAST_TOKENS = 4096
+"""A greater number in a refusal is no least limit, but a greatest one or a context window."""
 _SCOUT_S = 1.0
 """A request in a form that a server does not know is refused at once; one that is not refused by
 then has been taken."""
@@ -44,6 +53,31 @@ class RequestStyle(NamedTuple):
     """Parameters that the model does not take."""
     length: str = ""
     """The name of the limit of a reply; empty for the client's own."""
+    least_tokens: int = 0
+    """The lowest limit of a reply that the endpoint takes; 0 for any."""
+    plain_turns: bool = False
+    """Whether messages are put as turns of user and assistant, none of them empty."""
+
+    def joined(self, other: "RequestStyle") -> "RequestStyle":
+        """This style with what another one has learned about all but JSON."""
+        return RequestStyle(
+            self.json_form,
+            self.dropped | other.dropped,
+            other.length or self.length,
+            max(self.least_tokens, other.least_tokens),
+            self.plain_turns or other.plain_turns,
+        )
+
+
+class SentRequest(NamedTuple):
+    """A request that may be refused for the way it was put."""
+
+    style: RequestStyle
+    parameters: Collection[str]
+    """Names of the parameters that a refusal may be about."""
+    tokens: int
+    """The limit of its reply."""
+    is_json: bool
 
 
 @dataclass
@@ -53,6 +87,10 @@ class Capabilities:
     style: RequestStyle = field(default_factory=RequestStyle)
     answered: bool = False
     """Whether any call was answered, so that its key and its name are right."""
+    json_read: bool = False
+    """Whether any reply held the JSON that it was asked for."""
+    most_tokens_read: int = 0
+    """The most tokens of a prompt that its server has reported to have read."""
     _json_answered: bool = False
     _all_forms_failed: bool = False
     _scouts: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Event] = field(
@@ -70,27 +108,33 @@ class Capabilities:
         self.answered = True
         self._json_answered = self._json_answered or json
         form = style.json_form if json else self.style.json_form
-        self.style = RequestStyle(
-            form, self.style.dropped | style.dropped, style.length or self.style.length
-        )
+        self.style = self.style.joined(style)._replace(json_form=form)
 
-    def other_style(
-        self, style: RequestStyle, error: Exception, *, json: bool, sent: Collection[str]
-    ) -> RequestStyle | None:
-        """Another style for a refused request with these parameters; None if none would help."""
+    def form_failed(self) -> None:
+        """Report a reply that the way of asking for JSON may have spoilt, such as an empty one.
+
+        Some servers accept a schema and then never write a word. Until any JSON was read, the next
+        request therefore asks by the prompt alone, which needs nothing of the server.
+        """
+        if not self.json_read:
+            self.style = self.style._replace(json_form=_FORMS[-1])
+
+    def other_style(self, sent: SentRequest, error: Exception) -> RequestStyle | None:
+        """Another style for a request that was refused; None if none would help."""
         fault = fault_of(error)
-        if fault is None or fault.status is None:
+        if fault is None or fault.status is None or fault.code == UNMADE_JSON:
             return None
-        named = f"{getattr(error, 'param', None) or ''} {fault.words}"
+        words = f"{getattr(error, 'param', None) or ''} {fault.words}"
+        style: RequestStyle | None = None
         if fault.status in _REFUSED:
-            for name in _DROPPABLE:
-                if name in sent and name in named and name not in style.dropped:
-                    return style._replace(dropped=style.dropped | {name})
-            length = style.length or next((name for name in LENGTHS[::-1] if name in sent), "")
-            if length and length in named and not style.length:
-                [other] = {*LENGTHS} - {length}
-                return style._replace(length=other)
-        return self._other_form(style, fault) if json else None
+            style = (
+                _without_parameter(sent, words)
+                or _with_least_tokens(sent, words)
+                or _with_other_length(sent, words)
+            )
+        if style is None and fault.status in _REFUSED_TURNS:
+            style = _in_plain_turns(sent, words)
+        return style or (self._other_form(sent.style, fault) if sent.is_json else None)
 
     def _other_form(self, style: RequestStyle, fault: ProviderFault) -> RequestStyle | None:
         """Another way to ask for JSON, if the endpoint may have refused this one.
@@ -137,3 +181,38 @@ class Capabilities:
                 yield
             finally:
                 first.set()
+
+
+def _without_parameter(sent: SentRequest, words: str) -> RequestStyle | None:
+    """The style without the first parameter that a refusal names."""
+    for name in _DROPPABLE:
+        if name in sent.parameters and name in words and name not in sent.style.dropped:
+            return sent.style._replace(dropped=sent.style.dropped | {name})
+    return None
+
+
+def _with_least_tokens(sent: SentRequest, words: str) -> RequestStyle | None:
+    """The style with the least limit of a reply that a refusal asks for."""
+    if sent.style.least_tokens or not (_LENGTH_NAMES.search(words) and _TOO_FEW.search(words)):
+        return None
+    numbers = [int(digits) for digits in re.findall(r"\d{1,6}", words)]
+    enough = [number for number in numbers if sent.tokens < number <= _MOST_LEAST_TOKENS]
+    if not enough and sent.tokens >= _LEAST_TOKENS:
+        return None
+    return sent.style._replace(least_tokens=min(enough, default=_LEAST_TOKENS))
+
+
+def _with_other_length(sent: SentRequest, words: str) -> RequestStyle | None:
+    """The style with the other name of a reply's limit, if a refusal names the present one."""
+    if sent.style.length:
+        return None
+    for name, other_name in (LENGTHS, LENGTHS[::-1]):
+        if name in sent.parameters and name in words:
+            return sent.style._replace(length=other_name)
+    return None
+
+
+def _in_plain_turns(sent: SentRequest, words: str) -> RequestStyle | None:
+    if sent.style.plain_turns or not ABOUT_TURNS.search(words):
+        return None
+    return sent.style._replace(plain_turns=True)

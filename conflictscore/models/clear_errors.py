@@ -18,7 +18,9 @@ from conflictscore.errors import (
 from conflictscore.models.provider_faults import (
     NO_CREDIT,
     OVERLOADED,
+    UNMADE_JSON,
     ProviderFault,
+    failed_generation,
     fault_of,
     timed_out,
 )
@@ -67,6 +69,13 @@ def clear_error(
             failure=FailureKind.UNREACHABLE,
         )
     fault = fault_of(error)
+    if fault is not None and fault.code == UNMADE_JSON:
+        return UnreadableReplyError(
+            "its server could not make JSON of it",
+            provider=provider,
+            reply=failed_generation(error),
+            by_form=True,
+        )
     if fault is not None:
         words = scrubbed(fault.words, *secrets)
         status = f"HTTP {fault.status}" if fault.status else ""

@@ -43,6 +43,19 @@ _LENGTH_ENDINGS = frozenset(
         "model_length",
     )
 )
+_FAILED_ENDINGS = frozenset(
+    (
+        "abort",
+        "aborted",
+        "error",
+        "insufficient_system_resource",
+        "malformed_function_call",
+        "network_error",
+        "other",
+        "unknown",
+    )
+)
+"""The server gave up while it wrote, which another attempt may not meet."""
 _ENDING_CHARS = 60
 
 
@@ -84,6 +97,7 @@ def require_whole(message: BaseMessage, model: str, max_tokens: int) -> None:
         raise UnreadableReplyError(reason, provider=model, reply=text)
     if ending == "refusal":
         raise UnreadableReplyError("it was a refusal", provider=model, reply=text)
-    # a filter or a failure is no fault of form that the model could mend
+    # a filter is no fault of form that the model could mend; a failure may pass
     reason = f"it did not end normally but by “{ending[:_ENDING_CHARS]}”"
-    raise UnreadableReplyError(reason, provider=model, again=False)
+    failed = ending.lower() in _FAILED_ENDINGS
+    raise UnreadableReplyError(reason, provider=model, again=failed)

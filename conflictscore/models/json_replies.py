@@ -38,6 +38,10 @@ _TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence"
 _NOT_ONE_OBJECT = "it was not one JSON object of the asked form"
 
 
+class EmptyReplyError(ValueError):
+    """A reply without a word, as some servers give to every request for a schema."""
+
+
 class _Form(NamedTuple):
     needed: AbstractSet[str]
     listed: str
@@ -117,11 +121,11 @@ def json_reply(
     if not text.strip():
         reasoning = message.additional_kwargs.get("reasoning_content")
         if not isinstance(reasoning, str):
-            raise ValueError("it was empty")
+            raise EmptyReplyError("it was empty")
         # vLLM puts a reply there that its grammar holds to JSON
         if found := form.sole(form.within(loads(reasoning))):
             return found
-        raise ValueError("it was empty but for the model's reasoning")
+        raise EmptyReplyError("it was empty but for the model's reasoning")
     return _object_in(text, form)
 
 

@@ -25,7 +25,7 @@ from conflictscore.models.capabilities import Capabilities
 from conflictscore.models.clear_errors import clear_error, without_logprobs
 from conflictscore.models.clients import secrets_of, with_max_tokens
 from conflictscore.models.endings import require_whole
-from conflictscore.models.json_replies import json_reply
+from conflictscore.models.json_replies import EmptyReplyError, json_reply
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.logprobs import letter_logprobs
 from conflictscore.models.prompt_cuts import require_whole_prompt
@@ -181,9 +181,12 @@ class LanguageModel:
             raw = result["raw"] if isinstance(result, Mapping) else result
             require_whole(raw, self.name, max_tokens)
             try:
-                return read(json_reply(raw, fields, listed=listed, aliases=aliases))
+                value = read(json_reply(raw, fields, listed=listed, aliases=aliases))
             except ValueError as error:
-                raise self._unreadable(str(error), str(raw.text)) from error
+                empty = isinstance(error, EmptyReplyError)
+                raise self._unreadable(str(error), str(raw.text), by_form=empty) from error
+            self._capabilities.json_read = True
+            return value
 
         form = RequestForm(max_tokens, schema=json.dumps(schema))
         return self._ask(prompt, form, taken, prompts, meter)
@@ -259,7 +262,7 @@ class LanguageModel:
             try:
                 result = await self._replied(form, said, config, prompts, meter)
                 add_cost(result)
-                require_whole_prompt(result, said, self.name)
+                require_whole_prompt(result, said, self.name, self._capabilities)
                 value = read(result)
             except ProviderError as error:
                 if last or not (isinstance(error, UnreadableReplyError) and error.again):
@@ -271,6 +274,8 @@ class LanguageModel:
         try:
             return await attempt(asked, last=False)
         except UnreadableReplyError as error:
+            if error.by_form and form.schema:
+                self._capabilities.form_failed()
             if not error.again:
                 raise
             again = HumanMessage(prompts.render("retry", reason=error.reason))
@@ -326,5 +331,7 @@ class LanguageModel:
             answered=self._capabilities.answered,
         )
 
-    def _unreadable(self, reason: str, reply: str) -> UnreadableReplyError:
-        return UnreadableReplyError(reason, provider=self.name, reply=reply)
+    def _unreadable(
+        self, reason: str, reply: str, *, by_form: bool = False
+    ) -> UnreadableReplyError:
+        return UnreadableReplyError(reason, provider=self.name, reply=reply, by_form=by_form)

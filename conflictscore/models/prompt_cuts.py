@@ -6,6 +6,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from conflictscore.errors import FailureKind, ProviderError
+from conflictscore.models.capabilities import Capabilities
 from conflictscore.models.usage import cost_of
 from conflictscore.tokens import count_tokens
 
@@ -14,18 +15,31 @@ _LEAST_TOKENS = 1000
 _CHARS_PER_TOKEN = 5
 """Text of any script has fewer, emoji included, so a server that reports more has read it all: our
 count of such text may be ten times that of a model whose tokenizer knows it."""
+_LEAST_WINDOW = 256
+"""No server has a shorter context window."""
+_LONGER = 2
+"""A prompt that was read this many times as long shows that the window is not the cause."""
 _SHARE = 0.5
 """Of Latin text, which is left, tokenizers' counts differ by less than that."""
 
 
-def require_whole_prompt(reply: Any, messages: Sequence[BaseMessage], model: str) -> None:
+def require_whole_prompt(
+    reply: Any, messages: Sequence[BaseMessage], model: str, capabilities: Capabilities
+) -> None:
     """Refuse a reply whose server reports far fewer prompt tokens than were sent.
+
+    Some servers, such as Ollama, leave out the tokens that they found in their prompt cache. So a
+    low count is no cut where it is below any context window, or where the same server has reported
+    to read much longer prompts.
 
     Raises:
         ProviderError: It cut the prompt; says how to give it a longer context.
     """
     read = cost_of(reply).input_tokens
-    if not read or sum(len(message.text) for message in messages) <= _CHARS_PER_TOKEN * read:
+    longest = capabilities.most_tokens_read = max(capabilities.most_tokens_read, read)
+    if read < _LEAST_WINDOW or longest >= _LONGER * read:
+        return
+    if sum(len(message.text) for message in messages) <= _CHARS_PER_TOKEN * read:
         return
     sent = sum(count_tokens(message.text) for message in messages)
     if sent >= _LEAST_TOKENS and read < _SHARE * sent:

@@ -38,6 +38,8 @@ _TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
 _CLIENTS_WORDS = re.compile(r"^Error code: \d{3}(?: - )?")
 NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """Codes of an account without credit."""
+UNMADE_JSON = "json_validate_failed"
+"""Groq's code for a reply that its server could not make JSON of: asking again may help."""
 OVERLOADED = 529
 """Anthropic's own status for too many calls."""
 
@@ -60,6 +62,13 @@ def fault_of(error: BaseException) -> ProviderFault | None:
     found = _fault(error)
     cause = error.__cause__  # clients wrap the errors of others
     return fault_of(cause) if found is None and cause is not None else found
+
+
+def failed_generation(error: BaseException) -> str:
+    """The reply that a provider could not make JSON of; empty if it does not send it."""
+    body = getattr(error, "body", None)
+    reply = body.get("failed_generation") if isinstance(body, Mapping) else None
+    return reply if isinstance(reply, str) else ""
 
 
 def timed_out(error: BaseException) -> bool:

@@ -30,9 +30,14 @@ _END_NAMES = ("end_", "end▁")
 """Of closing tags without a slash, such as ``<|END_THINKING|>``."""
 _QUOTES = ("`", '"', "'", "“")
 """A closing tag behind one of these is spoken of, not used."""
-_HARMONY = re.compile(r"<\|channel\|>(?P<channel>[^<]*)(?:<\|constrain\|>[^<]*)?<\|message\|>")
-_HARMONY_END = re.compile(r"<\|(?:end|return|call|start)\|>")
-_BARE_HARMONY = re.compile(r"analysis(?=[A-Z])")
+_HARMONY = re.compile(
+    r"<\|channel\|>(?P<channel>[^<]*)(?:<\|constrain\|>[^<]*)?<\|message\|>", re.IGNORECASE
+)
+_HARMONY_END = re.compile(r"<\|(?:end|return|call|start)\|>", re.IGNORECASE)
+_BARE_HARMONY = re.compile(r"analysis(?=[A-Z])|(?i:assistant)?(?i:analysis|commentary)(?=\S)")
+_CUT_HARMONY = re.compile(r"analysis(?=[A-Z])")
+_FINAL_HEADER = re.compile(r"assistantfinal", re.IGNORECASE)
+"""The header of the last channel without its tokens, which some servers leave in the text."""
 _STARTS = re.compile(
     r"(?:\s{0,9}(?:<s>|<\|(?:im_start|start_header_id|message|START_RESPONSE|begin_of_solution)\|>"
     r"|<start_of_turn>)\s{0,9}(?:assistant|model)?\s{0,9}(?:<\|end_header_id\|>)?){1,3}\s*"
@@ -89,13 +94,23 @@ def without_reasoning(text: str) -> str:
         ValueError: A block is not closed.
     """
     text = text.lstrip("\ufeff\u200b\0")
-    if "<|channel|>" in text:
-        text = _last_channel(text)
-    elif _BARE_HARMONY.match(text):  # without its tokens
-        _, found, text = text.rpartition("assistantfinal")
-        if not found:
-            raise ValueError(INTERRUPTED_REASONING)
+    text = _last_channel(text) if "<|channel|>" in text.lower() else _after_bare_header(text)
     return _without_tokens(_without_blocks(_without_tokens(text)))
+
+
+def _after_bare_header(text: str) -> str:
+    """The reply behind channel headers that lost their tokens: ``analysis…assistantfinal…``."""
+    bare = text.lstrip()
+    if header := _FINAL_HEADER.match(bare):
+        return bare[header.end() :].lstrip()
+    if not _BARE_HARMONY.match(bare):
+        return text
+    headers = [*_FINAL_HEADER.finditer(bare)]
+    if headers:
+        return bare[headers[-1].end() :].lstrip()
+    if _CUT_HARMONY.match(bare):
+        raise ValueError(INTERRUPTED_REASONING)
+    return text
 
 
 def _without_blocks(text: str) -> str:
@@ -174,7 +189,9 @@ def labelled_lines(reply: str, names: Collection[str]) -> dict[str, str]:
 
 
 def _last_channel(text: str) -> str:
-    channels = [one for one in _HARMONY.finditer(text) if "analysis" not in one["channel"]]
+    channels = [
+        match for match in _HARMONY.finditer(text) if "analysis" not in match["channel"].lower()
+    ]
     if not channels:
         raise ValueError(INTERRUPTED_REASONING)
     start = channels[-1].end()

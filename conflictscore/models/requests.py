@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -13,9 +13,16 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 
 from conflictscore.models.calls import call
-from conflictscore.models.capabilities import LENGTHS, Capabilities, RequestStyle
+from conflictscore.models.capabilities import (
+    LENGTHS,
+    Capabilities,
+    JsonForm,
+    RequestStyle,
+    SentRequest,
+)
 from conflictscore.models.clients import response_format, with_max_tokens
 from conflictscore.models.endpoint_chat import EndpointChat
+from conflictscore.models.turns import plain_turns
 from conflictscore.prompts import PromptSet
 
 _OPENAI_CLIENTS = (ChatOpenAI, AzureChatOpenAI, EndpointChat)
@@ -67,73 +74,102 @@ class StyledRequests:
         Raises:
             Exception: The client's exception for the style that was tried first.
         """
-        known, is_json = self.capabilities, bool(form.schema)
-        refusal: Exception | None = None
-        async with AsyncExitStack() as ahead:
-            if is_json and self.scouts:
-                await ahead.enter_async_context(known.scouting())
-            style = known.style
-            while True:
-                chat = self._chat(style)
-                made = self._prepared(form, chat, style)
-                said = messages
-                if made.stated:
-                    stated = prompts.render("json_only", schema=made.stated)
-                    said = [*messages[:-1], HumanMessage(f"{messages[-1].text}\n\n{stated}")]
-                try:
-                    reply = await dispatch(
-                        partial(call, made.writer, said, config, **made.parameters)
-                    )
-                except Exception as error:  # noqa: BLE001 - raised again unless a style may help
-                    refusal = refusal or error
-                    sent = _sent_by(chat, form)
-                    other = known.other_style(style, error, json=is_json, sent=sent)
-                    if other is None:
-                        raise refusal  # noqa: B904 - it keeps its own cause
-                    refusal = refusal if other.json_form != style.json_form else None
-                    style = other
-                else:
-                    known.learn(style, json=is_json)
-                    return reply
+        scouting = self.capabilities.scouting() if form.schema and self.scouts else nullcontext()
+        async with scouting:
+            return await self._reply(form, messages, config, prompts, dispatch)
+
+    async def _reply(
+        self,
+        form: RequestForm,
+        messages: list[BaseMessage],
+        config: RunnableConfig,
+        prompts: PromptSet,
+        dispatch: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]],
+    ) -> Any:
+        """Try one style after the other, as refusals tell them, until one is answered."""
+        style, refusal = self.capabilities.style, None
+        while True:
+            chat = self._chat(style)
+            request = self._prepared(form, chat, style)
+            turns = _turns(messages, request.stated, style, prompts)
+            send = partial(call, request.writer, turns, config, **request.parameters)
+            try:
+                reply = await dispatch(send)
+            except Exception as error:  # noqa: BLE001 - raised again unless a style may help
+                refusal = refusal or error
+                sent = SentRequest(
+                    style, _sent_by(chat, form), self._tokens(form, style), bool(form.schema)
+                )
+                next_style = self.capabilities.other_style(sent, error)
+                if next_style is None:
+                    raise refusal  # noqa: B904 - it keeps its own cause
+                # a refusal for another reason than the form is settled
+                refusal = refusal if next_style.json_form != style.json_form else None
+                style = next_style
+            else:
+                self.capabilities.learn(style, json=bool(form.schema))
+                return reply
 
     def _chat(self, style: RequestStyle) -> BaseChatModel:
         """The chat model without the parameters that it turned out not to take."""
         dropped = [name for name in style.dropped if getattr(self.chat, name, None) is not None]
         return self.chat.model_copy(update=dict.fromkeys(dropped)) if dropped else self.chat
 
-    def _prepared(
-        self, form: RequestForm, chat: BaseChatModel, style: RequestStyle
-    ) -> _PreparedRequest:
+    def _tokens(self, form: RequestForm, style: RequestStyle) -> int:
+        """The limit of a reply, with room for reasoning."""
         room = self.thinking_tokens
         if "temperature" in style.dropped:
             room = room or self.spare_tokens
-        known = {k: v for k, v in form.parameters.items() if k not in style.dropped}
-        known = {"max_tokens": form.max_tokens + room * form.reasons} | known
+        return max(form.max_tokens + room * form.reasons, style.least_tokens)
+
+    def _prepared(
+        self, form: RequestForm, chat: BaseChatModel, style: RequestStyle
+    ) -> _PreparedRequest:
+        parameters = {k: v for k, v in form.parameters.items() if k not in style.dropped}
+        parameters = {"max_tokens": self._tokens(form, style)} | parameters
         if not form.schema:
-            writer, known = with_max_tokens(chat, known)
-            return _PreparedRequest(writer, _with_length(known, style.length))
-        schema = json.loads(form.schema)
+            writer, parameters = with_max_tokens(chat, parameters)
+            return _PreparedRequest(writer, _with_length(parameters, style.length))
         if isinstance(chat, _OPENAI_CLIENTS) and type(chat) in _OPENAI_CLIENTS:
             # not by with_structured_output, whose chain costs twice the processor time of a call
-            strict, stated = response_format(form.schema), form.schema
-            body = dict(chat.extra_body or {})
-            if style.json_form == "json_schema":
-                known["extra_body"], stated = {**body, "response_format": strict}, ""
-            elif style.json_form == "json_object":
-                known["extra_body"] = {**body, "response_format": {"type": "json_object"}}
-            elif style.json_form == "tool":
-                function = {"name": strict["json_schema"]["name"], "parameters": schema}
-                known["tools"] = [{"type": "function", "function": function}]
-                choice = {"type": "function", "function": {"name": function["name"]}}
-                known["tool_choice"] = choice
-            return _PreparedRequest(chat, _with_length(known, style.length), stated)
+            stated = "" if style.json_form == "json_schema" else form.schema
+            parameters |= _json_parameters(form.schema, style.json_form, chat.extra_body)
+            return _PreparedRequest(chat, _with_length(parameters, style.length), stated)
         if style.json_form == "json_schema":
-            strictly = {"strict": True} if type(chat) in _OPENAI_CLIENTS else {}
             with suppress(NotImplementedError, ValueError):  # it has no such way
-                return _PreparedRequest(
-                    chat.with_structured_output(schema, include_raw=True, **strictly), {}
-                )
-        return _PreparedRequest(*with_max_tokens(chat, known), form.schema)
+                schema = json.loads(form.schema)
+                return _PreparedRequest(chat.with_structured_output(schema, include_raw=True), {})
+        return _PreparedRequest(*with_max_tokens(chat, parameters), form.schema)
+
+
+def _turns(
+    messages: list[BaseMessage], stated: str, style: RequestStyle, prompts: PromptSet
+) -> list[BaseMessage]:
+    """The messages with a JSON schema that the prompt has to state, in the endpoint's style."""
+    turns = messages
+    if stated:
+        schema = prompts.render("json_only", schema=stated)
+        turns = [*messages[:-1], HumanMessage(f"{messages[-1].text}\n\n{schema}")]
+    return plain_turns(turns, prompts.render("opening")) if style.plain_turns else turns
+
+
+def _json_parameters(
+    schema: str, form: JsonForm, extra_body: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The parameters by which OpenAI's API is asked for a JSON object of a schema."""
+    strict = response_format(schema)
+    if form == "json_schema":
+        return {"extra_body": {**(extra_body or {}), "response_format": strict}}
+    if form == "json_object":
+        return {"extra_body": {**(extra_body or {}), "response_format": {"type": "json_object"}}}
+    if form == "tool":
+        name = strict["json_schema"]["name"]
+        function = {"name": name, "parameters": json.loads(schema)}
+        return {
+            "tools": [{"type": "function", "function": function}],
+            "tool_choice": {"type": "function", "function": {"name": name}},
+        }
+    return {}
 
 
 def _sent_by(chat: BaseChatModel, form: RequestForm) -> set[str]:

@@ -5,17 +5,21 @@ import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Literal, NamedTuple
 
 import openai
 
 from conflictscore.models.provider_faults import NO_CREDIT, OVERLOADED, fault_of, timed_out
+from conflictscore.models.turns import ABOUT_TURNS
 
 _ABOUT_FORM = re.compile(r"(?i)grammar|json.?schema|response.?format|structured.output")
 """Servers such as llama.cpp fail with a 500 if they cannot compile a schema."""
 _LOADING = re.compile(r"(?i)\bloading\b")
 """llama.cpp answers with a 503 until it has loaded its model."""
+_LEAST_WAIT_S = 0.1
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 8.0
 _DOUBLINGS = 4
@@ -48,8 +52,9 @@ def transient_error(error: Exception) -> TransientError | None:
     status, headers = fault.status, fault.headers
     if status == HTTPStatus.TOO_MANY_REQUESTS and fault.code in NO_CREDIT:
         return None
+    about_request = _ABOUT_FORM.search(fault.words) or ABOUT_TURNS.search(fault.words)
     if status == HTTPStatus.NOT_IMPLEMENTED or (
-        status == HTTPStatus.INTERNAL_SERVER_ERROR and _ABOUT_FORM.search(fault.words)
+        status == HTTPStatus.INTERNAL_SERVER_ERROR and about_request
     ):
         return None
     again, after = headers.get("x-should-retry") != "false", _asked_wait(headers)
@@ -65,14 +70,29 @@ def transient_error(error: Exception) -> TransientError | None:
 
 
 def _asked_wait(headers: Mapping[str, Any]) -> float | None:
-    """Seconds from now, of a header in milliseconds or in seconds."""
+    """Seconds from now, of a header in milliseconds, in seconds or as a date; at least .1.
+
+    None if the provider names no time, or none that is to come: a wait of 0 would make a loop of a
+    refusal that lasts.
+    """
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:
-            seconds = float(headers[name]) * unit
+            seconds = _seconds(headers[name]) * unit
         except (KeyError, ValueError):
             continue
-        return seconds if math.isfinite(seconds) and seconds >= 0 else None
+        return max(_LEAST_WAIT_S, seconds) if math.isfinite(seconds) and seconds > 0 else None
     return None
+
+
+def _seconds(value: str) -> float:
+    """A number, or the time until a date of HTTP; ValueError if it is neither."""
+    try:
+        return float(value)
+    except ValueError:
+        date = parsedate_to_datetime(value)
+    if date.tzinfo is None:  # RFC 9110 knows no other time
+        date = date.replace(tzinfo=UTC)
+    return (date - datetime.now(UTC)).total_seconds()
 
 
 @dataclass(frozen=True)

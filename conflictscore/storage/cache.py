@@ -9,6 +9,7 @@ import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +61,21 @@ class ContentCache:
 
     @classmethod
     def default(cls) -> "ContentCache":
-        """The cache in the database of ``CONFLICTSCORE_STORE``, or in the user's cache folder."""
+        """The cache in the database of ``CONFLICTSCORE_STORE``, or in the user's cache folder.
+
+        A cache is a help, and no condition: if its folder cannot be used, as in a read-only
+        container or on a full disk, a warning says so and verdicts are kept in memory.
+        """
         if url := os.environ.get(STORE):
             from conflictscore.storage.postgres import shared_tables
 
             return cls(shared_tables(url))
-        return cls(cache_dir() / "verdicts.sqlite")
+        path = cache_dir() / "verdicts.sqlite"
+        try:
+            return cls(path)
+        except ConfigurationError as error:
+            _warn_once(str(error))
+            return cls(SQLiteTables(None, unusable=partial(_unusable, path)))
 
     def get(self, content: Mapping[str, Any]) -> dict[str, Any] | None:
         """The value stored for this content; None if there is none or it cannot be read."""
@@ -130,12 +140,7 @@ class ContentCache:
 
 
 def _opened(path: Path) -> SQLiteTables:
-    def unusable(error: Exception) -> ConfigurationError:
-        return ConfigurationError(
-            f"cache {path} cannot be used ({error}); make room there, set CONFLICTSCORE_CACHE_DIR"
-            " to another folder, or pass --no-cache"
-        )
-
+    unusable = partial(_unusable, path)
     try:
         private_folder(path.parent)
     except OSError as error:
@@ -143,6 +148,18 @@ def _opened(path: Path) -> SQLiteTables:
     tables = SQLiteTables(path, unusable=unusable, timeout=_BUSY_SECONDS, rest=_REST_SECONDS)
     tables.make(_TABLE)
     return tables
+
+
+def _unusable(path: Path, error: Exception) -> ConfigurationError:
+    return ConfigurationError(
+        f"cache {path} cannot be used ({error}); make room there, set CONFLICTSCORE_CACHE_DIR"
+        " to another folder, or pass --no-cache"
+    )
+
+
+@lru_cache
+def _warn_once(trouble: str) -> None:
+    _log.warning("%s; until then, calls may have to be paid for again", trouble)
 
 
 def _value(text: str) -> dict[str, Any] | None:

@@ -25,6 +25,21 @@ async def test_a_reply_to_a_prompt_that_was_cut_is_none(prompt: str, read: int) 
         await ask(prompt, read)
 
 
+async def test_a_count_below_any_window_is_that_of_a_server_that_leaves_out_its_cache() -> None:
+    assert await ask(ENGLISH, 37) == "Yes."
+
+
+async def test_a_server_that_has_read_more_did_not_cut_a_prompt() -> None:
+    counts = iter([3000, 1000])
+    with OpenAIServer(lambda _: Reply("Yes.", input_tokens=next(counts))) as server:
+        model, meter = calling(server), UsageMeter()
+        for _ in range(2):
+            reply = await model.ask(
+                ENGLISH, str, prompts=PROMPTS, meter=meter, max_tokens=9, parameters={"seed": 1}
+            )
+            assert reply == "Yes."
+
+
 @pytest.mark.parametrize(
     ("prompt", "read"),
     [

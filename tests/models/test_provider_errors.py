@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from conflictscore.errors import ConfigurationError, ProviderError
+from conflictscore.models.provider_faults import error_in_completion
 from conflictscore.models.spec import open_model
 from conflictscore.threads import deadline
 from tests.fakes.openai_server import Fault, OpenAIServer, Reply, then
@@ -117,3 +118,14 @@ async def test_a_wait_that_the_runs_time_cut_short_says_what_it_waited_for() -> 
         error
     )
     assert "too many requests a minute" in str(error)
+
+
+@pytest.mark.parametrize("blank", ["", " \n\t"])
+def test_a_blank_body_is_no_error_of_a_provider(blank: str) -> None:
+    assert error_in_completion(blank) is None
+
+
+def test_a_page_in_place_of_a_completion_is_the_providers_error() -> None:
+    error = error_in_completion(" out of memory\n")
+    assert error is not None
+    assert error.message == "out of memory"

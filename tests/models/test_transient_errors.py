@@ -1,5 +1,8 @@
 """What the errors of the real client say of an endpoint."""
 
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
 import httpx2
 import openai
 import pytest
@@ -59,12 +62,25 @@ def test_an_error_that_says_nothing_of_the_endpoint(error: Exception) -> None:
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [
-        *(("17", 17.0), ("0.25", 0.25), ("0", 0.0), (" 3 ", 3.0)),
+        ("17", 17.0),
+        ("0.25", 0.25),
+        ("0.01", 0.1),
+        (" 3 ", 3.0),
+        ("0", None),  # a refusal that lasts would be a loop without a wait
         *((value, None) for value in ("later", "", "-1", "nan", "inf", "1e999", "sp\xe4ter")),
     ],
 )
 def test_a_wait_that_is_asked_for_is_in_seconds(value: str, seconds: float | None) -> None:
     assert transient(Fault(429, retry_after=value)) == REFUSED._replace(after=seconds)
+
+
+def test_a_wait_that_is_asked_for_as_a_date_is_the_time_until_then() -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    trouble = transient(Fault(429, retry_after=date))
+    assert trouble is not None
+    assert trouble.after == pytest.approx(90, abs=20)
+    past = transient(Fault(429, retry_after="Wed, 21 Oct 2015 07:28:00 GMT"))
+    assert past == REFUSED
 
 
 def test_another_clients_error_is_known_by_the_same_fields_and_milliseconds_go_first() -> None:

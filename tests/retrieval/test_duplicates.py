@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conflictscore.records import Document
-from conflictscore.retrieval.duplicates import mark_duplicates
+from conflictscore.retrieval.duplicates import _is_all_over, mark_duplicates
 
 LIGHTHOUSE = Path(__file__).parents[2] / "examples" / "lighthouse"
 RELEASE = (LIGHTHOUSE / "encyclopedia.md").read_text()
@@ -181,3 +181,10 @@ def test_later_documents_change_no_mark_of_an_earlier_one(
     texts: list[str], later: list[str]
 ) -> None:
     assert marks(*texts, *later)[: len(texts)] == marks(*texts)
+
+
+def test_the_rest_of_a_text_that_is_less_than_half_a_part_decides_nothing() -> None:
+    shingles = [f"shingle {n}" for n in range(65)]  # three parts of 17, and one of 14
+    short_rest = [f"shingle {n}" for n in range(20)]  # one part of 15, and a rest of 5
+    assert _is_all_over(dict.fromkeys(short_rest), dict.fromkeys(short_rest[:15]))
+    assert not _is_all_over(dict.fromkeys(shingles), dict.fromkeys(shingles[:51]))

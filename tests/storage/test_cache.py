@@ -233,3 +233,35 @@ class TestPlace:
         assert not folder.exists()
         ContentCache.default()
         assert (folder / "verdicts.sqlite").is_file()
+
+
+class TestDefault:
+    """The cache of every door: a help, and no condition."""
+
+    @pytest.fixture
+    def unusable(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        in_the_way = tmp_path / "cache"
+        in_the_way.write_text("a file where the folder should be")
+        monkeypatch.delenv("CONFLICTSCORE_STORE", raising=False)
+        monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(in_the_way / "folder"))
+        return in_the_way / "folder" / "verdicts.sqlite"
+
+    def test_a_folder_that_cannot_be_made_is_one_warning(
+        self, unusable: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caches = [ContentCache.default(), ContentCache.default()]
+        warned_once(caplog, unusable)
+        for cache in caches:
+            cache.put(CONTENT, {"label": "SUPPORTS"})
+            assert cache.get(CONTENT) == {"label": "SUPPORTS"}
+
+    def test_a_file_that_is_none_of_sqlite_is_one_warning(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.delenv("CONFLICTSCORE_STORE", raising=False)
+        monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path))
+        (tmp_path / "verdicts.sqlite").write_bytes(b"no database" * 100)
+        cache = ContentCache.default()
+        warned_once(caplog, tmp_path / "verdicts.sqlite")
+        cache.put(CONTENT, {"label": "SUPPORTS"})
+        assert cache.get(CONTENT) == {"label": "SUPPORTS"}

@@ -1,0 +1,35 @@
+"""Conversations for chat templates that want user and assistant by turns, and nothing else."""
+
+import re
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+ABOUT_TURNS = re.compile(
+    r"(?i)roles? must|must alternate|system (?:role|message|prompt)|first message|user role"
+    r"|non.?empty|(?:not|cannot|can't) be empty|empty (?:content|message|string|text)"
+)
+"""Refusals of chat templates and providers for the order, the roles or an empty turn."""
+
+
+def plain_turns(messages: Sequence[BaseMessage], opening: str) -> list[BaseMessage]:
+    """The same conversation as turns of user and assistant, the user's first.
+
+    Empty turns are left out, and neighbouring turns of one side become one. System messages go to
+    the top of the user's first turn, since some templates take one at most, and others none.
+    ``opening`` is the user's turn before a greeting of the assistant.
+    """
+    system = [m.text for m in messages if isinstance(m, SystemMessage) and m.text.strip()]
+    turns: list[tuple[bool, list[str]]] = []
+    for message in messages:
+        if isinstance(message, SystemMessage) or not message.text.strip():
+            continue
+        by_assistant = isinstance(message, AIMessage)
+        if not turns or turns[-1][0] != by_assistant:
+            turns.append((by_assistant, []))
+        turns[-1][1].append(message.text)
+    if not turns or turns[0][0]:
+        turns.insert(0, (False, [] if system else [opening]))
+    turns[0][1][:0] = system
+    texts = [(by_assistant, "\n\n".join(parts)) for by_assistant, parts in turns]
+    return [AIMessage(text) if by_assistant else HumanMessage(text) for by_assistant, text in texts]

@@ -1,0 +1,208 @@
+"""Refusals for the way a request was put: made again in another way, once, and remembered."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+from conflictscore.errors import FailureKind, ProviderError, UnreadableReplyError
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.spec import open_model
+from conflictscore.models.turns import plain_turns
+from conflictscore.models.usage import UsageMeter
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, then
+from tests.models.calling import PROMPTS, SCHEMA
+
+ALTERNATE = (
+    "After the optional system message, conversation roles must alternate"
+    " user/assistant/user/assistant/..."
+)
+
+
+def opened(server: OpenAIServer, name: str = "test-model") -> LanguageModel:
+    return open_model(name, base_url=server.base_url)
+
+
+async def said(
+    model: LanguageModel, history: list[BaseMessage] | None = None, most: int = 20
+) -> str:
+    return await model.ask(
+        "When?", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=most, history=history or []
+    )
+
+
+async def year(model: LanguageModel) -> Any:
+    return await model.ask_json(
+        "When?",
+        SCHEMA,
+        lambda fields: fields["year"],
+        prompts=PROMPTS,
+        meter=UsageMeter(),
+        max_tokens=20,
+    )
+
+
+def roles(request: ChatRequest) -> list[str]:
+    return [message["role"] for message in request.messages]
+
+
+def by_turns(status: int, message: str) -> Callable[[ChatRequest], Reply | Fault]:
+    """An endpoint whose template takes user and assistant by turns, and no empty turn."""
+
+    def answer(request: ChatRequest) -> Reply | Fault:
+        sent = roles(request)
+        wanted = (["user", "assistant"] * len(sent))[: len(sent)]
+        if sent != wanted or not all(one["content"] for one in request.messages):
+            return Fault(status, message=message)
+        return Reply("In 1871.")
+
+    return answer
+
+
+class TestTurns:
+    @pytest.mark.parametrize(
+        ("status", "message"),
+        [
+            (400, ALTERNATE),
+            (500, f"Jinja Exception: {ALTERNATE}"),
+            (422, "all messages must have non-empty content"),
+            (400, "The first message must have the role user"),
+        ],
+    )
+    @pytest.mark.parametrize(
+        "history",
+        [
+            [HumanMessage("Tell me of the gate."), AIMessage("")],
+            [AIMessage("Hello, what may I look up?")],
+            [HumanMessage("Well?"), HumanMessage("Tell me."), AIMessage("Of what?")],
+        ],
+    )
+    async def test_a_conversation_is_put_by_turns_and_stays_so(
+        self, status: int, message: str, history: list[BaseMessage]
+    ) -> None:
+        with OpenAIServer(by_turns(status, message)) as server:
+            assert await said(opened(server), history) == "In 1871."
+            assert await said(opened(server), history) == "In 1871."
+        assert len(server.requests) == 3, "the second call knew"
+        texts = " ".join(one["content"] for one in server.requests[-1].messages)
+        assert all(turn.text in texts for turn in history)
+
+    async def test_another_model_of_the_endpoint_is_asked_as_before(self) -> None:
+        with OpenAIServer(by_turns(400, ALTERNATE)) as server:
+            history: list[BaseMessage] = [AIMessage("Hello.")]
+            await said(opened(server), history)
+            await said(opened(server, "another-model"), history)
+        assert [roles(request)[0] for request in server.requests] == ["assistant", "user"] * 2
+
+    async def test_what_is_refused_by_turns_too_is_the_providers_error(self) -> None:
+        with OpenAIServer(then(Fault(400, message=ALTERNATE))) as server:
+            with pytest.raises(ProviderError, match="must alternate"):
+                await said(opened(server))
+            assert len(server.requests) == 2
+
+    def test_system_messages_stand_at_the_top_of_the_first_turn(self) -> None:
+        turns = plain_turns(
+            [SystemMessage("Be brief."), HumanMessage("Hi."), SystemMessage("Be kind.")], "Hello."
+        )
+        assert [(turn.type, turn.text) for turn in turns] == [
+            ("human", "Be brief.\n\nBe kind.\n\nHi.")
+        ]
+
+    def test_a_greeting_after_a_system_message_needs_no_opening(self) -> None:
+        turns = plain_turns(
+            [SystemMessage("Be brief."), AIMessage("Hi."), HumanMessage("When?")], "Hello."
+        )
+        assert [turn.text for turn in turns] == ["Be brief.", "Hi.", "When?"]
+
+
+class TestLeastTokens:
+    @pytest.mark.parametrize(
+        ("message", "least"),
+        [
+            (
+                "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16",
+                16,
+            ),
+            ("max_tokens must be at least 64", 64),
+            ("max_completion_tokens is too small", 16),
+        ],
+    )
+    async def test_the_least_that_an_endpoint_takes_is_sent(self, message: str, least: int) -> None:
+        def answer(request: ChatRequest) -> Reply | Fault:
+            if request.body["max_completion_tokens"] < least:
+                return Fault(400, message=message)
+            return Reply("In 1871.")
+
+        with OpenAIServer(answer) as server:
+            assert [await said(opened(server), most=5) for _ in range(2)] == ["In 1871."] * 2
+        sent = [request.body["max_completion_tokens"] for request in server.requests]
+        assert sent == [5, least, least]
+
+    async def test_a_greatest_limit_is_not_taken_for_a_least_one(self) -> None:
+        with OpenAIServer(
+            then(Fault(400, message="max_completion_tokens is greater than the maximum of 8"))
+        ) as server:
+            with pytest.raises(ProviderError):
+                await said(opened(server), most=20)
+            assert {request.body.get("max_completion_tokens") for request in server.requests} <= {
+                20,
+                None,
+            }
+
+
+class TestJson:
+    UNMADE = Fault.raw(
+        json.dumps(
+            {
+                "error": {
+                    "message": "Failed to generate JSON. See 'failed_generation'.",
+                    "type": "invalid_request_error",
+                    "code": "json_validate_failed",
+                    "failed_generation": '{"year": 18',
+                }
+            }
+        ).encode(),
+        400,
+    )
+
+    async def test_a_reply_that_its_server_made_no_json_of_is_asked_for_again(self) -> None:
+        with OpenAIServer(then(self.UNMADE, '{"year": 1871}')) as server:
+            assert await year(opened(server)) == 1871
+        assert len(server.requests) == 2
+        assert '{"year": 18' in str(server.requests[1].messages[1]["content"])
+
+    async def test_one_that_never_can_be_made_is_unreadable(self) -> None:
+        with OpenAIServer(then(self.UNMADE)) as server:
+            with pytest.raises(UnreadableReplyError) as caught:
+                await year(opened(server))
+            assert caught.value.failure is FailureKind.UNREADABLE
+            assert len(server.requests) == 2
+
+    @pytest.mark.parametrize("spoilt", ["empty", "unmade"])
+    async def test_a_form_that_spoils_every_reply_is_left_for_good(self, spoilt: str) -> None:
+        def answer(request: ChatRequest) -> Reply | Fault:
+            if "response_format" not in request.body:
+                return Reply('{"year": 1871}')
+            return self.UNMADE if spoilt == "unmade" else Reply("")
+
+        with OpenAIServer(answer) as server:
+            model = opened(server)
+            assert [await year(model), await year(model)] == [1871, 1871]
+        assert len(server.requests) == 3
+
+    async def test_one_empty_reply_among_good_ones_changes_no_form(self) -> None:
+        with OpenAIServer(then('{"year": 1871}', "", '{"year": 1874}')) as server:
+            model = opened(server)
+            assert [await year(model), await year(model)] == [1871, 1874]
+        assert all("response_format" in request.body for request in server.requests)
+
+
+async def test_an_ending_by_an_error_is_tried_again() -> None:
+    with OpenAIServer(then(Reply("In", finish_reason="error"), "In 1871.")) as server:
+        assert await said(opened(server)) == "In 1871."
+    with OpenAIServer(then(Reply("In", finish_reason="content_filter"), "In 1871.")) as server:
+        with pytest.raises(UnreadableReplyError):
+            await said(opened(server))
+        assert len(server.requests) == 1
