@@ -6,7 +6,11 @@ Every function takes time in proportion to the length of its texts.
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple, Self
 
+from conflictscore.answering.languages import denies_in_any
+from conflictscore.answering.roles import differs_in_order
+from conflictscore.answering.values import Value, all_values_in, values_in
 from conflictscore.prompts import without_invisibles
 from conflictscore.scripts import terms_in
 
@@ -117,19 +121,61 @@ def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[
 def same_answer(one: str, other: str, question: str) -> bool:
     """Whether two statements answer a question alike.
 
-    They do where the telling words of one outside the question are all words of the other:
-    "in 1874" and "on 14 October 1874". Numbers then cannot clash, and neither can a negation. A
-    statement that says nothing beyond the question is like none other than one of that kind.
+    They do where the telling words of one outside the question are all words of the other, and its
+    values agree with values of the other: "in 1874" and "on 14 October 1874", "1.2 km" and "1,200
+    m". They do not where one denies and the other does not, where two names change places, where a
+    word of direction differs ("until 9", "from 9"), or where a name belongs to another one
+    ("Ida Reeve", "Ida Reeve's sister"). A statement that says nothing beyond the question is like
+    none other than one of that kind.
     """
-    few, many = sorted((_outside(one, question), _outside(other, question)), key=len)
-    if denies(one) != denies(other):
+    if denies(one) != denies(other) or differs_in_order(one, other):
         return False
-    return few <= many if few else not many
+    first, second = _Told.of(one, question), _Told.of(other, question)
+    if first.is_empty or second.is_empty:
+        return first.is_empty and second.is_empty
+    return first.is_within(second) or second.is_within(first)
+
+
+class _Told(NamedTuple):
+    """The words and values of a statement outside its question, and all that it has."""
+
+    words: frozenset[str]
+    values: tuple[Value, ...]
+    all_words: frozenset[str]
+    all_values: tuple[Value, ...]
+
+    @classmethod
+    def of(cls, statement: str, question: str) -> Self:
+        words, values = _words_beside_values(statement), values_in(statement)
+        asked = values_in(question)
+        new = tuple(v for v in values if not any(v.agrees(known) for known in asked))
+        return cls(words - telling_terms(question), new, words, values)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.words and not self.values
+
+    def is_within(self, other: "_Told") -> bool:
+        """Whether the other says all that this says, and perhaps more."""
+        agreeing = (any(v.agrees(w) for w in other.all_values) for v in self.values)
+        return self.words <= other.all_words and all(agreeing)
+
+
+@lru_cache(maxsize=512)
+def _words_beside_values(statement: str) -> frozenset[str]:
+    """The telling words of a statement without its values and their units."""
+    plain, end = list[str](), 0
+    text = statement[:_MOST_COMPARED]
+    for value in values_in(text):
+        plain.append(text[end : value.span[0]])
+        end = value.span[1]
+    plain.append(text[end:])
+    return frozenset(term for term in telling_terms(" ".join(plain)) if not term.isdecimal())
 
 
 def denies(statement: str) -> bool:
-    """Whether a statement, in English, denies something: "not", "never", "isn't", "false"."""
-    return bool(_DENIAL.search(statement[:_MOST_COMPARED]))
+    """Whether a statement denies something: "not", "never", "isn't", "false", "nicht", "ne … pas"."""
+    return bool(_DENIAL.search(statement[:_MOST_COMPARED])) or denies_in_any(statement)
 
 
 def affirms(reply: str, question: str) -> bool:
@@ -164,13 +210,24 @@ def answers_nothing(reply: str, question: str) -> str | None:
 
 
 def invented_numbers(statement: str, source: Iterable[str]) -> frozenset[str]:
-    """Numbers of a statement that no source has; of small ones, which words write too, none."""
-    known = frozenset[str]().union(*map(numbers_in, source))
-    return frozenset(
+    """Numbers of a statement that no source has; of small ones, which words write too, none.
+
+    A number that the source writes as another country does, or in another unit, is not invented.
+    """
+    texts = tuple(source)
+    known = frozenset[str]().union(*map(numbers_in, texts))
+    new = {
         number
         for number in numbers_in(statement) - known
         if not (number.isdecimal() and len(number) <= 2 and int(number) <= _SMALL)
-    )
+    }
+    if not new:
+        return frozenset()
+    values = [value for text in texts for value in all_values_in(text)]
+    for value in values_in(statement):
+        if any(value.agrees(each) for each in values):
+            new -= numbers_in(statement[slice(*value.span)])
+    return frozenset(new)
 
 
 def is_about(claim: str, question: str) -> bool:

@@ -1,0 +1,307 @@
+"""Words that decide what a short statement says, by language: denial, yes and no, and direction.
+
+A language is told by its script or by its most frequent words. What is in none of these languages
+is compared by its words alone, and nothing is written into it.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+_LOOKED_AT = 2000  # characters of a text by which its language is told
+
+
+class Language(NamedTuple):
+    """A language that statements are compared in, and hedges written in.
+
+    Attributes:
+        common: Frequent words by which a text in it is told.
+        denials: Words that deny.
+        yes: Words of a bare yes, the usual one first.
+        no: Words of a bare no, the usual one first.
+        disagree: Lead of a sentence that tells a dispute; None where the project writes none.
+        disagree_on_year: The same where years alone differ.
+        depends: Lead of a sentence that tells several things of one name.
+        either: The word between two sides.
+        others_say: Lead of a sentence beside a passage that makes further claims.
+        stop: Full stop.
+    """
+
+    common: frozenset[str]
+    denials: frozenset[str]
+    yes: tuple[str, ...] = ()
+    no: tuple[str, ...] = ()
+    disagree: str | None = None
+    disagree_on_year: str | None = None
+    depends: str | None = None
+    either: str = ""
+    others_say: str = ""
+    stop: str = "."
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+LANGUAGES: dict[str, Language] = {
+    "en": Language(
+        _words("the of and in is was to it that for on with by as at from were are an be this"),
+        _words("no not never none neither nor cannot without"),
+        ("yes", "true", "correct"),
+        ("no", "false", "incorrect"),
+        "Sources disagree",
+        "Sources disagree on the year",
+        "It depends on which one is meant",
+        "or",
+        "Other sources disagree",
+    ),
+    "de": Language(
+        _words(
+            "der die das und ist war ein eine den dem des im von mit auf wurde nicht sind ab zu"
+        ),
+        _words("nicht kein keine keiner keinen keinem keines nie niemals nichts ohne weder"),
+        ("ja", "richtig", "wahr"),
+        ("nein", "falsch", "unwahr"),
+        "Die Quellen widersprechen sich",
+        "Die Quellen nennen verschiedene Jahre",
+        "Es kommt darauf an, was gemeint ist",
+        "oder",
+        "Andere Quellen sagen",
+    ),
+    "fr": Language(
+        _words("le la les des et est une du dans que qui en au par sur pour était été fut il elle"),
+        _words("ne pas jamais aucun aucune rien sans ni non"),
+        ("oui", "vrai"),
+        ("non", "faux"),
+        "Les sources se contredisent",
+        "Les sources donnent des années différentes",
+        "Cela dépend de ce qui est visé",
+        "ou",
+        "D'autres sources disent",
+    ),
+    "es": Language(
+        _words("el la los las de y es una en que del se por con fue era su al para"),
+        _words("no nunca jamás ningún ninguna ninguno nada sin ni"),
+        ("sí", "verdadero"),
+        ("no", "falso"),
+        "Las fuentes no coinciden",
+        "Las fuentes dan años distintos",
+        "Depende de cuál se trate",
+        "o",
+        "Otras fuentes dicen",
+    ),
+    "it": Language(
+        _words("il lo la gli le di e è una in che del della nel fu era con per si al"),
+        _words("non mai nessun nessuno nessuna niente nulla senza né"),
+        ("sì", "vero"),
+        ("no", "falso"),
+        "Le fonti non concordano",
+        "Le fonti indicano anni diversi",
+        "Dipende da quale si intende",
+        "o",
+        "Altre fonti dicono",
+    ),
+    "pt": Language(
+        _words("o a os as de e é uma em que do da no na foi era com por se ao para"),
+        _words("não nunca jamais nenhum nenhuma nada sem nem"),
+        ("sim", "verdadeiro"),
+        ("não", "falso"),
+        "As fontes discordam",
+        "As fontes indicam anos diferentes",
+        "Depende de qual se trata",
+        "ou",
+        "Outras fontes dizem",
+    ),
+    "nl": Language(
+        _words("de het een en van is was in op met voor dat die werd zijn niet aan te door"),
+        _words("niet geen nooit niets zonder noch"),
+        ("ja", "waar"),
+        ("nee", "onwaar"),
+        "De bronnen spreken elkaar tegen",
+        "De bronnen noemen verschillende jaren",
+        "Het hangt ervan af welke bedoeld is",
+        "of",
+        "Andere bronnen zeggen",
+    ),
+    "sv": Language(
+        _words("och att det som en ett på är av för med den till var inte från om"),
+        _words("inte ej aldrig ingen inget inga utan"),
+        ("ja", "sant"),
+        ("nej", "falskt"),
+        "Källorna är oense",
+        "Källorna anger olika år",
+        "Det beror på vilken som avses",
+        "eller",
+        "Andra källor säger",
+    ),
+    "da": Language(
+        _words("og at det som en et på er af for med den til var ikke fra om blev"),
+        _words("ikke aldrig ingen intet uden"),
+        ("ja", "sandt"),
+        ("nej", "falsk"),
+        "Kilderne er uenige",
+        "Kilderne angiver forskellige år",
+        "Det kommer an på, hvad der menes",
+        "eller",
+        "Andre kilder siger",
+    ),
+    "pl": Language(
+        _words("i w na z do się jest nie to że od przez był była został oraz po dla"),
+        _words("nie nigdy żaden żadna żadne nic bez ani"),
+        ("tak", "prawda"),
+        ("nie", "fałsz"),
+        "Źródła się różnią",
+        "Źródła podają różne lata",
+        "To zależy, o co chodzi",
+        "lub",
+        "Inne źródła podają",
+    ),
+    "ru": Language(
+        _words("и в на с по не что это был была было от до для из к как"),
+        _words("не нет никогда ничего никто никакой без ни"),
+        ("да", "верно"),
+        ("нет", "неверно"),
+        "Источники расходятся",
+        "Источники называют разные годы",
+        "Это зависит от того, что имеется в виду",
+        "или",
+        "Другие источники сообщают",
+    ),
+    "ja": Language(
+        frozenset(),
+        _words("ない ません なかった ではありません ず"),
+        ("はい",),
+        ("いいえ",),
+        "情報源によって異なります",
+        "情報源によって年が異なります",
+        "どれを指すかによります",
+        "または",
+        "別の情報源によると",
+        "。",
+    ),
+    "zh": Language(
+        frozenset(),
+        _words("不 没 沒 無 无 未 非"),
+        ("是", "对"),
+        ("不是", "不对"),
+        "来源说法不一",
+        "各来源给出的年份不同",
+        "这取决于所指的是哪一个",
+        "或",
+        "其他来源称",
+        "。",
+    ),
+}
+"""By ISO 639-1 code. Those without white space between words are told by their script alone."""
+
+_UNSPACED = ("ja", "zh")
+_KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u4e00-\u9fff]")
+_WORD = re.compile(r"[^\W\d_]+")
+_SPACED_DENIALS = frozenset[str]().union(
+    *(one.denials for code, one in LANGUAGES.items() if code not in ("en", *_UNSPACED))
+) - {"no", "ni", "e", "ne", "ej"}
+"""Of languages beside English; without words that mean something else in another of them."""
+_DENIALS_OF_SCRIPT = {
+    "ja": re.compile("ない|ません|なかった|ではあり|ず[。、]"),
+    "zh": re.compile("[不没沒無无未]"),
+}
+_REFUSALS = re.compile(
+    r"\bi (?:really )?(?:do not|don['\u2019]?t) (?:really |actually )?know\b"
+    r"|\bi (?:can(?:not|['\u2019]?t| not)|could(?: not|n['\u2019]?t)|am (?:not able|unable) to"
+    r"|won['\u2019]?t|will not) (?:\w+ ){0,2}(?:help|assist|answer|provide|say|tell|find|determine"
+    r"|confirm|share|discuss|verify)"
+    r"|\bi(?:['\u2019]m| am) (?:not sure|not certain|unsure|unable|sorry)"
+    r"|\bi (?:do not have|don['\u2019]?t have|have no|found no|could find no) (?:\w+ ){0,2}"
+    r"(?:information|idea|answer|access)"
+    r"|\b(?:documents?|sources?|context|texts?|passages?|articles?|pages?)(?: \w+){0,3}"
+    r" (?:do|does|did)(?: not|n['\u2019]?t) (?:\w+ ){0,2}"
+    r"(?:say|state|mention|specify|contain|tell|provide|give|answer|include|indicate)"
+    r"|\bich wei(?:ß|ss) (?:\w+ ){0,2}nicht|\bich kann (?:\w+ ){0,6}nicht (?:helfen|beantworten|sagen)"
+    r"|\bich bin (?:mir )?nicht sicher|\bdazu kann ich|\b(?:dokumente|quellen|unterlagen)(?: \w+){0,6}"
+    r" nicht\b|\bes tut mir leid"
+    r"|\bje ne (?:le )?sais pas|\bje ne peux pas|\bje suis désolée?|\bje ne suis pas (?:sûre?|certaine?)"
+    r"|\bno (?:lo )?sé\b|\bno puedo (?:ayudar|responder|decir)|\blo siento"
+    r"|\bnon (?:lo )?so\b|\bnon posso (?:aiutar|risponder)|\bmi dispiace"
+    r"|\bnão sei\b|\bnão posso (?:ajudar|responder)|\bdesculpe"
+    r"|\bik weet (?:\w+ )?niet|\bik kan (?:\w+ ){0,6}niet (?:helpen|beantwoorden)|\bhet spijt me"
+    r"|\bjag vet inte|\bjag kan inte|\bjeg v[eé]d ikke|\bjeg vet ikke|\bjeg kan ikke"
+    r"|\bnie wiem|\bnie mogę|\bя не (?:знаю|могу)|к сожалению, я"
+    r"|わかりません|分かりません|お手伝いできません|存じません|お答えできません|申し訳"
+    r"|我不知道|我不清楚|我无法|我不能|抱歉|모르겠습니다|도와드릴 수 없|لا أعرف|لا أستطيع",
+    re.IGNORECASE,
+)
+"""A speaker who declines or does not know. A claim about somebody else has another subject."""
+_GREETINGS = re.compile(
+    r"\s*(?:hello|hi|hey|good (?:morning|evening|day)|thank(?:s| you)|you['\u2019]?re welcome|sure|of course"
+    r"|certainly|great question|happy to help|hallo|guten (?:tag|morgen|abend)|danke|gern(?:e)?|bonjour|merci|hola|gracias|ciao|grazie"
+    r"|olá|obrigad[oa]|hej|tack|cześć|привет|здравствуйте|спасибо|こんにちは|ありがとう|你好|谢谢)"
+    r"(?:[ ,]{1,2}[^\W\d]{1,16}){0,3}[\s.!。\uff01]*",
+    re.IGNORECASE,
+)
+_QUESTION_ENDS = ("?", "\uff1f", "\u061f", "か。")
+
+
+@lru_cache(maxsize=256)
+def language_of(*texts: str) -> str | None:
+    """The language of texts taken together, by code; None where it is not told for sure.
+
+    A later text is looked at only where those before it do not tell: an answer "1871." has its
+    question's language.
+    """
+    for text in texts:
+        if (code := _language_of(text[:_LOOKED_AT])) is not None:
+            return code
+    return None
+
+
+def _language_of(text: str) -> str | None:
+    if _KANA.search(text):
+        return "ja"
+    if _HAN.search(text):
+        return "zh"
+    words = _WORD.findall(text.casefold())
+    hits = {code: sum(w in one.common for w in words) for code, one in LANGUAGES.items()}
+    best, second = sorted(hits, key=lambda code: -hits[code])[:2]
+    return best if hits[best] > hits[second] else None
+
+
+def denies_in_any(text: str) -> bool:
+    """Whether a text has a word of denial in a language beside English."""
+    code = _language_of(text)
+    if code in _DENIALS_OF_SCRIPT:
+        return bool(_DENIALS_OF_SCRIPT[code].search(text))
+    words = set(_WORD.findall(text.casefold()))
+    if code is not None and code != "en":
+        return not words.isdisjoint(LANGUAGES[code].denials)
+    return code is None and not words.isdisjoint(_SPACED_DENIALS)
+
+
+def asserts_nothing(text: str) -> bool:
+    """Whether a text declines, does not know, greets or asks back, and so says nothing of the world.
+
+    In the languages of :data:`LANGUAGES`, and some phrases of others.
+    """
+    plain = text[:_LOOKED_AT].strip()
+    if not plain or plain.endswith(_QUESTION_ENDS):
+        return bool(plain)
+    return bool(_REFUSALS.search(plain) or _GREETINGS.fullmatch(plain))
+
+
+def opposite_word(word: str, hints: Iterable[str]) -> str | None:
+    """The bare no of a language's yes, or its yes; None for any other word.
+
+    ``hints`` are texts that tell the language where a word is of several: "ja" is of four.
+    """
+    folded = word.casefold()
+    codes = [code for code, one in LANGUAGES.items() if folded in (*one.yes, *one.no)]
+    if not codes:
+        return None
+    told = language_of(*hints)
+    code = told if told in codes else codes[0] if len(codes) == 1 or told is None else None
+    if code is None:
+        return None
+    language = LANGUAGES[code]
+    if folded in language.yes:
+        return language.no[min(language.yes.index(folded), len(language.no) - 1)]
+    return language.yes[min(language.no.index(folded), len(language.yes) - 1)]

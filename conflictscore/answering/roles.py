@@ -1,0 +1,110 @@
+"""Who stands where in a short statement: the same words in another order say another thing.
+
+"Vik beat Dal" is not "Dal beat Vik", "open until 9" not "open from 9", and Ida Reeve is not Ida
+Reeve's sister. Only what differs for sure counts: in doubt two statements are compared by their
+words alone.
+"""
+
+import re
+from typing import NamedTuple, Self
+
+_MOST_COMPARED = 2000  # characters of a statement that are read
+_STEM = 6  # letters of a word that are compared
+_PASSED_OVER = frozenset(
+    "a an and are be been did do does had has have he his is it its the their they was were which"
+    " who der die das den dem des ein eine einen einem le la les un une el los las".split(" ")
+)
+_OF = frozenset("of von vom de du della del".split(" "))
+_BY = frozenset("by von par por da door".split(" "))
+_DIRECTIONS = {
+    word: frozenset(directions.split(" "))
+    for words, directions in (
+        ("until till before bis vor jusqu jusque hasta antes fino prima até tot voor", "end"),
+        ("from since after ab seit nach depuis dès après desde después dopo vanaf", "start"),
+        ("above over exceeding über", "more"),
+        ("below under beneath unter", "less"),
+        ("with mit avec con com met", "with"),
+        ("without ohne sans sin senza sem zonder", "without"),
+        ("towards into to", "to"),
+    )
+    for word in words.split(" ")
+}
+"""Words whose exchange turns a statement around; "from" and "since" are one side."""
+_PREPOSITIONS = frozenset(
+    "in on at for against as between near during through im am an auf bei für gegen en dans sur"
+    " pour sous zu nach".split(" ")
+).union(_OF, _BY, _DIRECTIONS)
+_ORDERED = re.compile(r"(?P<word>\w+)(?P<possessive>['\u2019]s\b(?= \w)|(?<=s)['\u2019](?= \w))?")
+
+
+def differs_in_order(one: str, other: str) -> bool:
+    """Whether the words that two statements share stand in places that say another thing.
+
+    They do where a word of direction before the same word is turned around, where a name that
+    stands alone in one belongs to somebody in the other, or where two names change places and the
+    verb does not change its voice.
+    """
+    first, second = _Roles.of(one), _Roles.of(other)
+    for term in first.directions.keys() & second.directions.keys():
+        if first.directions[term].isdisjoint(second.directions[term]):
+            return True
+    owned = (first.owners & second.names) - second.owners
+    owning = (second.owners & first.names) - first.owners
+    if owned or owning:
+        return True
+    order = [name for name in first.subjects if name in second.subjects]
+    other_order = [name for name in second.subjects if name in first.subjects]
+    # "Vik was beaten by Dal" is "Dal beat Vik": a passive takes the agent behind its verb
+    turned = first.is_passive != second.is_passive
+    return len(order) > 1 and (order == other_order) is turned
+
+
+class _Roles(NamedTuple):
+    """The places of the names and of the words of direction in a statement.
+
+    Attributes:
+        subjects: Names that no preposition governs, each by its last word, in their order; also the
+            agent of a passive.
+        names: All words of names.
+        owners: Names that something belongs to: "Reeve's sister", "the sister of Reeve".
+        directions: For a word or number behind a word of direction, which direction.
+        is_passive: Whether an agent stands behind "by".
+    """
+
+    subjects: tuple[str, ...]
+    names: frozenset[str]
+    owners: frozenset[str]
+    directions: dict[str, frozenset[str]]
+    is_passive: bool
+
+    @classmethod
+    def of(cls, statement: str) -> Self:
+        """Read them off a statement, word by word."""
+        subjects, names, owners = list[str](), set[str](), set[str]()
+        directions: dict[str, frozenset[str]] = {}
+        governing, is_passive, name_end = "", False, -2
+        for match in _ORDERED.finditer(statement[:_MOST_COMPARED]):
+            folded = match["word"].casefold()
+            starts = not match.start()
+            if folded in _PREPOSITIONS and (starts or not match["word"][0].isupper()):
+                governing = folded
+                continue
+            if folded in _PASSED_OVER:
+                continue
+            term = folded[:_STEM]
+            if governing in _DIRECTIONS:
+                directions[term] = _DIRECTIONS[governing]
+            if not match["word"][0].isupper():
+                governing = ""
+                continue
+            names.add(term)
+            if match["possessive"] or governing in _OF:
+                owners.add(term)
+            is_agent = governing in _BY
+            is_passive = is_passive or is_agent
+            if is_agent or not governing:
+                if subjects and match.start() == name_end + 1:  # "Ida Reeve" is one name
+                    subjects.pop()
+                subjects.append(term)
+                name_end = match.end()
+        return cls(tuple(subjects), frozenset(names), frozenset(owners), directions, is_passive)

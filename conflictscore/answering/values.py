@@ -1,0 +1,291 @@
+"""The numbers of a statement as what they say: sign, magnitude, unit, currency, day and month.
+
+"1.2 km" and "1,200 m" are one value, "900 thousand" and "1.2 million" are two. A number that two
+countries read differently ("12.400") has both readings, and is another value only where none of its
+readings agrees: in doubt two statements say the same.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from math import isclose
+from typing import NamedTuple
+
+_MOST_COMPARED = 2000  # characters of a statement that are read; a short sentence has far fewer
+_SAME = 1e-9
+_ROUNDED = 0.02
+"""By how much, relatively, a value may differ from one in another unit: "31 m", "102 feet"."""
+
+_MAGNITUDES: Mapping[str, float] = {
+    **dict.fromkeys(("thousand", "tausend", "mille", "mila", "mil", "duizend", "tys", "тыс"), 1e3),
+    **dict.fromkeys(("million", "millions", "millionen", "millones", "milioni", "milhões"), 1e6),
+    **dict.fromkeys(("mio", "mln", "miljoen", "miljoner", "millioner", "млн", "millón"), 1e6),
+    **dict.fromkeys(("billion", "billions", "bn", "milliarden", "milliarde", "mrd"), 1e9),
+    **dict.fromkeys(("milliard", "milliards", "miliardi", "miljard", "млрд"), 1e9),
+    **dict.fromkeys(("trillion", "trillions"), 1e12),
+    "lakh": 1e5,
+    "crore": 1e7,
+    "dozen": 12.0,
+    "万": 1e4,
+    "億": 1e8,
+    "亿": 1e8,
+}
+
+_UNITS: Mapping[str, tuple[str, float]] = {
+    name: (dimension, factor)
+    for dimension, names in {
+        "length": (
+            (1e-3, "mm millimetre millimeter millimètre milímetro millimetro"),
+            (1e-2, "cm centimetre centimeter zentimeter centimètre centímetro centimetro"),
+            (1.0, "m metre meter mètre metro метр м"),
+            (1e3, "km kilometre kilometer kilomètre kilómetro quilómetro chilometro км"),
+            (0.0254, "inch inches zoll"),
+            (0.3048, "ft foot feet fuß pieds"),
+            (0.9144, "yd yard yards"),
+            (1609.344, "mi mile miles meile meilen milles millas miglia"),
+        ),
+        "mass": (
+            (1e-3, "g gram gramm gramme gramo grammo"),
+            (1.0, "kg kilogram kilogramm kilogramme kilogramo kilo kilos кг"),
+            (1e3, "t tonne tonnes tonnen tonelada toneladas tonnellate ton tons"),
+            (0.45359237, "lb lbs pound-mass"),
+            (0.028349523, "oz ounce ounces"),
+        ),
+        "area": (
+            (1.0, "m² m2 sqm"),
+            (1e4, "ha hectare hectares hektar hectárea hectáreas ettari"),
+            (1e6, "km² km2"),
+            (4046.8564, "acre acres"),
+        ),
+        "volume": (
+            (1e-3, "ml millilitre milliliter"),
+            (1.0, "l litre liter litro litros litri"),
+            (1e3, "m³ m3"),
+        ),
+        "time": (
+            (1.0, "s sec second seconds sekunde sekunden seconde secondes segundo segundos"),
+            (60.0, "min minute minutes minuten minuto minutos minuti"),
+            (3600.0, "h hour hours stunde stunden heure heures hora horas ore"),
+            (86400.0, "day days tag tage tagen jour jours día días giorni dagen"),
+            (604800.0, "week weeks woche wochen semaine semaines semana semanas"),
+        ),
+        "years": (
+            (1.0, "year years jahr jahre jahren an ans année années año años anni ano anos jaar"),
+            (1 / 12, "month months monat monate monaten mois mes meses mesi maanden"),
+        ),
+        "speed": ((1.0, "km/h kmh kph"), (1.609344, "mph")),
+        "power": ((1e3, "kw"), (1e6, "mw megawatt"), (1e9, "gw gigawatt")),
+        "energy": ((1.0, "kwh"), (1e3, "mwh"), (1e6, "gwh")),
+        "data": ((1e3, "kb"), (1e6, "mb megabyte"), (1e9, "gb gigabyte"), (1e12, "tb terabyte")),
+        "share": ((1.0, "% percent prozent pourcent procent procento"),),
+        "€": ((1.0, "€ eur euro euros"),),
+        "$": ((1.0, "$ usd dollar dollars us$"),),
+        "£": ((1.0, "£ gbp pound pounds"),),
+        "¥": ((1.0, "¥ jpy yen 円"),),
+        "chf": ((1.0, "chf franken francs"),),
+    }.items()
+    for factor, listed in names
+    for name in listed.split()
+}
+_UNITS = {
+    **_UNITS,
+    # plural forms that only add a letter
+    **{f"{name}s": unit for name, unit in _UNITS.items() if len(name) > 4 and name[-1] in "eorm"},
+}
+_DEGREES = {"c": "celsius", "f": "fahrenheit"}
+
+_MONTHS: Mapping[str, int] = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar jänner janvier enero gennaio janeiro januari stycznia января",
+            "february feb februar février febrero febbraio fevereiro februari lutego февраля",
+            "march mar märz mars marzo março maart marca марта",
+            "april apr avril abril aprile kwietnia апреля",
+            "may mai mayo maggio maio mei maj maja мая",
+            "june jun juni juin junio giugno junho czerwca июня",
+            "july jul juli juillet julio luglio julho lipca июля",
+            "august aug août agosto augustus augusti sierpnia августа",
+            "september sep sept septembre septiembre settembre setembro września сентября",
+            "october oct oktober octobre octubre ottobre outubro października октября",
+            "november nov novembre noviembre novembro listopada ноября",
+            "december dec dezember décembre diciembre dicembre dezembro grudnia декабря",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_MONTH = "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True))
+_DATE = re.compile(
+    r"(?<![\w.])(?:"
+    rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)?\s{{1,2}}(?:of |de |di )?(?P<month>{_MONTH})\b\.?"
+    r"(?:,?\s{1,2}(?:de |of |del )?(?P<year>\d{4})(?!\d))?"
+    rf"|(?P<month2>{_MONTH})\b\.?\s{{1,2}}(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)"
+    r"(?:,?\s{1,2}(?P<year2>\d{4})(?!\d))?"
+    r"|(?P<year3>\d{4})-(?P<month3>\d{2})-(?P<day3>\d{2})(?!\d)"
+    rf"|(?P<month4>{_MONTH})\b\.?,?\s{{1,2}}(?:de |of )?(?P<year4>\d{{4}})(?!\d)"
+    r"|(?P<year5>\d{4})年(?:(?P<month5>\d{1,2})月(?:(?P<day5>\d{1,2})日)?)?"
+    r")",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"(?P<sign>(?<![\w\d.,])(?:[-\u2212\u2013](?=\d)|[-\u2212\u2013](?=[$€£¥]\d)|minus\s))?"
+    r"(?P<currency>(?:US)?[$€£¥]\s?)?"
+    r"(?<![\d.,])(?P<digits>\d{1,3}(?:[ \u00a0\u202f'\u2019]\d{3})+(?:[.,]\d{1,6})?(?!\d)"
+    r"|\d+(?:[.,]\d+)*)"
+    r"(?:[ \u00a0\u202f-]?(?P<degree>°\s?[CFcf]\b))?"
+    r"(?:[ \u00a0\u202f-]?(?P<magnitude>[^\W\d_]{2,12}|[万億亿k](?!\w))\.?(?=[\s\u00a0$€£¥%,.;:!?)]|$))?"
+    r"(?:[ \u00a0\u202f-]?(?P<unit>[€$£¥%円]|[^\W\d_]{1,14}(?:/h)?[²³]?))?",
+    re.IGNORECASE,
+)
+_GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*")
+_NUMBER_WORDS = {
+    word: float(number)
+    for number, word in enumerate(
+        [
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        ],
+        start=2,
+    )
+}
+_WORDED = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
+
+
+class Value(NamedTuple):
+    """A number, amount or date in a statement, and where it stands.
+
+    Attributes:
+        span: Offsets of its first character, and after its last; with sign, magnitude and unit.
+        readings: What the number may be, in the unit's base; empty for a date.
+        dimension: Of its unit, or its currency; None where no unit is known.
+        date: Year, month and day, None for each that is not told; None for a number.
+    """
+
+    span: tuple[int, int]
+    readings: frozenset[float] = frozenset()
+    dimension: str | None = None
+    date: tuple[int | None, int | None, int | None] | None = None
+    unit: str = ""
+
+    @property
+    def is_year(self) -> bool:
+        """Whether it is a year, or a plain number that can be one."""
+        if self.date is not None:
+            return self.date[1:] == (None, None)
+        plain = self.dimension is None and not self.unit and len(self.readings) == 1
+        return plain and 1000 <= min(self.readings) <= 2100 and self.span[1] - self.span[0] == 4
+
+    def agrees(self, other: "Value") -> bool:
+        """Whether two values can be the same: in other units, rounded, or one day told in part."""
+        if self.date is not None or other.date is not None:
+            return _dates_agree(self, other)
+        if self.dimension and other.dimension and self.dimension != other.dimension:
+            return False
+        converted = self.unit.casefold() != other.unit.casefold()
+        within = _ROUNDED if converted and self.dimension and other.dimension else _SAME
+        return any(isclose(a, b, rel_tol=within) for a in self.readings for b in other.readings)
+
+
+def _dates_agree(one: Value, other: Value) -> bool:
+    first, second = (value.date or _as_year(value) for value in (one, other))
+    if first is None or second is None:
+        return False
+    shared = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    return bool(shared) and all(a == b for a, b in shared)
+
+
+def _as_year(value: Value) -> tuple[int, None, None] | None:
+    return (int(min(value.readings)), None, None) if value.is_year else None
+
+
+@lru_cache(maxsize=512)
+def values_in(text: str) -> tuple[Value, ...]:
+    """The values of a statement, in its order; the end of one that is no short sentence is cut."""
+    return all_values_in(text[:_MOST_COMPARED])
+
+
+def all_values_in(text: str) -> tuple[Value, ...]:
+    """The values of a text of any length, in its order."""
+    dates = [*_dates(text)]
+    numbers = (value for value in (*_numbers(text), *_worded(text)))
+    values, end = list[Value](), 0
+    for value in sorted([*dates, *numbers], key=lambda value: (value.span[0], -value.span[1])):
+        if value.span[0] >= end:  # the day of a date is no number of its own
+            values.append(value)
+            end = value.span[1]
+    return tuple(values)
+
+
+def _dates(text: str) -> Iterator[Value]:
+    for match in _DATE.finditer(text):
+        fields = {name.rstrip("2345"): text for name, text in match.groupdict().items() if text}
+        month = fields.get("month")
+        number = None if month is None else _MONTHS.get(month.casefold()) or int(month)
+        year, day = (int(fields[name]) if name in fields else None for name in ("year", "day"))
+        yield Value(match.span(), date=(year, number, day))
+
+
+def _numbers(text: str) -> Iterator[Value]:
+    for match in _NUMBER.finditer(text):
+        end, factor, dimension, unit = match.end("digits"), 1.0, None, ""
+        readings = _readings(match["digits"])
+        magnitude = (match["magnitude"] or "").casefold()
+        following = match["unit"] or ""
+        if match["degree"]:
+            dimension, unit, end = "temperature", match["degree"], match.end("degree")
+            if _DEGREES[unit[-1].casefold()] == "fahrenheit":
+                readings = frozenset((one - 32) / 1.8 for one in readings)
+        elif magnitude in _MAGNITUDES or magnitude == "k":
+            factor, end = _MAGNITUDES.get(magnitude, 1e3), match.end("magnitude")
+        elif magnitude:  # the word after the number is its unit, or none of the two
+            following = match["magnitude"]
+        if not match["degree"] and (known := _UNITS.get(following.casefold())):
+            (dimension, by), unit = known, following
+            factor *= by
+            group = "magnitude" if following == match["magnitude"] else "unit"
+            end = match.end(group)
+        start = match.start("digits")
+        if match["currency"]:
+            symbol = match["currency"].strip()
+            dimension, unit, start = symbol[-1], symbol, match.start("currency")
+        sign = 1.0
+        if match["sign"]:
+            sign, start = -1.0, match.start("sign")
+        yield Value(
+            (start, end), frozenset(sign * factor * r for r in readings), dimension, None, unit
+        )
+
+
+def _worded(text: str) -> Iterator[Value]:
+    for match in _WORDED.finditer(text):
+        yield Value(match.span(), frozenset([_NUMBER_WORDS[match[0].casefold()]]))
+
+
+def _readings(digits: str) -> frozenset[float]:
+    """What the digits of a number may say: one separator with three digits after it says two."""
+    plain = re.sub(r"[ \u00a0\u202f'\u2019]", "", digits)
+    marks = [mark for mark in plain if mark in ".,"]
+    if not marks:
+        return frozenset([float(plain)])
+    if len(set(marks)) == 2:  # the last one is the decimal mark: "1,234.5"
+        decimal = marks[-1]
+        whole, _, part = plain.rpartition(decimal)
+        return frozenset([float(f"{re.sub('[.,]', '', whole)}.{re.sub('[.,]', '', part)}")])
+    joined = float(re.sub("[.,]", "", plain))
+    if len(marks) > 1 and not _GROUPED.fullmatch(plain):  # a version or a section: "2.1.3"
+        parts = re.split("[.,]", plain)
+        return frozenset([sum(int(part) / 1000**place for place, part in enumerate(parts))])
+    if len(marks) > 1:
+        return frozenset([joined])
+    fraction = float(plain.replace(",", "."))
+    return frozenset([joined, fraction]) if _GROUPED.fullmatch(plain) else frozenset([fraction])
