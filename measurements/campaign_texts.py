@@ -24,7 +24,7 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.box import ReaderBox
-from measurements.scripted_model import NotedPrompts, ScriptedModel
+from measurements.scripted_model import NotedPrompts, ScriptedModel, rival_lines
 
 _PIECES = (
     *("<", " ", "\n", ".", "A. ", "[", "(", "`", "*", "# a\n", "| a ", "> ", "- a\n", "1. a\n"),
@@ -158,6 +158,8 @@ def steered_run(chance: random.Random, rider: str, kind: str = "claims") -> Mapp
             if answer == first:
                 return "Claims:\n" + "\n".join(f"- {line}." for line in first[:-1].split(". "))
             return f"Claims:\n- {_PASSAGE.format(_TRUE) if hidden else answer}"
+        if name == "relation":
+            return rival_lines(fields)
         if name == "weigh":
             return f"SIDE: {weighs}\nGROUND: NEWER\nREASON: {wanted} (Docs 2, 3)."
         return wanted

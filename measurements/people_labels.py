@@ -117,6 +117,20 @@ def _ramdocs(path: Path) -> list[LabelledQuestion]:
     return made
 
 
+def _ramdocs_whole(path: Path) -> list[LabelledQuestion]:
+    """Each question with all its documents: those on other things of its name, and the noise."""
+    rows = [record for _, record in read_json_lines(path)]
+    made = []
+    for question, row in zip(read_questions(path, name_entities=False), rows, strict=True):
+        known = {*map(normalised, row["gold_answers"]), *map(normalised, question.incorrect)}
+        said = [str(d["answer"]) for d in row["documents"]]
+        gives = [answer if normalised(answer) in known else "" for answer in said]
+        right = tuple(row["gold_answers"])
+        if set(map(normalised, right)) & set(map(normalised, gives)):
+            made.append(_labelled(question, gives, right, question.incorrect, rivals=False))
+    return made
+
+
 def _wikicontradict(path: Path) -> list[LabelledQuestion]:
     """Those whose two answers can be told apart as words, and whose two passages differ."""
     made = []
@@ -238,6 +252,7 @@ def _labelled(
 
 SETS = {
     "ramdocs": _ramdocs,
+    "ramdocs-whole": _ramdocs_whole,
     "natconfqa": _natconfqa,
     "wikicontradict": _wikicontradict,
     "conflicts": _conflicts,

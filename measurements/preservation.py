@@ -29,7 +29,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
 from conflictscore.settings import Settings
-from measurements.scripted_model import NotedPrompts, ScriptedModel
+from measurements.scripted_model import NotedPrompts, ScriptedModel, rival_lines
 
 _QUESTION = "What is known about these matters?"
 _OUTCOMES = ("right", "hedged", "kept", "harmed")
@@ -193,6 +193,8 @@ def _scripted(answer: LongAnswer, behave: Behaviour) -> ScriptedModel:
                 denied = (one for one in answer.disputed if _denies(answer, one, fields))
                 sentence = next(denied, "")
                 return behave(answer, sentence) if sentence else "The document does not say."
+            case "relation":
+                return rival_lines(fields)
             case "weigh":
                 first = DENIED in fields["statement_a"]
                 said = fields["statement_b" if first else "statement_a"]

@@ -38,6 +38,12 @@ class NotedPrompts(PromptSet):
         return self.rendered.get(known, ("", {}))
 
 
+def rival_lines(fields: Mapping[str, Any]) -> str:
+    """The reply to ``relation`` that calls each statement a rival."""
+    lines = str(fields["statements"]).splitlines()
+    return "\n".join(f"{number}: RIVAL" for number in range(1, len(lines) + 1))
+
+
 class ScriptedModel(BaseChatModel):
     """Replies by a function, and counts the tokens of prompts and replies.
 

@@ -9,9 +9,14 @@ hedged: those that name both, of wrong and of right first answers; named: answer
 right one, alone or beside a wrong one. Where people found both answers right and at odds (all of
 WikiContradict, ties of NatConfQA) only an answer that gives both is right, as its authors judge it.
 
-Sets: ramdocs, natconfqa and wikicontradict, which people labelled; minority: twenty made cases of
-the lighthouse's kind (``minority.toml``); conflicts: the questions of CONFLICTS on outdated facts
-and misinformation whose gold answer stands in a document's note (those are a model's).
+apart: answers, right at first, that call two right answers about different things a disagreement;
+told: right answers that a document gives, in disputed questions, how many of them are named.
+
+
+Sets: ramdocs-whole, which has all documents of RAMDocs; ramdocs, which has those on one thing;
+natconfqa and wikicontradict, which people labelled; minority: twenty made cases of the lighthouse's
+kind (``minority.toml``); conflicts: the questions of CONFLICTS on outdated facts and misinformation
+whose gold answer stands in a document's note (those are a model's).
 
 --readers scripted: what each document says is known; the judge of two sides finds no ground in
 what people labelled, and in minority and conflicts sees which side knows better. --readers local,
@@ -24,6 +29,7 @@ was stopped goes on.
 import asyncio
 import itertools
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
@@ -33,7 +39,9 @@ import click
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.benchmarks.harness.statistics import mcnemar
+from conflictscore.benchmarks.ramdocs.benchmark import normalised
 from conflictscore.correcting.readers import ask_documents
+from conflictscore.correcting.things import things_in
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.by_claim import open_nli_by_claim
 from conflictscore.loop.state import RagInput, Reader
@@ -53,7 +61,7 @@ from measurements.scripted_model import NotedPrompts, ScriptedModel
 
 _COLUMNS = (
     *("n", "right", "disputed", "corrected", "harmed", "p", "hedged", "of wrong", "of right"),
-    *("named", "calls", "tokens", "seconds"),
+    *("named", "apart", "told", "of", "calls", "tokens", "seconds"),
 )
 
 
@@ -66,7 +74,10 @@ class Looked(NamedTuple):
         named: Whether it gives the right answer.
         told_wrong: Whether it gives a wrong answer.
         disputed: Whether the loop found a dispute.
-        decided: By what it was decided, or ``hedge``, ``keep``; empty without a second look.
+        decided: By what it was decided, or ``hedge``, ``explain``, ``keep``; empty without a look.
+        apart: Whether it hedges between answers that are right of different things.
+        backed: Right answers that a document gives.
+        told_right: Those of them that the answer that stands gives.
         usage: Calls and tokens.
         seconds: How long it took; little where replies were kept.
         text: The question, both answers, and why.
@@ -78,6 +89,9 @@ class Looked(NamedTuple):
     told_wrong: bool
     disputed: bool
     decided: str
+    apart: bool
+    backed: int
+    told_right: int
     usage: Usage
     seconds: float
     text: str
@@ -132,6 +146,10 @@ def scripted_readers(asking: Sequence[LabelledQuestion]) -> ScriptedModel:
             if name == "decompose_short":
                 return f"It is {told} that {statement}" if told in ("true", "false") else answer
             return f"Claims:\n- {answer}"
+        if name == "relation":
+            return _related(asked, fields)
+        if name == "claim_question":
+            return asked.question.question
         if name == "weigh":
             return _weighed(asked, fields)
         if name == "free_form_rag":
@@ -144,6 +162,40 @@ def scripted_readers(asking: Sequence[LabelledQuestion]) -> ScriptedModel:
 
 def _folded(text: object) -> str:
     return " ".join(str(text).split())
+
+
+def _related(asked: LabelledQuestion, fields: Mapping[str, Any]) -> str:
+    """The relation of each statement to the claim, by the answers that people found in both.
+
+    Where both are right of different things, the words that tell them apart are those of their
+    documents' first words for their thing.
+    """
+    own = set(map(normalised, asked.stated(str(fields["claim"]))))
+    right = set(map(normalised, asked.right))
+    lines = []
+    for number, line in enumerate(str(fields["statements"]).splitlines(), start=1):
+        statement = line.partition(" (Document ")[0]
+        answers = set(map(normalised, asked.stated(statement)))
+        if not answers or not own:
+            lines.append(f"{number}: NOTHING")
+        elif answers & own:
+            lines.append(f"{number}: SAME")
+        elif not asked.rivals and answers <= right and own <= right:
+            thing = _thing(asked, re.findall(r"\(Document (\d+);", line)[-1:])
+            own_thing = _thing(asked, re.findall(r"^- Document (\d+)", fields["evidence"], re.M))
+            lines.append(f"{number}: OTHER | {thing} | {own_thing}")
+        else:
+            lines.append(f"{number}: RIVAL")
+    return "\n".join(lines)
+
+
+def _thing(asked: LabelledQuestion, numbers: Sequence[str]) -> str:
+    """The words of the first of some documents for its thing."""
+    for number in numbers:
+        text = str(asked.question.documents[int(number) - 1]["text"])
+        things = things_in(text, asked.question.question)
+        return things[0].words if things else " ".join(text.split()[:6])
+    return ""
 
 
 def _weighed(asked: LabelledQuestion, fields: Mapping[str, Any]) -> str:
@@ -203,6 +255,9 @@ def second_looks(
         )
         looks = [look for change in state.get("changes", []) for look in change.get("looks", [])]
         decided = looks[-1]["decided_by"] or looks[-1]["decision"] if looks else ""
+        given = {normalised(str(d["metadata"]["gives"])) for d in question.documents}
+        hedges = [look for look in looks if look["decision"] == "hedge"]
+        both_right = state["answer"] != first and len(after.given) > 1 and not after.wrong
         yield Looked(
             before=named_before and not before.wrong,
             after=named and not after.wrong,
@@ -210,6 +265,9 @@ def second_looks(
             told_wrong=bool(after.wrong),
             disputed=bool(state["attempts"][0]["report"]["disputed"]),
             decided=decided,
+            apart=bool(hedges) and both_right and not asked.rivals,
+            backed=len({normalised(one) for one in asked.right} & given),
+            told_right=len({normalised(one) for one in after.given} & given),
             usage=Usage.model_validate(state["usage"]),
             seconds=monotonic() - began,
             text=f"{question.question}\n  right: {asked.right}\n  first: {first}\n  stands:"
@@ -296,6 +354,7 @@ def main(
 def _counted(name: str, done: Sequence[Looked]) -> str:
     """A row: what became of wrong and right first answers; a hedge that names both is neither."""
     both = [one for one in done if one.named and one.told_wrong]
+    disputed = [one for one in done if one.disputed]
     corrected = sum(not one.before and one.after for one in done)
     harmed = sum(one.before and not one.named for one in done)
     n, usage = max(1, len(done)), sum((one.usage for one in done), Usage())
@@ -303,7 +362,7 @@ def _counted(name: str, done: Sequence[Looked]) -> str:
         name,
         len(done),
         sum(one.before for one in done),
-        sum(one.disputed for one in done),
+        len(disputed),
         corrected,
         harmed,
         f"{mcnemar(corrected, harmed):.2g}",
@@ -311,6 +370,9 @@ def _counted(name: str, done: Sequence[Looked]) -> str:
         sum(not one.before for one in both),
         sum(one.before for one in both),
         sum(one.named for one in done),
+        sum(one.apart and one.before for one in done),
+        sum(one.told_right for one in disputed),
+        sum(one.backed for one in disputed),
         f"{(usage.calls + usage.cached_calls) / n:.1f}",
         f"{(usage.input_tokens + usage.output_tokens) / n:.0f}",
         f"{sum(one.seconds for one in done) / n:.1f}",

@@ -90,6 +90,8 @@ class World:
                 return self.regenerated[self.asked["regenerate"] - 1]
             case "ask_document":
                 return self.reading(between(prompt, "document"))
+            case "relation":
+                return rival_lines(prompt)
             case "weigh":
                 return self.ruling(between(prompt.partition("Statement B:")[0], "claim"))
             case "justify":
@@ -110,6 +112,12 @@ class World:
         """A verdict for the side that the first answer is not on, whichever is statement A."""
         side = "B" if set(_YEAR.findall(statement)) <= set(_YEAR.findall(self.answer)) else "A"
         return f"SIDE: {side}\nGROUND: PRIMARY\nREASON: {self.reason}"
+
+
+def rival_lines(prompt: str) -> str:
+    """The relation of statements to a claim: each is a rival."""
+    numbers = re.findall(r"^(\d+)\. \"", prompt, re.MULTILINE)
+    return "\n".join(f"{number}: RIVAL" for number in numbers)
 
 
 def scripted_model(server: OpenAIServer) -> ChatOpenAI:
@@ -139,6 +147,7 @@ def step_of(prompt: str) -> str:
         "justify": "Say why the answer changed",
         "look_further": "Write two search queries for it",
         "ask_document": "Answer a question from the one document below",
+        "relation": "A claim of an answer seems to be disputed",
         "weigh": "Two statements answer the same question",
         "regenerate": "on which the documents disagree",
     }

@@ -16,6 +16,7 @@ from conflictscore.answering.answer_replies import copied
 from conflictscore.answering.claim_places import Placed, place_order, placed_claims
 from conflictscore.answering.claim_replies import read_claims, read_placed_claims
 from conflictscore.answering.json_claims import claims_of_values
+from conflictscore.answering.languages import asserts_nothing, yes_or_no
 from conflictscore.answering.statements import affirms, denies, opposite, telling_terms
 from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyError
 from conflictscore.json_answers import is_json
@@ -50,10 +51,18 @@ _BEFORE_CHARS = 600  # how much of the answer is shown before a passage that is 
 
 
 class AnswerClaims(NamedTuple):
-    """The claims of an answer, and what of it gave none, in words; None where nothing is left."""
+    """The claims of an answer.
+
+    Attributes:
+        claims: Those that assert something of the world.
+        left_out: The part of the answer that gave no claims, in words; None where nothing is left.
+        asserting_nothing: Texts of claims that were left out because they decline, do not know,
+            greet or ask: no document can bear them out.
+    """
 
     claims: tuple[Claim, ...]
     left_out: str | None = None
+    asserting_nothing: tuple[str, ...] = ()
 
 
 async def claims_of_answer(
@@ -83,7 +92,7 @@ async def claims_of_answer(
     checks_all = context.settings.min_coverage is not None
     if state.get("options") or not (in_place or checks_all):
         texts = await (asking.statement() if short else asking.claims())
-        return AnswerClaims(placed_claims([(text, None) for text in texts]))
+        return _asserting([(text, None) for text in texts])
     names_places = in_place and may_look_again(state.get("attempts", ()), context)
     if short:
         placed = _placed([(text, "") for text in await asking.statement()], answer)
@@ -156,10 +165,17 @@ async def _with_the_rest(placed: list[Placed], answer: str, judge: Reader) -> An
                 raise
             why = f" ({failure})"
     if not left:
-        return AnswerClaims(placed_claims(placed))
+        return _asserting(placed)
     share = sum(end - start for start, end in left) / len(answer)
     note = f"{share:.0%} of the answer was not taken apart into claims{why}"
-    return AnswerClaims(placed_claims(placed), note)
+    return _asserting(placed)._replace(left_out=note)
+
+
+def _asserting(placed: Sequence[Placed]) -> AnswerClaims:
+    """The claims that assert something, and the texts of the others."""
+    silent = [text for text, _ in placed if asserts_nothing(text)]
+    claims = placed_claims([one for one in placed if one[0] not in silent])
+    return AnswerClaims(claims, asserting_nothing=tuple(silent))
 
 
 def _with_more(placed: Sequence[Placed], texts: Sequence[str], answer: str) -> list[Placed]:
@@ -188,13 +204,17 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
     statement = line.removeprefix("Sentence:").strip('"“” ')
     if len(words_in(statement)) < max(_LEAST_WORDS, len(words_in(answer))):
         raise ValueError(f"“{statement}” is no full sentence in answer to the question")
+    first = words_in(answer)[0]
     own = telling_terms(answer) - {*_AFFIRMS, *_DENIES}
+    if (side := yes_or_no(first, question)) is not None:
+        own -= telling_terms(first)
     wanted = own or telling_terms(question)
     if wanted and not 2 * len(wanted & telling_terms(statement)) >= (len(own) or 1):
         raise ValueError(f"“{statement}” is not what the answer says")
-    first = words_in(answer)[0]
-    if first in (*_AFFIRMS, *_DENIES) and affirms(statement, question) != (first in _AFFIRMS):
-        if own or first in _AFFIRMS or denies(statement):
+    if side is None:
+        side = first in _AFFIRMS if first in (*_AFFIRMS, *_DENIES) else None
+    if side is not None and affirms(statement, question) != side:
+        if own or side or denies(statement):
             raise ValueError(f"“{statement}” is the opposite of what the answer says")
         return (denial_of(statement),)  # small models write what a bare "No." denies
     return (statement,)

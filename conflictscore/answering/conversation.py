@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from langchain_core.messages import (
     BaseMessage,
@@ -20,6 +21,8 @@ _MOST_TOKENS = 1024
 _TOKENS_PER_TOKEN = 2
 """A question that stands alone is somewhat longer; a reply beyond this is not a question."""
 
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f", "か", "か。")
+_CLOSING = " \t\n\"'”’»)*_"
 _SHARE = 4  # a conversation gets 1 / _SHARE of the context window; the documents need the rest
 _FRAME_TOKENS = 4  # tokens of a chat message beside its text
 
@@ -83,4 +86,14 @@ async def stand_alone_question(
     )
     length = count_tokens(asked)
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length)
-    return await context.reader(meter).ask(prompt, read_text, room)
+    read = partial(_read_question, asked)
+    return await context.reader(meter).ask(prompt, read, room)
+
+
+def _read_question(asked: str, reply: str) -> str:
+    """A rewritten question; a statement in its place leads all who read it, and is asked again."""
+    text = read_text(reply)
+    asks = text.rstrip(_CLOSING).endswith(_QUESTION_MARKS)
+    if asked.rstrip(_CLOSING).endswith(_QUESTION_MARKS) and not asks and text != asked:
+        raise ValueError("it is a statement in place of a question: it answers what was asked")
+    return text

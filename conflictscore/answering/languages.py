@@ -40,14 +40,15 @@ class Language(NamedTuple):
     stop: str = "."
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """The words of a list in one text."""
     return frozenset(text.split())
 
 
 LANGUAGES: dict[str, Language] = {
     "en": Language(
-        _words("the of and in is was to it that for on with by as at from were are an be this"),
-        _words("no not never none neither nor cannot without"),
+        word_set("the of and in is was to it that for on with by as at from were are an be this"),
+        word_set("no not never none neither nor cannot without"),
         ("yes", "true", "correct"),
         ("no", "false", "incorrect"),
         "Sources disagree",
@@ -57,10 +58,10 @@ LANGUAGES: dict[str, Language] = {
         "Other sources disagree",
     ),
     "de": Language(
-        _words(
+        word_set(
             "der die das und ist war ein eine den dem des im von mit auf wurde nicht sind ab zu"
         ),
-        _words("nicht kein keine keiner keinen keinem keines nie niemals nichts ohne weder"),
+        word_set("nicht kein keine keiner keinen keinem keines nie niemals nichts ohne weder"),
         ("ja", "richtig", "wahr"),
         ("nein", "falsch", "unwahr"),
         "Die Quellen widersprechen sich",
@@ -70,8 +71,10 @@ LANGUAGES: dict[str, Language] = {
         "Andere Quellen sagen",
     ),
     "fr": Language(
-        _words("le la les des et est une du dans que qui en au par sur pour était été fut il elle"),
-        _words("ne pas jamais aucun aucune rien sans ni non"),
+        word_set(
+            "le la les des et est une du dans que qui en au par sur pour était été fut il elle"
+        ),
+        word_set("ne pas jamais aucun aucune rien sans ni non"),
         ("oui", "vrai"),
         ("non", "faux"),
         "Les sources se contredisent",
@@ -81,8 +84,8 @@ LANGUAGES: dict[str, Language] = {
         "D'autres sources disent",
     ),
     "es": Language(
-        _words("el la los las de y es una en que del se por con fue era su al para"),
-        _words("no nunca jamás ningún ninguna ninguno nada sin ni"),
+        word_set("el la los las de y es una en que del se por con fue era su al para"),
+        word_set("no nunca jamás ningún ninguna ninguno nada sin ni"),
         ("sí", "verdadero"),
         ("no", "falso"),
         "Las fuentes no coinciden",
@@ -92,8 +95,8 @@ LANGUAGES: dict[str, Language] = {
         "Otras fuentes dicen",
     ),
     "it": Language(
-        _words("il lo la gli le di e è una in che del della nel fu era con per si al"),
-        _words("non mai nessun nessuno nessuna niente nulla senza né"),
+        word_set("il lo la gli le di e è una in che del della nel fu era con per si al"),
+        word_set("non mai nessun nessuno nessuna niente nulla senza né"),
         ("sì", "vero"),
         ("no", "falso"),
         "Le fonti non concordano",
@@ -103,8 +106,8 @@ LANGUAGES: dict[str, Language] = {
         "Altre fonti dicono",
     ),
     "pt": Language(
-        _words("o a os as de e é uma em que do da no na foi era com por se ao para"),
-        _words("não nunca jamais nenhum nenhuma nada sem nem"),
+        word_set("o a os as de e é uma em que do da no na foi era com por se ao para"),
+        word_set("não nunca jamais nenhum nenhuma nada sem nem"),
         ("sim", "verdadeiro"),
         ("não", "falso"),
         "As fontes discordam",
@@ -114,8 +117,8 @@ LANGUAGES: dict[str, Language] = {
         "Outras fontes dizem",
     ),
     "nl": Language(
-        _words("de het een en van is was in op met voor dat die werd zijn niet aan te door"),
-        _words("niet geen nooit niets zonder noch"),
+        word_set("de het een en van is was in op met voor dat die werd zijn niet aan te door"),
+        word_set("niet geen nooit niets zonder noch"),
         ("ja", "waar"),
         ("nee", "onwaar"),
         "De bronnen spreken elkaar tegen",
@@ -125,8 +128,8 @@ LANGUAGES: dict[str, Language] = {
         "Andere bronnen zeggen",
     ),
     "sv": Language(
-        _words("och att det som en ett på är av för med den till var inte från om"),
-        _words("inte ej aldrig ingen inget inga utan"),
+        word_set("och att det som en ett på är av för med den till var inte från om"),
+        word_set("inte ej aldrig ingen inget inga utan"),
         ("ja", "sant"),
         ("nej", "falskt"),
         "Källorna är oense",
@@ -136,8 +139,8 @@ LANGUAGES: dict[str, Language] = {
         "Andra källor säger",
     ),
     "da": Language(
-        _words("og at det som en et på er af for med den til var ikke fra om blev"),
-        _words("ikke aldrig ingen intet uden"),
+        word_set("og at det som en et på er af for med den til var ikke fra om blev"),
+        word_set("ikke aldrig ingen intet uden"),
         ("ja", "sandt"),
         ("nej", "falsk"),
         "Kilderne er uenige",
@@ -147,8 +150,8 @@ LANGUAGES: dict[str, Language] = {
         "Andre kilder siger",
     ),
     "pl": Language(
-        _words("i w na z do się jest nie to że od przez był była został oraz po dla"),
-        _words("nie nigdy żaden żadna żadne nic bez ani"),
+        word_set("i w na z do się jest nie to że od przez był była został oraz po dla"),
+        word_set("nie nigdy żaden żadna żadne nic bez ani"),
         ("tak", "prawda"),
         ("nie", "fałsz"),
         "Źródła się różnią",
@@ -158,8 +161,8 @@ LANGUAGES: dict[str, Language] = {
         "Inne źródła podają",
     ),
     "ru": Language(
-        _words("и в на с по не что это был была было от до для из к как"),
-        _words("не нет никогда ничего никто никакой без ни"),
+        word_set("и в на по не что это был была было от до для из к как"),
+        word_set("не нет никогда ничего никто никакой без ни"),
         ("да", "верно"),
         ("нет", "неверно"),
         "Источники расходятся",
@@ -170,7 +173,7 @@ LANGUAGES: dict[str, Language] = {
     ),
     "ja": Language(
         frozenset(),
-        _words("ない ません なかった ではありません ず"),
+        word_set("ない ません なかった ではありません ず"),
         ("はい",),
         ("いいえ",),
         "情報源によって異なります",
@@ -182,7 +185,7 @@ LANGUAGES: dict[str, Language] = {
     ),
     "zh": Language(
         frozenset(),
-        _words("不 没 沒 無 无 未 非"),
+        word_set("不 没 沒 無 无 未 非"),
         ("是", "对"),
         ("不是", "不对"),
         "来源说法不一",
@@ -217,10 +220,12 @@ _REFUSALS = re.compile(
     r"|\b(?:documents?|sources?|context|texts?|passages?|articles?|pages?)(?: \w+){0,3}"
     r" (?:do|does|did)(?: not|n['\u2019]?t) (?:\w+ ){0,2}"
     r"(?:say|state|mention|specify|contain|tell|provide|give|answer|include|indicate)"
-    r"|\bich wei(?:ß|ss) (?:\w+ ){0,2}nicht|\bich kann (?:\w+ ){0,6}nicht (?:helfen|beantworten|sagen)"
-    r"|\bich bin (?:mir )?nicht sicher|\bdazu kann ich|\b(?:dokumente|quellen|unterlagen)(?: \w+){0,6}"
-    r" nicht\b|\bes tut mir leid"
-    r"|\bje ne (?:le )?sais pas|\bje ne peux pas|\bje suis désolée?|\bje ne suis pas (?:sûre?|certaine?)"
+    r"|\bich wei(?:ß|ss) (?:\w+ ){0,2}nicht"
+    r"|\bich kann (?:\w+ ){0,6}nicht (?:helfen|beantworten|sagen)"
+    r"|\bich bin (?:mir )?nicht sicher|\bdazu kann ich|\bes tut mir leid"
+    r"|\b(?:dokumente|quellen|unterlagen)(?: \w+){0,6} nicht\b"
+    r"|\bje ne (?:le )?sais pas|\bje ne peux pas|\bje suis désolée?"
+    r"|\bje ne suis pas (?:sûre?|certaine?)"
     r"|\bno (?:lo )?sé\b|\bno puedo (?:ayudar|responder|decir)|\blo siento"
     r"|\bnon (?:lo )?so\b|\bnon posso (?:aiutar|risponder)|\bmi dispiace"
     r"|\bnão sei\b|\bnão posso (?:ajudar|responder)|\bdesculpe"
@@ -233,13 +238,37 @@ _REFUSALS = re.compile(
 )
 """A speaker who declines or does not know. A claim about somebody else has another subject."""
 _GREETINGS = re.compile(
-    r"\s*(?:hello|hi|hey|good (?:morning|evening|day)|thank(?:s| you)|you['\u2019]?re welcome|sure|of course"
-    r"|certainly|great question|happy to help|hallo|guten (?:tag|morgen|abend)|danke|gern(?:e)?|bonjour|merci|hola|gracias|ciao|grazie"
+    r"\s*(?:hello|hi|hey|good (?:morning|evening|day)|thank(?:s| you)|you['\u2019]?re welcome"
+    r"|sure|of course|certainly|great question|happy to help"
+    r"|hallo|guten (?:tag|morgen|abend)|danke|gerne?|bonjour|merci|hola|gracias|ciao|grazie"
     r"|olá|obrigad[oa]|hej|tack|cześć|привет|здравствуйте|спасибо|こんにちは|ありがとう|你好|谢谢)"
     r"(?:[ ,]{1,2}[^\W\d]{1,16}){0,3}[\s.!。\uff01]*",
     re.IGNORECASE,
 )
+_AGREEMENT = re.compile(
+    r"\s*(?:(?:yes|ok|okay|right|correct|exactly|indeed|absolutely|of course|sorry|good catch)"
+    r"[,.!;:]?\s{1,2})?(?:you(?:['\u2019]re| are) (?:absolutely |quite |completely )?right"
+    r"|that(?:['\u2019]s| is) (?:right|correct|true)"
+    r"|i (?:agree|apologi[sz]e|stand corrected)|as you (?:say|said)|my (?:mistake|apologies)"
+    r"|(?:ja[, ]{1,2})?(?:sie haben|du hast) (?:völlig |ganz )?recht|das stimmt|stimmt|genau"
+    r"|(?:vous avez|tu as) (?:tout à fait )?raison|tienes razón|tiene razón|hai ragione|ha ragione"
+    r"|tem razão|(?:je hebt|u heeft) gelijk|du har rätt|du har ret|masz rację|вы правы|ты прав)"
+    r"(?:[,.!;:\u2014\u2013-]|\s[\u2014\u2013-])\s{1,2}(?=\w)",
+    re.IGNORECASE,
+)
 _QUESTION_ENDS = ("?", "\uff1f", "\u061f", "か。")
+
+
+def without_agreement(text: str) -> str:
+    """A text without words at its head that agree with the user, as in "You're right, it was so".
+
+    They agree with what a correction takes back.
+    """
+    match = _AGREEMENT.match(text)
+    if match is None:
+        return text
+    rest = text[match.end() :]
+    return rest[:1].upper() + rest[1:]
 
 
 @lru_cache(maxsize=256)
@@ -278,7 +307,7 @@ def denies_in_any(text: str) -> bool:
 
 
 def asserts_nothing(text: str) -> bool:
-    """Whether a text declines, does not know, greets or asks back, and so says nothing of the world.
+    """Whether a text declines, does not know, greets or asks back: it says nothing of the world.
 
     In the languages of :data:`LANGUAGES`, and some phrases of others.
     """
@@ -293,15 +322,28 @@ def opposite_word(word: str, hints: Iterable[str]) -> str | None:
 
     ``hints`` are texts that tell the language where a word is of several: "ja" is of four.
     """
+    folded, language = word.casefold(), _language_with(word, hints)
+    if language is None:
+        return None
+    words, turned = language.yes, language.no
+    if folded not in words:
+        words, turned = turned, words
+    return turned[min(words.index(folded), len(turned) - 1)]
+
+
+def yes_or_no(word: str, *hints: str) -> bool | None:
+    """Whether a word is a bare yes of its language; None where it is neither a yes nor a no."""
+    language = _language_with(word, hints)
+    return None if language is None else word.casefold() in language.yes
+
+
+def _language_with(word: str, hints: Iterable[str]) -> Language | None:
+    """The language that has a bare yes or no: that of the hints, or the only one that has it."""
     folded = word.casefold()
     codes = [code for code, one in LANGUAGES.items() if folded in (*one.yes, *one.no)]
-    if not codes:
+    hinted = language_of(*hints)
+    if hinted in codes:
+        return LANGUAGES[str(hinted)]
+    if not codes or (hinted is not None and len(codes) > 1):
         return None
-    told = language_of(*hints)
-    code = told if told in codes else codes[0] if len(codes) == 1 or told is None else None
-    if code is None:
-        return None
-    language = LANGUAGES[code]
-    if folded in language.yes:
-        return language.no[min(language.yes.index(folded), len(language.no) - 1)]
-    return language.yes[min(language.no.index(folded), len(language.yes) - 1)]
+    return LANGUAGES[codes[0]]

@@ -8,16 +8,18 @@ words alone.
 import re
 from typing import NamedTuple, Self
 
+from conflictscore.answering.languages import word_set
+
 _MOST_COMPARED = 2000  # characters of a statement that are read
 _STEM = 6  # letters of a word that are compared
-_PASSED_OVER = frozenset(
+_PASSED_OVER = word_set(
     "a an and are be been did do does had has have he his is it its the their they was were which"
-    " who der die das den dem des ein eine einen einem le la les un une el los las".split(" ")
+    " who der die das den dem des ein eine einen einem le la les un une el los las"
 )
-_OF = frozenset("of von vom de du della del".split(" "))
-_BY = frozenset("by von par por da door".split(" "))
+_OF = word_set("of von vom de du della del")
+_BY = word_set("by von par por da door")
 _DIRECTIONS = {
-    word: frozenset(directions.split(" "))
+    word: frozenset(directions.split())
     for words, directions in (
         ("until till before bis vor jusqu jusque hasta antes fino prima até tot voor", "end"),
         ("from since after ab seit nach depuis dès après desde después dopo vanaf", "start"),
@@ -30,9 +32,9 @@ _DIRECTIONS = {
     for word in words.split(" ")
 }
 """Words whose exchange turns a statement around; "from" and "since" are one side."""
-_PREPOSITIONS = frozenset(
+_PREPOSITIONS = word_set(
     "in on at for against as between near during through im am an auf bei für gegen en dans sur"
-    " pour sous zu nach".split(" ")
+    " pour sous zu nach"
 ).union(_OF, _BY, _DIRECTIONS)
 _ORDERED = re.compile(r"(?P<word>\w+)(?P<possessive>['\u2019]s\b(?= \w)|(?<=s)['\u2019](?= \w))?")
 

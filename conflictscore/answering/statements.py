@@ -8,22 +8,28 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple, Self
 
-from conflictscore.answering.languages import denies_in_any
+from conflictscore.answering.languages import (
+    denies_in_any,
+    language_of,
+    opposite_word,
+    word_set,
+    yes_or_no,
+)
 from conflictscore.answering.roles import differs_in_order
-from conflictscore.answering.values import Value, all_values_in, values_in
+from conflictscore.answering.values import StatedValue, all_values_in, values_in
 from conflictscore.prompts import without_invisibles
 from conflictscore.scripts import terms_in
 
 _STEM = 6  # letters by which two forms of a word are taken to be one: "first", "firstly"
-_FUNCTION_WORDS = frozenset(
+_FUNCTION_WORDS = word_set(
     """a an and are as at be been being but by can could did do does for from had has have he her
     his how i if in into is it its may might of on or our shall she should so such than that the
     their them then there these they this those to too under until up was we were what when where
-    which while who whom whose why will with would you your said says according also""".split()  # noqa: SIM905
+    which while who whom whose why will with would you your said says according also"""
 )
 """Of English. Words of other languages are all telling: two answers are then one less often."""
-_LEADING = frozenset("a an at by for from in on the to with".split())  # noqa: SIM905
-_WITHIN_A_NAME = frozenset("and de la of the van von".split())  # noqa: SIM905
+_LEADING = word_set("a an at by for from in on the to with")
+_WITHIN_A_NAME = word_set("and de la of the van von")
 _NEGATIONS = frozenset(["no", "not", "never", "none", "neither", "nor", "cannot", "without"])
 _DENIAL = re.compile(
     rf"\b(?:{'|'.join(sorted(_NEGATIONS))}|false|untrue|incorrect|wrong)\b|n['\u2019]t\b",
@@ -67,6 +73,7 @@ _BARE = re.compile(
     rf"(?P<word>{'|'.join(_OPPOSITES)})[\s*_\"'\u201d.!]{{0,8}}",
     re.IGNORECASE,
 )
+_FOREIGN = re.compile(r"[\s*_\"'\u201c]{0,8}(?P<word>[^\W\d_]{1,12})[\s*_\"'\u201d.!\u3002]{0,8}")
 _LED = re.compile(
     rf"[\s*_\"'\u201c]{{0,8}}(?P<word>{'|'.join(_OPPOSITES)})[*_]{{0,2}}[,:;.] {{1,2}}\w",
     re.IGNORECASE,
@@ -77,6 +84,64 @@ _FRAMED = re.compile(
     r"[.!]?\s{0,8}",
     re.IGNORECASE | re.DOTALL,
 )
+_KINDS_OF_ANSWER = word_set(
+    "year years day days date month time number amount name person people place city country many"
+    " much long wann wer was wo wie welche quand qui que cuándo quién qué"
+    " tell me please know exactl"
+)
+"""Stems of words of a question that its answer need not repeat."""
+_IRREGULAR = {
+    form[:_STEM]: base[:_STEM]
+    for base, *forms in (
+        verb.split(" ")
+        for verb in (
+            "become became",
+            "begin began begun",
+            "break broke broken",
+            "bring brought",
+            "build built",
+            "buy bought",
+            "choose chose chosen",
+            "come came",
+            "draw drew drawn",
+            "fall fell fallen",
+            "fight fought",
+            "find found",
+            "fly flew flown",
+            "get got",
+            "give gave given",
+            "go went gone",
+            "grow grew grown",
+            "hold held",
+            "keep kept",
+            "know knew known",
+            "lead led",
+            "leave left",
+            "light lit",
+            "lose lost",
+            "make made",
+            "meet met",
+            "pay paid",
+            "rise rose risen",
+            "run ran",
+            "say said",
+            "sell sold",
+            "send sent",
+            "shoot shot",
+            "sing sang sung",
+            "sink sank sunk",
+            "speak spoke spoken",
+            "spend spent",
+            "stand stood",
+            "strike struck",
+            "take took taken",
+            "teach taught",
+            "win won",
+            "write wrote written",
+        )
+    )
+    for form in forms
+}
 _OF_THE_FRAME = frozenset(["statem", "claim"])
 _AFFIRMING = frozenset(["yes", "true", "correct"])
 
@@ -140,13 +205,13 @@ class _Told(NamedTuple):
     """The words and values of a statement outside its question, and all that it has."""
 
     words: frozenset[str]
-    values: tuple[Value, ...]
+    values: tuple[StatedValue, ...]
     all_words: frozenset[str]
-    all_values: tuple[Value, ...]
+    all_values: tuple[StatedValue, ...]
 
     @classmethod
     def of(cls, statement: str, question: str) -> Self:
-        words, values = _words_beside_values(statement), values_in(statement)
+        words, values = words_beside_values(statement), values_in(statement)
         asked = values_in(question)
         new = tuple(v for v in values if not any(v.agrees(known) for known in asked))
         return cls(words - telling_terms(question), new, words, values)
@@ -162,7 +227,7 @@ class _Told(NamedTuple):
 
 
 @lru_cache(maxsize=512)
-def _words_beside_values(statement: str) -> frozenset[str]:
+def words_beside_values(statement: str) -> frozenset[str]:
     """The telling words of a statement without its values and their units."""
     plain, end = list[str](), 0
     text = statement[:_MOST_COMPARED]
@@ -174,7 +239,7 @@ def _words_beside_values(statement: str) -> frozenset[str]:
 
 
 def denies(statement: str) -> bool:
-    """Whether a statement denies something: "not", "never", "isn't", "false", "nicht", "ne … pas"."""
+    """Whether a statement denies something: "not", "never", "isn't", "nicht", "ne … pas"."""
     return bool(_DENIAL.search(statement[:_MOST_COMPARED])) or denies_in_any(statement)
 
 
@@ -188,6 +253,8 @@ def affirms(reply: str, question: str) -> bool:
     first = words[0].strip("*_\"'.!\u201c\u201d") if words else ""
     if first in _OPPOSITES:
         return first in _AFFIRMING
+    if (side := yes_or_no(first, question)) is not None:
+        return side
     return _denials(reply) == _denials(question)
 
 
@@ -236,6 +303,23 @@ def is_about(claim: str, question: str) -> bool:
     return not asked or 2 * len(asked & telling_terms(claim)) > len(asked)
 
 
+def answers_question(claim: str, question: str) -> bool:
+    """Whether a claim has all that a question asks about, and so may be its answer.
+
+    "It was closed in 1931" does not answer when it was opened. Words that only say what kind of
+    answer is wanted, such as "in which year", are not looked for.
+    """
+    if language_of(question) not in (None, "en"):
+        return True  # which of its words ask is told for English alone
+    asked = _base_forms(telling_terms(question) - _KINDS_OF_ANSWER)
+    return asked <= _base_forms(telling_terms(claim))
+
+
+def _base_forms(terms: Iterable[str]) -> frozenset[str]:
+    """Stems, with irregular forms of English verbs by their first form: "lit" is "light"."""
+    return frozenset(_IRREGULAR.get(term, term) for term in terms)
+
+
 def asks_for_current(question: str) -> bool:
     """Whether a question asks for what is current, so that newer documents know better."""
     return bool(_CURRENT.search(question[:_MOST_COMPARED]))
@@ -256,22 +340,45 @@ def opposite(answer: str, question: str = "") -> str | None:
 
     Of one that goes on in the question's words ("Yes, the lamp burns.", "The statement that the
     lamp burns is true.") it is the word alone. None for every other answer: of "Yes, since 1871."
-    it takes a reader to tell the opposite.
+    it takes a reader to tell the opposite. A bare yes or no of another language becomes that
+    language's opposite; the question tells which of several languages it is.
     """
     bare = _BARE.fullmatch(answer)
     if bare is None:
-        framed = _FRAMED.fullmatch(answer)
-        led = framed or _LED.match(answer)
-        if led is None:
-            return None
-        word = led["word"].casefold()
-        more = _outside(answer, question) - {word[:_STEM]} - (_OF_THE_FRAME if framed else set())
-        if more - (_NEGATIONS if word not in _AFFIRMING and not framed else set()):
-            return None
-        return f"{_turned(word).capitalize() if framed else _turned(led['word'])}."
-    return answer[: bare.start("word")] + _turned(bare["word"]) + answer[bare.end("word") :]
+        foreign = _FOREIGN.fullmatch(answer[:_MOST_COMPARED])
+        word = foreign and opposite_word(foreign["word"], [question])
+        if foreign and word:
+            turned = word.capitalize() if foreign["word"][0].isupper() else word
+            return answer[: foreign.start("word")] + turned + answer[foreign.end("word") :]
+        return _opposite_of_led(answer, question)
+    if (word := opposite_word(bare["word"], [question])) and _is_foreign(question):
+        turned = word.capitalize() if bare["word"][0].isupper() else word
+    else:
+        turned = _turned(bare["word"])
+    return answer[: bare.start("word")] + turned + answer[bare.end("word") :]
+
+
+def _is_foreign(question: str) -> bool:
+    """Whether a question is for sure in a language other than English."""
+    return language_of(question) not in (None, "en")
+
+
+def _opposite_of_led(answer: str, question: str) -> str | None:
+    """The opposite of an answer that goes on after its yes or no in the question's words."""
+    framed = _FRAMED.fullmatch(answer)
+    led = framed or _LED.match(answer)
+    if led is None:
+        return None
+    word = led["word"].casefold()
+    more = _outside(answer, question) - {word[:_STEM]} - (_OF_THE_FRAME if framed else set())
+    if more - (_NEGATIONS if word not in _AFFIRMING and not framed else set()):
+        return None
+    return f"{_turned(word).capitalize() if framed else _turned(led['word'])}."
 
 
 def _turned(word: str) -> str:
-    other = _OPPOSITES[word.casefold()]
-    return other.upper() if word.isupper() else other.capitalize() if word[0].isupper() else other
+    """The opposite of an English yes or no, with its capitals."""
+    turned = _OPPOSITES[word.casefold()]
+    if word.isupper():
+        return turned.upper()
+    return turned.capitalize() if word[0].isupper() else turned

@@ -134,11 +134,13 @@ _NUMBER = re.compile(
     r"(?<![\d.,])(?P<digits>\d{1,3}(?:[ \u00a0\u202f'\u2019]\d{3})+(?:[.,]\d{1,6})?(?!\d)"
     r"|\d+(?:[.,]\d+)*)"
     r"(?:[ \u00a0\u202f-]?(?P<degree>°\s?[CFcf]\b))?"
-    r"(?:[ \u00a0\u202f-]?(?P<magnitude>[^\W\d_]{2,12}|[万億亿k](?!\w))\.?(?=[\s\u00a0$€£¥%,.;:!?)]|$))?"
+    r"(?:[ \u00a0\u202f-]?(?P<magnitude>[^\W\d_]{2,12}|[万億亿k](?!\w))\.?"
+    r"(?=[\s\u00a0$€£¥%,.;:!?)]|$))?"
     r"(?:[ \u00a0\u202f-]?(?P<unit>[€$£¥%円]|[^\W\d_]{1,14}(?:/h)?[²³]?))?",
     re.IGNORECASE,
 )
 _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*")
+_NUMERALS = "two three four five six seven eight nine ten eleven twelve"
 _NUMBER_WORDS = {
     word: float(number)
     for number, word in enumerate(
@@ -161,13 +163,15 @@ _NUMBER_WORDS = {
 _WORDED = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
 
 
-class Value(NamedTuple):
+class StatedValue(NamedTuple):
     """A number, amount or date in a statement, and where it stands.
 
     Attributes:
         span: Offsets of its first character, and after its last; with sign, magnitude and unit.
         readings: What the number may be, in the unit's base; empty for a date.
         dimension: Of its unit, or its currency; None where no unit is known.
+        unit: The unit as it is written; empty where none is known.
+        bare: The readings without the unit, for a table that names its unit elsewhere.
         date: Year, month and day, None for each that is not told; None for a number.
     """
 
@@ -176,6 +180,7 @@ class Value(NamedTuple):
     dimension: str | None = None
     date: tuple[int | None, int | None, int | None] | None = None
     unit: str = ""
+    bare: frozenset[float] = frozenset()
 
     @property
     def is_year(self) -> bool:
@@ -185,18 +190,23 @@ class Value(NamedTuple):
         plain = self.dimension is None and not self.unit and len(self.readings) == 1
         return plain and 1000 <= min(self.readings) <= 2100 and self.span[1] - self.span[0] == 4
 
-    def agrees(self, other: "Value") -> bool:
+    def agrees(self, other: "StatedValue") -> bool:
         """Whether two values can be the same: in other units, rounded, or one day told in part."""
         if self.date is not None or other.date is not None:
             return _dates_agree(self, other)
         if self.dimension and other.dimension and self.dimension != other.dimension:
             return False
+        if self.dimension is None or other.dimension is None:
+            return _close(self.bare, other.bare, _SAME)
         converted = self.unit.casefold() != other.unit.casefold()
-        within = _ROUNDED if converted and self.dimension and other.dimension else _SAME
-        return any(isclose(a, b, rel_tol=within) for a in self.readings for b in other.readings)
+        return _close(self.readings, other.readings, _ROUNDED if converted else _SAME)
 
 
-def _dates_agree(one: Value, other: Value) -> bool:
+def _close(readings: frozenset[float], others: frozenset[float], within: float) -> bool:
+    return any(isclose(a, b, rel_tol=within) for a in readings for b in others)
+
+
+def _dates_agree(one: StatedValue, other: StatedValue) -> bool:
     first, second = (value.date or _as_year(value) for value in (one, other))
     if first is None or second is None:
         return False
@@ -204,21 +214,21 @@ def _dates_agree(one: Value, other: Value) -> bool:
     return bool(shared) and all(a == b for a, b in shared)
 
 
-def _as_year(value: Value) -> tuple[int, None, None] | None:
+def _as_year(value: StatedValue) -> tuple[int, None, None] | None:
     return (int(min(value.readings)), None, None) if value.is_year else None
 
 
 @lru_cache(maxsize=512)
-def values_in(text: str) -> tuple[Value, ...]:
+def values_in(text: str) -> tuple[StatedValue, ...]:
     """The values of a statement, in its order; the end of one that is no short sentence is cut."""
     return all_values_in(text[:_MOST_COMPARED])
 
 
-def all_values_in(text: str) -> tuple[Value, ...]:
+def all_values_in(text: str) -> tuple[StatedValue, ...]:
     """The values of a text of any length, in its order."""
     dates = [*_dates(text)]
-    numbers = (value for value in (*_numbers(text), *_worded(text)))
-    values, end = list[Value](), 0
+    numbers = [*_numbers(text), *_worded(text)]
+    values, end = list[StatedValue](), 0
     for value in sorted([*dates, *numbers], key=lambda value: (value.span[0], -value.span[1])):
         if value.span[0] >= end:  # the day of a date is no number of its own
             values.append(value)
@@ -226,18 +236,18 @@ def all_values_in(text: str) -> tuple[Value, ...]:
     return tuple(values)
 
 
-def _dates(text: str) -> Iterator[Value]:
+def _dates(text: str) -> Iterator[StatedValue]:
     for match in _DATE.finditer(text):
         fields = {name.rstrip("2345"): text for name, text in match.groupdict().items() if text}
         month = fields.get("month")
         number = None if month is None else _MONTHS.get(month.casefold()) or int(month)
         year, day = (int(fields[name]) if name in fields else None for name in ("year", "day"))
-        yield Value(match.span(), date=(year, number, day))
+        yield StatedValue(match.span(), date=(year, number, day))
 
 
-def _numbers(text: str) -> Iterator[Value]:
+def _numbers(text: str) -> Iterator[StatedValue]:
     for match in _NUMBER.finditer(text):
-        end, factor, dimension, unit = match.end("digits"), 1.0, None, ""
+        end, factor, magnified, dimension, unit = match.end("digits"), 1.0, 1.0, None, ""
         readings = _readings(match["digits"])
         magnitude = (match["magnitude"] or "").casefold()
         following = match["unit"] or ""
@@ -246,12 +256,11 @@ def _numbers(text: str) -> Iterator[Value]:
             if _DEGREES[unit[-1].casefold()] == "fahrenheit":
                 readings = frozenset((one - 32) / 1.8 for one in readings)
         elif magnitude in _MAGNITUDES or magnitude == "k":
-            factor, end = _MAGNITUDES.get(magnitude, 1e3), match.end("magnitude")
+            magnified, end = _MAGNITUDES.get(magnitude, 1e3), match.end("magnitude")
         elif magnitude:  # the word after the number is its unit, or none of the two
             following = match["magnitude"]
         if not match["degree"] and (known := _UNITS.get(following.casefold())):
-            (dimension, by), unit = known, following
-            factor *= by
+            (dimension, factor), unit = known, following
             group = "magnitude" if following == match["magnitude"] else "unit"
             end = match.end(group)
         start = match.start("digits")
@@ -261,14 +270,15 @@ def _numbers(text: str) -> Iterator[Value]:
         sign = 1.0
         if match["sign"]:
             sign, start = -1.0, match.start("sign")
-        yield Value(
-            (start, end), frozenset(sign * factor * r for r in readings), dimension, None, unit
-        )
+        bare = frozenset(sign * magnified * reading for reading in readings)
+        signed = frozenset(factor * reading for reading in bare)
+        yield StatedValue((start, end), signed, dimension, unit=unit, bare=bare)
 
 
-def _worded(text: str) -> Iterator[Value]:
+def _worded(text: str) -> Iterator[StatedValue]:
     for match in _WORDED.finditer(text):
-        yield Value(match.span(), frozenset([_NUMBER_WORDS[match[0].casefold()]]))
+        readings = frozenset([_NUMBER_WORDS[match[0].casefold()]])
+        yield StatedValue(match.span(), readings, bare=readings)
 
 
 def _readings(digits: str) -> frozenset[float]:

@@ -1,19 +1,24 @@
 """Refusals of changes: whether the evidence of a change carries it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from conflictscore.active_content import added_active_content
+from conflictscore.answering.languages import language_of
 from conflictscore.answering.statements import (
     opposite,
     restates,
     same_answer,
     telling_terms,
 )
-from conflictscore.correcting.wording import hedge_evidence
+from conflictscore.answering.values import values_in
+from conflictscore.correcting.telling import told_evidence
+from conflictscore.correcting.wording import with_other_number
 from conflictscore.metric import balance, better_evidence, coverage
 from conflictscore.records import (
+    Candidate,
     Change,
     ClaimEvidence,
     ConflictReport,
@@ -23,6 +28,7 @@ from conflictscore.records import (
 
 _OUTNUMBERED = "more documents contradict than support"
 _FEWER_LABELS = "fewer of its pairs have a label than before"
+_CITED = re.compile(r"\[\d{1,3}\](?:\([^()\s]{1,500}\))?|\(Docs?\.? [\d, ]{1,40}\)")
 _CLAIMS_NOTHING = "it claims nothing in place of what it replaces"
 
 
@@ -125,7 +131,7 @@ def _refusal_of_looks(judged: _Judged) -> str | None:
     change = judged.change
     if kind := added_active_content(change.before, change.after):
         return f"it brings in {kind}, which the passage had not"
-    decided = [look for look in change.looks if look.decision != "keep" and look.rival is not None]
+    decided = [look for look in change.looks if look.decision != "keep"]
     if not decided:
         return "neither the vote nor the weighing decided it"
     if not change.after:
@@ -167,20 +173,17 @@ def _unsaid(look: SecondLook, elsewhere: Sequence[ClaimEvidence]) -> str | None:
 def _misstated(
     look: SecondLook, before: str, after: str, new: Sequence[ClaimEvidence]
 ) -> str | None:
+    """Why a passage does not say what a look decided; None where it does."""
+    if look.tells_several:
+        return _untold_side(look, before, after)
     own, rival = look.candidates[0], look.candidates[look.rival or 0]
-    if look.decision == "hedge":
-        denied = opposite(before, look.question)  # "Yes.": the sides are the two words
-        words = (before, denied) if denied else (own.statement, rival.statement)
-        for side, told in zip((own, rival), words, strict=True):
-            if not side.evidence.supports:
-                return f"no document supports “{side.statement}”, which it tells as one side"
-            if not telling_terms(told) <= telling_terms(after) | telling_terms(look.question):
-                return f"it does not name both sides: “{side.statement}” is missing"
-        return None
     texts = [claim.claim.text for claim in new]
-    said = telling_terms(after) | telling_terms(look.question)
-    if not telling_terms(rival.statement) <= said and not any(
-        restates(text, rival.statement, look.question) for text in texts
+    terms = telling_terms(after) | telling_terms(look.question)
+    states = any(restates(text, rival.statement, look.question) for text in texts)
+    if not (
+        states
+        or telling_terms(rival.statement) <= terms
+        or _says_in_another_language(after, rival, own, new)
     ):
         return f"it does not say what the evidence settled: “{rival.statement}”"
     if any(text == own.statement for text in texts):
@@ -188,10 +191,50 @@ def _misstated(
     return None
 
 
+def _says_in_another_language(
+    after: str, rival: Candidate, own: Candidate, new: Sequence[ClaimEvidence]
+) -> bool:
+    """Whether a passage says in its own language what a document says in another one.
+
+    It has the names and numbers in which rival and claim differ, and a document behind the rival
+    supports a claim that it makes.
+    """
+    if language_of(after) == language_of(rival.statement):
+        return False
+    names = {word for word in re.findall(r"\w+", rival.statement) if not word.islower()}
+    new_names = telling_terms(" ".join(names)) - telling_terms(own.statement)
+    backed = any(not set(rival.votes).isdisjoint(claim.supports) for claim in new)
+    return bool(new_names) and new_names <= telling_terms(after) and backed
+
+
+def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
+    """Why a passage does not tell each side with a document behind it; None where it does."""
+    denied = opposite(before, look.question)  # "Yes.": its other side is the other word
+    terms = telling_terms(after) | telling_terms(look.question)
+    for place, side in enumerate(look.sides):
+        if not side.supports:
+            return f"no document supports “{side.claim.text}”, which it tells as one side"
+        words = side.claim.text if place else _CITED.sub(" ", before)
+        if place and denied is not None and look.decision == "hedge":
+            words = denied
+        if not telling_terms(words) <= terms and not _has_values_of(after, words, look):
+            return f"it does not name both sides: “{side.claim.text}” is missing"
+    return None
+
+
+def _has_values_of(after: str, statement: str, look: SecondLook) -> bool:
+    """Whether a passage has each value in which a side differs, in whatever way it writes it."""
+    own = look.sides[0].claim.text
+    values = values_in(statement)
+    told = values_in(after)
+    has_all = bool(values) and all(any(v.agrees(each) for each in told) for v in values)
+    return has_all and with_other_number(own, statement, look.question) is not None
+
+
 def _is_stated_by(text: str, look: SecondLook) -> bool:
     """Whether a claim says what a look decided, or tells the dispute that it left."""
-    if look.decision == "hedge":
-        return text == hedge_evidence(look).claim.text
+    if look.tells_several:
+        return text == told_evidence(look).claim.text
     return restates(text, look.candidates[look.rival or 0].statement, look.question)
 
 

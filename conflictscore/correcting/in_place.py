@@ -10,7 +10,8 @@ from conflictscore.answering.answer_replies import cited_documents, copied, of_t
 from conflictscore.answering.answerer import answerer_of
 from conflictscore.answering.json_claims import is_prose
 from conflictscore.answering.statements import telling_terms
-from conflictscore.correcting.look import Correction, Looking, NewPassage, propose
+from conflictscore.correcting.look import Correction, NewPassage, propose
+from conflictscore.correcting.looking import Looking
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError
 from conflictscore.json_answers import new_literal, said_by, value_in
 from conflictscore.loop.state import RagState, RunContext, Written, attempts_of, documents_of
@@ -156,9 +157,15 @@ async def _look(
         return looked.model_copy(update={"reason": f"{reason} It stays: {problem}."})
     if problem:
         return looked.model_copy(update={"accepted": False, "note": problem})
-    hedges = any(look.decision == "hedge" for look in proposal.looks)
-    action = RevisionAction.HEDGE if hedges else RevisionAction.REPLACE
-    return looked.model_copy(update={"after": text, "action": action})
+    return looked.model_copy(update={"after": text, "action": _action(proposal.looks)})
+
+
+def _action(looks: Sequence[SecondLook]) -> RevisionAction:
+    """The action on a passage that looks changed."""
+    decisions = {look.decision for look in looks}
+    if "hedge" in decisions:
+        return RevisionAction.HEDGE
+    return RevisionAction.EXPLAIN if "explain" in decisions else RevisionAction.REPLACE
 
 
 def _invented(before: str, text: str, proposal: NewPassage) -> str | None:
@@ -191,6 +198,7 @@ def _looking(last: Attempt, state: RagState, context: RunContext, meter: UsageMe
     report = last.report
     return Looking(
         question=state["question"],
+        answer=last.answer.text,
         documents=documents_of(state),
         duplicates=report.duplicates if report else {},
         weights=report.weights if report else {},

@@ -19,7 +19,7 @@ from conflictscore.errors import BudgetError, ContextWindowError, ProviderError,
 from conflictscore.loop.state import Reader
 from conflictscore.models import fit_documents
 from conflictscore.prompts import material
-from conflictscore.records import Document, DroppedReply
+from conflictscore.records import Claim, Document, DroppedReply
 from conflictscore.sentences import sentence_ends
 from conflictscore.threads import at_once
 
@@ -36,6 +36,10 @@ class Rival:
 
     statement: str
     given_by: list[int] = field(default_factory=list)
+
+    def as_claim(self, number: int) -> Claim:
+        """The answer as a claim, to be labelled."""
+        return Claim(number=number, text=self.statement)
 
 
 class Answered(NamedTuple):
@@ -108,7 +112,8 @@ def _useless(reply: str, question: str, document: Document, yes_no: bool) -> str
         return "it is too long for one answer"
     if why := answers_nothing(reply, "" if yes_no else question):
         return why
-    if invented := invented_numbers(reply, [document.title, document.text, question]):
+    published = str(document.metadata.get("date") or "")
+    if invented := invented_numbers(reply, [document.title, document.text, published, question]):
         return f"the document has no {min(invented)}"
     return None
 

@@ -1,60 +1,80 @@
-"""Writing the outcome of a second look into a passage, without a model where that is possible."""
+"""Putting the winner of a second look into a passage, without a model where that is possible."""
 
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from itertools import groupby
 
-from conflictscore.active_content import added_active_content
+from conflictscore.answering.languages import language_of, without_agreement
 from conflictscore.answering.statements import (
     answer_span,
     is_about,
-    numbers_in,
     opposite,
     telling_terms,
+    words_beside_values,
 )
-from conflictscore.prompts import material_line
-from conflictscore.records import (
-    Candidate,
-    Claim,
-    ClaimEvidence,
-    Document,
-    EvidenceLabel,
-    Label,
-    SecondLook,
-)
+from conflictscore.answering.values import StatedValue, values_in
+from conflictscore.correcting.citing import cited_anew, cites
+from conflictscore.records import Candidate, Document, SecondLook
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _MOST_TOKENS = 80  # of a statement that is compared token by token, which takes quadratic time
 _MOST_CHARS = 400
 """Of a span that is looked for: at each place in a text, it may be read to its end."""
-_ENDS = " .!\u3002"
-_CITED = re.compile(r"[ \t]?\[(\d{1,3})\]")
-_LAST_CITATIONS = re.compile(r"(?<!\])(?<!\][ \t])(?:[ \t]?\[\d{1,3}\])++(?=[.!?]?$)")
-_CITATIONS = re.compile(r"(?:[ \t]?\[\d{1,3}\])+")
-_NAME_CHARS = 70
-_MOST_NAMES = 3
+ENDS = " .!\u3002"
+_STOPS = ".!?\u3002"
 _MOST_PASSED_OVER = 2
 """Telling words of a change that its claims may leave out; a number is one too many."""
+_GROUPED = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f\u2019])\d{3})+")
+_POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")  # languages that write 12.400
 
 
-def spliced_span(passage: str, claim: str, rival: str, others: Sequence[str] = ()) -> str | None:
+def spliced_span(
+    passage: str, claim: str, rival: str, others: Sequence[str] = (), question: str = ""
+) -> str | None:
     """A passage with the one span changed in which a rival differs from the passage's claim.
 
-    The span may be the one number in which they differ. None where they differ in more, it does not
-    stand in the passage exactly once, or another claim of the passage needs it.
+    The span may be the one value in which they differ, with its unit. None where they differ in
+    more, it does not stand in the passage exactly once, or another claim of the passage needs it.
     """
-    for old, new in filter(None, (_other_number(claim, rival), _differing(claim, rival))):
-        changed = _with(new, old, passage)
-        if changed is not None and not any(old in text for text in others):
-            return changed
-    return None
+    if (spans := spliced_spans(passage, claim, rival, others, question)) is None:
+        return None
+    (start, end), new = spans
+    return passage[:start] + new + passage[end:]
 
 
-def with_other_number(claim: str, rival: str) -> str | None:
-    """A claim with the number of a rival; None where it is not one number in which they differ."""
-    numbers = _other_number(claim, rival)
-    return numbers and _with(numbers[1], numbers[0], claim)
+def spliced_spans(
+    passage: str, claim: str, rival: str, others: Sequence[str] = (), question: str = ""
+) -> tuple[tuple[int, int], str] | None:
+    """Where that span stands in the passage, and what takes its place; see :func:`spliced_span`."""
+    values = _other_value(claim, rival, question)
+    if values is not None:
+        own, new = values
+        text = rival[slice(*new.span)]
+        if any(value.agrees(own) for other in others for value in values_in(other)):
+            return None
+        places = [value.span for value in values_in(passage) if value.agrees(own)]
+        if len(places) == 1:
+            old = passage[slice(*places[0])]
+            return places[0], _in_style(text, old, language_of(passage, claim))
+    differing = _differing(claim, rival)
+    if differing is None or any(differing[0] in other for other in others):
+        return None
+    place = _only_place(differing[0], passage)
+    return None if place is None else (place, differing[1])
+
+
+def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
+    """A claim with the value of a rival, unit and magnitude included.
+
+    None where it is not one value in which they differ, or where the rest does not agree: a rival
+    with another verb, or another unit, is not about the claim's number.
+    """
+    values = _other_value(claim, rival, question)
+    if values is None:
+        return None
+    own, new = values
+    text = _in_style(rival[slice(*new.span)], claim[slice(*own.span)], language_of(claim))
+    return claim[: own.span[0]] + text + claim[own.span[1] :]
 
 
 def with_other_answer(claim: str, answer: str, question: str) -> str | None:
@@ -69,25 +89,44 @@ def with_other_answer(claim: str, answer: str, question: str) -> str | None:
     return claim[: place[0]] + answer[slice(*span)] + claim[place[1] :]
 
 
-def _with(new: str, old: str, text: str) -> str | None:
-    """A text with one span changed; None where it does not stand there exactly once."""
+def _other_value(claim: str, rival: str, question: str) -> tuple[StatedValue, StatedValue] | None:
+    """The one value in which claim and rival differ, in either; the rest of them has to agree."""
+    own, others = values_in(claim), values_in(rival)
+    lost = [value for value in own if not any(value.agrees(other) for other in others)]
+    new = [value for value in others if not any(value.agrees(mine) for mine in own)]
+    if len(lost) != 1 or len(new) != 1 or (lost[0].date is None) != (new[0].date is None):
+        years = len(lost) == 1 == len(new) and lost[0].is_year and new[0].is_year
+        if not years:
+            return None
+    if lost[0].dimension != new[0].dimension:
+        return None
+    known = words_beside_values(claim) | telling_terms(question)
+    return (lost[0], new[0]) if words_beside_values(rival) <= known else None
+
+
+def _in_style(number: str, old: str, language: str | None) -> str:
+    """A number with the thousands of the number whose place it takes, or of its language."""
+    match, old_match = _GROUPED.search(number), _GROUPED.search(old)
+    if match is None or match[1] not in ".,":
+        return number
+    mark = match[1]
+    if old_match is not None:
+        mark = old_match[1]
+    elif language is not None:
+        mark = "." if language in _POINT_GROUPS else "," if language == "en" else mark
+    return number[: match.start()] + match[0].replace(match[1], mark) + number[match.end() :]
+
+
+def _only_place(old: str, text: str) -> tuple[int, int] | None:
+    """Where a span stands in a text; None where it does not stand there exactly once."""
     if len(old) > _MOST_CHARS:
         return None
     places = [*re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", text)]
-    if len(places) != 1:
-        return None
-    return text[: places[0].start()] + new + text[places[0].end() :]
-
-
-def _other_number(claim: str, rival: str) -> tuple[str, str] | None:
-    one, other = numbers_in(claim), numbers_in(rival)
-    if len(one - other) == 1 and len(other - one) == 1:
-        return min(one - other), min(other - one)
-    return None
+    return places[0].span() if len(places) == 1 else None
 
 
 def _differing(claim: str, rival: str) -> tuple[str, str] | None:
-    one, other = claim.strip(_ENDS), rival.strip(_ENDS)
+    one, other = claim.strip(ENDS), rival.strip(ENDS)
     spans = [[match.span() for match in _TOKEN.finditer(text)] for text in (one, other)]
     if not all(0 < len(each) <= _MOST_TOKENS for each in spans):
         return None
@@ -108,123 +147,51 @@ def _differing(claim: str, rival: str) -> tuple[str, str] | None:
 
 
 def replaced(
-    passage: str, look: SecondLook, others: Sequence[str] = (), *, alone: bool = False
+    passage: str,
+    look: SecondLook,
+    others: Sequence[str] = (),
+    *,
+    documents: Sequence[Document] = (),
+    alone: bool = False,
 ) -> str | None:
     """A passage that says what the rival says; None where only a reader of it can write that.
 
     A bare yes or no becomes its opposite. A span in which claim and rival differ is changed. A
-    sentence that makes no other claim becomes the rival's, as does an answer that is this passage
-    alone. A cell of a table, a heading or a line of code takes a writer.
+    sentence that makes no other claim, in plain words of the claim, becomes the rival's, as does an
+    answer that is this passage alone. A cell of a table, a heading, a line of code and a sentence
+    with a style or a language of its own take a writer.
     """
-    claim, rival = _sides(look)
+    claim, rival = sides_of(look)
     if (denied := opposite(passage, look.question)) is not None:
         return denied
-    passage = _cited_anew(passage, claim, rival)
-    spliced = spliced_span(passage, claim.statement, rival.statement, others)
-    sentence = passage.rstrip(" *_)\"'\u201d")[-1:] in ".!?\u3002" or _CITED.search(passage)
+    passage = cited_anew(without_agreement(passage), claim, rival, documents)
+    spliced = spliced_span(passage, claim.statement, rival.statement, others, look.question)
+    sentence = passage.rstrip(" *_)\"'\u201d")[-1:] in _STOPS or cites(passage, documents)
     if spliced is not None or others or not (alone or sentence):
         return spliced
-    return f"{rival.statement.rstrip(_ENDS)}{'.' if sentence else ''}"
+    if not _is_plain(passage, claim.statement, rival.statement, look.question):
+        return None
+    stop = "\u3002" if passage.rstrip().endswith("\u3002") else "."
+    return f"{rival.statement.rstrip(ENDS)}{stop if sentence else ''}"
 
 
-def hedged(
-    passage: str, look: SecondLook, documents: Sequence[Document], others: Sequence[str] = ()
-) -> str:
-    """A passage that names what either side says and its documents, the better witnessed first.
+def _is_plain(passage: str, claim: str, rival: str, question: str) -> bool:
+    """Whether a passage is its claim in plain words, and the rival's sentence fits in its place.
 
-    A passage that makes further claims stays as it is, beside a sentence about the other side.
+    It does where the passage says hardly more than claim and question, and the rival is worded in
+    the words of these, or in their language.
     """
-    claim, rival = _sides(look)
-    cited = _cites(passage, claim)
-    by_claim, by_rival = (
-        named(side, documents, cited=True) if cited else f"({named(side, documents)})"
-        for side in (claim, rival)
-    )
-    rival_first = rival.worth > claim.worth
-    if others:
-        if rival_first:
-            return f"{rival.statement.rstrip(_ENDS)} {by_rival}, but other sources say: {passage}"
-        told = passage.rstrip()
-        end = "" if told[-1:] in ".!?\u3002" or told[-1:] in "]*_)" else "."
-        return f"{told}{end} Other sources disagree: {rival.statement.rstrip(_ENDS)} {by_rival}."
-    # the documents are named here, so the passage's own citations go
-    told = _LAST_CITATIONS.sub("", passage.strip()).rstrip(_ENDS)
-    if (denied := opposite(passage, look.question)) is not None:
-        instead = denied.strip().rstrip(_ENDS)
-    else:
-        spliced = spliced_span(told, claim.statement, rival.statement)
-        instead = (spliced or rival.statement).strip().rstrip(_ENDS)
-    sides = [f"{told} {by_claim}", f"{instead} {by_rival}"]
-    return f"Sources disagree: {'; '.join(reversed(sides) if rival_first else sides)}."
+    known = telling_terms(claim) | telling_terms(question) | telling_terms(rival)
+    own = telling_terms(passage) - known
+    languages = language_of(passage, claim), language_of(rival)
+    return len(own) <= 1 and (None in languages or languages[0] == languages[1])
 
 
-def _cites(passage: str, claim: Candidate) -> bool:
-    """Whether a passage cites documents by our numbers: all that it cites support its claim."""
-    cited = {int(number) for number in _CITED.findall(passage)}
-    return bool(cited) and cited <= {*claim.votes, *claim.evidence.supports}
-
-
-def _cited_anew(passage: str, claim: Candidate, rival: Candidate) -> str:
-    """A passage whose one run of citations names the rival's documents; others stay."""
-    runs = [*_CITATIONS.finditer(passage)]
-    if len(runs) != 1 or not _cites(passage, claim):
-        return passage
-    space = " " if runs[0][0][0] == " " else ""
-    numbers = "".join(f"[{number}]" for number in rival.votes or rival.evidence.supports)
-    return passage[: runs[0].start()] + space + numbers + passage[runs[0].end() :]
-
-
-def named(side: Candidate, documents: Sequence[Document], *, cited: bool = False) -> str:
-    """The documents behind a candidate, near-copies once: by their titles, or cited by number."""
-    behind = set(side.votes or side.evidence.supports)
-    known = [document for document in documents if document.number in behind]
-    ordered = sorted(known, key=lambda d: (d.duplicate_of or d.number, d.number))
-    first = [next(same) for _, same in groupby(ordered, key=lambda d: d.duplicate_of or d.number)]
-    if cited:
-        return "".join(f"[{document.number}]" for document in first)
-    names = [_name(document) for document in first[:_MOST_NAMES]]
-    if more := len(first) - len(names):
-        names.append(f"{more} more")
-    return ", ".join(names)
-
-
-def _name(document: Document) -> str:
-    """A title in quotation marks; of a document without one, or with markup in it, its number."""
-    title = material_line(document.title).strip(" \"'“”")
-    plain = (
-        title and not added_active_content("", title) and not re.search(r"[*_`\[\]|<>\\]", title)
-    )
-    if not plain:
-        return f"document {document.number}"
-    return f"“{title if len(title) <= _NAME_CHARS else f'{title[:_NAME_CHARS].rstrip()}…'}”"
-
-
-def _sides(look: SecondLook) -> tuple[Candidate, Candidate]:
+def sides_of(look: SecondLook) -> tuple[Candidate, Candidate]:
+    """The claim and the rival of a look that found one."""
     if look.rival is None:
         raise ValueError("a look without a rival changes nothing")
     return look.candidates[0], look.candidates[look.rival]
-
-
-def hedge_evidence(look: SecondLook) -> ClaimEvidence:
-    """A dispute that is told, as one claim with its labels.
-
-    By the paper's rule for hedged claims (section 3): a document supports it that supports either
-    side, and contradicts it where it contradicts both.
-    """
-    own, rival = (look.candidates[place].evidence for place in (0, look.rival or 0))
-    text = f"Sources disagree: {own.claim.text.rstrip('.')}; {rival.claim.text.rstrip('.')}."
-    other = {pair.document: pair for pair in rival.labels}
-    labels = tuple(_either(pair, other.get(pair.document, pair)) for pair in own.labels)
-    return ClaimEvidence(claim=Claim(number=own.claim.number, text=text), labels=labels)
-
-
-def _either(one: EvidenceLabel, other: EvidenceLabel) -> EvidenceLabel:
-    for pair in (one, other):
-        if pair.label is Label.SUPPORTS:
-            return pair
-    if one.label is other.label:
-        return one
-    return next((pair for pair in (one, other) if pair.label is Label.IRRELEVANT), one)
 
 
 def passed_over(after: str, before: str, claims: Sequence[str], question: str) -> str | None:

@@ -20,6 +20,7 @@ from conflictscore.loop.state import (
     draft_of,
     searches_of,
 )
+from conflictscore.loop.turns import history_of
 from conflictscore.nodes.begin import begin
 from conflictscore.nodes.contextualize import contextualize
 from conflictscore.nodes.correct import correct
@@ -99,11 +100,9 @@ def shared_graph() -> SelfCorrectionGraph:
     return build_self_correction_graph(None, checkpointer=False)
 
 
-def _route_after_begin(state: RagState, context: RunContext) -> str:
-    if not state.get("history"):
-        return "retrieve"
-    # a caller who answers knows the conversation; only a search needs the question rewritten
-    return "retrieve" if context.answerer and state.get("documents") else "contextualize"
+def _route_after_begin(state: RagState, _: RunContext) -> str:
+    # searches, readers and labels see one question, and none of them sees the conversation
+    return "contextualize" if history_of(state.get("history")) else "retrieve"
 
 
 def _route_after_generate(state: RagState, _: RunContext) -> str:

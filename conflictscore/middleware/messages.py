@@ -6,6 +6,7 @@ from functools import cached_property
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from conflictscore.loop.framework_messages import is_client_task, question_place
 from conflictscore.loop.state import RagInput
 from conflictscore.loop.turns import turns_in
 from conflictscore.records import Document
@@ -65,12 +66,15 @@ def asked_in(
 ) -> ChatQuestion:
     """Read a conversation, with documents of its own if any, as a question with a history.
 
-    The question is by default the last human message, which may be a whole prompt.
+    The question is by default the last human message that a user wrote, which may be a whole
+    prompt. A framework's own message ("Please continue.", a summary) leaves the user's question
+    standing, and a chat client's own task, such as a title for the chat, is no question.
     """
-    human = [index for index, m in enumerate(messages) if isinstance(m, HumanMessage)]
-    last = human[-1] if human else len(messages)
+    place = question_place(messages)
+    last = len(messages) if place is None else place
+    text = "" if place is None else str(messages[place].text).strip()
     return ChatQuestion(
-        question=question or (messages[last].text.strip() if human else ""),
+        question=question or ("" if is_client_task(text) else text),
         history=[turn._asdict() for turn in turns_in(messages[:last])],
         since=tuple(messages[last + 1 :]),
         other_content=not all(map(_is_text, messages)),

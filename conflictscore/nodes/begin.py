@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from langchain_core.messages import HumanMessage
-
+from conflictscore.loop.framework_messages import question_place
 from conflictscore.loop.inputs import EMPTY_RUN, given_documents, read_question
 from conflictscore.loop.state import RagState, RunRuntime
 from conflictscore.loop.turns import history_of, turns_in
@@ -12,17 +11,18 @@ from conflictscore.loop.turns import history_of, turns_in
 async def begin(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Check the input before anything is paid for, and start the run from nothing.
 
-    Without a ``question``, the last human message is it. Without a ``history``, the messages before
-    that one are: on a checkpointer's thread, the earlier questions and their answers.
+    Without a ``question``, the last human message that a user wrote is it. Without a ``history``,
+    the messages before that one are: on a checkpointer's thread, the earlier questions and their
+    answers.
     """
     messages = state.get("messages") or []
-    human = [place for place, one in enumerate(messages) if isinstance(one, HumanMessage)]
+    place = question_place(messages)
     question = state["question"]
-    if human and not str(question).strip():
-        question = str(messages[human[-1]].text)
+    if place is not None and not str(question).strip():
+        question = str(messages[place].text)
     question, options = read_question({**state, "question": question})
     given_documents(state)
-    turns = history_of(state["history"]) or turns_in(messages[: human[-1]] if human else [])
+    turns = history_of(state["history"]) or turns_in(messages[: place or 0])
     history = [turn._asdict() for turn in turns]
     return {**EMPTY_RUN, "question": question, "asked": question, "options": options} | {
         "history": history

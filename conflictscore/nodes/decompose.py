@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from conflictscore.answering.claim_asking import claims_of_answer, claims_of_passage
+from conflictscore.answering.claim_asking import AnswerClaims, claims_of_answer, claims_of_passage
 from conflictscore.answering.claim_places import claims_in_place, placed_claims
 from conflictscore.answering.statements import restates
-from conflictscore.correcting.wording import hedge_evidence, passed_over, with_other_number
+from conflictscore.correcting.telling import told_evidence
+from conflictscore.correcting.wording import passed_over, with_other_number
 from conflictscore.errors import BudgetError, ProviderError
 from conflictscore.json_answers import is_json
 from conflictscore.loop.state import (
@@ -43,6 +44,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     answer, meter, error = draft_of(state), UsageMeter(), None
     judge, changes = runtime.context.judge(meter), changes_in(state, len(state.get("attempts", ())))
     claims: tuple[Claim, ...] = ()
+    notes = [*state.get("notes", [])]
     left_out: str | None = None
     if answer.option is not None:
         claims = placed_claims([(answer.text, None)])
@@ -51,7 +53,10 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         left_out = attempts_of(state)[-1].unclaimed
     else:
         try:
-            claims, left_out = await claims_of_answer(answer.text, state, runtime.context, judge)
+            split = await claims_of_answer(answer.text, state, runtime.context, judge)
+            claims, left_out = split.claims, split.left_out
+            if split.asserting_nothing:
+                notes.append(_asserts_nothing(split))
         except (ProviderError, BudgetError) as failure:
             if isinstance(failure, BudgetError) and not may_be_given_up(state, runtime.context):
                 raise
@@ -61,9 +66,18 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "claims": [claim.to_json() for claim in claims],
         "decomposition_error": error,
         "unclaimed": left_out,
+        "notes": notes,
         "changes": with_changes(state, changes),
         "usage": spent(state, meter.usage),
     }
+
+
+def _asserts_nothing(split: AnswerClaims) -> str:
+    """A note on what no document can bear out; where that is all, that nothing was checked."""
+    [first, *more] = split.asserting_nothing
+    others = f" and {len(more)} more" if more else ""
+    end = "" if split.claims else ", so nothing was checked"
+    return f"“{first}”{others} asserts nothing of the world{end}"
 
 
 async def _claims_after(
@@ -76,11 +90,11 @@ async def _claims_after(
         if not change.differs or not change.after:
             return change
         before = last.answer.text[: change.start]
-        hedges = [look for look in change.looks if look.decision == "hedge"]
+        telling = [look for look in change.looks if look.tells_several]
         update: dict[str, Any]
         try:
-            if hedges:
-                update = await _claims_of_hedge(change, hedges, last, judge)
+            if telling:
+                update = await _claims_of_told(change, telling, last, judge)
             elif change.looks and (in_json or _is_known(change)):
                 # the statement that it makes is known, and has its labels
                 update = {"new_claims": tuple(_winners(change))}
@@ -120,24 +134,27 @@ def _winners(change: Change) -> Iterator[str]:
             yield look.candidates[look.rival].statement
 
 
-async def _claims_of_hedge(
-    change: Change, hedges: Sequence[SecondLook], last: Attempt, judge: Reader
+async def _claims_of_told(
+    change: Change, telling: Sequence[SecondLook], last: Attempt, judge: Reader
 ) -> dict[str, Any]:
-    """The claims of a passage that tells a dispute: the dispute, and what else is said in it.
+    """The claims of a passage that tells several answers: these as one, and what else it says.
 
-    Only the rival's statement is new in it. A document wrote that, so it is taken apart: more than
-    the answer to the question may be in it.
+    Only the statements of documents are new in it. They are taken apart, unless they are the claim
+    in its own words with another value: more than the answer to the question may be in them.
     """
     told, riders = [], list[str]()
-    for look in hedges:
-        statement = look.candidates[look.rival or 0].statement
-        texts = await claims_of_passage("", statement, judge)
-        riders += [one for one in texts if not restates(one, statement, look.question)]
-        told.append(hedge_evidence(look).claim.text)
-        if left := passed_over(statement, change.before, texts, look.question):
-            return {"note": f"it was not taken apart into claims as a whole: {left}"}
-    disputed = {look.candidates[0].statement for look in hedges}
+    for look in telling:
+        own, *others = (side.claim.text for side in look.sides)
+        for statement in others:
+            if with_other_number(own, statement) == statement:
+                continue
+            texts = await claims_of_passage("", statement, judge)
+            riders += [text for text in texts if not restates(text, statement, look.question)]
+            if left := passed_over(statement, change.before, texts, look.question):
+                return {"note": f"it was not taken apart into claims as a whole: {left}"}
+        told.append(told_evidence(look).claim.text)
+    replaced = {look.candidates[0].statement for look in telling}
     report = last.report
-    kept = [e.claim for e in report.claims if change.holds(e.claim)] if report else []
-    others = [claim.text for claim in kept if claim.text not in disputed]
-    return {"new_claims": tuple(dict.fromkeys([*others, *told, *riders]))}
+    before = [e.claim for e in report.claims if change.holds(e.claim)] if report else []
+    kept = [claim.text for claim in before if claim.text not in replaced]
+    return {"new_claims": tuple(dict.fromkeys([*kept, *told, *riders]))}

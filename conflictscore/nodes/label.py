@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conflictscore.correcting.wording import hedge_evidence
+from conflictscore.correcting.telling import told_evidence
 from conflictscore.errors import BudgetError, FailureKind
 from conflictscore.labelers.table import label_table
 from conflictscore.labelers.verdicts import unlabelled
@@ -132,8 +132,8 @@ def _labelled_in_looks(state: RagState) -> dict[str, ClaimEvidence]:
     for change in changes_in(state, len(state.get("attempts", ()))):
         for look in change.looks:
             known |= {one.statement: one.evidence for one in look.candidates[1:]}
-            if look.decision == "hedge":
-                told = hedge_evidence(look)
+            if look.tells_several:
+                told = told_evidence(look)
                 known[told.claim.text] = told
     return known
 

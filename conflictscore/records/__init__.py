@@ -12,6 +12,9 @@ from conflictscore.records.correction import Candidate as Candidate
 from conflictscore.records.correction import Change as Change
 from conflictscore.records.correction import DroppedReply as DroppedReply
 from conflictscore.records.correction import Ground as Ground
+from conflictscore.records.correction import LookOutcome as LookOutcome
+from conflictscore.records.correction import RelatedAnswer as RelatedAnswer
+from conflictscore.records.correction import Relation as Relation
 from conflictscore.records.correction import RevisionAction as RevisionAction
 from conflictscore.records.correction import Ruling as Ruling
 from conflictscore.records.correction import SecondLook as SecondLook

@@ -18,7 +18,46 @@ class Ground(StrEnum):
     PRIMARY = "primary"  # its documents are primary records, or the authority on the matter
     NEWER = "newer"  # its documents are newer, and the question asks for what is current
     EXPLAINS = "explains"  # one of its documents explains how the other side's statement came about
+    SUPERSEDES = "supersedes"  # one of its documents says that it corrects or replaces the other
     SPECIFIC = "specific"  # its documents give the particulars, and the others speak loosely
+
+
+class Relation(StrEnum):
+    """How the answer of a document is related to a claim of an answer."""
+
+    SAME = "same"  # the answer says it already, in these words or others
+    RIVAL = "rival"  # another answer to the claim's own question about the claim's own thing
+    ANOTHER_THING = "another thing"  # entity, time, version, place, event or predicate: no rival
+    NOTHING = "nothing"  # it does not bear on the claim, or nobody can tell
+
+
+class LookOutcome(StrEnum):
+    """How a second look ended."""
+
+    VOTE = "vote"  # the documents' vote settled it
+    WEIGHED = "weighed"  # a ground settled it
+    DATE = "date"  # the documents' dates settled it
+    TOLD = "told"  # nothing settles it, and the passage tells both sides
+    UNSETTLED = "unsettled"  # nothing settles it, and the passage stays
+    DISSENTER = "dissenter"  # a single document disagrees
+    EXPLAINED = "explained"  # other things of this name are told apart in the passage
+    ANOTHER_THING = "another thing"  # all that seems to contradict it speaks of another thing
+    TOLD_ALREADY = "told already"  # the answer itself says all that seems to contradict it
+    NO_RIVAL = "no rival"  # no document gives another answer that it supports
+    REFUTED = "refuted"  # documents contradict it, and none says what is so instead
+    ASSERTS_NOTHING = "asserts nothing"  # it declines, greets or asks, and claims nothing
+
+
+class RelatedAnswer(Record):
+    """An answer of documents, asked alone, that is no rival of the claim."""
+
+    statement: str
+    given_by: tuple[_Document, ...] = ()
+    relation: Relation
+    thing: str = ""
+    """Words of one of these documents for the other thing; empty where none tell it apart."""
+    evidence: ClaimEvidence | None = None
+    """Its labels, where the passage names it."""
 
 
 class Candidate(Record):
@@ -84,7 +123,13 @@ class SecondLook(Record):
     """The answer's own claim, then its rivals."""
     dropped: tuple[DroppedReply, ...] = ()
     weighing: Weighing | None = None
-    decision: Literal["replace", "hedge", "keep"] = "keep"
+    related: tuple[RelatedAnswer, ...] = ()
+    """Answers of documents that are no rivals: the same, of another thing, or not to the point."""
+    thing: str = ""
+    """Words of a document or the answer for the claim's own thing, where others have its name."""
+    outcome: LookOutcome | None = None
+    """None in runs of before it was told."""
+    decision: Literal["replace", "hedge", "explain", "keep"] = "keep"
     decided_by: Literal["vote", "weighing", "date"] | None = None
     """Ground of the decision; None where nothing decided."""
     rival: Annotated[int, Field(ge=1)] | None = None
@@ -106,7 +151,21 @@ class SecondLook(Record):
             + (f" (“{dropped_reply.reply}”)" if dropped_reply.reply else "")
             for dropped_reply in self.dropped
         ]
+        lines += map(_related, self.related)
         return (*lines, self.why)
+
+    @property
+    def tells_several(self) -> bool:
+        """Whether the passage tells several answers: a dispute, or several things of one name."""
+        return self.decision in ("hedge", "explain")
+
+    @property
+    def sides(self) -> tuple[ClaimEvidence, ...]:
+        """The answers that a passage tells in a hedge or an explanation, the claim's own first."""
+        own = self.candidates[0].evidence
+        if self.decision == "explain":
+            return (own, *(one.evidence for one in self.related if one.evidence is not None))
+        return (own, self.candidates[self.rival or 0].evidence)
 
     def _ruled(self, ruling: Ruling) -> str:
         first = self.candidates[ruling.shown[0]].statement
@@ -116,6 +175,12 @@ class SecondLook(Record):
         ground = ruling.ground.value if ruling.ground else "no ground that counts"
         reason = f": {ruling.reason}" if ruling.reason else ""
         return f"weighed with “{first}” first, the judge chose “{winner}winner” ({ground}){reason}"
+
+
+def _related(one: RelatedAnswer) -> str:
+    thing = f" ({one.thing})" if one.thing else ""
+    givers = _documents(one.given_by, "asked alone")
+    return f"“{one.statement}” (from {givers}) is no rival: {one.relation.value}{thing}"
 
 
 def _documents(numbers: tuple[int, ...], what: str) -> str:
@@ -131,6 +196,7 @@ class RevisionAction(StrEnum):
     KEEP = "keep"
     REPLACE = "replace"
     HEDGE = "hedge"  # the passage says that the sources disagree, and who says what
+    EXPLAIN = "explain"  # the passage tells apart several things of one name
     REMOVE = "remove"
 
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from conflictscore.correcting.change_refusals import refusal
+from conflictscore.correcting.telling import told_evidence
 from conflictscore.correcting.vote import tallied
-from conflictscore.correcting.wording import hedge_evidence, passed_over
+from conflictscore.correcting.wording import passed_over
 from conflictscore.records import Label, SecondLook
 from tests.nodes.steps import claim_with, revision, scored
 
@@ -56,7 +57,7 @@ HEDGE = "Sources disagree: The lamp was lit in 1871 (“A”); The lamp was lit 
 
 
 def test_a_hedge_names_both_sides_each_with_a_document() -> None:
-    told = hedge_evidence(look("hedge"))
+    told = told_evidence(look("hedge"))
 
     assert refused(HEDGE, told, by=look("hedge")) is None
     poison = "The safe dose is 5000 mg a day."
@@ -74,7 +75,7 @@ def test_a_hedge_names_both_sides_each_with_a_document() -> None:
 def test_a_told_dispute_has_the_labels_of_a_hedged_claim() -> None:
     own, other = claim_with("+--0?", CLAIM), claim_with("-+-00", RIVAL)
 
-    told = hedge_evidence(look("hedge", own, other))
+    told = told_evidence(look("hedge", own, other))
 
     assert [pair.label for pair in told.labels] == [
         *(Label.SUPPORTS, Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT, Label.IRRELEVANT)

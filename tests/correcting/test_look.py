@@ -4,13 +4,15 @@ from typing import Any
 
 import pytest
 
-from conflictscore.correcting.look import Looking, look_again_at
+from conflictscore.correcting.look import look_again_at
+from conflictscore.correcting.looking import Looking
 from conflictscore.errors import ProviderError
 from conflictscore.loop.state import Reader
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, SecondLook
 from tests.correcting.helpers import ByNumbers, Replies, documents_with
 from tests.nodes.steps import PROMPTS, claim_with
+from tests.world import rival_lines
 
 LAMP = "In which year did the lighthouse first light its lamp?"
 CLAIM = "The lighthouse first lit its lamp in 1871."
@@ -26,6 +28,8 @@ TEXTS = (
 
 def reader(prompt: str) -> str:
     """Reads a year off a document; a page without one makes one up."""
+    if "seems to be disputed" in prompt:
+        return rival_lines(prompt)
     if "Two statements answer" in prompt:
         return weighing(prompt)
     if "Write the question" in prompt:
@@ -76,7 +80,7 @@ async def test_a_minority_with_the_primary_record_wins_by_the_weighing() -> None
     assert (look.decision, look.decided_by, look.rival) == ("replace", "weighing", 1)
     assert "(Docs 4, 5) against" in look.why
     assert "Written then (Doc 4)." in look.why
-    assert len(model.asked) == 4, "two documents of the other side, and two orders"
+    assert len(model.asked) == 5, "two documents of the other side, their relation, two orders"
     assert not any(CLAIM in prompt for prompt in model.asked[:2]), "no earlier answer is in view"
 
 
@@ -84,7 +88,7 @@ async def test_two_witnesses_against_one_win_by_the_vote_and_nothing_is_weighed(
     look, model = await looked(claim_with("+--", CLAIM), documents_with(TEXTS[0], *TEXTS[3:5]))
 
     assert (look.decision, look.decided_by, look.weighing) == ("replace", "vote", None)
-    assert len(model.asked) == 2
+    assert len(model.asked) == 3, "two documents, and how their answer is related to the claim"
 
 
 async def test_copies_of_one_text_and_a_page_that_steers_win_nothing() -> None:
@@ -99,7 +103,7 @@ async def test_copies_of_one_text_and_a_page_that_steers_win_nothing() -> None:
 
     assert look.decision == "keep"
     assert look.candidates[1].witnesses == 1
-    assert len(model.asked) == 1, "a copy is not asked"
+    assert len(model.asked) == 2, "a copy is not asked; one answer is related to the claim"
 
 
 async def test_a_reader_that_invents_wins_nothing() -> None:
@@ -235,6 +239,8 @@ async def test_an_aside_of_a_long_answer_is_looked_up_by_a_question_of_its_own()
     def asks(prompt: str) -> str:
         if "Write the question" in prompt:
             return "How high is the tower?"
+        if "seems to be disputed" in prompt:
+            return rival_lines(prompt)
         return "The tower is 40 metres high." if "40" in prompt else "The tower is 31 metres high."
 
     documents = documents_with("It is 31 m high.", "40 m high.", "It measures 40 m.")

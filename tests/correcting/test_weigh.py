@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from conflictscore.correcting.vote import date_of, read_ruling, tallied, weigh
+from conflictscore.correcting.vote import tallied
+from conflictscore.correcting.weigh import date_of, read_ruling, weigh
 from conflictscore.errors import ProviderError
 from conflictscore.loop.state import Reader
 from conflictscore.models.usage import UsageMeter

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from conflictscore.active_content import added_active_content
+from conflictscore.correcting.telling import hedged
 from conflictscore.correcting.vote import tallied
 from conflictscore.correcting.wording import (
-    hedged,
     replaced,
     spliced_span,
     with_other_answer,
@@ -95,14 +95,16 @@ def test_a_hedge_names_both_sides_with_their_documents_and_leads_with_the_better
     documents = documents_with("a", "b", "c", "d", title=TITLES)
 
     assert hedged(CLAIM, look(), documents) == (
-        "Sources disagree: The light first lit its lamp in 1871 (“Gazette”, “Guide”);"
-        " The light first lit its lamp in 1874 (“Log”, “Report”)."
+        "Sources disagree on the year: The light first lit its lamp in 1871 (“Gazette”, “Guide”)"
+        " or 1874 (“Log”, “Report”)."
     )
     outvoted = look(sides=("+---", "-++-"))
     assert hedged("1871", outvoted, documents) == (
-        "Sources disagree: 1874 (“Log”, “Report”); 1871 (“Gazette”)."
+        "Sources disagree on the year: 1874 (“Log”, “Report”) or 1871 (“Gazette”)."
     )
-    assert hedged("1871 [1].", look(), documents) == "Sources disagree: 1871 [1][4]; 1874 [2][3]."
+    assert hedged("1871 [1].", look(), documents) == (
+        "Sources disagree on the year: 1871 [1][4] or 1874 [2][3]."
+    )
 
 
 def test_a_hedge_leaves_what_else_the_passage_claims_as_it_is() -> None:
@@ -113,8 +115,6 @@ def test_a_hedge_leaves_what_else_the_passage_claims_as_it_is() -> None:
 
     assert made.startswith("Lit in **1871**, it is 31 m high. Other sources disagree: ")
     assert made.endswith("in 1874 (“Log”, “Report”).")
-    outvoted = look(sides=("+---", "-++-"))
-    assert hedged(passage, outvoted, documents, others=("It is high.",)).endswith(passage)
 
 
 def test_a_title_brings_no_markup_into_a_hedge() -> None:

@@ -108,7 +108,7 @@ def test_the_embedded_models_name_both_years_with_their_documents() -> None:
     ended = run(world, labeler="nli")
 
     assert ended.answer is not None
-    assert ended.answer.startswith("Sources disagree: ")
+    assert ended.answer.startswith("Sources disagree")
     [look] = ended.changes[0].looks
     own, rival = look.candidates
     assert look.decision == "hedge"

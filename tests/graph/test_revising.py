@@ -280,7 +280,7 @@ def test_an_answer_on_the_better_side_is_kept_with_the_reason(
     ("documents", "becomes"),
     [
         (DOCUMENTS, "No."),
-        (TIED, "Sources disagree: Yes (“Gazette”); No (“Log”)."),
+        (TIED, "Sources disagree: Yes (“Gazette”) or No (“Log”)."),
         (DOCUMENTS[2:], "Yes."),
     ],
 )

@@ -127,7 +127,7 @@ def test_what_people_know_corrects_and_what_is_spoiled_does_less(
     head, clean, spoiled = (line.split() for line in told.output.splitlines())
     row = dict(zip(head[1:4], map(int, clean[1:4]), strict=True))
     assert row["n"] == row["disputed"] == 6
-    corrected, harmed, named = int(clean[4]), int(clean[5]), int(clean[-4])
+    corrected, harmed, named = int(clean[4]), int(clean[5]), int(clean[-7])
     assert (corrected, harmed, named) == (6 - row["right"], 0, 6)
     assert (row["right"] == 6) is (first == "natural")
     assert int(spoiled[5]) < max(1, corrected)

@@ -129,7 +129,7 @@ def test_where_tools_brought_none_the_retriever_finds_the_documents(
     assert request.prompt.count("<document ") == 3
 
 
-def test_where_tools_brought_documents_a_question_is_taken_as_it_was_asked_and_not_searched_for(
+def test_where_tools_brought_documents_a_follow_up_is_rewritten_and_not_searched_for(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
     library = Shelf(found=[{"text": "Nothing of this."}])
@@ -139,8 +139,8 @@ def test_where_tools_brought_documents_a_question_is_taken_as_it_was_asked_and_n
 
     assert library.queries == []
     assert state["conflict"]["flipped"]
-    assert agent_world.asked["contextualize"] == 0
-    assert state["conflict"]["question"] == "When was the lamp lit?"
+    assert agent_world.asked["contextualize"] == 1
+    assert state["conflict"]["question"] == agent_world.standing_alone
 
 
 def test_documents_that_do_not_fit_beside_the_conversation_are_cut_with_a_note(

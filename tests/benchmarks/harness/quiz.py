@@ -20,7 +20,7 @@ from conflictscore.benchmarks.running import Limits, arun_benchmark
 from conflictscore.benchmarks.truthfulqa.benchmark import REPLY_FORMS, judge_answer
 from tests.fakes.openai_server import ChatRequest, Fault, Handler, OpenAIServer, Reply
 from tests.typed_world import TypedWorld
-from tests.world import scripted_model
+from tests.world import rival_lines, scripted_model
 
 RIGHT, WRONG = 1874, 1871
 _THREE = Limits(concurrency=3)
@@ -132,6 +132,7 @@ class Quiz(TypedWorld):
             "read again": "KEEP",
             "sum up": told(lamp, RIGHT),
             "read alone": told(lamp, RIGHT if str(RIGHT) in document else WRONG),
+            "relation": rival_lines(prompt),
             "weigh": f"SIDE: {'A' if again in shown_first else 'B'}\nGROUND: PRIMARY\nREASON: So.",
             "unaided": "I do not know when it was lit.",
             "classify": kind,
@@ -148,6 +149,7 @@ def _named(step: str, prompt: str) -> str:
         "nothing to look it up in": "unaided",
         "Sum up the discussion.": "sum up",
         "Answer a question from the one document below": "read alone",
+        "A claim of an answer seems to be disputed": "relation",
         "Two statements answer the same question": "weigh",
     }
     if "the one word KEEP" in prompt:

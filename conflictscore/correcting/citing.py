@@ -1,0 +1,126 @@
+"""Citations in a passage: which documents they name, and how they follow what they backed.
+
+A citation is our number ("[3]"), a word with it ("(Doc 3)", "(Docs 1, 2)") or a link to a document
+("[3](https://…)", "([Log](https://…))"). Others are another's, and stay.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from conflictscore.records import Candidate, Document
+
+_LINK = r"\[(?P<text>[^\[\]\n]{1,80})\]\((?P<url>[^()\s]{1,500})\)"
+_CITATION = re.compile(
+    rf"{_LINK}|\[(?P<number>\d{{1,3}})\](?!\()"
+    r"|\((?P<word>[Dd]oc(?:ument)?s?|[Ss]ources?|[Dd]okumente?|[Qq]uellen?)\.?[ \t]"
+    r"(?P<list>\d{1,3}(?:(?:,[ \t]|[ \t]and[ \t]|[ \t]und[ \t])\d{1,3})*)\)"
+)
+_BETWEEN = re.compile(r"[\s,;]{0,3}")
+_PLURALS = {"Doc": "Docs", "doc": "docs", "Document": "Documents", "document": "documents"}
+_SINGULARS = {plural: word for word, plural in _PLURALS.items()}
+
+
+class _Citation(NamedTuple):
+    start: int
+    end: int
+    form: str  # "number", "word" or "link"
+    documents: tuple[int, ...]  # none where it names no document of the run
+    word: str = ""
+
+
+def cites(passage: str, documents: Sequence[Document]) -> bool:
+    """Whether a passage cites documents of the run."""
+    return any(each.documents for each in _citations(passage, documents))
+
+
+def citations_of(passage: str, side: Candidate, documents: Sequence[Document]) -> bool:
+    """Whether a passage cites documents by our numbers, and all that it cites back a statement."""
+    numbers = [each for each in _citations(passage, documents) if each.form == "number"]
+    named = {number for each in numbers for number in each.documents}
+    return bool(named) and named <= {*side.votes, *side.evidence.supports}
+
+
+def without_last_citations(passage: str, documents: Sequence[Document]) -> str:
+    """A passage without the run of citations that ends it; its full stop stays."""
+    found = _runs(passage, documents)
+    if not found or passage[found[-1][-1].end :].strip(" ).!?\u3002"):
+        return passage
+    run = found[-1]
+    start, end = _around(passage, run)
+    return passage[:start].rstrip() + passage[end:]
+
+
+def cited_anew(
+    passage: str, claim: Candidate, rival: Candidate, documents: Sequence[Document]
+) -> str:
+    """A passage whose one run of citations names the rival's documents, in the form that it had.
+
+    A link becomes links to the rival's documents, and goes where they have no address. Several
+    runs, and citations that back the rival too, stay.
+    """
+    found = _runs(passage, documents)
+    if len(found) != 1:
+        return passage
+    [run] = found
+    named = {number for each in run for number in each.documents}
+    if not named or not named <= {*claim.votes, *claim.evidence.supports}:
+        return passage
+    numbers = rival.votes or rival.evidence.supports
+    new = _written(run[0], numbers, documents)
+    start, end = (run[0].start, run[-1].end) if new else _around(passage, run)
+    before = passage[:start] if new else passage[:start].rstrip()
+    return before + new + passage[end:]
+
+
+def _written(form: _Citation, numbers: Sequence[int], documents: Sequence[Document]) -> str:
+    """A citation of documents in the form of another one."""
+    if form.form == "number":
+        return "".join(f"[{number}]" for number in numbers)
+    if form.form == "word":
+        word = form.word
+        word = _PLURALS.get(word, word) if len(numbers) > 1 else _SINGULARS.get(word, word)
+        return f"({word} {', '.join(map(str, numbers))})"
+    urls = {document.number: document.url for document in documents}
+    linked = [(number, urls.get(number, "")) for number in numbers]
+    if not all(url.startswith(("http://", "https://")) for _, url in linked):
+        return ""
+    return "".join(f"[{number}]({url})" for number, url in linked)
+
+
+def _around(passage: str, run: Sequence[_Citation]) -> tuple[int, int]:
+    """A run of citations with the brackets around it."""
+    start, end = run[0].start, run[-1].end
+    if passage[start - 1 : start] == "(" and passage[end : end + 1] == ")":
+        return start - 1, end + 1
+    return start, end
+
+
+def _runs(passage: str, documents: Sequence[Document]) -> list[list[_Citation]]:
+    """The citations, those that stand side by side together."""
+    runs = list[list[_Citation]]()
+    for each in _citations(passage, documents):
+        if runs and _BETWEEN.fullmatch(passage, runs[-1][-1].end, each.start):
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    return runs
+
+
+def _citations(passage: str, documents: Sequence[Document]) -> list[_Citation]:
+    by_url = {document.url: document.number for document in documents if document.url}
+    numbers = {document.number for document in documents}
+    found = list[_Citation]()
+    for match in _CITATION.finditer(passage):
+        start, end = match.span()
+        if match["url"]:
+            number = by_url.get(match["url"])
+            if number is None and match["text"].isdecimal() and int(match["text"]) in numbers:
+                number = int(match["text"])
+            found.append(_Citation(start, end, "link", () if number is None else (number,)))
+        elif match["number"]:
+            found.append(_Citation(start, end, "number", (int(match["number"]),)))
+        else:
+            listed = tuple(map(int, re.findall(r"\d+", match["list"])))
+            found.append(_Citation(start, end, "word", listed, match["word"]))
+    return found

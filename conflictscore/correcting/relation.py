@@ -1,0 +1,219 @@
+"""How the answers of documents are related to a disputed claim: the one home of this question.
+
+A labeler calls another predicate, entity, time or version of the same subject a contradiction. So
+each answer that documents give when they are asked alone is *the same* as the answer's, a *rival*,
+about *another thing*, or *nothing*; only a rival may be voted on, put in or hedged.
+
+Three ways of telling are tried, from the cheapest: the statements as what they say, the answer read
+as one more document (what it supports, it says already), and a capable judge that sees the claim,
+its answer and the documents. Where the models are embedded, what each document says of its thing
+takes the judge's place. In doubt an answer is no rival.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+from conflictscore.answering.statements import same_answer
+from conflictscore.answering.values import values_in
+from conflictscore.correcting.looking import Looking
+from conflictscore.correcting.readers import Rival
+from conflictscore.correcting.shown_evidence import evidence_behind, passage_near
+from conflictscore.correcting.things import Thing, told_apart
+from conflictscore.labelers.quotes import stands_in
+from conflictscore.labelers.table import label_table
+from conflictscore.prompts import material, material_line
+from conflictscore.records import Candidate, ClaimEvidence, Document, Label, Relation
+
+_MOST_COMPARED = 6  # statements that a judge compares with a claim in one call
+_TOKENS, _TOKENS_A_STATEMENT = 32, 48
+_LINE = re.compile(
+    r"[ \t>*_-]{0,6}(?:statement )?(?P<number>\d{1,2})[*_]{0,2}[ \t]{0,3}[:.)][*_ \t]{0,4}"
+    r"(?P<relation>SAME|RIVAL|CORRECTS|CORRECTED|OTHER|NOTHING)\b[*_ \t.]{0,4}(?P<things>\|.*)?",
+    re.IGNORECASE,
+)
+_MOST_THING_CHARS = 120
+
+
+class Related(NamedTuple):
+    """An answer of documents, and how it is related to the claim.
+
+    Attributes:
+        statement: Its text.
+        given_by: The documents that gave it when each was asked alone.
+        relation: How it is related to the claim.
+        knows_better: Whose document knows better, as a judge read it, the rival's or the claim's;
+            only a weighing decides whether it does. None where neither shows that.
+        thing: Words of its document for another thing, where the question fits that one too.
+        own_thing: Words of the answer or its documents for the claim's own thing.
+    """
+
+    statement: str
+    given_by: tuple[int, ...]
+    relation: Relation
+    knows_better: Literal["rival", "claim"] | None = None
+    thing: str = ""
+    own_thing: str = ""
+
+
+async def related_answers(
+    claim: ClaimEvidence, question: str, answers: Sequence[Rival], looking: Looking
+) -> tuple[Related, ...]:
+    """Each answer with its relation to the claim, in the order given.
+
+    A capable judge costs one call for all of them; the answers beyond the sixth, which fewest
+    documents gave, are then nothing.
+
+    Raises:
+        ProviderError: The judge failed, or its reply could not be read.
+    """
+    relations = dict[int, Related]()
+    for place, answer in enumerate(answers):
+        if same_answer(answer.statement, claim.claim.text, question):
+            relations[place] = _related(answer, Relation.SAME)
+    pending = [place for place in range(len(answers)) if place not in relations]
+    for place in await _told_by_the_answer([answers[n] for n in pending], looking):
+        relations[pending[place]] = _related(answers[pending[place]], Relation.SAME)
+    pending = [place for place in pending if place not in relations]
+    if pending and looking.judge.model.is_local:
+        for place in pending:
+            relations[place] = _by_thing(claim, question, answers[place], looking)
+    elif pending:
+        asked, left_out = pending[:_MOST_COMPARED], pending[_MOST_COMPARED:]
+        judged = await _judged(claim, question, [answers[n] for n in asked], looking)
+        relations |= dict(zip(asked, judged, strict=True))
+        relations |= {n: _related(answers[n], Relation.NOTHING) for n in left_out}
+    return tuple(relations[place] for place in range(len(answers)))
+
+
+def _related(answer: Rival, relation: Relation, **more: Any) -> Related:
+    return Related(answer.statement, tuple(sorted(answer.given_by)), relation)._replace(**more)
+
+
+async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> list[int]:
+    """The places of answers that the answer itself supports, read as one more document.
+
+    Only where the labeler is embedded: a judge that is asked for the relation sees the answer too.
+    A value that the answer does not have is not said in it, whatever a small encoder makes of it.
+    """
+    if not answers or not looking.answer or not looking.is_labelled_by_embedded:
+        return []
+    told = values_in(looking.answer)
+    evidence = await label_table(
+        looking.labeler,
+        [answer.as_claim(number) for number, answer in enumerate(answers, start=1)],
+        [Document(number=1, text=looking.answer)],
+        meter=looking.reader.meter,
+        cache=looking.cache,
+        seconds=looking.seconds,
+    )
+    return [
+        place
+        for place, each in enumerate(evidence)
+        if each.labels[0].label is Label.SUPPORTS
+        and all(any(value.agrees(known) for known in told) for value in values_in(each.claim.text))
+    ]
+
+
+def _by_thing(claim: ClaimEvidence, question: str, answer: Rival, looking: Looking) -> Related:
+    """A rival, unless its documents and those behind the claim tell of different things."""
+    documents = looking.documents_by_number
+    own = [documents[n] for n in claim.supports if n in documents]
+    others = [documents[n] for n in answer.given_by if n in documents]
+    names = f"{question}\n{claim.claim.text}"
+    apart: tuple[Thing, Thing] | None = told_apart(own, others, names)
+    if apart is None:
+        return _related(answer, Relation.RIVAL)
+    own_thing, thing = apart
+    return _related(answer, Relation.ANOTHER_THING, thing=thing.words, own_thing=own_thing.words)
+
+
+async def _judged(
+    claim: ClaimEvidence, question: str, answers: Sequence[Rival], looking: Looking
+) -> list[Related]:
+    """The relations that a capable judge tells, with the words that tell other things apart."""
+    documents, judge = looking.documents_by_number, looking.judge
+    givers = [documents[min(answer.given_by)] for answer in answers]
+    prompt = judge.prompts.render(
+        "relation",
+        question=material(question),
+        answer=material(looking.answer or claim.claim.text),
+        claim=material(claim.claim.text),
+        evidence=evidence_behind(
+            Candidate(evidence=claim), documents, judge.prompts, looking.weights
+        ),
+        statements="\n".join(
+            judge.prompts.render(
+                "relation_statement",
+                number=number,
+                statement=material_line(answer.statement),
+                document=giver.number,
+                source=material_line(giver.title or giver.site) or "unknown",
+                passage=passage_near(answer.statement, giver),
+            )
+            for number, (answer, giver) in enumerate(zip(answers, givers, strict=True), start=1)
+        ),
+    )
+    room = _TOKENS + _TOKENS_A_STATEMENT * len(answers)
+    verdicts = await judge.ask(prompt, partial(read_relations, count=len(answers)), room)
+    behind = [documents[n] for n in claim.supports if n in documents]
+    texts = [Document(number=1, text=f"{looking.answer}\n{claim.claim.text}"), *behind]
+    related = []
+    for answer, giver, verdict in zip(answers, givers, verdicts, strict=True):
+        stands = stands_in(verdict.thing, giver) if verdict.thing else False
+        own_stands = any(stands_in(verdict.own_thing, text) for text in texts)
+        apart = stands and own_stands
+        related.append(
+            _related(
+                answer,
+                verdict.relation,
+                knows_better=verdict.knows_better,
+                thing=verdict.thing if apart else "",
+                own_thing=verdict.own_thing if apart else "",
+            )
+        )
+    return related
+
+
+class RelationVerdict(NamedTuple):
+    """A line of a judge's reply; the words are untrusted: they stand in a document or are none."""
+
+    relation: Relation
+    knows_better: Literal["rival", "claim"] | None = None
+    thing: str = ""
+    own_thing: str = ""
+
+
+def read_relations(reply: str, count: int) -> list[RelationVerdict]:
+    """``1: RIVAL``, ``2: OTHER | words | words`` and so on, a line for each statement.
+
+    Raises:
+        ValueError: A statement has no line, or two that differ.
+    """
+    verdicts = dict[int, RelationVerdict]()
+    for match in filter(None, map(_LINE.match, reply.splitlines())):
+        number, verdict = int(match["number"]), _verdict(match)
+        if verdicts.setdefault(number, verdict).relation is not verdict.relation:
+            raise ValueError(f"statement {number} had two relations")
+    missing = [number for number in range(1, count + 1) if number not in verdicts]
+    if missing:
+        raise ValueError(f'no line "{missing[0]}:" had one of the six relations')
+    return [verdicts[number] for number in range(1, count + 1)]
+
+
+def _verdict(match: re.Match[str]) -> RelationVerdict:
+    name = match["relation"].upper()
+    if name == "OTHER":
+        words = [part.strip(" \t\"'“”*_.") for part in (match["things"] or "").split("|")[1:3]]
+        thing, own_thing = (*words, "", "")[:2]
+        if max(len(thing), len(own_thing)) > _MOST_THING_CHARS:
+            thing = own_thing = ""
+        return RelationVerdict(Relation.ANOTHER_THING, thing=thing, own_thing=own_thing)
+    if name == "CORRECTS":
+        return RelationVerdict(Relation.RIVAL, knows_better="rival")
+    if name == "CORRECTED":
+        return RelationVerdict(Relation.RIVAL, knows_better="claim")
+    if name == "RIVAL":
+        return RelationVerdict(Relation.RIVAL)
+    return RelationVerdict(Relation.SAME if name == "SAME" else Relation.NOTHING)

@@ -1,0 +1,272 @@
+"""Finding the rivals of a disputed claim: what its documents answer when each is asked alone."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from conflictscore.answering.statements import (
+    affirms,
+    answers_question,
+    is_about,
+    numbers_in,
+    opposite,
+    telling_terms,
+)
+from conflictscore.correcting.looking import Looking
+from conflictscore.correcting.readers import Answered, ask_documents, own_question
+from conflictscore.correcting.relation import Related, related_answers
+from conflictscore.correcting.wording import with_other_answer, with_other_number
+from conflictscore.errors import ProviderError
+from conflictscore.labelers.denials import denial_of
+from conflictscore.labelers.table import label_table, overlap_scores
+from conflictscore.records import (
+    Claim,
+    ClaimEvidence,
+    Document,
+    DroppedReply,
+    EvidenceLabel,
+    Label,
+    RelatedAnswer,
+    Relation,
+)
+
+_MOST_RIVALS = 4  # of a claim, those that most documents gave
+_MOST_THINGS = 3  # other things of one name that are told beside the claim's own
+# P(IRRELEVANT) of a document that need not be asked. By the bundled NLI model, on one half of
+# RAMDocs: 2 of 365 documents that give an answer, and 94 of 137 that give none.
+_SURELY_SILENT = 0.6
+_MOST_ASKED = 12  # documents that are asked about a claim
+
+
+class Rivals(NamedTuple):
+    """A claim and its rivals, with the answers of documents that are none.
+
+    Attributes:
+        question: The question that the documents were asked.
+        evidence: Labels of the claim, then of its rivals.
+        given_by: For each the documents that gave it when they were asked alone.
+        dropped: Replies that are no answers.
+        related: Answers that are no rivals; other things of the claim's name have their labels.
+        thing: Words for the claim's own thing; empty where no other one has its name.
+        corrects: Places of rivals whose document knows better, as a judge read it.
+        contested: Whether a judge read that a document behind the claim knows better.
+    """
+
+    question: str
+    evidence: tuple[ClaimEvidence, ...]
+    given_by: tuple[tuple[int, ...], ...]
+    dropped: tuple[DroppedReply, ...] = ()
+    related: tuple[RelatedAnswer, ...] = ()
+    thing: str = ""
+    corrects: tuple[int, ...] = ()
+    contested: bool = False
+
+
+async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
+    """Ask the documents of the other side, and relate what they answer to the claim.
+
+    A bare yes or no has one rival, its opposite.
+
+    Raises:
+        ProviderError: No document could be asked, a relation not be read, or no rival be labelled.
+    """
+    if opposite(passage, looking.question) is not None:
+        return await _denied(claim, passage, looking)
+    question = await _question_of(claim.claim.text, looking)
+    answered = await _answers(question, claim, looking)
+    related = await related_answers(claim, question, answered.rivals, looking)
+    chosen = dict[str, list[Related]]()
+    for answer in related:
+        if answer.relation is Relation.RIVAL:
+            statement = _worded_alike(answer.statement, claim.claim.text, question)
+            chosen.setdefault(statement, []).append(answer)
+    rivals = [*chosen.items()][:_MOST_RIVALS]
+    things = _things(related, claim.claim.text, looking)
+    stated = [*(text for text, _ in rivals), *(answer.statement for answer in things)]
+    claims = [Claim(number=number, text=text) for number, text in enumerate(stated, start=1)]
+    evidence = await labelled(claims, looking)
+    labels_of_thing = dict(zip(things, evidence[len(rivals) :], strict=True))
+    same = {n for one in related if one.relation is Relation.SAME for n in one.given_by}
+    givers = [sorted({n for one in each for n in one.given_by}) for _, each in rivals]
+    return Rivals(
+        question,
+        (claim, *evidence[: len(rivals)]),
+        tuple(map(tuple, (sorted(same), *givers))),
+        answered.dropped,
+        tuple(
+            RelatedAnswer(
+                statement=answer.statement,
+                given_by=answer.given_by,
+                relation=answer.relation,
+                thing=answer.thing,
+                evidence=labels_of_thing.get(answer),
+            )
+            for answer in related
+            if answer.relation is not Relation.RIVAL
+        ),
+        next((answer.own_thing for answer in things), ""),
+        tuple(
+            place
+            for place, (_, each) in enumerate(rivals, start=1)
+            if any(answer.knows_better == "rival" for answer in each)
+        ),
+        any(answer.knows_better == "claim" for _, each in rivals for answer in each),
+    )
+
+
+async def labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvidence, ...]:
+    """Label statements against all documents; a ProviderError says that no pair has a label."""
+    if not claims:
+        return ()
+    evidence = await label_table(
+        looking.labeler,
+        claims,
+        looking.documents,
+        meter=looking.reader.meter,
+        cache=looking.cache,
+        seconds=looking.seconds,
+    )
+    pairs = [pair for each in evidence for pair in each.labels]
+    if all(pair.label is Label.UNLABELLED for pair in pairs):
+        why = pairs[0].error or "the labeler gave no label"
+        raise ProviderError(why, provider=looking.labeler.name)
+    return evidence
+
+
+async def _question_of(claim: str, looking: Looking) -> str:
+    """The question that the documents are asked: the claim's own, or the user's if it answers that.
+
+    Of an answer with several claims, one that has all telling words of the user's question answers
+    it: "was closed in 1931" does not answer when the mine was opened.
+    """
+    question = looking.question
+    if looking.only_claim or (is_about(claim, question) and answers_question(claim, question)):
+        return question
+    secret = numbers_in(claim) - numbers_in(question)
+    return await own_question(claim, question, looking.reader, secret=secret)
+
+
+def _things(related: Sequence[Related], claim: str, looking: Looking) -> list[Related]:
+    """Answers about other things of the claim's name that are to be told beside it.
+
+    None where the question, the answer or the claim says which thing is meant, since an answer that
+    names its thing stays.
+    """
+    told = f"{looking.question}\n{looking.answer}\n{claim}"
+    things = dict[str, Related]()
+    for answer in related:
+        if answer.relation is not Relation.ANOTHER_THING or not answer.thing:
+            continue
+        if _names_thing(told, answer):
+            return []
+        things.setdefault(answer.thing.casefold(), answer)
+    return [*things.values()][:_MOST_THINGS]
+
+
+def _names_thing(text: str, answer: Related) -> bool:
+    """Whether a text has the words that tell the claim's own thing from another one."""
+    telling = telling_terms(answer.own_thing) - telling_terms(answer.thing)
+    return bool(telling) and telling <= telling_terms(text)
+
+
+def _worded_alike(rival: str, claim: str, question: str) -> str:
+    """A rival in the claim's words where one value tells them apart, or it is no sentence.
+
+    A labeler that judges the two then judges the value alone, and no slip of the reader's grammar
+    gets into an answer.
+    """
+    if is_about(rival, question):
+        return with_other_number(claim, rival, question) or rival
+    return with_other_answer(claim, rival, question) or rival
+
+
+async def _answers(
+    question: str, claim: ClaimEvidence, looking: Looking, *, yes_no: bool = False
+) -> Answered:
+    documents = await asyncio.to_thread(_to_ask, claim, looking)
+    return await ask_documents(question, documents, looking.reader, yes_no=yes_no)
+
+
+async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
+    """The opposite of a yes or no, and the documents that give it: those that contradict the claim.
+
+    An embedded labeler takes many a document on the claim's topic for one that agrees with it, and
+    hardly sees a negation. So what it labels speaks for the opposite only where the document says
+    so when it is asked alone.
+    """
+    question, denial = looking.question, _denial(claim)
+    if not looking.is_labelled_by_embedded:
+        return Rivals(question, (claim, denial), ((), claim.contradicts))
+    answered = await _answers(question, claim, looking, yes_no=True)
+    givers: dict[bool, set[int]] = {True: set(), False: set()}
+    for answer in answered.rivals:
+        givers[affirms(answer.statement, question)] |= {*answer.given_by}
+    own = affirms(passage, question)
+    given_by = tuple(tuple(sorted(givers[side])) for side in (own, not own))
+    return Rivals(question, (claim, denial), given_by, answered.dropped)
+
+
+def is_led_to_yes(passage: str, looking: Looking) -> bool:
+    """Whether the rival is a yes, and the embedded models alone say so.
+
+    Labeler and reader both lean to it: of the votes that made a yes of a no on NatConfQA as many
+    were wrong as right.
+    """
+    turned = opposite(passage, looking.question)
+    return (
+        turned is not None
+        and affirms(turned, looking.question)
+        and looking.is_labelled_by_embedded
+        and looking.reader.model.is_local
+    )
+
+
+def _denial(claim: ClaimEvidence) -> ClaimEvidence:
+    """The opposite of a yes or no with its labels: what supports the one contradicts the other."""
+    swapped = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
+
+    def turned(pair: EvidenceLabel) -> EvidenceLabel:
+        likely = pair.probabilities
+        exchanged = likely and {swapped.get(label, label): p for label, p in likely.items()}
+        update = {"label": swapped.get(pair.label, pair.label), "probabilities": exchanged}
+        return pair.model_copy(update=update)
+
+    stated = Claim(number=claim.claim.number, text=denial_of(claim.claim.text))
+    return ClaimEvidence(claim=stated, labels=tuple(map(turned, claim.labels)))
+
+
+def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
+    """The documents to ask, those of the other side; of copies with one label, the first.
+
+    Of an embedded labeler, which misses sides, all that share a word with question and claim; but
+    not those of which it is sure that they are silent, for which a small reader invents an answer.
+    """
+    numbers, shares = set(claim.contradicts), dict[int, float]()
+    if looking.is_labelled_by_embedded or not numbers:
+        shares = _shares(claim, looking)
+        numbers |= {*claim.supports, *(shares.keys() - _surely_silent(claim, shares))}
+    numbers -= {number for number, weight in looking.weights.items() if not weight}
+    label_of = {pair.document: pair.label for pair in claim.labels}
+    first: dict[tuple[int, Label | None], Document] = {}
+    for document in looking.documents:
+        if document.number in numbers:
+            group = document.duplicate_of or document.number
+            # a forged copy differs from its original in the one word that matters
+            first.setdefault((group, label_of.get(document.number)), document)
+    sides = {*claim.supports, *claim.contradicts}
+    ranked = sorted(first.values(), key=lambda d: (d.number not in sides, -shares.get(d.number, 0)))
+    return sorted(ranked[:_MOST_ASKED], key=lambda document: document.number)
+
+
+def _shares(claim: ClaimEvidence, looking: Looking) -> dict[int, float]:
+    """By document, the share that it has of the words of question and claim."""
+    asked = Claim(number=1, text=f"{looking.question} {claim.claim.text}")
+    [shares] = overlap_scores([asked], looking.documents)
+    return dict(zip((d.number for d in looking.documents), shares, strict=True))
+
+
+def _surely_silent(claim: ClaimEvidence, shares: dict[int, float]) -> set[int]:
+    """Documents without a word of the claim, or of which the labeler is sure that they say none."""
+    likely = {pair.document: pair.probabilities or {} for pair in claim.labels}
+    sure = {n for n, p in likely.items() if p.get(Label.IRRELEVANT, 0.0) >= _SURELY_SILENT}
+    return sure | {number for number, share in shares.items() if not share}

@@ -1,0 +1,66 @@
+"""The documents behind a statement, as the prompts that compare statements show them."""
+
+from collections.abc import Mapping, Sequence
+
+from conflictscore.answering.evidence_text import witnesses
+from conflictscore.labelers.quotes import passage_of
+from conflictscore.prompts import PromptSet, material_line
+from conflictscore.records import (
+    Candidate,
+    Claim,
+    ClaimEvidence,
+    Document,
+    EvidenceLabel,
+    Label,
+)
+
+_MOST_DOCUMENTS = 4  # of a side; more of them would be an argument by number
+_SHOWN_CHARS = 900
+"""Of a document: enough for the sentence that explains an error beside the one that corrects it."""
+
+
+def evidence_behind(
+    candidate: Candidate,
+    documents_by_number: Mapping[int, Document],
+    prompts: PromptSet,
+    weights: Mapping[int, float],
+) -> str:
+    """The documents behind a candidate: those that vote for it, or else all that support it."""
+    behind = candidate.votes or candidate.evidence.supports
+    labels = tuple(
+        pair.model_copy(update={"label": Label.SUPPORTS, "error": None})
+        for pair in candidate.evidence.labels
+        if pair.document in behind
+    )
+    side = ClaimEvidence(claim=candidate.evidence.claim, labels=labels)
+    documents: Sequence[Document] = [*documents_by_number.values()]
+    lines = [
+        prompts.render(
+            "evidence_source",
+            number=witness.document.number,
+            source=witness.source or "unknown",
+            passage=shown_text(witness.document, witness.passage),
+        )
+        for witness in witnesses(side, Label.SUPPORTS, documents, weights)
+    ]
+    return "\n".join(lines[:_MOST_DOCUMENTS]) or "none"
+
+
+def passage_near(statement: str, document: Document) -> str:
+    """The text of a document around the sentences that have most of a statement's words."""
+    label = EvidenceLabel(claim=1, document=document.number, label=Label.SUPPORTS)
+    nearest = passage_of(Claim(number=1, text=statement), document, label) or ""
+    return shown_text(document, material_line(nearest))
+
+
+def shown_text(document: Document, passage: str) -> str:
+    """Shown text of a document: all of a short one, or the text around its passage."""
+    text = material_line(document.text)
+    if len(text) <= _SHOWN_CHARS:
+        return text
+    at = text.find(passage[:60])
+    if not passage or at < 0:
+        return passage or f"{text[:_SHOWN_CHARS]} …"
+    start = max(0, min(at - (_SHOWN_CHARS - len(passage)) // 2, len(text) - _SHOWN_CHARS))
+    end = start + _SHOWN_CHARS
+    return f"{'… ' if start else ''}{text[start:end]}{' …' if end < len(text) else ''}"

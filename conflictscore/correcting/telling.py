@@ -1,0 +1,175 @@
+"""Telling in a passage what nothing settles: a dispute, or several things of one name.
+
+It is one sentence in the answer's language, with each value before its sources. In a language that
+the project has no words for, the passage stays.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+
+from conflictscore.active_content import added_active_content
+from conflictscore.answering.languages import LANGUAGES, Language, language_of
+from conflictscore.answering.statements import opposite
+from conflictscore.answering.values import values_in
+from conflictscore.correcting.citing import citations_of, without_last_citations
+from conflictscore.correcting.wording import ENDS, sides_of, spliced_spans
+from conflictscore.prompts import material_line
+from conflictscore.records import (
+    Candidate,
+    Claim,
+    ClaimEvidence,
+    Document,
+    EvidenceLabel,
+    Label,
+    SecondLook,
+)
+
+_NAME_CHARS = 70
+_MOST_NAMES = 3
+
+
+def language_to_tell_in(passage: str, *more: str) -> Language | None:
+    """The language that a passage is written in, by its answer and question if it is too short.
+
+    English where nothing tells another one and all is written in plain letters; None for a language
+    that the project has no words for.
+    """
+    code = language_of(passage, *more)
+    if code is None:
+        code = "en" if "".join((passage, *more)).isascii() else ""
+    return LANGUAGES.get(code)
+
+
+def hedged(
+    passage: str,
+    look: SecondLook,
+    documents: Sequence[Document],
+    others: Sequence[str] = (),
+    language: Language | None = LANGUAGES["en"],
+) -> str | None:
+    """A passage that names what either side says and its documents, the better witnessed first.
+
+    Where one value or name tells the sides apart, both stand in its place. A passage that makes
+    further claims stays as it is, before a sentence about the other side. None where the project
+    has no words for it in the passage's language, or the rival is worded in another one.
+    """
+    if language is None or language.disagree is None:
+        return None
+    claim, rival = sides_of(look)
+    cited = citations_of(passage, claim, documents)
+    by_claim, by_rival = (
+        named(side, documents, cited=True) if cited else f"({named(side, documents)})"
+        for side in (claim, rival)
+    )
+    if others:
+        if not _is_in(language, rival.statement):
+            return None
+        text = passage.rstrip()
+        end = "" if text[-1:] in ".!?\u3002]*_)" else language.stop
+        stated = rival.statement.rstrip(ENDS)
+        return f"{text}{end} {language.others_say}: {stated} {by_rival}{language.stop}"
+    # the documents are named here, so the passage's own citations go
+    text = without_last_citations(passage.strip(), documents).rstrip(ENDS)
+    first_rival = rival.worth > claim.worth
+    if (denied := opposite(passage, look.question)) is not None:
+        sides = [f"{text} {by_claim}", f"{denied.strip().rstrip(ENDS)} {by_rival}"]
+        told = f" {language.either} ".join(reversed(sides) if first_rival else sides)
+        return f"{language.disagree}: {told}{language.stop}"
+    spans = spliced_spans(text, claim.statement, rival.statement, (), look.question)
+    if spans is None:
+        if not _is_in(language, rival.statement):
+            return None
+        sides = [f"{text} {by_claim}", f"{rival.statement.strip().rstrip(ENDS)} {by_rival}"]
+        told = "; ".join(reversed(sides) if first_rival else sides)
+        return f"{language.disagree}: {told}{language.stop}"
+    place, new = spans
+    value = text[slice(*place)]
+    sides = [f"{value} {by_claim}", f"{new} {by_rival}"]
+    told = f" {language.either} ".join(reversed(sides) if first_rival else sides)
+    years = [each.is_year for side in (value, new) for each in values_in(side)]
+    lead = language.disagree_on_year if years and all(years) else language.disagree
+    return f"{lead}: {text[: place[0]]}{told}{text[place[1] :]}{language.stop}"
+
+
+def explained_things(
+    passage: str,
+    look: SecondLook,
+    others: Sequence[str] = (),
+    language: Language | None = LANGUAGES["en"],
+) -> str | None:
+    """A passage that tells apart the things of one name, with what is so of each.
+
+    It calls them no disagreement: each is right of its own thing. None where the passage makes
+    further claims, or the project has no words for it in its language.
+    """
+    things = [one for one in look.related if one.evidence is not None]
+    if others or language is None or language.depends is None:
+        return None
+    if not all(_is_in(language, one.statement) for one in things):
+        return None
+    told = [(passage.strip().rstrip(ENDS), look.thing)]
+    told += [(one.statement.strip().rstrip(ENDS), one.thing) for one in things]
+    listed = "; ".join(f"{statement} ({_plain(thing)})" for statement, thing in told)
+    return f"{language.depends}: {listed}{language.stop}"
+
+
+def _is_in(language: Language, statement: str) -> bool:
+    code = language_of(statement)
+    return code is None or LANGUAGES[code] is language
+
+
+def _plain(words: str) -> str:
+    """Words of a document without what could become markup in an answer."""
+    return re.sub(r"[*_`\[\]|<>\\()]", " ", material_line(words)).strip(" ,;:.")
+
+
+def named(side: Candidate, documents: Sequence[Document], *, cited: bool = False) -> str:
+    """The documents behind a candidate, near-copies once: by their titles, or cited by number."""
+    behind = set(side.votes or side.evidence.supports)
+    known = [document for document in documents if document.number in behind]
+    ordered = sorted(known, key=lambda d: (d.duplicate_of or d.number, d.number))
+    first = [next(same) for _, same in groupby(ordered, key=lambda d: d.duplicate_of or d.number)]
+    if cited:
+        return "".join(f"[{document.number}]" for document in first)
+    names = [_name(document) for document in first[:_MOST_NAMES]]
+    if more := len(first) - len(names):
+        names.append(f"{more} more")
+    return ", ".join(names)
+
+
+def _name(document: Document) -> str:
+    """A title in quotation marks; of a document without one, or with markup in it, its number."""
+    title = material_line(document.title).strip(" \"'“”")
+    plain = (
+        title and not added_active_content("", title) and not re.search(r"[*_`\[\]|<>\\]", title)
+    )
+    if not plain:
+        return f"document {document.number}"
+    return f"“{title if len(title) <= _NAME_CHARS else f'{title[:_NAME_CHARS].rstrip()}…'}”"
+
+
+def told_evidence(look: SecondLook) -> ClaimEvidence:
+    """What a passage tells, as one claim with its labels.
+
+    By the paper's rule for hedged claims (section 3): a document supports it that supports one of
+    the sides, and contradicts it where it contradicts all.
+    """
+    sides = look.sides
+    lead = "It depends on which one is meant" if look.decision == "explain" else "Sources disagree"
+    text = f"{lead}: {'; '.join(side.claim.text.rstrip('.') for side in sides)}."
+    own, *others = sides
+    labels = own.labels
+    for side in others:
+        by_document = {pair.document: pair for pair in side.labels}
+        labels = tuple(_either(pair, by_document.get(pair.document, pair)) for pair in labels)
+    return ClaimEvidence(claim=Claim(number=own.claim.number, text=text), labels=labels)
+
+
+def _either(one: EvidenceLabel, other: EvidenceLabel) -> EvidenceLabel:
+    for pair in (one, other):
+        if pair.label is Label.SUPPORTS:
+            return pair
+    if one.label is other.label:
+        return one
+    return next((pair for pair in (one, other) if pair.label is Label.IRRELEVANT), one)

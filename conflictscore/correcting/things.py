@@ -1,0 +1,96 @@
+"""What documents tell of the thing that they speak of, where several things have one name.
+
+"Dallas County Courthouse (Iowa)" and "Dallas County Courthouse in Dallas, Texas" are two things;
+"the 1951 novel" and "a 1977 album" are. A document tells its thing by the words beside the name: in
+brackets, in apposition, behind "is a", or as the place that the name stands in. Two documents speak
+of different things only where both tell theirs and the words have nothing in common.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from conflictscore.answering.languages import word_set
+from conflictscore.answering.statements import telling_terms
+from conflictscore.records import Document
+
+_LOOKED_AT = 6000  # characters of a document in which a thing is introduced
+_NAME = re.compile(
+    r"[A-Z\u00c0-\u00de][\w'\u2019.-]*"
+    r"(?: (?:(?:of|the|and|de|la|von|van|for) )?[A-Z0-9][\w'\u2019.-]*)*"
+)
+_MOST_WORDS = 8
+_MOST_NAMES = 4
+_WORDS = r"(?P<words>[^\n.;:()\[\]|]{3,140})"
+_IS_A = (
+    r"(?:,[^,.\n]{1,80},|\s?\([^()\n]{1,120}\))?\s+(?:is|was|are|were)\s+(?:an?|the|one of the)"
+    rf"\s+{_WORDS}"
+)
+_BRACKET = r"\s?\(\s?(?P<words>[^()\n]{3,60}?)\s?\)"
+_APPOSITION = rf",\s+(?:an?|the)\s+{_WORDS}"
+_IN = r",?\s+(?:in|at|of)\s+(?P<words>[A-Z][\w'-]+(?:,? [A-Z][\w'-]+){0,3})"
+_GENERAL = word_set(
+    "name person people place first second part former known used made located city town county"
+    " state article list page wikipedia disambiguation born died refer"
+)
+
+
+class Thing(NamedTuple):
+    """A thing, as a document tells it.
+
+    Attributes:
+        words: The document's words for it, at most eight.
+        terms: Their telling words, without the name itself.
+    """
+
+    words: str
+    terms: frozenset[str]
+
+
+def told_apart(
+    own: Sequence[Document], others: Sequence[Document], names: str
+) -> tuple[Thing, Thing] | None:
+    """The things of two groups of documents, where both are told and have no word in common.
+
+    Args:
+        own: Documents behind a claim.
+        others: Documents that give another answer.
+        names: The question and the claim, in which the name stands.
+    """
+    own_things = [*_things(own, names)]
+    other_things = [*_things(others, names)]
+    if not own_things or not other_things:
+        return None
+    own_terms = frozenset[str]().union(*(thing.terms for thing in own_things))
+    other_terms = frozenset[str]().union(*(thing.terms for thing in other_things))
+    return None if own_terms & other_terms else (own_things[0], other_things[0])
+
+
+def _things(documents: Iterable[Document], names: str) -> Iterable[Thing]:
+    for document in documents:
+        yield from things_in(f"{document.title}\n{document.text[:_LOOKED_AT]}", names)
+
+
+@lru_cache(maxsize=256)
+def things_in(text: str, names: str) -> tuple[Thing, ...]:
+    """The ways in which a text tells the thing that one of the names stands for."""
+    known = telling_terms(names)
+    found = list[Thing]()
+    for name in names_in(names):
+        for form in (_BRACKET, _IS_A, _APPOSITION, _IN):
+            for match in re.finditer(rf"{re.escape(name)}{form}", text):
+                words = " ".join(match["words"].split()[:_MOST_WORDS]).strip(" ,-–'\"")
+                terms = telling_terms(words) - known - _GENERAL
+                if terms:
+                    found.append(Thing(words, frozenset(terms)))
+                    break
+    return tuple(found)
+
+
+@lru_cache(maxsize=64)
+def names_in(text: str) -> tuple[str, ...]:
+    """The names of a text, in capitals and of two words or more; the longest first."""
+    names = {match[0].strip(" .'’") for match in _NAME.finditer(text)}
+    several = [name for name in names if len(name) > 3]
+    return tuple(sorted(several, key=len, reverse=True)[:_MOST_NAMES])

@@ -1,0 +1,137 @@
+"""Weighing two sides that counting leaves open, by what their evidence is.
+
+Only a ground decides: who was in a position to know, or a document that says itself that it
+corrects or replaces the other statement. The number of documents is none.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from typing import NamedTuple
+
+from conflictscore.active_content import without_active_content
+from conflictscore.answering.statements import asks_for_current
+from conflictscore.correcting.shown_evidence import evidence_behind
+from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
+from conflictscore.loop.state import Reader
+from conflictscore.models.replies import labelled_lines
+from conflictscore.prompts import material
+from conflictscore.records import Candidate, Document, Ground, Ruling, Weighing
+from conflictscore.threads import at_once
+
+_REPLY_TOKENS = 160
+_DATE = re.compile(r"(?<!\d)(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?(?!\d)")
+_TOMORROW = timedelta(days=1)  # somewhere on Earth it is a day later than here
+
+
+class _Verdict(NamedTuple):
+    side: int | None
+    ground: Ground | None
+    reason: str | None
+
+
+async def weigh(
+    question: str,
+    candidates: Sequence[Candidate],
+    sides: tuple[int, int],
+    documents: Sequence[Document],
+    judge: Reader,
+    weights: Mapping[int, float] = {},
+) -> Weighing:
+    """Compare two candidates' evidence, and let only a stable verdict on a ground decide.
+
+    Where the question asks for what is current, every document of one side is newer than every one
+    of the other and no fewer witnesses stand behind it, the dates decide alone. Otherwise the judge
+    sees both sides twice, each first once, and is not told which one the answer said. A call that
+    fails leaves a ruling with its error, and then nothing decides. The embedded model is not asked:
+    it is too small for it.
+    """
+    documents_by_number = {document.number: document for document in documents}
+    current = asks_for_current(question)
+    if current and (newer := _newer(candidates, sides, documents_by_number)) is not None:
+        return Weighing(sides=sides, by_date=True, chosen=newer, ground=Ground.NEWER)
+    if judge.model.is_local:  # it never kept to the form, in either order
+        return Weighing(sides=sides)
+    render = judge.prompts.render
+    grounds = [ground for ground in Ground if current or ground is not Ground.NEWER]
+
+    async def rule(shown: tuple[int, int]) -> Ruling:
+        side_a, side_b = (candidates[n] for n in shown)
+        prompt = render(
+            "weigh",
+            question=material(question),
+            statement_a=material(side_a.statement),
+            statement_b=material(side_b.statement),
+            evidence_a=evidence_behind(side_a, documents_by_number, judge.prompts, weights),
+            evidence_b=evidence_behind(side_b, documents_by_number, judge.prompts, weights),
+            grounds="\n".join(render(f"ground_{ground}") for ground in grounds),
+        )
+        try:
+            verdict = await judge.ask(prompt, partial(read_ruling, grounds=grounds), _REPLY_TOKENS)
+        except (ProviderError, ContextWindowError, BudgetError) as error:
+            return Ruling(shown=shown, error=brief_reason(error))
+        chosen = None if verdict.side is None else shown[verdict.side]
+        return Ruling(shown=shown, chosen=chosen, ground=verdict.ground, reason=verdict.reason)
+
+    orders = (sides, (sides[1], sides[0]))
+    first_ruling, second_ruling = await at_once(partial(rule, shown) for shown in orders)
+    stable = first_ruling.chosen is not None and first_ruling.chosen == second_ruling.chosen
+    decides = stable and first_ruling.ground is not None and second_ruling.ground is not None
+    return Weighing(
+        sides=sides,
+        rulings=(first_ruling, second_ruling),
+        chosen=first_ruling.chosen if decides else None,
+        ground=first_ruling.ground if decides else None,
+    )
+
+
+def read_ruling(reply: str, grounds: Iterable[Ground]) -> _Verdict:
+    """``SIDE: …``, ``GROUND: …`` and ``REASON: …``."""
+    fields = labelled_lines(reply, ("side", "ground", "reason"))
+    side = fields.get("side", "").strip(".\"' ").upper().removeprefix("STATEMENT ")
+    if side not in ("A", "B", "NEITHER"):
+        raise ValueError('no line "SIDE:" had A, B or NEITHER')
+    by_name = {ground.name: ground for ground in grounds}
+    reason = " ".join(without_active_content(fields.get("reason", "")).split()) or None
+    ground = by_name.get(fields.get("ground", "").strip(".\"' ").upper())
+    return _Verdict({"A": 0, "B": 1}.get(side), ground, reason)
+
+
+def _newer(
+    candidates: Sequence[Candidate],
+    sides: tuple[int, int],
+    documents_by_number: Mapping[int, Document],
+) -> int | None:
+    """The candidate that is newer and has no fewer witnesses than the one that is older."""
+    newer = newer_side([candidates[n].votes for n in sides], documents_by_number)
+    if newer is None:
+        return None
+    chosen, older = candidates[sides[newer]], candidates[sides[1 - newer]]
+    return sides[newer] if chosen.worth >= older.worth else None
+
+
+def newer_side(
+    sides: Sequence[Sequence[int]], documents_by_number: Mapping[int, Document]
+) -> int | None:
+    """The side of two whose documents, all dated, are newer than all of the other's; else None."""
+    dates = [[date_of(documents_by_number[number]) for number in side] for side in sides]
+    if not all(dates) or any(day is None for side in dates for day in side):
+        return None
+    first_dates, second_dates = ([day for day in side if day] for side in dates)
+    if min(first_dates) > max(second_dates):
+        return 0
+    return 1 if min(second_dates) > max(first_dates) else None
+
+
+def date_of(document: Document) -> date | None:
+    """When a document was published, by its metadata; None where that is no date of the past."""
+    match = _DATE.search(str(document.metadata.get("date") or "")[:40])
+    if match is None:
+        return None
+    year, month, day = (int(part or 1) for part in match.groups())
+    try:
+        published = date(year, month, day)
+    except ValueError:
+        return None
+    return published if published <= datetime.now(UTC).date() + _TOMORROW else None

@@ -1,0 +1,63 @@
+"""Messages that a framework or a chat client writes in the user's place: none is a question.
+
+A summary of the conversation so far, a hand-over to another agent and "Please continue." leave the
+user's question standing. A client's own task, such as Open WebUI's request for a title, is answered
+by the model, and no document has anything to say to it.
+"""
+
+import re
+from collections.abc import Sequence
+
+from langchain_core.messages import BaseMessage, HumanMessage
+
+_LOOKED_AT = 2000  # characters at the head of a message by which it is told
+_CONTINUES = re.compile(
+    r"\W{0,3}(?:please |now |ok(?:ay)?,? )?(?:continue|go on|keep going|proceed|carry on|resume)"
+    r"(?: (?:with|from) (?:the|your) (?:\w+ ){0,3}\w+| generating| the conversation| please"
+    r"| where you left off)?\W{0,3}",
+    re.IGNORECASE,
+)
+_SUMMARIES = re.compile(
+    r"\s*(?:here is a summary of the conversation"
+    r"|(?:this is )?a summary of the (?:conversation|previous|earlier)"
+    r"|(?:previous |earlier )?conversation summary"
+    r"|summary of (?:the |our )?(?:conversation|previous|earlier)"
+    r"|\[(?:conversation )?summary\]|<(?:conversation_)?summary>"
+    r"|this session is being continued from a previous conversation"
+    r"|you are in the middle of a conversation that has been summari[sz]ed"
+    r"|for context, here is the conversation so far|<conversation[ _]history>"
+    r"|\[?(?:the )?conversation (?:was|has been) (?:handed|transferred)"
+    r"|(?:successfully )?(?:transferred|handed (?:off|over)) (?:back )?to \w+)",
+    re.IGNORECASE,
+)
+_TASKS = re.compile(
+    r"\s*###\s?Task:\s"
+    r"|\s*(?:please )?(?:create|generate|provide|suggest|write|give)(?: me)?(?: \S+){0,8}"
+    r" title\b(?=[^?\n]{0,160}\b(?:chat|conversation|discussion|thread|above|words?)\b)"
+    r"|\s*(?:please )?(?:generate|suggest|provide)(?: \S+){0,8} (?:tags?|follow[- ]?ups?|follow-up"
+    r" questions|search queries)\b(?=[^?\n]{0,160}\b(?:chat|conversation|discussion|history)\b)",
+    re.IGNORECASE,
+)
+
+
+def is_framework_message(message: BaseMessage) -> bool:
+    """Whether a human message was put in by a framework: a summary, a hand-over, "continue"."""
+    if message.additional_kwargs.get("lc_source"):  # LangChain's summarization says so itself
+        return True
+    text = str(message.text)[:_LOOKED_AT].strip()
+    return bool(_CONTINUES.fullmatch(text) or _SUMMARIES.match(text))
+
+
+def is_client_task(text: str) -> bool:
+    """Whether a text is a chat client's own task, such as a title or tags for the conversation."""
+    return bool(_TASKS.match(text[:_LOOKED_AT]))
+
+
+def question_place(messages: Sequence[BaseMessage]) -> int | None:
+    """The place of the last human message that a user wrote; None where there is none.
+
+    Where every human message is a framework's, it is the last of them: it is all that was asked.
+    """
+    human = [place for place, each in enumerate(messages) if isinstance(each, HumanMessage)]
+    asked = [place for place in human if not is_framework_message(messages[place])]
+    return next(reversed(asked or human), None)

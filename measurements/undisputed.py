@@ -1,0 +1,152 @@
+"""Right answers over documents in which nothing is in dispute: how many are made worse.
+
+The cases are those of ``undisputed.toml``: two facts of one thing, or one beside a document on
+another event, version, place or namesake. Labels are an encoder's. Claims, readers and the judge
+are scripted to be right, which is the loop's best case; with ``--model`` nothing is.
+
+    python -m measurements.undisputed small
+    python -m measurements.undisputed small --model local --cases 6
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from conflictscore import create_self_correcting_rag
+from conflictscore.labelers.nli.by_claim import open_nli_by_claim
+from conflictscore.prompts import PromptSet
+from conflictscore.storage.cache import ContentCache
+from measurements.scripted_model import NotedPrompts, ScriptedModel
+
+LABELERS = {"small": None, "mean": "nli-mpnet"}
+_OWN_QUESTION = "OWN"
+
+
+class Case(NamedTuple):
+    """A right answer and its documents.
+
+    Attributes:
+        question: The question.
+        facts: Two facts; the documents at 0 and 1 tell the first, the one at 2 the second.
+        documents: Their texts.
+        is_told: Whether the answer tells the second fact too.
+    """
+
+    question: str
+    facts: tuple[str, str]
+    documents: tuple[str, str, str]
+    is_told: bool
+
+    @property
+    def answer(self) -> str:
+        """The right answer."""
+        return " ".join(self.facts if self.is_told else self.facts[:1])
+
+    def told_by(self, prompt: str, asked: str) -> str:
+        """What a document says in answer to a question, by a reader that is right."""
+        shown = " ".join(prompt.split())
+        place = next(n for n, text in enumerate(self.documents) if text in shown)
+        wanted = 1 if f"{_OWN_QUESTION} 1" in asked else 0
+        fact = 1 if place == 2 else 0
+        return self.facts[fact] if fact == wanted else "The document does not say."
+
+
+def read_cases() -> list[Case]:
+    """The made cases."""
+    text = Path(__file__).with_name("undisputed.toml").read_text("utf-8")
+    kinds = tomllib.loads(text)
+    return [
+        Case(question, (first, second), (a, b, c), is_told=kind == "two")
+        for kind in ("two", "other")
+        for question, first, second, a, b, c in kinds[kind]
+    ]
+
+
+def scripted(asking: Sequence[Case]) -> ScriptedModel:
+    """A model that takes apart, reads and compares rightly; the last case is asked about."""
+    prompts = NotedPrompts(PromptSet.load())
+
+    def reply(name: str, fields: Mapping[str, Any]) -> str:
+        case = asking[-1]
+        if name == "decompose_short":
+            return str(fields["answer"])
+        if name.startswith("decompose"):
+            answer = str(fields["answer"])
+            claims = [fact for fact in case.facts if fact in answer] or [" ".join(answer.split())]
+            places = name == "decompose_with_places"
+            ends = [f" || {' '.join(claim.split()[:5])}" if places else "" for claim in claims]
+            lines = (f"- {claim}{end}" for claim, end in zip(claims, ends, strict=True))
+            return "\n".join(["Claims:", *lines])
+        if name == "claim_question":
+            return f"{_OWN_QUESTION} {int(case.facts[1] in str(fields['claim']))}?"
+        if name == "ask_document":
+            return case.told_by(str(fields["document"]), str(fields["question"]))
+        if name == "relation":
+            lines = str(fields["statements"]).splitlines()
+            same = [
+                any(fact in line for fact in case.facts if fact in case.answer) for line in lines
+            ]
+            return "\n".join(
+                f"{n}: {'SAME' if is_same else 'OTHER'}" for n, is_same in enumerate(same, 1)
+            )
+        if name == "weigh":
+            return "SIDE: NEITHER\nGROUND: NUMBER\nREASON: Nothing."
+        return str(fields.get("passage", "The documents say so (Doc 1)."))
+
+    return ScriptedModel(prompts=prompts, reply=reply)
+
+
+@click.command(help=__doc__)
+@click.argument("labels", type=click.Choice([*LABELERS]))
+@click.option("--model", help="Takes apart, reads and judges in place of the script.")
+@click.option("--cases", default=1000, help="The most of each kind.")
+@click.option("--out", type=click.Path(path_type=Path), help="Replies and labels are kept here.")
+@click.option("--show", is_flag=True, help="Print every look.")
+def main(labels: str, model: str | None, cases: int, out: Path | None, show: bool) -> None:
+    """See the module."""
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    cache = None if out is None else ContentCache(out / "replies.sqlite")
+    asking, chosen = list[Case](), read_cases()
+    script = scripted(asking)
+    graph = create_self_correcting_rag(
+        model or script,
+        labeler=open_nli_by_claim(LABELERS[labels]),
+        prompts=None if model else script.prompts,
+        cache=cache or False,
+        context_window=None if model else 128_000,
+    )
+    for is_told in (True, False):
+        some = [case for case in chosen if case.is_told is is_told][:cases]
+        disputed = claims = worse = calls = 0
+        for case in some:
+            asking.append(case)
+            documents = [
+                {"title": f"Page {n}", "text": text} for n, text in enumerate(case.documents, 1)
+            ]
+            state = graph.invoke(
+                {"question": case.question, "documents": documents, "draft_answer": case.answer}
+            )
+            report = state["attempts"][0]["report"]
+            disputed += len(report["disputed"])
+            claims += len(report["claims"])
+            changed = state["answer"] != state["first_answer"]
+            worse += changed
+            calls += state["usage"]["calls"]
+            if changed or show:
+                click.echo(f"{case.question}\n  {state['first_answer']}\n  {state['answer']}")
+                for change in state["changes"]:
+                    for look in change["looks"]:
+                        click.echo(f"    {look['outcome']}: {look['why']}")
+        kind = "two facts" if is_told else "other event"
+        click.echo(
+            f"{kind}: {len(some)} answers, {disputed} of {claims} claims labelled as disputed,"
+            f" {worse} answers made worse, {calls} calls"
+        )
+
+
+if __name__ == "__main__":
+    main()
