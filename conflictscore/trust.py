@@ -68,7 +68,7 @@ class TrustTable:
             raise InputError(f"{where}, field {field}: {why}") from None
         self._hosts = _by_host(self._rules.hosts, f"{where}, field hosts")
         self._domains = _by_host(self._rules.domains, f"{where}, field domains", registered=True)
-        self._types = {name.strip().casefold(): w for name, w in self._rules.types.items()}
+        self._types = _by_type(self._rules.types, f"{where}, field types")
 
     @classmethod
     def open(cls, table: "TrustTable | Mapping[str, Any] | str | Path") -> "TrustTable":
@@ -101,7 +101,7 @@ class TrustTable:
         for table, name in (
             (self._hosts, host and host.removeprefix("www.")),
             (self._domains, registrable_domain(document.url)),
-            (self._types, kind.strip().casefold() if isinstance(kind, str) else None),
+            (self._types, _type_name(kind) if isinstance(kind, str) else None),
             (self._types, _file_kind(document.url)),
         ):
             if name and name in table:
@@ -113,6 +113,25 @@ def _file_kind(url: str) -> str:
     with suppress(ValueError):  # of an address with brackets in it
         return PurePosixPath(urlsplit(url).path).suffix.lower().removeprefix(".")
     return ""
+
+
+def _type_name(name: str) -> str:
+    """A type as the table has it: ".PDF" is "pdf"."""
+    return name.strip().casefold().removeprefix(".")
+
+
+def _by_type(weights_by_name: Mapping[str, float], where: str) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    for raw_name, weight in weights_by_name.items():
+        name = _type_name(raw_name)
+        if not name:
+            raise InputError(f"{where}.{raw_name}: it is no type; give a name such as pdf")
+        if name in weights:
+            raise InputError(
+                f"{where}.{raw_name}: it has a weight already, in a different spelling"
+            )
+        weights[name] = weight
+    return weights
 
 
 def _by_host(

@@ -41,6 +41,11 @@ def test_types_are_those_of_metadata_or_else_the_kind_of_the_file() -> None:
     assert weights({"types": {" Forum": 0.5, "pdf": 3, "html": 2}}) == [2, 0.5, 3, 1]
 
 
+@pytest.mark.parametrize("spelling", [".pdf", "PDF", " .Pdf "])
+def test_a_type_may_be_written_as_the_ending_of_a_file(spelling: str) -> None:
+    assert weights({"types": {spelling: 0}}) == [1, 1, 0, 1]
+
+
 def test_host_goes_before_domain_before_type_before_default() -> None:
     table: dict[str, Any] = {"default": 9, "types": {"forum": 4}}
     assert weights(table) == [9, 4, 9, 9]
@@ -63,6 +68,8 @@ def test_host_goes_before_domain_before_type_before_default() -> None:
         ('[domains]\n"b.a.org" = 1', "field domains.b.a.org: it is no domain that is registered"),
         ('[domains]\n"co.uk" = 1', "field domains.co.uk: it is no domain that is registered"),
         ('[domains]\n"a.org" = 1\n"A.org" = 2', "field domains.A.org: it has a weight already"),
+        ('[types]\n"pdf" = 1\n".PDF" = 2', "field types..PDF: it has a weight already"),
+        ('[types]\n" . " = 1', "field types. . : it is no type"),
         ('[hosts]\n"https://a.org" = 1', "field hosts.https://a.org: it is no host"),
         ('[hosts]\n"a.org/b" = 1', "field hosts.a.org/b: it is no host"),
         ('[hosts]\n"*.a.org" = 1', "field hosts.*.a.org: it is no host"),
