@@ -11,9 +11,9 @@ from conflictscore.cli.options import (
     with_call_budget,
     with_model_options,
     with_output_options,
+    with_question_search_options,
     with_run_settings,
     with_scoring_settings,
-    with_search_options,
 )
 from conflictscore.errors import ConflictScoreError, InputError
 
@@ -62,7 +62,7 @@ def _with_answer_options(command: Any) -> Any:
     metavar="TEXT",
     help="An answer option. Repeat for each option.",
 )
-@with_search_options
+@with_question_search_options
 @with_run_settings
 @with_call_budget
 @with_model_options

@@ -158,15 +158,19 @@ _set_option = click.option(
     + ", context_window (tokens) or reasoning_effort (low, medium or high). Repeatable.",
 )
 
-_search_options = [
-    click.option(
+
+def _docs_option(advice: str = "") -> Any:
+    return click.option(
         "--docs",
         type=click.Path(),
         multiple=True,
         metavar="PATH ...",
         help="Files and folders to search: .txt, .md, .html, .docx, .jsonl, .csv, and with the"
-        " extra [docs] .pdf. Takes every word up to the next option; put QUESTION before --docs.",
-    ),
+        f" extra [docs] .pdf. Takes every word up to the next option{advice}.",
+    )
+
+
+_search_options = [
     click.option(
         "--search",
         metavar="NAME",
@@ -275,7 +279,11 @@ with_judge_options = _added(
 )
 """The options of a command whose one model judges."""
 with_output_options = _added(_OUTPUT, *_output_options)
-with_search_options = _added(_DOCUMENTS, *_search_options)
+with_search_options = _added(_DOCUMENTS, _docs_option(), *_search_options)
+with_question_search_options = _added(
+    _DOCUMENTS, _docs_option("; put QUESTION before --docs"), *_search_options
+)
+"""The options of a search, for a command whose argument is the question."""
 with_scoring_settings = _with_settings(*_names("option", scoring=True))
 with_run_settings = _with_settings(*_names("option"))
 with_trust_option = _added(_SETTINGS, _setting("trust"))

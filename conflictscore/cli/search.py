@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from conflictscore.cli.common import open_retriever, run_async
-from conflictscore.cli.options import ManyDocs, with_search_options
+from conflictscore.cli.options import ManyDocs, with_question_search_options
 from conflictscore.retrieval.providers import PROVIDERS
 
 _SEARCHES = "\n".join(
@@ -32,7 +32,7 @@ Searches, and the variables they need:
     short_help="Show the documents that a question would be answered from.",
 )
 @click.argument("question")
-@with_search_options
+@with_question_search_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the full texts.")
 def search(question: str, as_json: bool, **settings: Any) -> None:
     """Show the documents that QUESTION would be answered from; no model is called."""
