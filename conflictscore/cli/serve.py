@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from conflictscore.middleware.service.admission import Access
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
+_GRACE_S = 30.0
+"""The most seconds that running requests may go on once the server is told to stop."""
 
 
 def with_address_options(command: Any, *, port: int = 8400) -> Any:
@@ -79,8 +81,18 @@ def prepare(host: str, options: Mapping[str, Any], *, network: bool = True) -> t
     return () if options["key_file"] else keys
 
 
-def run_server(app: Any, access: "Access", address: tuple[str, int], about: str) -> None:
-    """Serve until SIGTERM or Ctrl-C; a second Ctrl-C does not wait for running requests."""
+def run_server(
+    app: Any,
+    access: "Access",
+    address: tuple[str, int],
+    about: str,
+    *,
+    grace: float = _GRACE_S,
+) -> None:
+    """Serve until SIGTERM or Ctrl-C, and end within ``grace`` seconds (half a minute at most).
+
+    A second Ctrl-C does not wait for running requests.
+    """
     from conflictscore.middleware.service.http_server import Server, open_listener, raise_file_limit
     from conflictscore.reporting.figure_text import counted
 
@@ -89,7 +101,7 @@ def run_server(app: Any, access: "Access", address: tuple[str, int], about: str)
     guard = counted(count, "key") if count else "no key needed"
     click.echo(f"{url}{about}, {guard}; Ctrl-C stops it", err=True)
     raise_file_limit()
-    run_async(Server(app, listener).serve(signals=True))
+    run_async(Server(app, listener, grace=min(grace, _GRACE_S)).serve(signals=True))
     click.echo("stopped", err=True)
 
 
@@ -198,4 +210,4 @@ def serve(host: str, port: int, **options: Any) -> None:
     add_runs_page(app)
     model = context.generator
     about = f" in front of {model.name} at {model.endpoint}, mode {settings.mode}"
-    run_server(app, app.state.service.access, (host, port), about)
+    run_server(app, app.state.service.access, (host, port), about, grace=settings.timeout)

@@ -3,6 +3,9 @@
 hypercorn closes connections that send no whole head within some seconds, and the system those that
 read nothing of their response (``TCP_USER_TIMEOUT``, Linux). The app refuses bodies that arrive too
 slowly, and a proxy in front bounds the connections of one address (``deploy/nginx.conf``).
+
+It speaks HTTP/1.1 alone. hypercorn would speak HTTP/2 without TLS to whoever starts with it or asks
+for an upgrade, and there a stream that its client never reads, or leaves, keeps its place for good.
 """
 
 import asyncio
@@ -16,14 +19,18 @@ from typing import Any
 
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
+from hypercorn.protocol.h11 import H11Protocol
 from starlette.requests import ClientDisconnect
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from conflictscore.errors import InputError
 
 _BACKLOG = 2048
 _ENDS_WITHIN_S = 5.0
-"""Seconds that interrupted requests get to clean up."""
+"""The most seconds that interrupted requests get to clean up."""
+_PREFACE = "PRI"
+"""The method in the first line of every HTTP/2 connection."""
 
 
 def open_listener(host: str, port: int) -> socket.socket:
@@ -51,8 +58,9 @@ def raise_file_limit() -> None:
 class Server:
     """Serves an app until it is told to stop; ``started`` once it accepts connections.
 
-    Running requests have ``grace`` seconds to finish. A connection is closed that sends no whole
-    request head for ``idle`` seconds, or reads nothing of its response for ``unread``.
+    Once it is told to stop, it ends within ``grace`` seconds: running requests may go on for most
+    of them, and are then interrupted. A connection is closed that sends no whole request head for
+    ``idle`` seconds, or reads nothing of its response for ``unread``.
     """
 
     def __init__(
@@ -65,7 +73,9 @@ class Server:
         unread: float = 20.0,
     ) -> None:
         self._app, self._listener = app, listener
-        self._grace, self._idle, self._unread = grace, idle, unread
+        self._cleaning = min(_ENDS_WITHIN_S, grace / 4)
+        self._finishing = grace - self._cleaning
+        self._idle, self._unread = idle, unread
         self.started = False
         self._stopping = asyncio.Event()
         self._requests: set[asyncio.Task[Any]] = set()
@@ -86,11 +96,11 @@ class Server:
         if hasattr(socket, "TCP_USER_TIMEOUT"):  # accepted connections inherit it
             unread = round(self._unread * 1000)
             self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unread)
-        config = Config()
+        config = _Http1Config()
         config.bind = [f"fd://{self._listener.detach()}"]
         config.backlog = _BACKLOG
         config.keep_alive_timeout = self._idle
-        config.graceful_timeout = self._grace + _ENDS_WITHIN_S
+        config.graceful_timeout = self._finishing + self._cleaning
         config.include_server_header = False
         config.errorlog = logging.getLogger("hypercorn.error")
         config.errorlog.setLevel(logging.ERROR)  # anybody can cause a warning
@@ -100,7 +110,7 @@ class Server:
         self.started = True  # hypercorn waits for this once it accepts connections
         await self._stopping.wait()
         # asyncio's own server waits for open connections without a limit, from Python 3.12 on
-        asyncio.get_running_loop().call_later(self._grace, self._interrupt)
+        asyncio.get_running_loop().call_later(self._finishing, self._interrupt)
 
     def _interrupt(self) -> None:
         for task in self._requests:
@@ -110,6 +120,9 @@ class Server:
         task = asyncio.current_task()
         if scope["type"] != "http" or task is None:
             return await self._app(scope, receive, send)
+        if scope["method"] == _PREFACE:
+            refusal = PlainTextResponse("HTTP/2 is not spoken here", 505, {"connection": "close"})
+            return await refusal(scope, receive, send)
 
         async def sender(message: Message) -> None:
             try:
@@ -124,6 +137,25 @@ class Server:
         finally:
             self._requests.discard(task)
         return None
+
+
+class _Http1Config(Config):
+    """hypercorn's settings for a server that never changes from HTTP/1.1 to HTTP/2."""
+
+
+_switch_protocol = H11Protocol._check_protocol
+
+
+async def _stay_with_http1(protocol: H11Protocol, event: Any) -> None:
+    """Answer a request in the protocol that it came in, as HTTP allows where an upgrade is asked.
+
+    Other servers of this process, with hypercorn's own settings, switch as they always did.
+    """
+    if not isinstance(protocol.config, _Http1Config):
+        await _switch_protocol(protocol, event)
+
+
+H11Protocol._check_protocol = _stay_with_http1  # type: ignore[method-assign]
 
 
 def _on_signal(loop: asyncio.AbstractEventLoop, number: int, stop: Callable[[], None]) -> None:

@@ -78,6 +78,33 @@ def test_a_client_that_reads_nothing_is_disconnected(chunks: int) -> None:
         until(lambda: served.tasks() <= before)
 
 
+@pytest.mark.parametrize(
+    "after", [b"", b"\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00"]
+)
+def test_http2_by_prior_knowledge_is_refused_and_its_connection_closed(
+    upstream: OpenAIServer, after: bytes
+) -> None:
+    with serving(upstream) as served:
+        connection = served.connect(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + after)
+        heard = bytearray()
+        with suppress(ConnectionError):
+            while piece := connection.recv(65536):
+                heard += piece
+
+        assert heard.startswith(b"HTTP/1.1 505")
+        assert served.metric("conflictscore_requests_in_flight") == 1  # the one that asks
+
+
+def test_an_upgrade_to_http2_is_answered_in_http1(upstream: OpenAIServer) -> None:
+    asking_for_it = HEALTH.removesuffix(b"\r\n") + (
+        b"connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAQAAAAA\r\n\r\n"
+    )
+    with serving(upstream) as served:
+        heard = served.connect(asking_for_it).recv(65536)
+
+    assert heard.startswith(b"HTTP/1.1 200")
+
+
 def test_what_a_client_can_cause_is_not_logged(
     upstream: OpenAIServer, caplog: pytest.LogCaptureFixture
 ) -> None:
