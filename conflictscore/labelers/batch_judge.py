@@ -1,10 +1,13 @@
 """The LLM judge of several claims against one document in one call: ``per-document``.
 
 A batch names every claim by an id that its text decides, a verdict is taken only where its id is
-that of one claim that was asked for, and what a reply leaves open is asked again. The rules and the
-document stand before the claims, so that a server finds them in its cache for the next claims.
+that of one claim that was asked for, and what a reply leaves open is asked again. A claim that
+reads like an order to a judge shares its call with no other. The rules and the document stand
+before the claims, so that a server finds them in its cache for the next claims.
 """
 
+import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -24,7 +27,7 @@ from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.models.fitting import fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet, material
+from conflictscore.prompts import PromptSet, material, neutral
 from conflictscore.records import Claim, Document, EvidenceLabel
 from conflictscore.threads import together
 from conflictscore.tokens import count_tokens
@@ -67,6 +70,29 @@ checked here, and not by the schema.
 """
 
 Tell = Callable[[EvidenceLabel], None]
+
+
+_CLAIM_WORDS = (
+    r"(?:ids?|claims?|supports?|supported|contradicts?|contradicted|irrelevant|true|false)"
+)
+_ORDER = re.compile(
+    r"SUPPORTS|CONTRADICTS|IRRELEVANT"  # a label, as no prose writes it
+    r"|(?i:\b(?:all|any|each|every|other|these|those|following|previous)(?: of the)?"
+    r" (?:other )?(?:claims?|ids?|verdicts?|labels?)\b"
+    r"|\bto (?:the|any|every) (?:judge|grader|labell?er|checker|model|assistant)\b"
+    r"|\b(?:ignore|disregard|override|forget)\b.{0,60}"
+    r"\b(?:above|instructions?|rules?|documents?|claims?|prompt)\b"
+    r"|(?:^|[.:;,!?—–-] ?|\bplease |\bmust |\bshould |\bto )"
+    r"(?:label|mark|answer|reply|respond|output|treat|rate|rule)\b.{0,60}\b" + _CLAIM_WORDS + r"\b)"
+)
+
+
+def reads_like_an_order(claim: Claim) -> bool:
+    """Whether a claim may be meant for the judge: it tells how to label, or speaks of other claims.
+
+    Taken for one too often it costs a call; missed, its neighbours are at its mercy.
+    """
+    return _ORDER.search(neutral(claim.text)) is not None
 
 
 class OpenClaim(NamedTuple):
@@ -247,14 +273,17 @@ class BatchJudge:
         """
         some: list[Claim] = []
         total = 0
-        for claim in claims:
+        for claim in filter(reads_like_an_order, claims):
+            yield self._batch([claim], document, _MARK_TOKENS + count_tokens(claim.text))
+        for claim in itertools.filterfalse(reads_like_an_order, claims):
             tokens = _MARK_TOKENS + count_tokens(claim.text)
             if some and (len(some) == _MOST_CLAIMS or total + tokens > _CLAIMS_TOKENS):
                 yield self._batch(some, document, total)
                 some, total = [], 0
             some.append(claim)
             total += tokens
-        yield self._batch(some, document, total)
+        if some:
+            yield self._batch(some, document, total)
 
     def _batch(self, claims: Sequence[Claim], document: Document, tokens: int) -> Batch:
         room = _REPLY_TOKENS + _VERDICT_TOKENS * _MOST_CLAIMS + max(_CLAIMS_TOKENS, tokens)

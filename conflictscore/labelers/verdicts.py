@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -41,11 +41,12 @@ async def judging(
     waiting = {(claim.number, document.number): (claim, document) for claim, document in pairs}
     breaker = CircuitBreaker()
     keys = {} if cache is None else _keys(labeler, waiting)
-    found = {} if cache is None else await cache.find_async([*keys.values()])
+    shared = {} if cache is None else _shared_keys(labeler, waiting)
+    found = {} if cache is None else await cache.find_async([*keys.values(), *shared.values()])
     judge = dict(labeler.identity or {})
     model = str(judge["model"]) if "endpoint" in judge else ""  # one of no endpoint makes no call
     for place, key in keys.items():
-        stored = found.get(key, {})
+        stored = found.get(key) or found.get(shared.get(place, key), {})
         cost = stored_cost(stored)
         if (kept := _kept(stored, place)) is not None:
             del waiting[place]
@@ -137,18 +138,71 @@ def _kept(found: Mapping[str, Any], place: _Place) -> EvidenceLabel | None:
 
 
 def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
+    """The keys that the verdicts of pairs are stored under.
+
+    A judge that reads several claims in a call may be swayed in one by the words of another, which
+    are a caller's. So its verdict belongs to all claims that were asked about the document with it,
+    and nobody gets it who asks about others.
+    """
     if isinstance(labeler, StagedLabeler) or labeler.identity is None:
         return {}
     judge = dict(labeler.identity)
     claims = {claim.number: neutral(claim.text) for claim, _ in pairs.values()}
+    beside = _claims_beside(pairs, claims) if _reads_many(labeler) else {}
     return {
-        place: content_key(
-            {
-                "verdict": _FORMAT,
-                "claim": claims[claim.number],
-                "document": content_of(document),
-                "judge": judge,
-            }
-        )
+        place: _key(claims[claim.number], document, judge, beside.get(document.number))
         for place, (claim, document) in pairs.items()
     }
+
+
+def _shared_keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
+    """The keys of verdicts on the same pairs, each judged with no claim beside it.
+
+    They were given without the words of others, so they hold whatever is asked with them.
+    """
+    if not _reads_many(labeler):
+        return {}
+    judge = dict(labeler.identity or {})
+    claims = {claim.number: neutral(claim.text) for claim, _ in pairs.values()}
+    return {
+        place: _key(claims[claim.number], document, judge, None)
+        for place, (claim, document) in pairs.items()
+    }
+
+
+def _reads_many(labeler: Labeler) -> bool:
+    """Whether a labeler judges several claims in a call, as its identity says (``at_once``)."""
+    if isinstance(labeler, StagedLabeler) or labeler.identity is None:
+        return False
+    return "at_once" in labeler.identity
+
+
+def _claims_beside(
+    pairs: Mapping[_Place, Pair], claims: Mapping[int, str]
+) -> dict[int, str | None]:
+    """A hash of the claims that are asked about a document together; None where it is a single one.
+
+    Their order is a part of it, since it decides which of them share a call.
+    """
+    numbers: dict[int, list[int]] = {}
+    for claim, document in pairs.values():
+        numbers.setdefault(document.number, []).append(claim.number)
+
+    @cache
+    def hashed(asked: tuple[int, ...]) -> str | None:
+        if len(asked) == 1:
+            return None
+        texts = "\0".join(claims[number] for number in asked)
+        return hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()
+
+    return {document: hashed(tuple(asked)) for document, asked in numbers.items()}
+
+
+def _key(claim: str, document: Document, judge: Mapping[str, Any], beside: str | None) -> str:
+    ingredients = {
+        "verdict": _FORMAT,
+        "claim": claim,
+        "document": content_of(document),
+        "judge": judge,
+    }
+    return content_key(ingredients if beside is None else {**ingredients, "beside": beside})
