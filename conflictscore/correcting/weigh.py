@@ -21,7 +21,19 @@ from conflictscore.records import Candidate, Document, Ground, Ruling, Weighing
 from conflictscore.threads import at_once
 
 _REPLY_TOKENS = 160
-_DATE = re.compile(r"(?<!\d)(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?(?!\d)")
+_DATE = re.compile(
+    r"(?:in |on |as of |published:? |updated:? )?"
+    r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ].{0,24})?)?)?",
+    re.IGNORECASE,
+)
+"""A date by ISO 8601, whole or as far as it is known, perhaps with a time."""
+_DATE_IN_WORDS = re.compile(
+    r"(?:[a-z]{3,9}\.?,? )?(?:(?P<day>\d{1,2})(?:st|nd|rd|th)? (?P<month>[a-z]{3})[a-z]{0,6}\.?"
+    r"|(?P<month_first>[a-z]{3})[a-z]{0,6}\.? (?P<second_day>\d{1,2})(?:st|nd|rd|th)?),?"
+    r" (?P<year>\d{4})(?:[ ,].{0,24})?",
+    re.IGNORECASE,
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _TOMORROW = timedelta(days=1)  # somewhere on Earth it is a day later than here
 
 
@@ -125,11 +137,24 @@ def newer_side(
 
 
 def date_of(document: Document) -> date | None:
-    """When a document was published, by its metadata; None where that is no date of the past."""
-    match = _DATE.search(str(document.metadata.get("date") or "")[:40])
-    if match is None:
+    """When a document was published, by what the search or the fetch says of it.
+
+    None where that is not a date alone ("room 1871"), lies in the future, or is told by the page
+    itself (``date_from``).
+    """
+    if document.metadata.get("date_from") == "page":
         return None
-    year, month, day = (int(part or 1) for part in match.groups())
+    text = str(document.metadata.get("date") or "")[:60].strip()
+    if match := _DATE.fullmatch(text):
+        year, month, day = (int(part or 1) for part in match.groups())
+    elif match := _DATE_IN_WORDS.fullmatch(text):
+        name = str(match["month"] or match["month_first"]).casefold()
+        if name not in _MONTHS:
+            return None
+        month = _MONTHS.index(name) + 1
+        year, day = int(match["year"]), int(match["day"] or match["second_day"])
+    else:
+        return None
     try:
         published = date(year, month, day)
     except ValueError:

@@ -10,6 +10,7 @@ from conflictscore.records import (
     ConflictReport,
 )
 from conflictscore.retrieval.domains import voices
+from conflictscore.retrieval.voices import copies, one_voice
 
 
 def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
@@ -21,16 +22,13 @@ def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
 def report_of(
     evidence: Sequence[ClaimEvidence], state: RagState, context: RunContext
 ) -> ConflictReport:
-    """The scores of labelled claims, with near-duplicates and disputes as the run counts them."""
+    """The scores of labelled claims, with voices and disputes as the run counts them."""
     documents, trust = documents_of(state), context.settings.trust
-    duplicates = (
-        voices(documents)
-        if context.settings.duplicates == "domain"
-        else {d.number: d.duplicate_of for d in documents if d.duplicate_of}
-    )
+    by_domain = context.settings.duplicates == "domain"
+    groups = voices(documents) if by_domain else copies(documents)
     return conflict_report(
         evidence,
-        duplicates=duplicates,
+        duplicates=one_voice(documents, groups),
         duplicates_vote=context.settings.duplicates == "vote",
         policy=context.settings.disputed,
         weights=None if trust is None else trust.weights(documents),

@@ -18,6 +18,7 @@ from conflictscore.loop.state import (
     draft_of,
 )
 from conflictscore.records import Answer, Attempt, Checked, Label, Run, RunStatus
+from conflictscore.retrieval.voices import copies, one_voice
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ def _spoken(state: RagState, update: Mapping[str, Any], runtime: RunRuntime) -> 
 
 
 def _held_against_one(state: RagState, last: Attempt, runtime: RunRuntime) -> bool:
-    """Whether no disagreement was seen, and one document and its copies are all there is.
+    """Whether no disagreement was seen, and all documents speak with one voice.
 
     The paper's loop, which has no least coverage, does not ask.
     """
@@ -74,7 +75,8 @@ def _held_against_one(state: RagState, last: Attempt, runtime: RunRuntime) -> bo
     asks = runtime.context.settings.min_coverage is not None and report and report.claims
     if not asks or (report and report.conflicting):  # copies that were altered disagree
         return False
-    return sum(document.duplicate_of is None for document in documents_of(state)) == 1
+    documents = documents_of(state)
+    return len(documents) - len(one_voice(documents, copies(documents))) == 1
 
 
 def _empty(state: RagState) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Take a joined text apart into documents: by tags, rules, numbers, fields or blank lines."""
+"""Take a joined text apart: by tags, rules, numbers, fields or blank lines."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 Part = tuple[str, dict[str, Any]]
-"""A document's text, and what is said of it: ``title``, ``url`` and other fields."""
+"""A part's text, and what it says of itself: ``title``, ``date`` and other fields."""
 
 _FIELDS = {
     **dict.fromkeys(("title", "name", "headline", "heading", "filename", "file name"), "title"),
@@ -21,8 +21,20 @@ _FIELDS = {
 }
 """Labels of a document's fields, and the names that we give them."""
 _CONTENTS = {
-    *("content", "contents", "text", "snippet", "body", "passage", "excerpt", "page content"),
-    *("page_content", "chunk", "document content", "document_content", "summary", "description"),
+    "content",
+    "contents",
+    "text",
+    "snippet",
+    "body",
+    "passage",
+    "excerpt",
+    "page content",
+    "page_content",
+    "chunk",
+    "document content",
+    "document_content",
+    "summary",
+    "description",
 }
 _NOUNS = r"(?:document|doc|passage|result|source|snippet|chunk|excerpt|context|item|page|article)"
 _FIELD = re.compile(
@@ -70,20 +82,29 @@ def field_of(label: str) -> str | None:
     return _FIELDS.get(label.strip().casefold().replace("_", " "))
 
 
-def parts_of(text: str, *, blank_lines: bool) -> list[Part]:
+def parts_of(text: str, *, blank_lines: bool) -> list[str]:
     """The documents that a tool joined into one text; the text alone if that cannot be told.
 
     With ``blank_lines``, paragraphs that stand for themselves may be documents: so they are joined
-    by LangChain's retriever tool, and by most search tools.
+    by LangChain's retriever tool, and by most search tools. A part's own title and date stay in its
+    text, in lines of their own; nothing that a text says of itself becomes a field.
     """
     for split in (_tagged, _ruled, _numbered, _labelled):
         if len(parts := [part for part in split(text) if part[0]]) > 1:
-            return parts
+            return [_shown(part) for part in parts]
     if blank_lines and len(paragraphs := _standalone_paragraphs(text)) > 1:
-        return [(paragraph, {}) for paragraph in paragraphs]
+        return paragraphs
     tagged = [part for part in _tagged(text) if part[0]]
-    read, about = tagged[0] if tagged else _read(text)
-    return [(read or text, about)] if text else []
+    if tagged:
+        return [_shown(tagged[0])]
+    return [text] if text else []
+
+
+def _shown(part: Part) -> str:
+    """A part as a document's text."""
+    text, fields = part
+    lines = [str(fields[name]) for name in ("title", "date") if fields.get(name)]
+    return "\n".join([*lines, text])
 
 
 def _read(part: str) -> Part:

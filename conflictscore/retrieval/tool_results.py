@@ -1,4 +1,8 @@
-"""From what a tool returned to documents: artifacts, JSON, content blocks, and joined texts."""
+"""From what a tool returned to documents: artifacts, JSON, content blocks, and joined texts.
+
+Who wrote a text is known from how it came, never from the text: see
+:func:`documents_from_messages`.
+"""
 
 import ast
 import json
@@ -9,48 +13,170 @@ from itertools import islice
 from typing import Any
 
 from langchain_core.documents import Document as Retrieved
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from conflictscore.records import Document
 from conflictscore.retrieval.documents import URL_KEYS, to_documents
 from conflictscore.retrieval.joined_texts import field_of, parts_of
+from conflictscore.retrieval.voices import VOICE, without_voice
 
 _TEXT_KEYS = (
-    *("page_content", "text", "content", "snippet", "body", "passage", "chunk", "excerpt"),
-    *("document", "raw_content", "extract", "abstract", "description", "summary"),
+    "page_content",
+    "text",
+    "content",
+    "snippet",
+    "body",
+    "passage",
+    "chunk",
+    "excerpt",
+    "document",
+    "raw_content",
+    "extract",
+    "abstract",
+    "description",
+    "summary",
 )
 """Where a search result has its text; the first that holds any counts."""
 _LIST_KEYS = (
-    *("results", "documents", "docs", "passages", "chunks", "hits", "matches", "items", "sources"),
-    *("organic_results", "organic", "webPages", "web", "news", "search_results", "search"),
-    *("contexts", "context", "data", "value", "response", "output", "result", "query", "content"),
-    *("structured_content", "structuredContent"),
+    "results",
+    "documents",
+    "docs",
+    "passages",
+    "chunks",
+    "hits",
+    "matches",
+    "items",
+    "sources",
+    "organic_results",
+    "organic",
+    "webPages",
+    "web",
+    "news",
+    "search_results",
+    "search",
+    "contexts",
+    "context",
+    "data",
+    "value",
+    "response",
+    "output",
+    "result",
+    "query",
+    "content",
+    "structured_content",
+    "structuredContent",
 )
 """Where a search tool's JSON object has its results, alone or within another object."""
 _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource", "node", "entity")
 """Where a search result has its text, if not in fields of its own."""
 _DEPTH = 12
 
-_SEARCHES = {
-    *("search", "retrieve", "retriever", "retrieval", "lookup", "look", "find", "google", "bing"),
-    *("tavily", "exa", "duckduckgo", "ddg", "serp", "serper", "brave", "wikipedia", "arxiv"),
-    *("pubmed", "rag"),
-}
+_SEARCHES = frozenset(
+    {
+        "search",
+        "retrieve",
+        "retriever",
+        "retrieval",
+        "lookup",
+        "look",
+        "find",
+        "google",
+        "bing",
+        "tavily",
+        "exa",
+        "duckduckgo",
+        "ddg",
+        "serp",
+        "serper",
+        "brave",
+        "wikipedia",
+        "arxiv",
+        "pubmed",
+        "rag",
+    }
+)
 """Words in the name of a tool whose text may be several documents joined by blank lines."""
-_READS = {
-    *("browse", "fetch", "scrape", "crawl", "read", "wiki", "web", "website", "webpage", "page"),
-    *("doc", "docs", "document", "documents", "passages", "knowledge", "knowledgebase", "kb"),
-    *("article", "articles", "corpus", "library", "archive", "faq", "handbook", "manual"),
-    *("literature", "news", "encyclopedia", "encyclopaedia", "source", "sources", "context"),
-}
-_WRITES = {
-    *("save", "write", "update", "create", "add", "insert", "delete", "remove", "send", "upload"),
-    *("submit", "edit", "append", "post"),
-}
+_FETCHES = frozenset(
+    {
+        "browse",
+        "fetch",
+        "scrape",
+        "crawl",
+        "download",
+        "visit",
+        "page",
+        "webpage",
+        "website",
+        "url",
+    }
+)
+"""Words in the name of a tool that returns one page, whatever stands in it."""
+_READS = _FETCHES | frozenset(
+    {
+        "read",
+        "wiki",
+        "web",
+        "doc",
+        "docs",
+        "document",
+        "documents",
+        "passages",
+        "knowledge",
+        "knowledgebase",
+        "kb",
+        "article",
+        "articles",
+        "corpus",
+        "library",
+        "archive",
+        "faq",
+        "handbook",
+        "manual",
+        "literature",
+        "news",
+        "encyclopedia",
+        "encyclopaedia",
+        "source",
+        "sources",
+        "context",
+    }
+)
+_WRITES = frozenset(
+    {
+        "save",
+        "write",
+        "update",
+        "create",
+        "add",
+        "insert",
+        "delete",
+        "remove",
+        "send",
+        "upload",
+        "submit",
+        "edit",
+        "append",
+        "post",
+    }
+)
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
+_MOST_ARGUMENTS = 100
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
 """A text of so many words reads like a document, whatever the tool is called."""
+_NOTHING = re.compile(
+    r"(?:sorry[,. ]*)?"
+    r"(?:(?:there (?:are|were) )?(?:no|zero|0)(?: \w+){0,4}"
+    r" (?:results?|documents?|matches|hits|pages?|articles?|passages?)"
+    r"(?: (?:were |was |are |is |have been )?(?:found|available|returned|matched))?"
+    r"|(?:nothing|none)(?: (?:was|were))? found)"
+    r"(?: (?:for|matching|about|to|in)\b[^.!?\n]{0,120})?[.!]*",
+    re.IGNORECASE,
+)
+"""A search's sentence that it found nothing, which is no document."""
+_NOTHING_CHARS = 300
+_LONGEST_ADDRESS = 2000
 
 
 def documents_from_messages(
@@ -59,73 +185,163 @@ def documents_from_messages(
     """Number the documents that tools returned in these messages, from 1 and in their order.
 
     A tool message gives the documents of its artifact: a LangChain ``Document``, a search result,
-    or a list of such, however deep. Without such an artifact its text is read: content blocks one
-    by one, JSON, and texts that a tool joined, by tags, numbers, rules, labelled fields or blank
-    lines. Where that cannot be told, one text is one document, named after the tool. A failed
-    tool gives no document, nor does an empty list of results, or anything but text.
+    or a list of such, however deep. Without such an artifact its content is read: content blocks
+    one by one, JSON, and texts that a tool joined, by tags, numbers, rules, labelled fields or
+    blank lines. Where that cannot be told, one text is one document. A failed tool gives no
+    document, nor does an empty list of results, a sentence that nothing was found, or anything but
+    text.
+
+    What the protocol says of a text is its address, title and date: the URI of a block, the fields
+    of a JSON result, the metadata of an artifact, the argument of a call. What the text says of
+    itself adds to none of them; without any it is named after its tool. The parts of a joined text
+    are documents of their own with one voice, since any of them may have written the marks between
+    them. So is all that a fetch returned: a call whose arguments hold an address, or whose tool is
+    named like one.
 
     ``sources`` names the tools whose results are evidence. By default those that are named like a
     search, return documents, or return prose: a clock or a receipt is none.
     """
+    calls = {
+        call["id"]: call["args"]
+        for message in messages
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+    }
     return to_documents(
         [
-            found
-            for message in messages
+            document
+            for number, message in enumerate(messages)
             if isinstance(message, ToolMessage) and message.status != "error"
-            for found in _found(message, sources)
+            for document in _ToolReply(message, calls.get(message.tool_call_id), number).documents(
+                sources
+            )
         ]
     )
 
 
-def _found(message: ToolMessage, sources: Collection[str] | None) -> list[Retrieved]:
-    name = message.name or ""
-    words = {word.casefold() for word in _NAME_WORD.findall(name)}
-    if sources is not None and name not in sources:
-        return []
-    found = list(_documents(message.artifact))
-    returned = told = bool(found)
-    if not told:
-        blocks = message.content if isinstance(message.content, list) else [message.content]
-        found = [one for block in blocks for one in _in_block(block, bool(words & _SEARCHES))]
-        returned = len(found) > 1 or any(map(_origin, found))
-    if sources is None and name and not words & _SEARCHES:
-        prose = len(str(message.text).split()) >= _PROSE_WORDS
-        if words & _WRITES or not (words & _READS or returned or prose):
+class _ToolReply:
+    """What one call of a tool returned, and what its name and arguments say of it."""
+
+    def __init__(
+        self, message: ToolMessage, arguments: Mapping[str, Any] | None, number: int
+    ) -> None:
+        self._message, self._number = message, number
+        self._name = message.name or ""
+        self._words = {word.casefold() for word in _NAME_WORD.findall(self._name)}
+        self._addresses = list(islice(_addresses(arguments), 2))
+        self._searches = bool(self._words & _SEARCHES)
+        by_name = bool(self._words & _FETCHES) and not self._searches
+        self._fetches = by_name or bool(self._addresses)
+
+    def documents(self, sources: Collection[str] | None) -> list[Retrieved]:
+        if sources is not None and self._name not in sources:
             return []
-    for document in found:
-        if not told and not _origin(document):
-            document.metadata["title"] = name
-    return found
+        documents = list(_documents(self._message.artifact))
+        from_artifact = bool(documents)
+        if not from_artifact:
+            content = self._message.content
+            blocks = content if isinstance(content, list) else [content]
+            documents = [
+                document
+                for place, block in enumerate(blocks)
+                for document in self._in_block(block, place)
+            ]
+        if sources is None and not self._is_evidence(documents, from_artifact):
+            return []
+        if self._fetches:
+            self._join(documents, "")
+            if not from_artifact and len(self._addresses) == 1:
+                for document in documents:
+                    document.metadata.setdefault("url", self._addresses[0])
+        for document in documents:
+            if not from_artifact and not _origin(document):
+                document.metadata["title"] = self._name
+        return documents
+
+    def _is_evidence(self, documents: Sequence[Retrieved], from_artifact: bool) -> bool:
+        """Whether a tool that nobody named returns evidence: by its name, or the look of it."""
+        if not self._name or self._searches:
+            return True
+        if self._words & _WRITES:
+            return False
+        listed = from_artifact or len(documents) > 1 or any(map(_origin, documents))
+        prose = len(str(self._message.text).split()) >= _PROSE_WORDS
+        return bool(self._words & _READS) or self._fetches or listed or prose
+
+    def _in_block(self, block: object, place: int) -> Iterator[Retrieved]:
+        """The documents of a text, or of a block of a protocol."""
+        if isinstance(block, str):
+            yield from self._in_text(block, place)
+            return
+        if not isinstance(block, Mapping):
+            return
+        if block.get("type") == "search_result":
+            yield from _search_result(block)
+            return
+        resource = block.get("resource") if block.get("type") == "resource" else block
+        if not isinstance(resource, Mapping) or not _has_text(resource.get("text")):
+            return
+        uri = resource.get("uri")
+        for document in self._in_text(resource["text"], place):
+            if _has_text(uri):  # one address is one source, however its text is written
+                document.metadata = {"url": uri}
+                self._join([document], f" {place}")
+            yield document
+
+    def _in_text(self, text: str, place: int) -> Iterator[Retrieved]:
+        text = text.strip()
+        for found in (_json_lines(text), _json(text), _written_out(text)):
+            texts = found if isinstance(found, list) and all(map(_has_text, found)) else ()
+            documents = [Retrieved(page_content=text) for text in texts] or [
+                self._as_told(document) for document in _documents(found)
+            ]
+            lists = (
+                [found.get(key) for key in _LIST_KEYS] if isinstance(found, Mapping) else [found]
+            )
+            if documents or [] in lists:  # a search that found nothing
+                yield from documents
+                return
+        if self._searches and len(text) < _NOTHING_CHARS and _NOTHING.fullmatch(text):
+            return
+        parts = [Retrieved(part) for part in parts_of(text, blank_lines=self._searches)]
+        if len(parts) > 1:
+            self._join(parts, f" {place}")
+        yield from parts
+
+    def _as_told(self, document: Retrieved) -> Retrieved:
+        """A result with the fields that the tool gave it; a fetched page's fields are its text."""
+        if self._fetches:
+            return Retrieved(document.page_content)
+        return without_voice(document)
+
+    def _join(self, documents: Sequence[Retrieved], place: str) -> None:
+        for document in documents:
+            document.metadata[VOICE] = f"{self._name or 'tool'} {self._number}{place}"
+
+
+def _addresses(value: object, depth: int = 3) -> Iterator[str]:
+    """The addresses among the arguments of a call."""
+    if isinstance(value, str):
+        if len(value) <= _LONGEST_ADDRESS and _ADDRESS.fullmatch(value):
+            yield value.strip()
+    elif depth and isinstance(value, Mapping | list):
+        inner = value.values() if isinstance(value, Mapping) else value
+        for each in islice(inner, _MOST_ARGUMENTS):
+            yield from _addresses(each, depth - 1)
+
+
+def _search_result(block: Mapping[str, Any]) -> Iterator[Retrieved]:
+    """The document of a ``search_result`` block, which has its texts as blocks of their own."""
+    content = block.get("content")
+    blocks = content if isinstance(content, list) else [content]
+    texts = [each.get("text") if isinstance(each, Mapping) else each for each in blocks]
+    if text := "\n\n".join(text for text in texts if isinstance(text, str) and text.strip()):
+        fields = {"url": block.get("source"), "title": block.get("title")}
+        yield Retrieved(text, metadata={key: v for key, v in fields.items() if _has_text(v)})
 
 
 def _origin(document: Retrieved) -> bool:
     return any(document.metadata.get(key) for key in ("title", *URL_KEYS))
-
-
-def _in_block(block: object, searches: bool) -> Iterator[Retrieved]:
-    """The documents of a text, or of a block of the Model Context Protocol."""
-    if isinstance(block, Mapping):
-        block = block.get("resource") if block.get("type") == "resource" else block
-        if not isinstance(block, Mapping) or not _has_text(block.get("text")):
-            return
-        about = {"url": block["uri"]} if _has_text(block.get("uri")) else {}
-        for document in _in_text(block["text"], searches):
-            yield Retrieved(document.page_content, metadata={**about, **document.metadata})
-    elif isinstance(block, str):
-        yield from _in_text(block, searches)
-
-
-def _in_text(text: str, searches: bool) -> Iterator[Retrieved]:
-    text = text.strip()
-    for read in (_json_lines(text), _json(text), _written_out(text)):
-        texts = read if isinstance(read, list) and all(map(_has_text, read)) else ()
-        found = [Retrieved(page_content=one) for one in texts] or list(_documents(read))
-        lists = [read.get(key) for key in _LIST_KEYS] if isinstance(read, Mapping) else [read]
-        if found or [] in lists:  # a search that found nothing
-            yield from found
-            return
-    for part, about in parts_of(text, blank_lines=searches):
-        yield Retrieved(part, metadata=about)
 
 
 def _json(text: str) -> object:

@@ -1,5 +1,6 @@
 """Weighing: blind, in both orders, on a ground; dates decide where what is current is asked for."""
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -118,6 +119,39 @@ def test_dates_of_all_kinds_are_read_or_left() -> None:
         None,
         "2019-02-03",
     ]
+
+
+@pytest.mark.parametrize("told", ["May 3, 2019", "3 May 2019", "Fri, 03 May 2019 10:00:00 GMT"])
+def test_a_date_in_words_is_read(told: str) -> None:
+    [document] = documents_with("a", metadata=[{"date": told}])
+
+    assert date_of(document) == date(2019, 5, 3)
+
+
+@pytest.mark.parametrize(
+    "told", ["2999-01-01", "9999", "room 1871", "see note 1871", "Foo 3, 2019"]
+)
+def test_a_date_of_the_future_and_a_number_in_a_phrase_are_none(told: str) -> None:
+    [document] = documents_with("a", metadata=[{"date": told}])
+
+    assert date_of(document) is None
+
+
+def test_a_date_that_the_page_itself_states_decides_nothing() -> None:
+    [document] = documents_with("a", metadata=[{"date": "2019", "date_from": "page"}])
+
+    assert date_of(document) is None
+
+
+async def test_dates_never_overrule_more_witnesses() -> None:
+    days = ("2001", "2003", "2004", "2019")
+    documents = documents_with("a", "b", "c", "d", metadata=[{"date": day} for day in days])
+    model = Replies(lambda _: said("NEITHER"))
+
+    question, sides = "Who is the current keeper?", ("+++-", "---+")
+    outnumbered = await weighed(model, question, documents, sides)
+
+    assert (outnumbered.chosen, outnumbered.by_date) == (None, False)
 
 
 def test_a_reason_is_plain_words_and_a_reply_without_a_side_is_refused() -> None:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import h11
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
 from hypercorn.protocol.h11 import H11Protocol
@@ -146,7 +147,7 @@ class _Http1Config(Config):
 _switch_protocol = H11Protocol._check_protocol
 
 
-async def _stay_with_http1(protocol: H11Protocol, event: Any) -> None:
+async def _stay_with_http1(protocol: H11Protocol, event: h11.Request) -> None:
     """Answer a request in the protocol that it came in, as HTTP allows where an upgrade is asked.
 
     Other servers of this process, with hypercorn's own settings, switch as they always did.

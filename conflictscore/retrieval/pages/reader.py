@@ -44,7 +44,8 @@ class PageReadingRetriever(WrappingRetriever):
     web address is passed on as it is. The others keep their metadata, and get ``snippet`` (the
     text they came with), ``text_from`` (``page`` or ``snippet``) and ``fetched_at`` (UTC, ISO
     8601); ``page_error`` if the page was not used, and ``page_truncated`` if its text goes
-    on; and from the page a ``title`` and a ``date`` if they had none. Safe to use from many
+    on; and from the page a ``title`` and a ``date`` if they had none
+    (``date_from`` is then ``page``, and the date decides nothing alone). Safe to use from many
     threads and event loops at once.
 
     Attributes:
@@ -141,9 +142,10 @@ def _with_page(document: Document, outcome: _Outcome) -> Document:
     metadata["text_from"] = "page"
     if outcome.cut:
         metadata["page_truncated"] = True
-    for key, value in (("title", outcome.title), ("date", outcome.date)):
-        if value and not metadata.get(key):
-            metadata[key] = value
+    if outcome.title and not metadata.get("title"):
+        metadata["title"] = outcome.title
+    if outcome.date and not metadata.get("date"):
+        metadata |= {"date": outcome.date, "date_from": "page"}
     return document.model_copy(update={"page_content": outcome.text, "metadata": metadata})
 
 

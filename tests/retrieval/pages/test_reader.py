@@ -70,6 +70,7 @@ def test_the_pages_text_stands_in_for_the_snippet(web: WebServer) -> None:
         "text_from": "page",
         "title": "The page's title",
         "date": "2021-05-06",
+        "date_from": "page",
     }
     assert notes == []
 
