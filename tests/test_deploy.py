@@ -85,8 +85,16 @@ def test_litellm_asks_the_service_by_its_name_and_waits_for_it() -> None:
     assert service["model"].removeprefix("openai/") == OWN_NAME
     assert service["timeout"] > ServiceSettings().timeout
     assert set(named) <= set(front["environment"])
-    [fallback] = config["litellm_settings"]["fallbacks"]
-    assert {*fallback, *fallback["checked"]} <= set(models)
+
+
+def test_nothing_answers_for_the_checked_model_but_the_service() -> None:
+    config = loaded("litellm.yaml")
+    settings = {**config["litellm_settings"], **config.get("router_settings", {})}
+    served = [m["litellm_params"] for m in config["model_list"] if m["model_name"] == "checked"]
+
+    assert [model["api_base"] for model in served] == ["http://conflictscore:8400/v1"]
+    for way in ("fallbacks", "default_fallbacks", "context_window_fallbacks"):
+        assert not settings.get(way)
 
 
 def test_the_key_that_the_comments_show_is_one_that_the_service_takes() -> None:

@@ -6,7 +6,8 @@ command line wins over the environment, the environment over the file.
 
 A file that was merely found in the working folder may come from somebody else. While an API key is
 set it sets no endpoint, no prompts, no file to write, no model file and nobody to serve beyond this
-machine, unless ``--config`` names it.
+machine, chooses no evidence but documents that lie beside it, and sets nothing that the check
+depends on, unless ``--config`` names it.
 """
 
 import os
@@ -29,8 +30,37 @@ _NAMED_ONLY = frozenset({"mcp"})
 """Commands that are started in any folder, such as one with somebody else's files: a file there
 must not choose the endpoint that the key is sent to, where nobody reads what stderr says."""
 _KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEY\Z")
-_READ_ONLY = frozenset({"data", "docs"})
+_READ_ONLY = frozenset({"data"})
 """Options with a path that is only read."""
+_CHECK = frozenset(
+    {
+        "disputed",
+        "duplicates",
+        "effort",
+        "first-answer",
+        "guard",
+        "judge",
+        "judge-model",
+        "labeler",
+        "max-claims",
+        "max-pairs",
+        "max-rounds",
+        "method",
+        "min-coverage",
+        "mode",
+        "on-failure",
+        "read-pages",
+        "recording",
+        "regeneration",
+        "require",
+        "search",
+        "set",
+        "sites",
+        "trust",
+        "unsettled",
+    }
+)
+"""Options that choose the evidence, or how much is checked and what follows from it."""
 _PATH_SIGNS = ("/", "\\", "~", ".gguf", "=.")
 _SECRET = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]*:[^/\s@]+@")
 
@@ -130,7 +160,15 @@ def _texts(value: Any) -> list[str]:
 
 
 def _redirects(option: click.Option | None, key: str, value: Any) -> bool:
-    """Whether a setting decides where calls go or come from, or which files are used or written."""
+    """Whether a setting decides where calls go, which files are used, or what is checked with what.
+
+    The documents of a folder may be those that lie beside its settings, and no others.
+    """
+    if key.replace("_", "-") in _CHECK:
+        return True
+    if key == "docs":
+        here = Path.cwd()
+        return not all((here / text).resolve().is_relative_to(here) for text in _texts(value))
     if option is None or key in _READ_ONLY:
         return False
     if isinstance(option.type, click.Path) or key in ("prompts", "host", "no-auth"):

@@ -124,10 +124,8 @@ class RunStatus(StrEnum):
     CORRECTED = "corrected"  # the answer was changed
     KEPT = "kept"  # a claim is disputed, and the answer was not changed
     ANNOTATED = "annotated"  # the answer carries a note that says where its sources disagree
-    OBSERVED = "observed"  # the answer was sent unchanged, and was scored afterwards
     PASSED_THROUGH = "passed-through"  # the answer was passed on as it was given, unchecked
     FAILED = "failed"  # the answer could not be checked, or there is none
-    DROPPED = "dropped"  # sent unchanged and never scored: too many others were waiting
     UNFINISHED = "unfinished"  # the run was stopped before its end
 
 

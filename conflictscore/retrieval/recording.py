@@ -200,7 +200,7 @@ class RecordedRetriever(TopKRetriever):
             note(text)
         asked_for = recording.parameters.get("top_k")
         if isinstance(asked_for, int) and k > asked_for:
-            note(f"{shown}: {asked_for} results were asked for in this recording, and {k} are now")
+            note(f"{asked_for} results were asked for in the recording, and {k} are now")
         return [_as_document(result) for result in recording.results[:k]]
 
     @model_validator(mode="after")

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ class KeptReviews:
         self._table.make(_TABLE)
         self._size, self._count, self._seen = 0, 0, set[str]()
         self.by_run: dict[str, dict[str, Review]] = {}
+        self._key_of: dict[str, str] = {}
         self.refresh()
 
     def refresh(self) -> None:
@@ -65,8 +67,20 @@ class KeptReviews:
             InputError, ConfigurationError: As when it was made.
         """
         rows = self._new_rows() if self._file is None else self._new_lines(self._file)
+        for _, text in rows:
+            self._note_key(text)
         for run_id, run_reviews in reviews_in(rows).items():
             self.by_run.setdefault(run_id, {}).update(run_reviews)
+
+    def _note_key(self, text: str | bytes) -> None:
+        with suppress(ValueError, AttributeError):  # reported where the reviews are read
+            row = json.loads(text)
+            if isinstance(reviewer := row.get("annotator"), str) and row.get("key"):
+                self._key_of.setdefault(reviewer, str(row["key"]))
+
+    def is_name_of_another(self, reviewer: str, key: str) -> bool:
+        """Whether a reviewer's name belongs to another key: the one that first reviewed with it."""
+        return self._key_of.get(reviewer, key) != key
 
     def _new_rows(self) -> list[tuple[str, str]]:
         [[count]] = self._table.execute("SELECT count(*) FROM reviews")

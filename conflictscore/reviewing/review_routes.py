@@ -177,6 +177,9 @@ async def review(
     if review_body.verdict not in set(scale):
         message = f"verdict: of this run it is one of {', '.join(scale)}"
         raise RefusedError(400, message, code="invalid_value", param="verdict")
+    if reviews.is_name_of_another(review_body.reviewer, caller.name):
+        message = "reviewer: this name is that of another key's reviewer; give another one"
+        raise RefusedError(403, message, code="name_of_another", param="reviewer")
     if no_room := reviews.no_room_for(run_id, review_body.reviewer):
         raise RefusedError(409, no_room, code="too_many_reviews")
     review = Review(

@@ -111,6 +111,12 @@ def ask(*args: str) -> Result:
         'log = "../stolen.jsonl"',
         'model = "local:theirs.gguf"',
         'labeler = "nli:model=./theirs"',
+        'labeler = "choice"',
+        "guard = false",
+        "min-coverage = 0.1",
+        "max-claims = 1",
+        'docs = "../theirs"',
+        'docs = ["notes", "/etc"]',
     ],
 )
 def test_a_file_that_was_found_redirects_nothing_while_a_key_is_set(

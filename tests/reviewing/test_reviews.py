@@ -257,3 +257,15 @@ def test_what_agrees_is_not_disputed(world: World) -> None:
         ask(served)
         [row] = served.http.get("/v1/runs").json()["data"]
     assert (row["disputed"], row["flipped"], row["status"]) == (False, False, "scored")
+
+
+def test_a_reviewers_name_belongs_to_the_key_that_first_reviewed_with_it(served: Served) -> None:
+    reviews, door = f"/v1/runs/{ask(served)}/reviews", served.http
+    first, second = door.get(reviews).json()["verdicts"][:2]
+    assert door.post(reviews, json=said(first)).status_code == 201
+
+    reply = desk(served).post(reviews, json=said(second))
+
+    assert (reply.status_code, reply.json()["error"]["code"]) == (403, "name_of_another")
+    assert door.get(reviews).json()["reviews"]["ann"]["verdict"] == first
+    assert door.post(reviews, json=said(second)).status_code == 201, "one's own is replaced"

@@ -101,6 +101,9 @@ class _Metered:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
+        if scope["path"].endswith("\n"):  # which a route's pattern would overlook at its end
+            refusal = RefusedError(404, "there is no such path", code="no_such_route")
+            return await JsonResponse(refusal.body(), refusal.status)(scope, receive, send)
         metrics, started, status = self._service.metrics, time.perf_counter(), 0
 
         async def sending(message: Message) -> None:

@@ -156,7 +156,7 @@ async def _stay_with_http1(protocol: H11Protocol, event: h11.Request) -> None:
         await _switch_protocol(protocol, event)
 
 
-H11Protocol._check_protocol = _stay_with_http1  # type: ignore[method-assign]
+H11Protocol._check_protocol = _stay_with_http1  # type: ignore[assignment, method-assign]
 
 
 def _on_signal(loop: asyncio.AbstractEventLoop, number: int, stop: Callable[[], None]) -> None:

@@ -13,7 +13,12 @@ from conflictscore.graph.self_correction import shared_graph
 from conflictscore.loop.state import RagInput, RunContext
 from conflictscore.markup import rendered_markdown
 from conflictscore.middleware.entrypoints import PassedOnError
-from conflictscore.middleware.service.refusals import RefusedError, plain_reason, refusal_of
+from conflictscore.middleware.service.refusals import (
+    NOTHING_FOUND,
+    RefusedError,
+    plain_reason,
+    refusal_of,
+)
 from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.middleware.service.wire import ALIVE, frame
 from conflictscore.nodes.record import run_of
@@ -185,5 +190,5 @@ class StepwiseRun:
                 limit = f"the request timed out after {self._service.settings.timeout:g} s"
                 return RefusedError(504, f"there is no answer: {limit}", code="timeout")
             case NoDocumentsError():
-                return RefusedError(404, str(error), code="no_documents")
+                return RefusedError(404, NOTHING_FOUND, code="no_documents")
         return refusal_of(error, self._service.context.generator)

@@ -11,6 +11,7 @@ from conflictscore.errors import (
     ConfigurationError,
     ConflictScoreError,
     InputError,
+    NoDocumentsError,
     UnreadableReplyError,
 )
 from conflictscore.middleware.service.wire import header_value
@@ -77,6 +78,10 @@ class RefusedError(Exception):
         return {**self.run, **waiting}
 
 
+NOTHING_FOUND = "no documents found"
+"""What a caller gets to hear where a search finds nothing, whatever the search says about it."""
+
+
 def plain_reason(error: BaseException) -> str:
     """A failure in words for a caller, without secrets and paths.
 
@@ -86,6 +91,8 @@ def plain_reason(error: BaseException) -> str:
         _log.error("%s", error)
         return "a setting of this service is wrong; its log says which"
     # an error of another library may quote an address with a key in it
+    if isinstance(error, NoDocumentsError):  # it may quote a file's path, or others' questions
+        return NOTHING_FOUND
     known = isinstance(error, ConflictScoreError | RefusedError)
     return str(error) if known else f"{type(error).__name__} in a library"
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NoReturn, cast
+from typing import Annotated, Any, Literal, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -17,6 +17,7 @@ from conflictscore.middleware.chat_loop import in_words
 from conflictscore.middleware.corrector import correction_input
 from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.service.refusals import RefusedError
+from conflictscore.middleware.service.wire import finite_json
 from conflictscore.records import Document
 
 _OURS = frozenset(
@@ -202,7 +203,7 @@ class ChatRequest:
 def read_json(data: bytes) -> dict[str, Any]:
     """The JSON object that is a request's body; anything else is refused (400)."""
     try:
-        value = json.loads(data, parse_constant=_not_a_number)
+        value = finite_json(data)
         json.dumps(value, ensure_ascii=False).encode()  # which lone surrogates cannot be
     except (ValueError, RecursionError) as error:
         reason = f"the body is not valid JSON: {error}"
@@ -314,7 +315,3 @@ def _message(message: _Message, tools: Mapping[Any, Any]) -> BaseMessage:
         name=name if isinstance(name, str) else None,
         tool_call_id=message.tool_call_id or "",
     )
-
-
-def _not_a_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")

@@ -6,7 +6,6 @@ client retries, as it would without this service.
 """
 
 import asyncio
-import json
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,6 +16,7 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 
 from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of
+from conflictscore.middleware.service.wire import finite_json
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.provider_faults import error_in_completion
 from conflictscore.models.retries import transient_error
@@ -69,7 +69,7 @@ class Upstream:
                 raise refusal_of(error, self.model, forwarded=True) from error
             limit.answered()
         with suppress(ValueError, RecursionError):
-            completion = json.loads(response.content)
+            completion = finite_json(response.content)
             if _is_completion(completion) and "error" not in completion:
                 return dict(completion)
             if told := error_in_completion(completion):

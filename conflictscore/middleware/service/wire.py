@@ -1,6 +1,7 @@
 """JSON responses and server-sent events."""
 
 import json
+import math
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -28,6 +29,28 @@ class EventStream(StreamingResponse):
     def __init__(self, frames: AsyncIterator[bytes], headers: Mapping[str, str]) -> None:
         unbuffered = {"cache-control": "no-cache", "x-accel-buffering": "no"}
         super().__init__(frames, headers={**unbuffered, **headers})
+
+
+def finite_json(data: bytes) -> Any:
+    """JSON in which every number is one that all readers can hold, and can be written again.
+
+    Raises:
+        ValueError: It is not JSON, or has ``NaN``, ``Infinity`` or a number beyond a double.
+        RecursionError: It is nested too deep.
+    """
+    return json.loads(data, parse_constant=_finite, parse_float=_finite, parse_int=_whole)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text:.40} is not a number that JSON can hold")
+    return number
+
+
+def _whole(text: str) -> int:
+    _finite(text)
+    return int(text)
 
 
 def frame(data: Mapping[str, Any], event: str | None = None) -> bytes:

@@ -72,15 +72,37 @@ def test_a_wrong_field_is_named(served: Served, change: dict[str, Any], param: s
         b"\xff\xfe",
         b"[" * 100_000,
         b'{"n": NaN}',
+        b'{"n": -Infinity}',
+        b'{"documents": [{"score": 1e999}]}',
+        b'{"n": ' + b"1" * 400 + b"}",
         b'{"model": "\\ud800"}',
         b'{"n": ' + b"1" * 5000 + b"}",
     ],
-    ids=["cut", "list", "bytes", "deep", "nan", "surrogate", "digits"],
+    ids=[
+        "cut",
+        "list",
+        "bytes",
+        "deep",
+        "nan",
+        "infinity",
+        "beyond a double",
+        "no double",
+        "surrogate",
+        "digits",
+    ],
 )
 def test_a_body_that_is_not_a_json_object_is_refused(served: Served, body: bytes) -> None:
     reply = sent(served, body)
 
     assert (reply.status_code, reply.json()["error"]["code"]) == (400, "invalid_json")
+
+
+@pytest.mark.parametrize("end", ["%0A", "%0a%0A", "/"])
+def test_a_route_is_matched_to_the_end_of_its_path(served: Served, end: str) -> None:
+    for path in ("/healthz", "/v1/models", "/metrics"):
+        reply = served.http.get(path + end)
+
+        assert reply.status_code == 404
 
 
 def test_a_page_of_another_site_cannot_send_a_request(served: Served) -> None:

@@ -46,7 +46,14 @@ def test_its_errors_reach_the_caller_with_a_fitting_status_and_code(
     [
         *(
             (Fault.raw(body), 502, '"code": "upstream_unreadable"')
-            for body in (b"<html>", b"{}", b'{"choices": []}', b'{"choices": [{"message": 1}]}')
+            for body in (
+                b"<html>",
+                b"{}",
+                b'{"choices": []}',
+                b'{"choices": [{"message": 1}]}',
+                b'{"choices": [{"message": {"content": "Lit."}, "x": NaN}]}',
+                b'{"choices": [{"message": {"content": "Lit."}, "x": 1e999}]}',
+            )
         ),
         (Fault(500, should_retry=False), 502, "upstream_failed"),
         (Fault.raw(b'{"error": {"message": "slow down", "code": 429}}'), 429, "slow down"),
