@@ -28,7 +28,7 @@ from conflictscore.graph.create import run_context
 from conflictscore.loop.state import RunContext
 from conflictscore.models.spec import open_model
 from conflictscore.scoring_files.file_run import ascore_file
-from conflictscore.scoring_files.rows import Source
+from conflictscore.scoring_files.input_rows import Source
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import usable_cores
 from measurements.service_load import started

@@ -18,8 +18,9 @@ from conflictscore.cli.options import (
 from conflictscore.errors import ConflictScoreError, InputError
 
 if TYPE_CHECKING:
+    from conflictscore.scoring_files.columns import Columns
     from conflictscore.scoring_files.file_run import Summary
-    from conflictscore.scoring_files.rows import Columns, Source
+from conflictscore.scoring_files.input_rows import Source
 
 _NAMED_ROWS = 10
 """How many failing rows the error line names."""
@@ -34,6 +35,7 @@ _EXAMPLES = """\b
 Examples:
   conflictscore score-file answers.jsonl --out scored.jsonl --judge openai:gpt-4.1-mini
   conflictscore score-file ragas.csv --out scored.jsonl --columns answer=reply,documents=found
+  conflictscore score-file runs.json --out scored.jsonl --columns answer=outputs.text
   conflictscore score-file answers.parquet --out scored.jsonl --concurrency 32
   conflictscore score-file answers.jsonl --out scored.jsonl --retry-failed
   conflictscore score-file answers.jsonl --out scored.jsonl --fail-over 0.2
@@ -47,7 +49,7 @@ Examples:
 )
 @click.argument(
     "source",
-    metavar="IN.jsonl|IN.csv|IN.parquet",
+    metavar="IN.jsonl|IN.json|IN.csv|IN.parquet",
     type=click.Path(path_type=Path, dir_okay=False),
 )
 @click.option(
@@ -60,8 +62,8 @@ Examples:
 @click.option(
     "--columns",
     metavar="answer=NAME,documents=NAME",
-    help="Names of a row's fields. Default: answer or response; documents,"
-    " retrieved_contexts or contexts.",
+    help="Names of a row's fields, or paths such as outputs.answer. Default: the names of RAGAS,"
+    " DeepEval, TruLens, LangChain, LangSmith and Phoenix.",
 )
 @click.option(
     "--concurrency",
@@ -93,15 +95,16 @@ def score_file(
     """Score a file of answers with their documents, row by row.
 
     A row has `answer` and `documents`, a list of texts or of objects with `text` and, if known,
-    `title` and `url`; the names of RAGAS are known too. In CSV the cell with the documents holds
-    such a list as JSON, or one text. The output has the same rows in the same order, with all their
-    fields and one more, `conflictscore`: `row`, `error`, `report` and `notes`. You can stop it at
-    any time: the same command resumes, and nothing is judged twice.
+    `title` and `url`; rows of RAGAS, DeepEval, TruLens, LangChain, LangSmith and Phoenix are read
+    as they are. A cell of documents holds such a list as JSON, or one text. The output has the same
+    rows in the same order, with all their fields and one more, `conflictscore`: `row`, `error`,
+    `report` and `notes`. You can stop it at any time: the same command resumes, and nothing is
+    judged twice.
 
     With --fail-over the exit code says whether every row passed: 0, or 1 if one exceeds it, has
     no score, or has too few labels.
     """
-    from conflictscore.scoring_files.rows import Source
+    from conflictscore.scoring_files.input_rows import Source
 
     rows = Source(source, _columns(columns))
     if fail_over is not None and not rows.total:
@@ -130,7 +133,7 @@ def score_file(
 
 
 def _columns(mapping: str | None) -> "Columns":
-    from conflictscore.scoring_files.rows import Columns
+    from conflictscore.scoring_files.columns import Columns
 
     pairs = [part.partition("=") for part in mapping.split(",")] if mapping else []
     column_names = {field.strip(): name.strip() for field, _, name in pairs}
@@ -176,7 +179,7 @@ def _print(out: Path, summary: "Summary") -> None:
 
 def _failing(out: Path, limit: float, *, quiet: bool) -> dict[int, str]:
     """Why each row fails that does, in a few words; the claims of the first ones are printed."""
-    from conflictscore.scoring_files.rows import ADDED
+    from conflictscore.scoring_files.input_rows import ADDED
 
     failing: dict[int, str] = {}
     with out.open("rb") as rows:

@@ -18,7 +18,7 @@ from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.loop.state import RunContext
 from conflictscore.records import ConflictReport, Usage
 from conflictscore.scoring_files.engine import score_answer, unscored_reason
-from conflictscore.scoring_files.rows import ADDED, Row, Source, task_of
+from conflictscore.scoring_files.input_rows import ADDED, Row, Source, task_of
 from conflictscore.storage.manifests import differences
 from conflictscore.storage.private_files import owner_only
 from conflictscore.storage.record_file import RecordFile, RecordLine, json_line

@@ -18,8 +18,9 @@ from conflictscore.nodes.record import run_of
 from conflictscore.progress import CountBar
 from conflictscore.records import Run, RunStatus, Usage
 from conflictscore.retrieval.documents import DocumentLike
+from conflictscore.scoring_files.columns import Columns, value_at
 from conflictscore.scoring_files.engine import default_concurrency, score_answer, unscored_reason
-from conflictscore.scoring_files.rows import Columns
+from conflictscore.scoring_files.tool_shapes import answer_text, documents_list
 from conflictscore.threads import each
 
 _SCORES = ("cs_c", "cs_r", "coverage")
@@ -137,9 +138,9 @@ def score_frame(
         frame: A pandas or polars frame, a Hugging Face ``Dataset``, an Arrow table,
             a RAGAS ``EvaluationDataset``, or a mapping of columns.
         judge: The model that decomposes and labels.
-        answer: The column with the answers; by default ``answer`` or ``response``.
-        documents: The column with a list of documents a row; by default ``documents``,
-            ``retrieved_contexts`` or ``contexts``.
+        answer: The column with the answers, or a path into it (``outputs.answer``); by default the
+            names of this library, RAGAS, DeepEval, TruLens, LangChain, LangSmith and Phoenix.
+        documents: The same for the documents of a row.
         concurrency: Rows at a time.
         progress: Whether progress is shown on stderr.
 
@@ -152,12 +153,43 @@ def score_frame(
     if not any(hasattr(frame, name) for name in ("column_names", "columns", "keys")):
         frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame  # RAGAS
     names = _column_names(frame)
+    columns = Columns(answer, documents)
     try:
-        chosen = Columns(answer, documents).of(names)
+        paths = columns.among(names)
     except InputError as missing:
         raise InputError(f"the frame {missing}; it has {', '.join(map(str, names))}") from None
-    answers, contexts = (_values(frame[name]) for name in chosen)
+    pairs = _pairs(frame, names, columns, paths)
+    answers, contexts = zip(*pairs, strict=True) if pairs else ((), ())
     return score(answers, contexts, judge, concurrency=concurrency, progress=progress, **settings)
+
+
+def _pairs(
+    frame: Any, names: Collection[Any], columns: Columns, paths: tuple[str, str]
+) -> list[tuple[Any, Any]]:
+    """The answer and documents of each row; None for either that a row lacks."""
+    if all(path in names for path in paths):
+        rows = [
+            dict(zip(paths, cells, strict=True))
+            for cells in zip(*(_values(frame[path]) for path in paths), strict=True)
+        ]
+        return [_pair(fields, paths) for fields in rows]
+    needed = [name for name in names if isinstance(name, str)]
+    cells = zip(*(_values(frame[name]) for name in needed), strict=True)
+    pairs: list[tuple[Any, Any]] = []
+    for row in cells:
+        fields = dict(zip(needed, row, strict=True))
+        try:
+            pairs.append(_pair(fields, columns.of(fields)))
+        except InputError:  # refused when it is scored
+            pairs.append((None, None))
+    return pairs
+
+
+def _pair(fields: Mapping[str, Any], paths: tuple[str, str]) -> tuple[Any, Any]:
+    answer, documents = (value_at(fields, path) for path in paths)
+    if hasattr(documents, "tolist"):  # NumPy's, which pandas reads from Parquet
+        documents = documents.tolist()
+    return answer_text(answer), documents_list(documents, paths[1])
 
 
 def _column_names(frame: Any) -> Collection[Any]:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from conflictscore.loop.state import RunContext
+from conflictscore.scoring_files.columns import Columns
 from conflictscore.scoring_files.file_run import Summary, ascore_file
-from conflictscore.scoring_files.rows import Columns, Source
+from conflictscore.scoring_files.input_rows import Source
 from tests.scoring_files.instant_judge import instant_context
 
 

@@ -127,3 +127,20 @@ def test_columns_of_other_names_are_named() -> None:
 def test_what_cannot_be_taken_is_refused_in_one_line(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError, match=f"^{re.escape(message)}"):
         call()
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"outputs.answer": ANSWERS, "outputs.contexts": [["One."]] * len(ANSWERS)},
+        {"outputs": [{"answer": text, "contexts": ["One."]} for text in ANSWERS]},
+        {"actual_output": ANSWERS, "retrieval_context": ["One.|Two."] * len(ANSWERS)},
+    ],
+)
+def test_frames_of_other_tools_are_scored_as_they_are(columns: dict[str, Any]) -> None:
+    frame = pytest.importorskip("pandas").DataFrame(columns)
+
+    scores = score_frame(frame, InstantModel(), **QUIET)
+
+    assert [run.answer for run in scores] == list(ANSWERS)
+    assert all(run.status is not RunStatus.FAILED for run in scores)

@@ -12,7 +12,8 @@ import pytest
 
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.loop.inputs import given_documents
-from conflictscore.scoring_files.rows import Columns, Row, Source, task_of
+from conflictscore.scoring_files.columns import Columns
+from conflictscore.scoring_files.input_rows import Row, Source, task_of
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines
 
 GOOD: dict[str, Any] = {"answer": "It was lit in 1871.", "documents": ["It was."]}
@@ -90,7 +91,7 @@ def test_documents_are_texts_or_objects_of_which_text_title_and_url_are_taken() 
         ({"documents": None}, "has no field documents"),
         ({"documents": []}, "field documents: it is not a list, or empty"),
         ({"documents": {"text": "One."}}, "field documents: it is not a list, or empty"),
-        ({"documents": [["One."]]}, "document 1: list, not a text, a mapping"),
+        ({"documents": [[1]]}, "document 1: list, not a text, a mapping"),
         ({"documents": [{"title": "Log"}]}, "document 1, field text: it is missing"),
         ({"documents": [{"text": "One.", "url": True}]}, "document 1, field url: bool"),
         ({"documents": [None, {"text": None}]}, "document 1, field text: it is null"),
@@ -255,3 +256,150 @@ def test_a_parquet_file_that_cannot_be_scored_is_refused_in_one_line(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ConfigurationError, match=re.escape(install_hint("bench"))):
         Source(path)
+
+
+# Rows as other tools write them
+
+
+def serialised(text: str) -> dict[str, Any]:
+    return {
+        "lc": 1,
+        "type": "constructor",
+        "id": ["langchain", "schema", "document", "Document"],
+        "kwargs": {"page_content": text, "metadata": {"source": "https://log.test"}},
+    }
+
+
+TOOL_ROWS: dict[str, dict[str, Any]] = {
+    "ragas": {"response": "Lit.", "retrieved_contexts": ["One.", "Two."], "reference": "Dark."},
+    "deepeval": {
+        "actual_output": "Lit.",
+        "retrieval_context": ["One.", "Two."],
+        "context": ["What ought to be retrieved."],
+    },
+    "deepeval test case": {"actualOutput": "Lit.", "retrievalContext": ["One.", "Two."]},
+    "deepeval joined": {
+        "actual_output": "Lit.",
+        "retrieval_context": "One.|deepeval_source=log,deepeval_context=Two.",
+    },
+    "trulens frame": {"prompt": "When?", "response": "Lit.", "context": ["One.", "Two."]},
+    "trulens spans": {
+        "ai.observability.record_root.output": "Lit.",
+        "ai.observability.retrieval.retrieved_contexts": ["One.", "Two."],
+    },
+    "langsmith": {
+        "inputs": {"question": "When?"},
+        "outputs": {"answer": "Lit.", "documents": [serialised("One."), serialised("Two.")]},
+    },
+    "langsmith frame": {"outputs.answer": "Lit.", "outputs.contexts": ["One.", "Two."]},
+    "langsmith csv": {
+        "inputs": "{}",
+        "outputs": '{"output": "Lit.", "contexts": ["One.", "Two."]}',
+    },
+    "langchain chain": {
+        "answer": {"lc": 1, "type": "constructor", "kwargs": {"content": "Lit.", "type": "ai"}},
+        "context": [
+            {"id": None, "metadata": {}, "page_content": "One.", "type": "Document"},
+            serialised("Two."),
+        ],
+    },
+    "phoenix frame": {
+        "attributes.output.value": "Lit.",
+        "attributes.retrieval.documents": [
+            {"document.content": "One.", "document.score": 0.5},
+            {"document.content": "Two.", "document.metadata": '{"source": "https://log.test"}'},
+        ],
+    },
+    "phoenix spans": {
+        "attributes": {
+            "output": {"value": "Lit."},
+            "retrieval": {
+                "documents": [
+                    {"document": {"content": "One."}},
+                    {"document": {"content": "Two."}},
+                ]
+            },
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("tool", TOOL_ROWS)
+def test_rows_of_evaluation_tools_are_scored_as_they_are(tool: str) -> None:
+    task = task_of(Row(1, TOOL_ROWS[tool]), Columns())
+
+    assert task["answer"] == "Lit."
+    assert [document.text for document in given_documents(task)] == ["One.", "Two."]
+
+
+def test_what_a_tool_knows_of_a_document_is_kept() -> None:
+    langsmith, phoenix, deepeval = (
+        given_documents(task_of(Row(1, TOOL_ROWS[tool]), Columns()))
+        for tool in ("langsmith", "phoenix frame", "deepeval joined")
+    )
+
+    assert {document.url for document in langsmith} == {"https://log.test"}
+    assert phoenix[0].metadata == {"score": 0.5}
+    assert phoenix[1].url == "https://log.test"
+    assert deepeval[1].title == "log"
+
+
+def test_a_path_of_names_leads_to_a_field(tmp_path: Path) -> None:
+    columns = Columns("run.reply.text", "run.found")
+    row = {"run": {"reply": {"text": "Lit."}, "found": ["One."]}}
+    cell = '{""reply"": {""text"": ""Lit.""}, ""found"": [""One.""]}'
+
+    from_csv = read(tmp_path / "in.csv", f'id,run\n1,"{cell}"\n', columns)
+    (csv_row,) = from_csv.rows()
+
+    for task in (task_of(Row(1, row), columns), task_of(csv_row, columns)):
+        assert task["answer"] == "Lit."
+        assert [document.text for document in given_documents(task)] == ["One."]
+
+
+def test_what_ought_to_be_retrieved_is_never_scored_in_place_of_what_was() -> None:
+    row = {**TOOL_ROWS["deepeval"], "retrieval_context": None}
+
+    assert fault(row).startswith("has no field documents")
+
+
+def test_a_json_list_is_read_row_by_row(tmp_path: Path) -> None:
+    path = tmp_path / "in.json"
+    path.write_text('\ufeff [{"a": 1},\n null , {"a": NaN},\n{"a": "]"}\n]\n', "utf-8")
+
+    source = Source(path)
+    first, second, third, fourth = source.rows()
+
+    assert source.total == 4
+    assert first == Row(1, {"a": 1})
+    assert second.fault == "is not an object"
+    assert third.fault is not None
+    assert third.fault.startswith("is not JSON")
+    assert fourth == Row(4, {"a": "]"})
+
+
+def test_json_lines_may_be_called_json(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "in.json", [{"a": 1}, {"a": 2}])
+
+    assert every(path) == [Row(1, {"a": 1}), Row(2, {"a": 2})]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('[{"a": 1}', 1),
+        ('[{"a": 1}\n{"a": 2}]', 2),
+        ('[{"a": 1}] []', 1),
+        ("[\n\n{]", 3),
+        ("[" * 100_000, 1),
+        ("[{", 1),
+        ("[" + "9" * 5_000 + "]", 1),
+    ],
+)
+def test_a_torn_json_list_is_refused_with_its_line(tmp_path: Path, text: str, line: int) -> None:
+    path = tmp_path / "in.json"
+    path.write_text(text, "utf-8")
+
+    with pytest.raises(InputError) as raised:
+        Source(path)
+    assert str(raised.value).startswith(f"{path}, line {line}: ")

@@ -1,12 +1,10 @@
-"""Reads rows from JSON lines, CSV and Parquet, and finds the answer and documents of a row."""
+"""Reads rows from JSON lines, a JSON list, CSV and Parquet; makes an answer to score of one."""
 
-import ast
 import csv
 import hashlib
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -16,49 +14,15 @@ from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.loop.state import RagState
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.documents import as_documents
+from conflictscore.scoring_files.cells import documents_in_cell
+from conflictscore.scoring_files.columns import Columns, value_at
+from conflictscore.scoring_files.tool_shapes import DELIMITED, answer_text, documents_list
 
 ADDED = "conflictscore"
 """The field that is added to a row; all others are carried through unchanged."""
-_ANSWERS: Final = ("answer", "response")
-_DOCUMENTS: Final = ("documents", "retrieved_contexts", "contexts")
-"""Names of the two fields, ours and RAGAS's; the first that a row has is read."""
+_BLANKS: Final = re.compile(r"\s*+")
 _LONGEST_CELL: Final = 50_000_000
 """Characters; more than any answer has documents."""
-_LONGEST_LITERAL: Final = 1_000_000
-"""Characters of a Python literal: its tree takes a hundred times as much memory."""
-_BEGINS_A_LIST: Final = re.compile(r"""(?:array\()?\[\s*+["'{\[]""")
-_ARRAY: Final = re.compile(
-    r"\Aarray\(\s*+(\[.*\])\s*+(?:,\s*+dtype=[\w<>|' ]{1,20}+)?\)\Z", re.DOTALL
-)
-_QUOTED: Final = re.compile(r"""\s*+('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")\s*+,?""", re.DOTALL)
-_ARRAY_ITEM: Final = re.compile(r'\s*+(?:"((?:[^"\\]|\\.)*+)"|([^",{}\\]++))\s*+([,}])', re.DOTALL)
-_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """The fields of a row that are scored; None for the first known name that it has."""
-
-    answer: str | None = None
-    documents: str | None = None
-
-    def of(self, names: Collection[str]) -> tuple[str, str]:
-        """Names of the answer field and the documents field among ``names``.
-
-        Raises:
-            InputError: One of the two is missing, or there more than once.
-        """
-        return _named(self.answer, _ANSWERS, names), _named(self.documents, _DOCUMENTS, names)
-
-
-def _named(chosen: str | None, known: tuple[str, ...], names: Collection[str]) -> str:
-    wanted = known if chosen is None else (chosen,)
-    found = next((name for name in wanted if name in names), None)
-    if found is None:
-        raise InputError(f"has no field {wanted[0]}")
-    if (count := list(names).count(found)) > 1:
-        raise InputError(f"has {count} fields {found}")
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +35,10 @@ class Row:
 
 
 class Source:
-    """An input file that can be read repeatedly, a few rows at a time: .jsonl, .csv or .parquet.
+    """An input file that can be read repeatedly, a few rows at a time.
 
-    Blank lines are skipped.
+    It is .jsonl, .json, .csv or .parquet. Blank lines are skipped. A JSON list is held in memory as
+    text while it is read.
 
     Attributes:
         path: The file.
@@ -105,27 +70,89 @@ class Source:
             InputError: The file cannot be read.
         """
         try:
-            for number, read in enumerate(_READERS[self.path.suffix](self.path, self.columns), 1):
-                yield Row(number, fault=read) if isinstance(read, str) else Row(number, read)
+            contents = _READERS[self.path.suffix](self.path, self.columns)
+            for number, content in enumerate(contents, 1):
+                if isinstance(content, str):
+                    yield Row(number, fault=content)
+                else:
+                    yield Row(number, content)
         except UnicodeDecodeError:
             raise InputError(f"{self.path}: is not UTF-8") from None
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read ({error.strerror or error})") from None
 
 
-_Read = Iterator[dict[str, Any] | str]
+_Contents = Iterator[dict[str, Any] | str]
 """The fields of each row, or why it could not be read."""
 
 
-def _json_lines(path: Path, columns: Columns) -> _Read:
+class _NotFiniteError(ValueError):
+    """A number that JSON does not have, such as NaN."""
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise _NotFiniteError(f"{text} is no JSON number")
+    return value
+
+
+_STRICT: Final = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)
+
+
+def _json_lines(path: Path, columns: Columns) -> _Contents:
     with path.open("rb") as file:
         for number, line in enumerate(line for line in file if not line.isspace()):
             yield _fields_in(line if number else line.removeprefix(b"\xef\xbb\xbf"))
 
 
+def _json_list(path: Path, columns: Columns) -> _Contents:
+    """The objects of a JSON list; a file that begins otherwise is read as JSON lines."""
+    with path.open("rb") as file:
+        begins_a_list = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+    if not begins_a_list:
+        yield from _json_lines(path, columns)
+        return
+    text = path.read_text("utf-8-sig")
+    place = _after_blanks(text, text.index("[") + 1)
+    while text[place : place + 1] != "]":
+        try:
+            content, end = _item_at(text, place)
+        except (ValueError, RecursionError) as error:
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+            raise _no_list(path, text, place, reason) from None
+        yield content
+        place = _after_blanks(text, end)
+        if text[place : place + 1] == ",":
+            place = _after_blanks(text, place + 1)
+        elif text[place : place + 1] != "]":
+            raise _no_list(path, text, place, "a comma or ] is missing")
+    if (place := _after_blanks(text, place + 1)) < len(text):
+        raise _no_list(path, text, place, "there is more after the list")
+
+
+def _item_at(text: str, place: int) -> tuple[dict[str, Any] | str, int]:
+    """The fields of the object there, or why it has none, and where it ends."""
+    try:
+        value, end = _STRICT.raw_decode(text, place)
+    except _NotFiniteError as fault:
+        return f"is not JSON ({fault})", json.JSONDecoder().raw_decode(text, place)[1]
+    return value if isinstance(value, dict) else "is not an object", end
+
+
+def _no_list(path: Path, text: str, place: int, reason: str) -> InputError:
+    line = text.count("\n", 0, place) + 1
+    return InputError(f"{path}, line {line}: not a JSON list ({reason})")
+
+
+def _after_blanks(text: str, place: int) -> int:
+    blanks = _BLANKS.match(text, place)
+    return blanks.end() if blanks else place
+
+
 def _fields_in(line: bytes) -> dict[str, Any] | str:
     try:
-        value = json.loads(line.decode(), parse_constant=_finite, parse_float=_finite)
+        value = _STRICT.decode(line.decode())
     except UnicodeDecodeError:
         return "is not UTF-8"
     except (ValueError, RecursionError) as error:
@@ -135,14 +162,7 @@ def _fields_in(line: bytes) -> dict[str, Any] | str:
     return value if isinstance(value, dict) else "is not an object"
 
 
-def _finite(text: str) -> float:
-    value = float(text)
-    if not isfinite(value):
-        raise ValueError(f"{text} is no JSON number")
-    return value
-
-
-def _csv_rows(path: Path, columns: Columns) -> _Read:
+def _csv_rows(path: Path, columns: Columns) -> _Contents:
     csv.field_size_limit(_LONGEST_CELL)
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, strict=True)
@@ -150,12 +170,15 @@ def _csv_rows(path: Path, columns: Columns) -> _Read:
             records = filter(None, reader)
             header = next(records, [])
             documents = _columns_in(path, header, columns)[1]
+            is_cell = documents in header  # otherwise within an object, and read with its row
             if len({*header}) < len(header):
                 raise InputError(f"{path}: the header has a column more than once")
             for cells in records:
                 if len(cells) == len(header):
                     fields: dict[str, Any] = dict(zip(header, cells, strict=True))
-                    yield fields | {documents: _documents_in(fields[documents])}
+                    if is_cell and documents not in DELIMITED:
+                        fields[documents] = documents_in_cell(fields[documents])
+                    yield fields
                 else:
                     yield f"cells: {len(cells)}, but columns: {len(header)}"
         except csv.Error as error:
@@ -165,58 +188,12 @@ def _csv_rows(path: Path, columns: Columns) -> _Read:
 
 def _columns_in(path: Path, names: Collection[str], columns: Columns) -> tuple[str, str]:
     try:
-        return columns.of(names)
+        return columns.among(names)
     except InputError as missing:
         raise InputError(f"{path}: {missing}; it has {', '.join(names):.500}") from None
 
 
-def _documents_in(cell: str) -> Any:
-    """The list in a cell, as JSON, Python, NumPy or PostgreSQL write one, or one text in a list.
-
-    What begins as a list of texts and cannot be read as one stays text, and is refused.
-    """
-    cell = cell.strip()
-    if array := _ARRAY.match(cell):
-        cell = array[1]
-    if not cell.startswith(("[", "{", "array([")):
-        return [cell] if cell else []
-    with suppress(ValueError, RecursionError):
-        value = json.loads(cell)
-        return [value] if isinstance(value, dict) else value
-    read = _postgres_items if cell.startswith('{"') else _quoted_items
-    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-        if (texts := read(cell)) is not None:
-            return texts
-        if cell.startswith("[") and len(cell) <= _LONGEST_LITERAL:
-            return ast.literal_eval(cell)
-    return cell if _BEGINS_A_LIST.match(cell) else [cell]
-
-
-def _quoted_items(cell: str) -> list[str] | None:
-    """The texts of a list that holds texts alone, whether or not commas part them.
-
-    NumPy prints none, and Python would read its texts as one.
-    """
-    found, place = [], 1
-    while item := _QUOTED.match(cell, place):
-        found.append(str(ast.literal_eval(item[1])) if "\\" in item[1] else item[1][1:-1])
-        place = item.end()
-    return found if found and cell[place:].strip() == "]" else None
-
-
-def _postgres_items(cell: str) -> list[str | None] | None:
-    found: list[str | None] = []
-    place = 1
-    while item := _ARRAY_ITEM.match(cell, place):
-        text = item[2] if item[1] is None else _ESCAPED.sub(r"\1", item[1])
-        found.append(None if item[2] == "NULL" else text)
-        place = item.end()
-        if item[3] == "}":
-            break
-    return found if place == len(cell) else None
-
-
-def _parquet_rows(path: Path, columns: Columns) -> _Read:
+def _parquet_rows(path: Path, columns: Columns) -> _Contents:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
@@ -256,8 +233,9 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-_READERS: Final[Mapping[str, Callable[[Path, Columns], _Read]]] = {
+_READERS: Final[Mapping[str, Callable[[Path, Columns], _Contents]]] = {
     ".jsonl": _json_lines,
+    ".json": _json_list,
     ".csv": _csv_rows,
     ".parquet": _parquet_rows,
 }
@@ -273,10 +251,11 @@ def task_of(row: Row, columns: Columns) -> RagState:
         raise InputError(row.fault)
     if ADDED in row.fields:
         raise InputError(f"already has a field {ADDED}: score the original file")
-    answer, listed = columns.of([n for n, value in row.fields.items() if value is not None])
-    text, documents = row.fields[answer], row.fields[listed]
+    answer_path, documents_path = columns.of(row.fields)
+    text = answer_text(value_at(row.fields, answer_path))
+    documents = documents_list(value_at(row.fields, documents_path), documents_path)
     if not isinstance(text, str) or not (text := clean_text(text)):
-        raise InputError(f"field {answer}: it is not a text, or empty")
+        raise InputError(f"field {answer_path}: it is not a text, or empty")
     if not isinstance(documents, list) or not documents:
-        raise InputError(f"field {listed}: it is not a list, or empty")
+        raise InputError(f"field {documents_path}: it is not a list, or empty")
     return {"answer": text, "documents": list(as_documents(documents))}

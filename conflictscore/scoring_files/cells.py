@@ -1,0 +1,64 @@
+"""Lists of documents in a cell of a table, as JSON, Python, NumPy and PostgreSQL write one."""
+
+import ast
+import json
+import re
+from contextlib import suppress
+from typing import Any, Final
+
+_LONGEST_LITERAL: Final = 1_000_000
+"""Characters of a Python literal: its tree takes a hundred times as much memory."""
+_BEGINS_A_LIST: Final = re.compile(r"""(?:array\()?\[\s*+["'{\[]""")
+_ARRAY: Final = re.compile(
+    r"\Aarray\(\s*+(\[.*\])\s*+(?:,\s*+dtype=[\w<>|' ]{1,20}+)?\)\Z", re.DOTALL
+)
+_QUOTED: Final = re.compile(r"""\s*+('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")\s*+,?""", re.DOTALL)
+_ARRAY_ITEM: Final = re.compile(r'\s*+(?:"((?:[^"\\]|\\.)*+)"|([^",{}\\]++))\s*+([,}])', re.DOTALL)
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+
+
+def documents_in_cell(cell: str) -> Any:
+    """The list in a cell, or one text in a list; empty for an empty cell.
+
+    What begins as a list of texts and cannot be read as one stays text, and is refused.
+    """
+    cell = cell.strip()
+    if array := _ARRAY.match(cell):
+        cell = array[1]
+    if not cell.startswith(("[", "{", "array([")):
+        return [cell] if cell else []
+    with suppress(ValueError, RecursionError):
+        value = json.loads(cell)
+        return [value] if isinstance(value, dict) else value
+    texts_in = _postgres_items if cell.startswith('{"') else _quoted_items
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        if (texts := texts_in(cell)) is not None:
+            return texts
+        if cell.startswith("[") and len(cell) <= _LONGEST_LITERAL:
+            return ast.literal_eval(cell)
+    return cell if _BEGINS_A_LIST.match(cell) else [cell]
+
+
+def _quoted_items(cell: str) -> list[str] | None:
+    """The texts of a list that holds texts alone, whether or not commas part them.
+
+    NumPy prints none, and Python would read its texts as one.
+    """
+    texts: list[str] = []
+    place = 1
+    while item := _QUOTED.match(cell, place):
+        texts.append(str(ast.literal_eval(item[1])) if "\\" in item[1] else item[1][1:-1])
+        place = item.end()
+    return texts if texts and cell[place:].strip() == "]" else None
+
+
+def _postgres_items(cell: str) -> list[str | None] | None:
+    texts: list[str | None] = []
+    place = 1
+    while item := _ARRAY_ITEM.match(cell, place):
+        text = item[2] if item[1] is None else _ESCAPED.sub(r"\1", item[1])
+        texts.append(None if item[2] == "NULL" else text)
+        place = item.end()
+        if item[3] == "}":
+            break
+    return texts if place == len(cell) else None

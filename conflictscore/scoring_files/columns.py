@@ -1,0 +1,144 @@
+"""Finds the answer and the documents of a row, by the field names of evaluation tools.
+
+A name may be a path of names with dots between them: ``outputs.answer`` is the field ``answer`` of
+the object in ``outputs``. A field that has the whole path as its name comes first, because
+LangSmith and Phoenix name the columns of a frame so.
+"""
+
+import ast
+import json
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from conflictscore.errors import InputError
+
+_LONGEST_OBJECT: Final = 50_000_000
+"""Characters of a cell that is read as an object."""
+_LONGEST_LITERAL: Final = 1_000_000
+"""Characters of one that is read as Python: its tree takes a hundred times as much memory."""
+
+
+class _Family(NamedTuple):
+    """The names of one tool or of tools that agree; the first that a row has is read."""
+
+    answers: tuple[str, ...]
+    documents: tuple[str, ...]
+
+
+_CHAIN_DOCUMENTS: Final = (
+    "documents",
+    "retrieved_contexts",
+    "contexts",
+    "source_documents",
+    "context",
+)
+_OTEL: Final = "ai.observability."
+_FAMILIES: Final = (
+    # ours, RAGAS, LangChain's retrieval chains, and the frames of TruLens' virtual apps
+    _Family(("answer", "response", "result"), _CHAIN_DOCUMENTS),
+    # DeepEval, whose "context" is what ought to have been retrieved, and is never read
+    _Family(("actual_output", "actualOutput"), ("retrieval_context", "retrievalContext")),
+    # LangSmith: runs and examples, or the frame of an experiment
+    _Family(
+        tuple(f"outputs.{name}" for name in ("answer", "response", "output", "result")),
+        tuple(f"{side}.{name}" for side in ("outputs", "inputs") for name in _CHAIN_DOCUMENTS),
+    ),
+    # Phoenix: spans as it writes them, in a frame or as JSON
+    _Family(
+        ("attributes.output.value", "output.value"),
+        ("attributes.retrieval.documents", "retrieval.documents"),
+    ),
+    # TruLens: attributes of OpenTelemetry, whole or as the columns of a run's data
+    _Family(
+        (f"{_OTEL}record_root.output", "record_root.output", "RECORD_ROOT.OUTPUT"),
+        (
+            f"{_OTEL}retrieval.retrieved_contexts",
+            "retrieval.retrieved_contexts",
+            "RETRIEVAL.RETRIEVED_CONTEXTS",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The fields of a row that are scored; None for a known name that it has."""
+
+    answer: str | None = None
+    documents: str | None = None
+
+    def among(self, names: Collection[str]) -> tuple[str, str]:
+        """Paths of the answer and the documents that rows with fields of these names may have.
+
+        Raises:
+            InputError: One of the two is missing, or there more than once.
+        """
+        answer, documents = self._choose(lambda path: any(head in names for head in _heads(path)))
+        for path in (answer, documents):
+            if (count := list(names).count(path)) > 1:
+                raise InputError(f"has {count} fields {path}")
+        return answer, documents
+
+    def of(self, fields: Mapping[str, Any]) -> tuple[str, str]:
+        """Paths of the answer and the documents of a row; a field that is null is missing.
+
+        Raises:
+            InputError: One of the two is missing.
+        """
+        return self._choose(lambda path: value_at(fields, path) is not None)
+
+    def _families(self) -> tuple[_Family, ...]:
+        """The families with the user's names in place of the known ones."""
+        answers = self.answer and (self.answer,)
+        documents = self.documents and (self.documents,)
+        return tuple(
+            _Family(answers or family.answers, documents or family.documents)
+            for family in _FAMILIES
+        )
+
+    def _choose(self, is_there: Callable[[str], bool]) -> tuple[str, str]:
+        """The answer and documents of the first family that has both."""
+        families = self._families()
+        has_answer = False
+        for answers, documents in families:
+            answer = next(filter(is_there, answers), None)
+            has_answer = has_answer or answer is not None
+            if answer is not None and (
+                path_of_documents := next(filter(is_there, documents), None)
+            ):
+                return answer, path_of_documents
+        first = families[0].documents[0] if has_answer else families[0].answers[0]
+        raise InputError(f"has no field {first}")
+
+
+def value_at(fields: Mapping[str, Any], path: str) -> Any:
+    """The value at a path; None where there is none.
+
+    An object on the way may be written into a text, as LangSmith and pandas write one to CSV.
+    """
+    if path in fields:
+        return fields[path]
+    for head in _heads(path):
+        if head in fields and isinstance(inner := _as_object(fields[head]), Mapping):
+            return value_at(inner, path[len(head) + 1 :])
+    return None
+
+
+def _heads(path: str) -> list[str]:
+    """The path, and its beginnings of whole names, longest first."""
+    names = path.split(".")
+    return [".".join(names[:count]) for count in range(len(names), 0, -1)]
+
+
+def _as_object(value: Any) -> Any:
+    if not isinstance(value, str) or not value.lstrip().startswith("{"):
+        return value
+    if len(value) <= _LONGEST_OBJECT:
+        with suppress(ValueError, RecursionError):
+            return json.loads(value)
+    if len(value) <= _LONGEST_LITERAL:
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return ast.literal_eval(value.strip())
+    return None
