@@ -27,6 +27,11 @@ from conflictscore.records import (
 
 _NAME_CHARS = 70
 _MOST_NAMES = 3
+_SHORT_TAIL = 2  # words behind a value that are told with it
+_NAME_BEFORE = re.compile(
+    r"(?<=[^.!?\s]\s)(?P<name>(?:(?:[Aa]n?|[Tt]he|[A-Z][\w'-]{0,30})\s){1,4})$"
+)
+_NAME_AFTER = re.compile(r"(?:\s[A-Z][\w'-]{0,30}){1,4}")
 
 
 def language_to_tell_in(passage: str, *more: str) -> Language | None:
@@ -83,13 +88,26 @@ def hedged(
         sides = [f"{text} {by_claim}", f"{rival.statement.strip().rstrip(ENDS)} {by_rival}"]
         told = "; ".join(reversed(sides) if first_rival else sides)
         return f"{language.disagree}: {told}{language.stop}"
-    place, new = spans
+    place = _whole_name(text, spans[0])
     value = text[slice(*place)]
+    new = text[place[0] : spans[0][0]] + spans[1] + text[spans[0][1] : place[1]]
     sides = [f"{value} {by_claim}", f"{new} {by_rival}"]
     told = f" {language.either} ".join(reversed(sides) if first_rival else sides)
     years = [each.is_year for side in (value, new) for each in values_in(side)]
     lead = language.disagree_on_year if years and all(years) else language.disagree
     return f"{lead}: {text[: place[0]]}{told}{text[place[1] :]}{language.stop}"
+
+
+def _whole_name(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    """A span with what belongs to its name: "Paul" of "Paul Seadlund", "73" of "73 years ago"."""
+    start, end = span
+    if match := _NAME_BEFORE.search(text[:start]):
+        start = match.start("name")
+    tail = text[end:]
+    if len(tail.split()) <= _SHORT_TAIL:
+        return start, end + len(tail.rstrip())
+    match = _NAME_AFTER.match(tail)
+    return start, end + (match.end() if match else 0)
 
 
 def explained_things(
