@@ -178,13 +178,18 @@ def replaced(
 def _is_plain(passage: str, claim: str, rival: str, question: str) -> bool:
     """Whether a passage is its claim in plain words, and the rival's sentence fits in its place.
 
-    It does where the passage says hardly more than claim and question, and the rival is worded in
-    the words of these, or in their language.
+    It does where the passage says hardly more than claim and question, and the rival is in their
+    language; where that is not told, it shares half of its words with them.
     """
-    known = telling_terms(claim) | telling_terms(question) | telling_terms(rival)
-    own = telling_terms(passage) - known
-    languages = language_of(passage, claim), language_of(rival)
-    return len(own) <= 1 and (None in languages or languages[0] == languages[1])
+    asked = telling_terms(claim) | telling_terms(question)
+    own = telling_terms(passage) - asked - telling_terms(rival)
+    if len(own) > 1:
+        return False
+    language, other = language_of(passage, claim), language_of(rival)
+    if language is not None and other is not None:
+        return language == other
+    words = words_beside_values(rival)
+    return 2 * len(words & asked) >= len(words)
 
 
 def sides_of(look: SecondLook) -> tuple[Candidate, Candidate]:

@@ -14,7 +14,7 @@ _LOOKED_AT = 2000  # characters at the head of a message by which it is told
 _CONTINUES = re.compile(
     r"\W{0,3}(?:please |now |ok(?:ay)?,? )?(?:continue|go on|keep going|proceed|carry on|resume)"
     r"(?: (?:with|from) (?:the|your) (?:\w+ ){0,3}\w+| generating| the conversation| please"
-    r"| where you left off)?\W{0,3}",
+    r"|(?: from)? where you left off)?\W{0,3}",
     re.IGNORECASE,
 )
 _SUMMARIES = re.compile(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conflictscore.active_content import added_active_content
-from conflictscore.correcting.telling import hedged
+from conflictscore.correcting.telling import hedged, language_to_tell_in
 from conflictscore.correcting.vote import tallied
 from conflictscore.correcting.wording import (
     replaced,
@@ -137,3 +137,64 @@ def test_copies_are_named_once_and_many_documents_are_counted() -> None:
     side = look(sides=("+-----", "-+++++"))
 
     assert "(document 2, document 4, document 5, 1 more)" in hedged(CLAIM, side, documents)
+
+
+@pytest.mark.parametrize(
+    ("passage", "after"),
+    [
+        ("It was lit in 1871 (Doc 1).", "It was lit in 1874 (Docs 2, 3)."),
+        ("It was lit in 1871 ([1](https://a.test/1)).", "It was lit in 1874."),
+        ("It was lit in 1871 ([Log](https://b.test/1)).", None),
+    ],
+)
+def test_a_citation_in_any_form_follows_what_it_backed(passage: str, after: str | None) -> None:
+    documents = documents_with("a", "b", "c", "d", url=("", "", "", ""))
+
+    made = replaced(passage, look(), documents=documents)
+
+    assert made == (after or passage.replace("1871", "1874"))
+
+
+def test_words_that_agree_with_what_was_wrong_go_with_it() -> None:
+    assert replaced("You're right, it was lit in 1871.", look()) == "It was lit in 1874."
+
+
+def test_a_sentence_with_a_style_of_its_own_takes_a_writer() -> None:
+    claim, rival = "Ida Reeve lit the lamp first.", "It was Ada Lowe who first lit it."
+    pirate = "Arr, me hearty, 'twas old Ida that lit her, by thunder!"
+
+    assert replaced(pirate, look(rival, claim)) is None
+
+
+def test_a_value_goes_in_whole_and_in_the_way_the_answer_writes_its_own() -> None:
+    bridge = look("The bridge is 1,450 m long.", "The bridge is 1.2 km long.")
+    ferry = look("The ferry carried 12,400 people.", "Die Fähre trug 9.000 Personen.")
+
+    assert replaced("Its length: 1.2 km.", bridge) == "Its length: 1,450 m."
+    assert spliced_span("9.000 Personen", "9.000 Personen", "12,400 Personen") == "12.400 Personen"
+    assert replaced("Die Fähre trug 9.000 Personen.", ferry) is None, "the rival is in English"
+
+
+@pytest.mark.parametrize(
+    ("claim", "rival", "made"),
+    [
+        ("Das Bad ist seit 1871 offen.", "Das Bad ist seit 1874 offen.", "verschiedene Jahre"),
+        ("Le bain est ouvert depuis 1871.", "Le bain est ouvert depuis 1874.", "années"),
+        ("浴場は1871年に開きました。", "浴場は1874年に開きました。", "情報源"),
+    ],
+)
+def test_a_hedge_is_written_in_the_language_of_the_answer(
+    claim: str, rival: str, made: str
+) -> None:
+    documents = documents_with("a", "b", "c", "d", title=TITLES)
+    told = hedged(claim, look(rival, claim), documents, (), language_to_tell_in(claim))
+
+    assert told is not None
+    assert made in told
+    assert ("1871" in told, "1874" in told, "Sources" in told) == (True, True, False)
+
+
+def test_what_no_words_are_known_for_is_not_told() -> None:
+    claim, rival = "λίμνη άνοιξε το 1871.", "λίμνη άνοιξε το 1874."
+
+    assert hedged(claim, look(rival, claim), [], (), language_to_tell_in(claim)) is None

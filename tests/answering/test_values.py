@@ -1,0 +1,80 @@
+"""Numbers, amounts and dates as what they say, and what keeps two statements apart."""
+
+import pytest
+
+from conflictscore.answering.statements import answers_question, invented_numbers, same_answer
+from conflictscore.answering.values import values_in
+
+LONG = "How long is the Osk viaduct?"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("It is 2.4 km long.", "It is 2,400 m long.", True),
+        ("It is 2.4 km long.", "It is 2,650 m long.", False),
+        ("It is 31 m long.", "It is 102 feet long.", True),
+        ("It cost 7.500 euros.", "It cost 7,500 euros.", True),
+        ("It cost 3 million euros.", "It cost 3 million dollars.", False),
+        ("It carries 900 thousand people.", "It carries 1.2 million people.", False),
+        ("It was \u22127 °C there.", "It was 7 °C there.", False),
+        ("It opened on 3 June 1924.", "It opened in 1924.", True),
+        ("It opened on 3 June 1924.", "It opened on June 3rd, 1924.", True),
+        ("It opened on 3 June 1924.", "It opened on 5 May 1924.", False),
+        ("Es ist 1,45 m lang.", "Es ist 145 cm lang.", True),
+        ("Version 2.1.3 is needed.", "Version 21.3 is needed.", False),
+    ],
+)
+def test_values_agree_in_any_unit_or_way_of_writing(one: str, other: str, alike: bool) -> None:
+    assert same_answer(one, other, LONG) is alike
+    assert same_answer(other, one, LONG) is alike
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Rolf beat Anna in 1987.", "Anna beat Rolf in 1987."),
+        ("The pool is open until 8.", "The pool is open from 8."),
+        ("Jon Hale built it.", "Jon Hale's brother Tim built it."),
+        ("Die Bahn fährt im Sommer.", "Die Bahn fährt im Sommer nicht."),
+        ("Le pont est ouvert.", "Le pont n'est pas ouvert."),
+        ("Мост открыт.", "Мост не открыт."),
+    ],
+)
+def test_the_same_words_say_another_thing_in_another_order_or_denied(one: str, other: str) -> None:
+    assert not same_answer(one, other, "What is known?")
+
+
+def test_an_adverbial_at_the_head_changes_nothing() -> None:
+    one, other = "Rolf beat Anna in the final.", "In the final, Rolf beat Anna."
+
+    assert same_answer(one, other, "Who won?")
+
+
+def test_what_another_country_or_unit_writes_differently_is_not_invented() -> None:
+    assert not invented_numbers("It carried 12,400 people.", ["Sie trug 12.400 Personen."])
+    assert not invented_numbers("It is 2,400 m long.", ["Length: 2.4 km"])
+    assert not invented_numbers("It rained 61 mm.", ["| Osk | 61.0 |"])
+    assert invented_numbers("It is 2,500 m long.", ["Length: 2.4 km"]) == {"2500"}
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("It is 1.2 km long.", ["1.2 km"]),
+        ("about 900 thousand guests", ["900 thousand"]),
+        ("3–2 in 1951", ["3", "2", "1951"]),
+        ("on 3 June 1924 at 9", ["3 June 1924", "9"]),
+        ("$3.5 million, 12 %", ["$3.5 million", "12 %"]),
+    ],
+)
+def test_a_value_stands_with_its_sign_unit_and_magnitude(text: str, spans: list[str]) -> None:
+    assert [text[slice(*value.span)] for value in values_in(text)] == spans
+
+
+def test_a_claim_answers_a_question_whose_verb_it_has() -> None:
+    question = "In which year was the Osk mill opened?"
+
+    assert answers_question("The Osk mill was opened in 1854.", question)
+    assert not answers_question("The Osk mill was closed in 1979.", question)
+    assert answers_question("They lit the fire in 1871.", "When did they light the fire?")
