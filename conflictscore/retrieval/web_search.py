@@ -28,7 +28,7 @@ from conflictscore.errors import (
 )
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.cleaning import clean_text
-from conflictscore.retrieval.pages.shown import marked_inline
+from conflictscore.retrieval.html.signs import marked_inline
 
 _log = logging.getLogger(__name__)
 

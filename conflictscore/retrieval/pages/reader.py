@@ -20,6 +20,7 @@ from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.documents import URL_KEYS
 from conflictscore.retrieval.pages.page import FetchSettings, PageText, UnreadableError
 from conflictscore.retrieval.search_notes import note
+from conflictscore.scripts import terms_in
 from conflictscore.threads import in_thread
 
 _log = logging.getLogger(__name__)
@@ -27,11 +28,17 @@ _log = logging.getLogger(__name__)
 _AT_ONCE = 8
 """Pages that are read at the same time, and held in memory."""
 
-_WORD = re.compile(r"\w{4,}")
-_WORDS_A_SHARED_ONE = 6
-"""A page holds at least one word in so many of its snippet. Each of 221 results of a web search
-held one in 5.5, even without the passage that the snippet was taken from; notices about cookies,
-robots and subscriptions, which many sites send in place of the page, hold one in 7 at most."""
+_HELD, _STRANGE = 0.75, 0.4
+"""Share of a snippet's telling words that a page holds which stands for it, and below which a short
+page is about something else. Notices about cookies, robots and subscriptions, which many sites send
+in place of the page, share no more than a third with any of ten snippets, in whatever language."""
+_SHORT_PAGE = 3_000
+"""Characters; a notice is no longer."""
+_LEAST_LETTERS = 4
+_CUT_WORD = re.compile(r"\w*(?:\.\.\.|…)\w*")
+"""Words of a snippet at the places where the search engine cut it."""
+_SNIPPET_DATE = re.compile(r"^\W*\w{3,9}\.? \d{1,2}, \d{4}\W+|^\d{1,3} \w+ ago\W+")
+"""A date that the search engine puts before a snippet."""
 
 _Outcome = PageText | UnreadableError
 
@@ -40,7 +47,8 @@ class PageReadingRetriever(WrappingRetriever):
     """Results of another retriever, each with the text of the page at its address.
 
     A page that cannot be read, says less than its snippet or is about something else, such as
-    cookies, leaves the snippet, and one note counts these pages by reason. A document without a
+    cookies, leaves the snippet, and one note counts these pages by reason; a page that lacks words
+    or numbers of its snippet has it before its own text. A document without a
     web address is passed on as it is. The others keep their metadata, and get ``snippet`` (the
     text they came with), ``text_from`` (``page`` or ``snippet``) and ``fetched_at`` (UTC, ISO
     8601); ``page_error`` if the page was not used, and ``page_truncated`` if its text goes
@@ -129,9 +137,11 @@ def _url(metadata: Mapping[str, Any]) -> str | None:
 
 
 def _with_page(document: Document, outcome: _Outcome) -> Document:
+    """The document with its page's text; with its snippet where that is no substitute for it."""
     snippet = document.page_content
+    keeps_snippet = False
     if isinstance(outcome, PageText):
-        outcome = _fitting(outcome, clean_text(snippet))
+        outcome, keeps_snippet = _fitting(outcome, clean_text(snippet))
     metadata = document.metadata | {
         "snippet": snippet,
         "fetched_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -146,16 +156,40 @@ def _with_page(document: Document, outcome: _Outcome) -> Document:
         metadata["title"] = outcome.title
     if outcome.date and not metadata.get("date"):
         metadata |= {"date": outcome.date, "date_from": "page"}
-    return document.model_copy(update={"page_content": outcome.text, "metadata": metadata})
+    text = f"{snippet.strip()}\n\n{outcome.text}" if keeps_snippet else outcome.text
+    return document.model_copy(update={"page_content": text, "metadata": metadata})
 
 
-def _fitting(page: PageText, snippet: str) -> _Outcome:
-    if len(page.text) < len(snippet):
-        return UnreadableError("says less than its snippet")
-    words, text = set(_WORD.findall(snippet.casefold())), page.text.casefold()
-    if sum(word in text for word in words) * _WORDS_A_SHARED_ONE < len(words):
-        return UnreadableError("is about something other than its snippet")
-    return page
+def _fitting(page: PageText, snippet: str) -> tuple[_Outcome, bool]:
+    """The page if it may stand for its snippet, and whether the snippet must stay beside it.
+
+    It must where the page lacks some of its telling words: the free beginning of an article, or a
+    page that has changed, drops the fact that the snippet has.
+    """
+    words = _telling_words(snippet)
+    if not words:
+        return page, False
+    page_words = set(terms_in(page.text))
+    held = len(words & page_words) / len(words)
+    lacks_number = any(word.isdecimal() for word in words - page_words)
+    if len(page.text) < len(snippet) and held < 1:
+        return UnreadableError("says less than its snippet"), False
+    if held < _STRANGE and len(page.text) < _SHORT_PAGE:
+        return UnreadableError("is about something other than its snippet"), False
+    return page, held < _HELD or lacks_number
+
+
+def _telling_words(snippet: str) -> set[str]:
+    """Words of a snippet by which its page is known: numbers, and words of four letters or more.
+
+    In scripts without spaces, pairs of characters are words.
+    """
+    whole = _CUT_WORD.sub(" ", _SNIPPET_DATE.sub("", snippet))
+    return {
+        word
+        for word in terms_in(whole)
+        if word.isdecimal() or len(word) >= _LEAST_LETTERS or not word.isascii()
+    }
 
 
 def _note_failures(read: Sequence[Mapping[str, Any]]) -> None:

@@ -26,8 +26,8 @@ from typing import Any
 
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
+from conflictscore.retrieval.html.article import extract
 from conflictscore.retrieval.pages.page import FetchedPage, PageText, UnreadableError
-from conflictscore.retrieval.pages.shown import extract
 from conflictscore.retrieval.reading.by_ending import read_file
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 from conflictscore.threads import in_thread, usable_cores

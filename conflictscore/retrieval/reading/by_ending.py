@@ -7,9 +7,9 @@ from pathlib import PurePosixPath
 from conflictscore.errors import install_hint
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.page import UnreadableError
-from conflictscore.retrieval.reading.decoding import decode
 from conflictscore.retrieval.reading.rows import read_csv, read_jsonl
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes, RichText
+from conflictscore.retrieval.shaping.decoding import decode
 
 _HEADING = re.compile(r"#{1,6}[ \t]+([^\s#].*)")
 _NO_TITLE = re.compile(
@@ -102,10 +102,14 @@ def _document(rich: RichText, url: str, notes: Notes) -> Iterator[FileDocument]:
 
 
 def _html(text: str) -> RichText:
-    from conflictscore.retrieval.pages.shown import whole_text
+    from conflictscore.retrieval.html.whole import whole_text
 
-    title, body = whole_text(text)
-    return RichText(body, title)
+    whole = whole_text(text)
+    if not whole.pictures:
+        return RichText(whole.text, whole.title)
+    count = "a picture" if whole.pictures == 1 else f"{whole.pictures} pictures"
+    note = Note(NoteKind.NOT_IN_WORDS, f"{count} marked, whose contents are not read")
+    return RichText(whole.text, whole.title, (note,))
 
 
 def _markdown(text: str) -> RichText:

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
-from conflictscore.retrieval.reading.counting import roman
 from conflictscore.retrieval.reading.ooxml import (
     Package,
     attribute,
@@ -24,12 +23,13 @@ from conflictscore.retrieval.reading.ooxml import (
     number_of,
     refuse_old_format,
 )
-from conflictscore.retrieval.reading.symbol_fonts import is_private, is_symbol_font, signs_of
-from conflictscore.retrieval.reading.tables import Cell, grid, table_lines
 from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText
 from conflictscore.retrieval.reading.word_formulas import formula
 from conflictscore.retrieval.reading.word_numbering import Numbering
 from conflictscore.retrieval.reading.word_styles import Styles, has_fill
+from conflictscore.retrieval.shaping.counting import roman
+from conflictscore.retrieval.shaping.symbol_fonts import is_private, is_symbol_font, signs_of
+from conflictscore.retrieval.shaping.tables import Cell, grid, table_lines
 
 _LEFT_OUT = frozenset(
     (

@@ -10,8 +10,9 @@ from functools import cache
 from html import unescape
 from typing import TYPE_CHECKING
 
+from conflictscore.retrieval.html.signs import marked_inline
+from conflictscore.retrieval.html.whole import whole_text
 from conflictscore.retrieval.pages.page import UnreadableError
-from conflictscore.retrieval.pages.shown import marked_inline, whole_text
 from conflictscore.retrieval.reading.texts import RichText
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _seen_line(line: str) -> str:
 
 def _html_block(html: str) -> str:
     try:
-        return whole_text(html)[1] + "\n"
+        return whole_text(html).text + "\n"
     except UnreadableError:
         return _TAG.sub("", html)
 

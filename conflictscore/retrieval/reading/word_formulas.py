@@ -1,12 +1,11 @@
 """Formulas of Word (OMML) on one line, with the brackets that their drawing implies."""
 
-import re
 from collections.abc import Callable
 from xml.etree.ElementTree import Element
 
 from conflictscore.retrieval.reading.ooxml import child, children, is_on, name_of, value_of
+from conflictscore.retrieval.shaping.formulas import grouped
 
-_WHOLE = re.compile(r"\w+|[({\[|].*[)}\]|]", re.DOTALL)
 _ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0307": "dot", "\u0308": "ddot", "\u20d7": "vec"}
 
 
@@ -19,25 +18,6 @@ def formula(element: Element) -> str:
         return ""
     drawn = _DRAWN.get(name)
     return drawn(element) if drawn else "".join(map(formula, element))
-
-
-def grouped(text: str) -> str:
-    """A part of a formula, in brackets unless it is one word, number or bracket."""
-    text = text.strip()
-    return text if not text or _is_one_whole(text) else f"({text})"
-
-
-def _is_one_whole(text: str) -> bool:
-    if len(text) == 1 or not _WHOLE.fullmatch(text):
-        return len(text) == 1
-    if text[0] not in "({[|":
-        return True
-    depth = 0
-    for place, character in enumerate(text):
-        depth += (character in "({[") - (character in ")}]")
-        if not depth and place < len(text) - 1:
-            return False
-    return True
 
 
 def _part(element: Element, name: str) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
-from conflictscore.retrieval.reading.counting import letters, ordinal, roman
 from conflictscore.retrieval.reading.ooxml import (
     attribute,
     child,
@@ -15,7 +14,8 @@ from conflictscore.retrieval.reading.ooxml import (
     number_of,
     value_of,
 )
-from conflictscore.retrieval.reading.symbol_fonts import is_symbol_font, signs_of
+from conflictscore.retrieval.shaping.counting import letters, ordinal, roman
+from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_of
 
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9

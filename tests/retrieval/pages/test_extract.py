@@ -1,7 +1,7 @@
 import pytest
 
+from conflictscore.retrieval.html.article import extract
 from conflictscore.retrieval.pages.page import FetchedPage, PageText, UnreadableError
-from conflictscore.retrieval.pages.shown import extract
 
 SENTENCE = "The lamp at Vennick Point was first lit on 4 October 1871, after two years of work. "
 LOG = "Its keeper wrote of each night of fog along the coast, and of every ship that he saw. "

@@ -180,7 +180,7 @@ def test_a_document_without_a_web_address_is_passed_on_as_it_is(metadata: dict[s
 
 
 def test_a_page_that_is_found_twice_is_fetched_once(web: WebServer) -> None:
-    found = reading(result(web.url()), result(web.url(), "The lamp: another snippet")).invoke("?")
+    found = reading(result(web.url()), result(web.url(), "The lamp: first burned")).invoke("?")
     assert [document.page_content for document in found] == [STORY, STORY]
     assert len(web.visits) == 1
 
@@ -333,3 +333,10 @@ def test_a_page_that_was_read_when_it_was_recorded_is_not_fetched_again(web: Web
     (found,) = reading(recorded).invoke("when?")
     assert found == recorded
     assert not web.visits
+
+
+def test_a_page_that_lacks_a_fact_of_its_snippet_has_it_before_its_text(web: WebServer) -> None:
+    snippet = "The lamp was first lit in October 1871, and its keeper was paid 40 pounds."
+    (found,) = reading(result(web.url(), snippet)).invoke("?")
+    assert found.page_content == f"{snippet}\n\n{STORY}"
+    assert found.metadata["text_from"] == "page"

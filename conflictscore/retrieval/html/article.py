@@ -1,0 +1,189 @@
+"""The main text of a page, without its menus and notices.
+
+The library trafilatura finds it. It takes boxes, footers of articles and blocks with certain class
+names for something else, corrections among them; lines of the page that stand between those it
+takes are put back, unless they are links, comments or promotion.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from conflictscore.retrieval.html.dates import published, without_other_dates
+from conflictscore.retrieval.html.tree import shown_page
+from conflictscore.retrieval.html.whole import text_of, whole_text
+from conflictscore.retrieval.pages.page import FetchedPage, PageText, UnreadableError
+from conflictscore.retrieval.shaping.decoding import decode
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser
+
+_LONGEST_TEXT = 200_000
+"""Characters, more than any passage of a prompt is cut from."""
+_MOST_TAGS = 50_000
+"""Tags of a page whose main text is looked for; an article of a megabyte has half as many."""
+_ASIDE_FROM_TEXT = (
+    "nav,form,script,style,[role=navigation],[role=banner],[role=search],[class*=promo],"
+    "[class*=newsletter],[class*=subscribe],[class*=share],[class*=social],[class*=related],"
+    "[class*=advert],[class*=cookie],[class*=consent],[class*=banner],[class*=breadcrumb],"
+    "[id*=comment],[class*=comment],[class*=recommend],[class*=popular],[class*=sponsor],"
+    "[class*=teaser],[class*=paywall],[class*=signup],[class*=sidebar],[class*=widget],"
+    "[class*=toolbar],[class*=byline],[class*=author-bio],[class*=pagination]"
+)
+"""Blocks whose lines are not put back."""
+_ANSWERS = re.compile(r"QAPage|FAQPage|DiscussionForumPosting|acceptedAnswer|suggestedAnswer")
+_QUESTION_MARKS = "?？؟;"
+_LINKED = 0.5
+_SHORTEST_LINE = 12
+_NOT_A_LETTER = re.compile(r"[\W_]+")
+_MOST_PUT_BACK = 3
+"""Times as many characters as the extractor took: with more, it took another part of the page."""
+_CORRECTION = re.compile(r"correct|update|errat|note|clarif|editor", re.IGNORECASE)
+
+
+class MainText(NamedTuple):
+    """Title, text and day of a page's main part; an empty text if none stands out."""
+
+    title: str
+    text: str
+    date: str | None
+
+
+def extract(page: FetchedPage) -> PageText:
+    """The page's main text, without its menus and notices; all of its text if none stands out.
+
+    Raises:
+        UnreadableError: It is not text, or there is none in it.
+    """
+    is_html = page.content_type != "text/plain"
+    content = decode(page.body, page.charset, html=is_html).text
+    main = _main_text(content, page.final_url) if is_html else MainText("", content, None)
+    title, text, date = main
+    if not text.strip():
+        whole = whole_text(content)
+        title, text = whole.title, whole.text
+    if not text.strip():
+        raise UnreadableError("has no text")
+    return PageText(
+        text=text[:_LONGEST_TEXT],
+        title=title[:300],
+        date=date,
+        cut=page.truncated or len(text) > _LONGEST_TEXT,
+    )
+
+
+def _main_text(html: str, url: str) -> MainText:
+    """The main text; empty where there is none, or too much of the page to look for it."""
+    if html.count("<") > _MOST_TAGS:
+        return MainText("", "", None)
+    import trafilatura
+
+    shown = shown_page(html).tree
+    is_question = _asks(shown, html)
+    _keep_boxes(shown)
+    main: Any = trafilatura.bare_extraction(
+        shown.html,
+        url=url,
+        with_metadata=True,
+        include_comments=is_question,
+        # A year that merely stands in the text is not when the page was published.
+        date_extraction_params={"original_date": True, "extensive_search": False},
+    )
+    if not main:
+        return MainText("", "", None)
+    text = main.text or ""
+    if is_question and main.comments:
+        text += f"\n{main.comments}"
+    return MainText(main.title or "", _with_lines_between(shown, text), _date(html, url, main.date))
+
+
+def _asks(page: "LexborHTMLParser", html: str) -> bool:
+    """Whether a page asks a question, so that its comments are answers."""
+    if _ANSWERS.search(html):
+        return True
+    heading = page.css_first("h1") or page.css_first("title")
+    return heading is not None and heading.text().strip().endswith(tuple(_QUESTION_MARKS))
+
+
+def _keep_boxes(page: "LexborHTMLParser") -> None:
+    """Make boxes and footers within an article parts of it, if they hold more text than links."""
+    for node in page.css("article aside,article footer,main aside,article [class],article [id]"):
+        described = f"{node.attributes.get('class') or ''} {node.attributes.get('id') or ''}"
+        if node.tag not in ("aside", "footer") and not _CORRECTION.search(described):
+            continue
+        if node.css_matches(_ASIDE_FROM_TEXT) or _link_share(node) > _LINKED:
+            continue
+        for name in ("class", "id", "role"):
+            if name in node.attributes:
+                del node.attrs[name]
+        if node.tag in ("aside", "footer"):
+            node.unwrap()
+
+
+def _link_share(node: Any) -> float:
+    linked = sum(len(link.text()) for link in node.css("a"))
+    return linked / max(1, len(node.text().strip()))
+
+
+def _with_lines_between(page: "LexborHTMLParser", text: str) -> str:
+    """A main text with the page's lines that stand between its own and are part of it.
+
+    Raises nothing: where the lines of both do not fit together, the text stays as it is.
+    """
+    lines = text.split("\n")
+    for node in page.css(_ASIDE_FROM_TEXT):
+        if node.tag not in ("body", "html", "main", "article"):
+            node.decompose()
+    for node in page.css("ul,ol,p,div,h2,h3,h4"):
+        if node.css_first("a") is not None and _link_share(node) > _LINKED:
+            node.decompose()
+    body = page.body
+    shown = [line for line in (text_of(body) if body else "").split("\n") if line.strip()]
+    places = {_letters(line): number for number, line in enumerate(lines) if _letters(line)}
+    taken = "\0".join(places)
+    known = [number for number, line in enumerate(shown) if _letters(line) in places]
+    if not known:
+        return text
+    after: dict[int, list[str]] = {}
+    at = places[_letters(shown[known[0]])]
+    put_back = 0
+    for line in shown[known[0] : known[-1] + 1]:
+        letters = _letters(line)
+        if letters in places:
+            at = max(at, places[letters])
+        elif len(line) >= _SHORTEST_LINE and letters and letters not in taken:
+            after.setdefault(at, []).append(line)
+            put_back += len(line)
+    if put_back > _MOST_PUT_BACK * len(text):
+        return text
+    return "\n".join(_woven(lines, after))
+
+
+def _woven(lines: Sequence[str], after: dict[int, list[str]]) -> list[str]:
+    woven: list[str] = []
+    for number, line in enumerate(lines):
+        woven += [line, *after.get(number, ())]
+    return woven
+
+
+def _letters(line: str) -> str:
+    """A line without marks, by which lines of the page and of the extractor are compared."""
+    return _NOT_A_LETTER.sub("", line).casefold()
+
+
+def _date(html: str, url: str, found: str | None) -> str | None:
+    """When the page was published: by its own data, or else by the library's search of the rest."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    page = LexborHTMLParser(html)
+    if day := published(page):
+        return day
+    if found is None:
+        return None
+    import htmldate
+
+    without_other_dates(page)
+    for script in page.css("script"):
+        script.decompose()
+    day = htmldate.find_date(page.html, original_date=True, extensive_search=False, url=url)
+    return str(day) if day else None

@@ -1,0 +1,115 @@
+"""When a page was published, by what the page says of itself."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser
+
+_ARTICLE = re.compile(
+    r"article|posting|report|webpage|creativework|book|recipe|review$|video|dataset|question", re.I
+)
+_NO_ARTICLE = re.compile(r"comment|event|offer|product|answer|person|organization|profile", re.I)
+_PUBLISHED = (
+    "article:published_time", "og:published_time", "og:article:published_time", "datepublished",
+    "date", "dc.date", "dc.date.issued", "dcterms.date", "dcterms.created", "dcterms.issued",
+    "citation_publication_date", "citation_date", "citation_online_date", "parsely-pub-date",
+    "sailthru.date", "publishdate", "publish-date", "publication_date", "pubdate", "date.issued",
+    "article.published", "published-date", "created", "originalpublicationdate",
+)  # fmt: skip
+"""Names of meta tags for when a page was published, not when it was changed."""
+_DAY = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?!\d)")
+_DEEPEST, _MOST_OBJECTS = 6, 2_000
+_OLDEST = date(1990, 1, 1)
+"""The web is no older."""
+_NOT_OF_THE_ARTICLE = (
+    "[class*=comment],[id*=comment],[class*=related],[class*=recent],[class*=sidebar],[class*=event],"
+    "[itemtype*=Event],[itemtype*=Comment],[class*=weather],[class*=clock],[class*=today],"
+    "[id*=today],[class*=current-date],[class*=currentdate],body > header,body > footer,aside,nav"
+)
+"""Parts of a page that hold dates of something else: comments, events, other pages, today."""
+
+
+def published(page: "LexborHTMLParser") -> str | None:
+    """The day that the page's own data names, as ``YYYY-MM-DD``; None if it names none."""
+    for script in page.css("script[type='application/ld+json']"):
+        try:
+            tree = json.loads(script.text())
+        except (ValueError, RecursionError):
+            continue
+        for found in _dates_in(tree):
+            if day := _day(found):
+                return day
+    metas = {
+        (meta.attributes.get("property") or meta.attributes.get("name") or "").lower(): (
+            meta.attributes.get("content") or ""
+        )
+        for meta in reversed(page.css("meta[content]"))
+    }
+    for name in _PUBLISHED:
+        if day := _day(metas.get(name, "")):
+            return day
+    for node in page.css("[itemprop~=datePublished],time[pubdate],time.published,time.entry-date"):
+        if not _is_of_something_else(node):
+            content = node.attributes.get("content") or node.attributes.get("datetime") or ""
+            if day := _day(content):
+                return day
+    return None
+
+
+def without_other_dates(page: "LexborHTMLParser") -> None:
+    """Remove from a tree what holds dates that are not when it was published."""
+    for node in page.css(_NOT_OF_THE_ARTICLE):
+        if node.tag not in ("body", "main", "article", "html"):
+            node.decompose()
+
+
+def _is_of_something_else(node: Any) -> bool:
+    around = node.parent
+    while around is not None and around.is_element_node:
+        attributes = around.attributes
+        described = f"{attributes.get('class')} {attributes.get('id')} {attributes.get('itemtype')}"
+        if re.search(r"comment|event|related|sidebar", described, re.IGNORECASE):
+            return True
+        around = around.parent
+    return False
+
+
+def _dates_in(tree: Any) -> Iterator[str]:
+    """Days of publication in JSON-LD: of the page or its article, not of comments and events."""
+    stack = [(tree, 0)]
+    seen = 0
+    while stack and seen < _MOST_OBJECTS:
+        node, depth = stack.pop()
+        seen += 1
+        if isinstance(node, list) and depth < _DEEPEST:
+            stack.extend((each, depth + 1) for each in reversed(node))
+        if not isinstance(node, dict):
+            continue
+        kinds = node.get("@type") or ""
+        kind = " ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)
+        if _NO_ARTICLE.search(kind):
+            continue
+        value = node.get("datePublished") or node.get("dateCreated")
+        if isinstance(value, str) and (_ARTICLE.search(kind) or not kind):
+            yield value
+        if depth < _DEEPEST:
+            inner = (
+                node.get(key) for key in ("@graph", "mainEntity", "mainEntityOfPage", "hasPart")
+            )
+            stack.extend((each, depth + 1) for each in inner if isinstance(each, list | dict))
+
+
+def _day(text: str) -> str | None:
+    match = _DAY.match(text.strip())
+    if not match:
+        return None
+    try:
+        day = date(*map(int, match.groups()))
+    except ValueError:
+        return None
+    tomorrow = datetime.now(UTC).date() + timedelta(days=1)
+    return day.isoformat() if _OLDEST <= day <= tomorrow else None

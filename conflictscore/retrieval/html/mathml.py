@@ -1,0 +1,94 @@
+"""Formulas of web pages (MathML) on one line, with the brackets that their drawing implies."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from conflictscore.retrieval.shaping.formulas import grouped
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+_INVISIBLE = str.maketrans("", "", "\u2061\u2062\u2063\u2064")
+"""Signs that say how a formula is read and that nobody sees."""
+_UNSEEN = ("annotation", "annotation-xml", "mphantom", "mspace")
+
+
+def linear(node: "LexborNode") -> str:
+    """A formula on one line: x^2, a/b, √(x), ∑_(i=1)^n x."""
+    if node.is_text_node:
+        return " ".join((node.text() or "").translate(_INVISIBLE).split())
+    name = (node.tag or "").lower()
+    if name in _UNSEEN:
+        return ""
+    drawn = _DRAWN.get(name)
+    return drawn(node) if drawn else _joined(node)
+
+
+def _joined(node: "LexborNode") -> str:
+    return "".join(linear(part) for part in node.iter(include_text=True))
+
+
+def _parts(node: "LexborNode", count: int) -> list[str]:
+    parts = [linear(part) for part in node.iter()]
+    return [*parts, *[""] * count][:count]
+
+
+def _marked(*marks: str) -> Callable[["LexborNode"], str]:
+    """A base with what stands above or below it, each behind its mark."""
+
+    def drawn(node: "LexborNode") -> str:
+        base, *more = _parts(node, len(marks) + 1)
+        tails = (f"{mark}{grouped(part)}" for mark, part in zip(marks, more, strict=True) if part)
+        return grouped(base) + "".join(tails)
+
+    return drawn
+
+
+def _fraction(node: "LexborNode") -> str:
+    numerator, denominator = _parts(node, 2)
+    if (node.attributes.get("linethickness") or "").strip("pxemt ") == "0":
+        return f"({numerator} over {denominator})"
+    return f"{grouped(numerator)}/{grouped(denominator)}"
+
+
+def _root(node: "LexborNode") -> str:
+    base, degree = _parts(node, 2)
+    return f"√[{degree}]({base})"
+
+
+def _fenced(node: "LexborNode") -> str:
+    attributes = node.attributes
+    opening, closing = (attributes.get(side) for side in ("open", "close"))
+    separator = attributes.get("separators")
+    inner = (", " if separator is None else separator[:1]).join(map(linear, node.iter()))
+    return f"{'(' if opening is None else opening}{inner}{')' if closing is None else closing}"
+
+
+def _matrix(node: "LexborNode") -> str:
+    rows = (
+        ", ".join(map(linear, row.iter()))
+        for row in node.iter()
+        if row.tag in ("mtr", "mlabeledtr")
+    )
+    return f"[{'; '.join(rows)}]"
+
+
+def _first(node: "LexborNode") -> str:
+    return next((linear(part) for part in node.iter()), "")
+
+
+_DRAWN: dict[str, Callable[["LexborNode"], str]] = {
+    "msup": _marked("^"),
+    "msub": _marked("_"),
+    "msubsup": _marked("_", "^"),
+    "munder": _marked("_"),
+    "mover": _marked("^"),
+    "munderover": _marked("_", "^"),
+    "mfrac": _fraction,
+    "msqrt": lambda node: f"√({_joined(node)})",
+    "mroot": _root,
+    "mfenced": _fenced,
+    "mtable": _matrix,
+    "semantics": _first,
+    "maction": _first,
+}

@@ -1,0 +1,376 @@
+"""Signs of a page in words: icons, boxes, emoji, quotation marks, numbers of lists, prices."""
+
+import re
+from typing import TYPE_CHECKING
+
+from conflictscore.retrieval.html.mathml import linear
+from conflictscore.retrieval.shaping.counting import greek, letters, roman
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+_LETTER = re.compile(r"[^\W_]")
+_LONGEST_NAME = 300
+_EMOJI_CLASS = re.compile(r"emoji|smil|emoticon|twemoji|icon", re.IGNORECASE)
+_TEX_CLASS = re.compile(r"\b(?:tex|latex|math|mwe-math)", re.IGNORECASE)
+_TEX_STYLE = re.compile(r"^\{\\(?:display|text|script)style\s(.*)\}$", re.DOTALL)
+_ICONS = (
+    ("✓", re.compile(r"\b(?:check(?!box)|tick|yes|true|success|done|ok|accept)", re.IGNORECASE)),
+    (
+        "✗",
+        re.compile(r"\b(?:times|cross|close|xmark|no|false|remove|cancel|fail)\b", re.IGNORECASE),
+    ),
+    ("➕", re.compile(r"\bplus\b", re.IGNORECASE)),
+    ("★", re.compile(r"\bstar\b(?!-o\b|-empty|-half)", re.IGNORECASE)),
+)
+"""Signs that icon fonts draw for a class, such as ``fa-check`` and ``bi-x``."""
+_ICON_CLASS = re.compile(
+    r"(?:^|\s)(?:fa|fas|far|fal|bi|mdi|icon|glyphicon|ti|ri|la|oi|material-icons)"
+    r"(?:[-\s]|$)[\w\s-]*",
+    re.IGNORECASE,
+)
+_LIGATURES = {
+    "check": "✓",
+    "done": "✓",
+    "check_circle": "✓",
+    "close": "✗",
+    "cancel": "✗",
+    "clear": "✗",
+    "check_box": "☑",
+    "check_box_outline_blank": "☐",
+    "star": "★",
+}
+"""Words that an icon font draws as signs."""
+_BLANK_VALUE = (
+    "submit",
+    "button",
+    "reset",
+    "text",
+    "number",
+    "date",
+    "email",
+    "tel",
+    "url",
+    "search",
+)
+_DRAWN_OTHERWISE = {
+    "video": "video",
+    "audio": "sound",
+    "canvas": "drawing",
+    "iframe": "embedded page",
+    "object": "embedded object",
+    "embed": "embedded object",
+}
+_ORDINAL = re.compile(r"(?:st|nd|rd|th|e|er|re|ère|ème|o|a|os|as|TM|SM|®)$")
+_NOTE = re.compile(r"\[?[\d*†‡§,\s]{1,20}\]?|\[?[a-z]{1,3}\]|[*†‡§]+")
+_RAISED_TAG = re.compile(r"<(sup|sub)\b[^<>]{0,200}>([^<>]{0,40})</\1>", re.IGNORECASE)
+_STRUCK_TAG = re.compile(r"<(del|s|strike)\b[^<>]{0,200}>[^<>]{0,400}</\1>", re.IGNORECASE)
+_CURRENCY = "$€£¥₹₽₩₺₴₫฿"
+_PRICE = re.compile(
+    rf"(?:[{_CURRENCY}]|\b(?:USD|EUR|GBP|CHF|Fr|Rs|R)\.?)\s?\d{{1,3}}(?:[.,' ]?\d{{3}}){{0,4}}$"
+)
+_PRICE_AFTER = re.compile(rf"\s?(?:[{_CURRENCY}]|EUR\b|USD\b|CHF\b|Euro\b|zł\b|Kč\b|kr\b)")
+_AMOUNT = re.compile(r"(?<!\d)\d{1,3}(?:[.,' ]?\d{3}){0,4}$")
+_CENTS = re.compile(r"[.,]?(\d\d)[*]?")
+_CENTS_CLASS = re.compile(r"cent|decimal|fraction|penny|pence", re.IGNORECASE)
+_NEARBY = 24
+_SAMPLE = 5_000  # signs of one kind on a page that are put into words
+
+
+def put_formulas_into_words(body: "LexborNode") -> None:
+    """Each formula once, on one line, whichever of its forms the page shows.
+
+    KaTeX and Wikipedia hold a formula as MathML and as a drawing; where only a picture is there, it
+    is read by the TeX in its alternative text.
+    """
+    for node in body.css(".mwe-math-element,.katex,mjx-container,.MathJax"):
+        math = node.css_first("math")
+        picture = node.css_first("img[alt]")
+        if math is not None:
+            node.replace_with(linear(math))
+        elif picture is not None:
+            node.replace_with(_tex(picture.attributes.get("alt") or ""))
+    for node in body.css("math"):
+        node.replace_with(linear(node))
+    for node in body.css("script[type^='math/tex']"):
+        if node.prev is None or not (node.prev.text() or "").strip():
+            node.insert_before(_tex(node.text()))
+    for node in body.css("img[alt]"):
+        if _TEX_CLASS.search(node.attributes.get("class") or ""):
+            node.replace_with(_tex(node.attributes.get("alt") or ""))
+
+
+def _tex(source: str) -> str:
+    inner = _TEX_STYLE.match(source.strip())
+    return " ".join((inner[1] if inner else source).split())
+
+
+def put_signs_into_words(body: "LexborNode") -> int:
+    """Icons, boxes and emoji by their state, pictures by a mark; how many pictures have one."""
+    for node in body.css("input,textarea,select,progress,meter"):
+        _put_control(node)
+    for node in body.css("svg")[:_SAMPLE]:
+        _put_drawing(node)
+    for node in body.css("i,span,em,b,a,div,td")[: 10 * _SAMPLE]:
+        if node.child is None or node.text().strip() in _LIGATURES:
+            _put_icon(node)
+    _quote(body)
+    _number_lists(body)
+    pictures = sum(map(_put_picture, body.css("img"))) + _mark_embedded(body)
+    for node in body.css("sup,sub"):
+        node.replace_with(_raised(node))
+    for node in body.css("span[class]"):
+        if _CENTS_CLASS.search(node.attributes.get("class") or "") and (cents := _cents(node)):
+            node.replace_with(cents)
+    return pictures
+
+
+def marked_inline(text: str) -> str:
+    """A snippet of HTML with its raised and lowered text marked and its struck text left out."""
+    return _RAISED_TAG.sub(
+        lambda m: _shifted(m[1].lower(), m[2].strip()), _STRUCK_TAG.sub("", text)
+    )
+
+
+def _quote(body: "LexborNode") -> None:
+    for node in body.css("q"):
+        node.insert_child("”")
+        first = node.child
+        if first is not None:
+            first.insert_before("“")
+
+
+def _mark_embedded(body: "LexborNode") -> int:
+    """Put marks in the places of films, sounds and drawings; how many there are."""
+    count = 0
+    for tag, name in _DRAWN_OTHERWISE.items():
+        for node in body.css(tag):
+            title = node.attributes.get("title") or node.attributes.get("aria-label") or ""
+            node.replace_with(_mark(name, title))
+            count += 1
+    return count
+
+
+def _put_control(node: "LexborNode") -> None:
+    """What a control of a form shows: the box's state, the chosen option, the text in a field."""
+    attributes = node.attributes
+    kind = (attributes.get("type") or "text").lower()
+    if node.tag == "select":
+        options = node.css("option")
+        chosen = [option for option in options if "selected" in option.attributes] or options[:1]
+        node.replace_with(
+            " " + ", ".join(" ".join(option.text().split()) for option in chosen) + " "
+        )
+    elif node.tag in ("progress", "meter"):
+        if not node.text().strip() and (value := attributes.get("value")):
+            most = attributes.get("max") or "1"
+            node.replace_with(f"{value} of {most}")
+    elif node.tag == "input":
+        on = "checked" in attributes
+        if kind == "checkbox":
+            node.replace_with("☑ " if on else "☐ ")
+        elif kind == "radio":
+            node.replace_with("◉ " if on else "○ ")
+        elif kind in _BLANK_VALUE and (value := (attributes.get("value") or "").strip()):
+            node.replace_with(f" {value[:_LONGEST_NAME]} ")
+
+
+def _put_drawing(node: "LexborNode") -> None:
+    """A drawing by its name, and by the words that stand in it."""
+    title = node.css_first("title")
+    name = node.attributes.get("aria-label") or (title.text() if title else "")
+    words = " ".join(text.text() for text in node.css("text"))
+    parent = node.parent
+    if words.strip():
+        node.replace_with(f" {words} ")
+    elif name.strip() and parent is not None and _is_alone(node, parent):
+        node.replace_with(f" {' '.join(name.split())[:_LONGEST_NAME]} ")
+    else:
+        use = node.css_first("use")
+        reference = (
+            (use.attributes.get("href") or use.attributes.get("xlink:href") or "") if use else ""
+        )
+        sign = _icon_sign(
+            f"{node.attributes.get('class') or ''} {reference.replace('#', ' ')}", alone=True
+        )
+        node.replace_with(f" {sign} " if sign else " ")
+
+
+def _put_icon(node: "LexborNode") -> None:
+    """An empty element that an icon font or a style sheet fills, by its name or its class."""
+    attributes = node.attributes
+    name = attributes.get("aria-label") or (
+        attributes.get("title")
+        if attributes.get("role") == "img" or node.tag in ("i", "span")
+        else ""
+    )
+    parent = node.parent
+    if ligature := _LIGATURES.get(node.text().strip()):
+        if "material" in (attributes.get("class") or ""):
+            node.replace_with(ligature)
+    elif name and parent is not None and _is_alone(node, parent):
+        node.insert_child(" ".join(name.split())[:_LONGEST_NAME])
+    elif parent is not None and _is_alone(node, parent):
+        sign = _icon_sign(attributes.get("class") or "", alone=False)
+        if sign:
+            node.insert_child(sign)
+
+
+def _icon_sign(classes: str, *, alone: bool) -> str:
+    """The sign that a class of an icon font stands for; empty if it says neither yes nor no."""
+    if not alone and not _ICON_CLASS.search(classes):
+        return ""
+    spread = classes.replace("-", " ").replace("_", " ")
+    if re.search(r"\bx\b", spread):
+        return "✗"
+    return next((sign for sign, pattern in _ICONS if pattern.search(spread)), "")
+
+
+def _is_alone(node: "LexborNode", parent: "LexborNode") -> bool:
+    """Whether nothing else in the element says anything: then the icon is what it says."""
+    return not _LETTER.search(parent.text().replace(node.text(), "", 1))
+
+
+def _put_picture(node: "LexborNode") -> int:
+    """A picture as the sign that it shows, or a mark with its author's words; 1 if it has a mark.
+
+    A picture with an empty text is decoration, as its author says.
+    """
+    attributes = node.attributes
+    alternative = attributes.get("alt")
+    words = " ".join((alternative or "").split())
+    classes = attributes.get("class") or ""
+    parent = node.parent
+    sign = words and (not _LETTER.search(words) or _EMOJI_CLASS.search(classes))
+    if sign or (
+        words and parent is not None and parent.tag in ("td", "th") and _is_alone(node, parent)
+    ):
+        node.replace_with(words)
+        return 0
+    small = _is_small(attributes.get("width")) or _is_small(attributes.get("height"))
+    if alternative == "" or (small and not words):
+        node.decompose()
+        return 0
+    node.replace_with(_mark("image", words))
+    return 1
+
+
+def _is_small(length: str | None) -> bool:
+    return bool(length) and (length or "").strip().removesuffix("px") in ("0", "1", "2", "3")
+
+
+def _mark(kind: str, words: str) -> str:
+    words = " ".join(words.split())[:_LONGEST_NAME]
+    return f" [{kind}: {words}] " if words else f" [{kind}] "
+
+
+def _number_lists(body: "LexborNode") -> None:
+    for ordered in body.css("ol"):
+        attributes = ordered.attributes
+        if "list-style" in (attributes.get("style") or "") and "none" in (
+            attributes.get("style") or ""
+        ):
+            continue
+        items = [item for item in ordered.iter() if item.tag == "li"]
+        backwards = "reversed" in attributes
+        number = _integer(attributes.get("start"), len(items) if backwards else 1)
+        for item in items:
+            number = _integer(item.attributes.get("value"), number)
+            first = item.child
+            kind = item.attributes.get("type") or attributes.get("type") or "1"
+            if first is not None:
+                _before_words(item, f"{_counted(number, kind)}. ")
+            number += -1 if backwards else 1
+
+
+def _before_words(item: "LexborNode", mark: str) -> None:
+    """Put a mark before an item's first words, in its paragraph if they stand in one."""
+    inner = item
+    while (first := _first_part(inner)) is not None and first.tag in (
+        "p",
+        "div",
+        "span",
+        "b",
+        "strong",
+    ):
+        inner = first
+    start = inner.child
+    if start is not None:
+        start.insert_before(mark)
+
+
+def _first_part(node: "LexborNode") -> "LexborNode | None":
+    return next(
+        (
+            part
+            for part in node.iter(include_text=True)
+            if not part.is_text_node or part.text().strip()
+        ),
+        None,
+    )
+
+
+def _integer(text: str | None, default: int) -> int:
+    try:
+        return int((text or "")[:9])
+    except ValueError:
+        return default
+
+
+def _counted(number: int, kind: str) -> str:
+    if kind in ("a", "A"):
+        counted = letters(number)
+    elif kind in ("i", "I"):
+        counted = roman(number)
+    elif kind == "α":
+        counted = greek(number)
+    else:
+        counted = str(number)
+    return counted.upper() if kind in ("A", "I") else counted
+
+
+def _raised(node: "LexborNode") -> str:
+    text = " ".join(node.text().split())
+    if node.tag == "sup" and (cents := _cents(node)):
+        return cents
+    if node.css_first("a[href]") or "reference" in (node.attributes.get("class") or ""):
+        return f"[{text.strip('[]')}]" if text else ""
+    return _shifted(node.tag or "", text)
+
+
+def _shifted(tag: str, text: str) -> str:
+    """Raised or lowered text behind its mark; ordinals and notes have their own form."""
+    if not text or _ORDINAL.match(text) or text[0] in _CURRENCY:
+        return text
+    if tag == "sup" and not text.isdecimal() and _NOTE.fullmatch(text):
+        return f"[{text.strip('[]')}]"
+    return f"{'^' if tag == 'sup' else '_'}{text}"
+
+
+def _cents(node: "LexborNode") -> str:
+    """The cents of a price behind a point; empty if these are no cents."""
+    cents = _CENTS.fullmatch(node.text().strip())
+    if not cents:
+        return ""
+    before = _text_beside(node, forward=False)
+    after = _text_beside(node, forward=True)
+    is_price = _PRICE.search(before) or (_AMOUNT.search(before) and _PRICE_AFTER.match(after))
+    return f".{cents[1]}" if is_price else ""
+
+
+def _text_beside(node: "LexborNode", *, forward: bool) -> str:
+    """A few characters beside an element, within the paragraph around it."""
+    text = ""
+    around: LexborNode | None = node
+    for _ in range(3):
+        if around is None:
+            break
+        beside = around.next if forward else around.prev
+        while beside is not None and len(text) < _NEARBY:
+            piece = "" if beside.is_comment_node else (beside.text() or "")
+            text = text + piece if forward else piece + text
+            beside = beside.next if forward else beside.prev
+        if text.strip() or around.parent is None or around.parent.tag in ("p", "td", "div", "li"):
+            break
+        around = around.parent
+    return text[:_NEARBY] if forward else text[-_NEARBY:]

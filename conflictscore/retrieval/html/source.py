@@ -1,0 +1,100 @@
+"""The source of a page before it is parsed: its size, and parts that parsers set aside."""
+
+import re
+from collections import Counter
+
+from conflictscore.retrieval.pages.page import UnreadableError
+
+_ATTRIBUTE = (
+    r"[^\s/>][^\s/>=]*+"
+    r"(?:\s*+=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^\s>\"'][^\s>]*+)?+)?+"
+)
+_TAG = re.compile(rf"<(/?)([a-zA-Z][^\s/>]*+)((?:[\s/]*+{_ATTRIBUTE})*+)")
+_ATTRIBUTES = re.compile(_ATTRIBUTE)
+_MOST_ATTRIBUTES, _MOST_OPEN, _MOST_OPTIONS = 2_000, 1_000, 10_000
+"""Of a tag; elements open at once; of a page. The parser's time grows with the square of each."""
+_SELF_CLOSING = frozenset(
+    (
+        "a",
+        "area",
+        "base",
+        "br",
+        "caption",
+        "col",
+        "colgroup",
+        "dd",
+        "dt",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "li",
+        "link",
+        "meta",
+        "optgroup",
+        "option",
+        "p",
+        "param",
+        "rb",
+        "rp",
+        "rt",
+        "rtc",
+        "source",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "track",
+        "wbr",
+    )
+)
+"""Elements without content, or which the next one of their kind closes."""
+_TEMPLATE = re.compile(r"<(/?)template\b([^<>]{0,1000})>", re.IGNORECASE)
+_SHADOW = re.compile(r"shadowroot", re.IGNORECASE)
+
+
+def check_size(html: str) -> None:
+    """Refuse a page that would keep the parser busy for minutes.
+
+    Raises:
+        UnreadableError: A tag has more attributes, or more elements are open at once, than any
+            real page has.
+    """
+    open_now, total, options = Counter[str](), 0, 0
+    for tag in _TAG.finditer(html):
+        closing, name, attributes = tag.groups()
+        long = len(attributes) > _MOST_ATTRIBUTES
+        if long and len(_ATTRIBUTES.findall(attributes)) > _MOST_ATTRIBUTES:
+            raise UnreadableError(f"has a tag with more than {_MOST_ATTRIBUTES:,} attributes")
+        kind = name.lower()
+        options += kind == "option"
+        if options > 2 * _MOST_OPTIONS:  # opened and closed
+            raise UnreadableError(f"has more than {_MOST_OPTIONS:,} options to select")
+        if kind in _SELF_CLOSING:
+            continue
+        if not closing:
+            open_now[kind] += 1
+            total += 1
+        elif open_now[kind]:
+            open_now[kind] -= 1
+            total -= 1
+        if total > _MOST_OPEN:
+            raise UnreadableError(f"has more than {_MOST_OPEN:,} elements nested in each other")
+
+
+def with_shadow_trees(html: str) -> str:
+    """The page with its declared shadow trees, which browsers draw, in place of their templates."""
+    if not _SHADOW.search(html):
+        return html
+    open_templates: list[bool] = []
+
+    def drawn(tag: re.Match[str]) -> str:
+        if not tag[1]:
+            open_templates.append(bool(_SHADOW.search(tag[2])))
+            return "<div>" if open_templates[-1] else tag[0]
+        is_shadow = open_templates.pop() if open_templates else False
+        return "</div>" if is_shadow else tag[0]
+
+    return _TEMPLATE.sub(drawn, html)

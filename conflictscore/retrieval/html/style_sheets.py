@@ -1,0 +1,157 @@
+"""Elements that a page's own style sheets, or the style of the element itself, hide.
+
+Sheets in other files are not fetched, and neither are scripts run: an element is hidden if what the
+page itself says hides it and nothing later or more special in the page shows it again.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_HIDING = re.compile(
+    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)"
+    r"|opacity\s*:\s*0*\.?0*%?\s*(?:;|!|$)|content-visibility\s*:\s*hidden|mso-hide\s*:\s*all"
+    r"|text-indent\s*:\s*-\d{3,}|(?:left|top|right|bottom|margin-left)\s*:\s*-\d{3,}"
+    r"|clip\s*:\s*rect\(\s*(?:0|1px)(?:px)?[\s,]+(?:0|1px)(?:px)?[\s,]+(?:0|1px)(?:px)?[\s,]+(?:0|1px)"
+    r"|clip-path\s*:\s*(?:inset\(\s*(?:50|100)%|circle\(\s*0)|transform\s*:\s*scale\(\s*0\s*\)"
+    r"|text-decoration(?:-line)?\s*:[^;]{0,40}line-through)",
+    re.IGNORECASE,
+)
+_NO_SIZE = re.compile(r"(?:^|;)\s*font-size\s*:\s*0*\.?0*(?:px|pt|em|rem|%)?\s*(?:;|!|$)", re.I)
+_COLLAPSED = re.compile(r"(?:^|;)\s*(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$)", re.I)
+_CUT_OFF = re.compile(r"overflow\s*:\s*(?:hidden|clip)", re.I)
+_SHOWN = re.compile(
+    r"(?:^|;)\s*(?:display\s*:\s*(?!none)[a-z-]+|visibility\s*:\s*visible"
+    r"|opacity\s*:\s*(?:1|0?\.[1-9])|text-decoration(?:-line)?\s*:\s*none)",
+    re.IGNORECASE,
+)
+_WHITE = re.compile(
+    r"(?:^|;)\s*color\s*:\s*(?:#fff(?:fff)?\b|white\b|transparent\b|rgba?\(\s*255[\s,]+255[\s,]+255"
+    r"|rgba\([^)]{0,40},\s*0?\.?0\s*\))",
+    re.IGNORECASE,
+)
+_GROUND = re.compile(r"background(?:-color|-image)?\s*:|bgcolor", re.IGNORECASE)
+_NOT_STATIC = re.compile(r":(?!not\()|^\s*$|@|&")
+"""Of a selector: a state such as ``:hover``, or a part that is no element."""
+_MEDIA_OF_SCREENS = re.compile(r"\b(?:all|screen)\b|^\s*$|\(", re.IGNORECASE)
+_NARROW = re.compile(r"max-width|print|prefers|orientation|max-height", re.IGNORECASE)
+_IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]")
+_MOST_RULES, _MOST_CHARACTERS = 500, 300_000
+
+
+class _Rule(NamedTuple):
+    """A selector, its weight against others, and whether it hides or shows."""
+
+    weight: tuple[bool, int, int, int]
+    selector: str
+    hides: bool
+
+
+def hides(declarations: str) -> bool:
+    """Whether declarations of CSS hide an element, or strike its text through."""
+    if _HIDING.search(declarations) or _NO_SIZE.search(declarations):
+        return True
+    return bool(_COLLAPSED.search(declarations) and _CUT_OFF.search(declarations))
+
+
+def hidden_by_style(body: "LexborNode", sheets: str) -> Iterator["LexborNode"]:
+    """The elements that are hidden by the page's sheets or by their own ``style``."""
+    state: dict[int, bool] = {}
+    nodes: dict[int, LexborNode] = {}
+    for rule in sorted(_rules(sheets), key=lambda rule: rule.weight):
+        try:
+            matches = body.css(rule.selector)
+        except Exception:  # noqa: BLE001, S112 - a selector that the parser does not know
+            continue
+        for node in matches:
+            state[node.mem_id] = rule.hides
+            nodes[node.mem_id] = node
+    for node in body.css("[style]"):
+        style = node.attributes.get("style") or ""
+        if _hides_own(node, style):
+            state[node.mem_id] = True
+        elif _SHOWN.search(style):
+            state[node.mem_id] = False
+        nodes[node.mem_id] = node
+    return (nodes[each] for each, hidden in state.items() if hidden)
+
+
+def _hides_own(node: "LexborNode", style: str) -> bool:
+    """Whether an element's own style hides it; letters of no size may have children that have."""
+    if not hides(style):
+        return False
+    only_small = _NO_SIZE.search(style) and not _HIDING.search(style)
+    return not (only_small and node.css_first("[style*='font-size']") not in (None, node))
+
+
+def white_on_white(body: "LexborNode", html_head: str) -> Iterator["LexborNode"]:
+    """Elements in white, on a page that gives nothing another ground."""
+    if _GROUND.search(html_head) or "stylesheet" in html_head:
+        return
+    white = [node for node in body.css("[style]") if _WHITE.search(node.attributes["style"] or "")]
+    white += [
+        node
+        for node in body.css("font[color]")
+        if _WHITE.search(f"color:{node.attributes.get('color')}")
+    ]
+    for node in white:
+        if not _has_ground(node):
+            yield node
+
+
+def _has_ground(node: "LexborNode") -> bool:
+    around: LexborNode | None = node
+    while around is not None:
+        attributes = around.attributes if around.is_element_node else {}
+        if "bgcolor" in attributes or _GROUND.search(attributes.get("style") or ""):
+            return True
+        around = around.parent
+    return False
+
+
+def _rules(sheets: str) -> Iterator[_Rule]:
+    """The rules that hide or show, those of ``@media print`` and narrow screens aside."""
+    count = 0
+    for selectors, declarations in _blocks(_COMMENT.sub("", sheets[:_MOST_CHARACTERS])):
+        hiding = hides(declarations)
+        if not hiding and not _SHOWN.search(declarations):
+            continue
+        for place, selector in enumerate(selectors.split(",")):
+            if _NOT_STATIC.search(selector):
+                continue
+            count += 1
+            if count > _MOST_RULES:
+                return
+            ids, classes = len(_IDS.findall(selector)), len(_CLASSES.findall(selector))
+            weight = "!important" in declarations, ids, classes, count + place
+            yield _Rule(weight, selector.strip(), hiding)
+
+
+def _blocks(css: str) -> Iterator[tuple[str, str]]:
+    """Selectors and declarations, those within blocks of ``@media`` for screens included."""
+    place = 0
+    skipped_depth: list[bool] = []
+    while (opening := css.find("{", place)) >= 0:
+        head = css[place:opening]
+        while "}" in head:
+            head = head.partition("}")[2]
+            if skipped_depth:
+                skipped_depth.pop()
+        head = head.rpartition(";")[2].strip()
+        if head.startswith("@"):
+            media = head.startswith(("@media", "@supports", "@layer"))
+            condition = head.partition(" ")[2]
+            skips = not media or bool(_NARROW.search(condition))
+            skipped_depth.append(skips or not _MEDIA_OF_SCREENS.search(condition))
+            place = opening + 1
+            continue
+        closing = css.find("}", opening)
+        if closing < 0:
+            return
+        if not any(skipped_depth):
+            yield head, css[opening + 1 : closing]
+        place = closing + 1

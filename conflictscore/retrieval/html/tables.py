@@ -1,0 +1,108 @@
+"""Tables of web pages as lines of text: a row a line, with its cells in their columns."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from conflictscore.retrieval.shaping.tables import Cell, grid, table_lines
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+_LONGEST_CELL = 2_000
+"""Characters; a longer cell makes its table a layout of the page."""
+
+
+def tables_as_lines(page: "LexborHTMLParser", body: "LexborNode") -> None:
+    """Put lines of text in the place of tables of data; a layout's cells become blocks.
+
+    A table lays out the page if a cell of it holds another table or a heading, or is as long as an
+    article, or if it has a single cell.
+    """
+    for table in reversed(body.css("table")):  # inner ones come later
+        rows = list(_rows(table))
+        cells = [cell for row in rows for cell in _cells(row)]
+        if not cells:
+            continue
+        if table.css_first("div.layout-block") or _is_layout(table, cells):
+            _unwrap_layout(page, table, cells)
+            continue
+        headers = 0
+        while headers < len(rows) and _is_header(rows[headers]):
+            headers += 1
+        texts = [[_cell(cell) for cell in _cells(row)] for row in rows]
+        lines = list(table_lines(grid(texts), headers % len(rows)))
+        caption = table.css_first("caption")
+        if caption is not None and (title := " ".join(caption.text().split())):
+            lines.insert(0, title)
+        if not lines:
+            table.decompose()
+            continue
+        block = page.create_node("pre")
+        table.insert_before(block)
+        created = table.prev
+        if created is not None:
+            created.insert_child("\n".join(lines))
+        table.decompose()
+
+
+def _is_layout(table: "LexborNode", cells: list["LexborNode"]) -> bool:
+    if (table.attributes.get("role") or "").lower() in ("presentation", "none"):
+        return True
+    if len(cells) == 1 or table.css_first("td h1,td h2,td h3,td article,td form"):
+        return True
+    return any(len(cell.text()) > _LONGEST_CELL for cell in cells)
+
+
+def _unwrap_layout(
+    page: "LexborHTMLParser", table: "LexborNode", cells: list["LexborNode"]
+) -> None:
+    for cell in cells:
+        block = page.create_node("div")
+        cell.insert_before(block)
+        created = cell.prev
+        if created is None:
+            continue
+        created.attrs["class"] = "layout-block"
+        for part in list(cell.iter(include_text=True)):
+            created.insert_child(part, move=True)
+        cell.decompose()
+    for part in [*table.css("tr"), *table.css("tbody,thead,tfoot,colgroup")]:
+        part.unwrap()
+    table.unwrap()
+
+
+def _rows(table: "LexborNode") -> Iterator["LexborNode"]:
+    for part in table.iter():
+        if part.tag == "tr":
+            yield part
+        elif part.tag in ("thead", "tbody", "tfoot"):
+            yield from (row for row in part.iter() if row.tag == "tr")
+
+
+def _cells(row: "LexborNode") -> Iterator["LexborNode"]:
+    return (cell for cell in row.iter() if cell.tag in ("td", "th"))
+
+
+def _is_header(row: "LexborNode") -> bool:
+    if row.parent is not None and row.parent.tag == "thead":
+        return True
+    tags = [cell.tag for cell in _cells(row)]
+    return bool(tags) and all(tag == "th" for tag in tags)
+
+
+def _cell(cell: "LexborNode") -> Cell:
+    for node in cell.css("p,div,br,dd,dt,pre,h4,h5,h6"):
+        node.insert_before(" ")
+        node.insert_after(" ")
+    for node in cell.css("li + li"):
+        node.insert_before("; ")
+    text = " ".join(cell.text().split())
+    return Cell(text, _span(cell, "colspan"), _span(cell, "rowspan"))
+
+
+def _span(cell: "LexborNode", name: str) -> int:
+    """How many columns or rows a cell spans; a ``rowspan`` of 0 goes to the end of its group."""
+    span = (cell.attributes.get(name) or "1").strip()
+    if not (span.isascii() and span.isdigit()):
+        return 1
+    return int(span[:5]) or 1_000

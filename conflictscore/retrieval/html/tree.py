@@ -1,0 +1,134 @@
+"""The tree of a page as its reader sees it, in a form in which extractors lose nothing.
+
+Extractors of main text drop some elements (``time``, ``output``, text directly in a ``div``) and
+join what stands apart ("10" and a raised "6"). So the tree is first put into a form in which they
+lose nothing. Pages are read in the process of :mod:`~conflictscore.retrieval.reading.box`.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from conflictscore.retrieval.html.signs import put_formulas_into_words, put_signs_into_words
+from conflictscore.retrieval.html.source import check_size, with_shadow_trees
+from conflictscore.retrieval.html.tables import tables_as_lines
+from conflictscore.retrieval.html.unseen import leave_out_unseen
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+BLOCKS = (
+    "address,article,aside,blockquote,body,center,dd,details,dialog,div,dl,dt,fieldset,figcaption,"
+    "figure,footer,form,h1,h2,h3,h4,h5,h6,header,hgroup,hr,li,main,nav,ol,option,p,pre,section,"
+    "summary,table,tbody,tfoot,thead,tr,ul,legend,caption"
+)
+_NOT_INLINE = frozenset((*BLOCKS.split(","), "td", "th"))
+_CONTAINERS = (
+    "article,aside,blockquote,body,center,dd,details,div,figure,footer,header,main,section"
+)
+_INLINE = ["bdi", "bdo", "center", "data", "dfn", "font", "label", "meter", "output", "tt", "wbr"]
+"""Elements that extractors drop although their text is part of the sentence around them."""
+_CODE = "pre,code,samp,kbd"
+_SHORTEST_PART = 2
+
+
+class ShownPage(NamedTuple):
+    """A page's tree, and how many of its pictures are marked in it."""
+
+    tree: "LexborHTMLParser"
+    pictures: int
+
+
+def shown_page(html: str) -> ShownPage:
+    """The page's tree without what its reader does not see, and with what an extractor would lose.
+
+    ``10<sup>6</sup>`` becomes ``10^6``, a note's number ``[2]``; text directly in a ``div`` becomes
+    a paragraph; a table becomes lines of text. The head is left as it is.
+
+    Raises:
+        UnreadableError: A tag has more attributes, or more elements are open at once, than any
+            real page has.
+    """
+    from selectolax.lexbor import LexborHTMLParser
+
+    check_size(html)
+    page = LexborHTMLParser(with_shadow_trees(html))
+    body = page.body
+    if body is None:
+        return ShownPage(page, 0)
+    put_formulas_into_words(body)
+    leave_out_unseen(page, body)
+    pictures = put_signs_into_words(body)
+    for node in body.css("time"):
+        node.insert_after(node.text())  # it stays, empty: its attribute may be the page's date
+        while node.child:
+            node.child.decompose()
+    page.unwrap_tags(_INLINE)
+    _part_glued_words(body)
+    for node in body.css("*"):
+        if node.tag and "-" in node.tag and node.is_element_node:
+            node.unwrap()
+    for node in body.css("figcaption"):
+        _wrap(page, list(node.iter(include_text=True)))
+        node.unwrap()
+    for node in body.css("figure:has(> p)"):
+        node.unwrap()
+    for node in body.css("summary"):
+        _wrap(page, list(node.iter(include_text=True)))
+    tables_as_lines(page, body)
+    body.merge_text_nodes()
+    for node in [body, *body.css(_CONTAINERS)]:
+        for run in list(_runs(node)):
+            _wrap(page, run)
+    return ShownPage(page, pictures)
+
+
+def _part_glued_words(body: "LexborNode") -> None:
+    """Put a space between labels and values that only a style sheet keeps apart.
+
+    Two elements side by side with different classes are such, and so are two elements of the page's
+    own; letters of one word have the same class, or none.
+    """
+    code = {node.mem_id for block in body.css(_CODE) for node in block.css("*")}
+    for node in body.css("span + span,a + a,button + button,b + span,span + b,strong + span"):
+        before = node.prev
+        if before is None or before.is_text_node or node.mem_id in code:
+            continue
+        first, second = before.text().strip(), node.text().strip()
+        if min(len(first), len(second)) < _SHORTEST_PART:
+            continue
+        if not (first[-1].isalnum() and second[0].isalnum()):
+            continue
+        classes = before.attributes.get("class"), node.attributes.get("class")
+        if classes[0] != classes[1] or node.tag in ("a", "button"):
+            node.insert_before(" ")
+    for node in body.css("*"):
+        if node.tag and "-" in node.tag and node.prev is not None and not node.prev.is_text_node:
+            node.insert_before(" ")
+
+
+def _runs(container: "LexborNode") -> Iterator[list["LexborNode"]]:
+    """The stretches of text and inline elements that stand directly in a container."""
+    run: list[LexborNode] = []
+    for node in [*container.iter(include_text=True), None]:
+        if node is not None and (node.is_text_node or node.tag not in _NOT_INLINE):
+            run.append(node)
+            continue
+        if any(part.is_text_node and any(map(str.isalnum, part.text())) for part in run):
+            yield run
+        run = []
+
+
+def _wrap(page: "LexborHTMLParser", nodes: list["LexborNode"]) -> None:
+    """Put nodes that stand side by side into a paragraph of their own."""
+    if not nodes:
+        return
+    paragraph = page.create_node("p")
+    nodes[0].insert_before(paragraph)
+    first = nodes[0].prev
+    if first is None:
+        return
+    for node in nodes:
+        first.insert_child(node, move=True)
+    linked = sum(len(link.text()) for link in first.css("a"))
+    if 2 * linked < len(first.text()):  # an extractor takes many links for a menu
+        first.unwrap_tags(["a"])

@@ -1,0 +1,65 @@
+"""Parts of a page that its reader does not see, and what stands for a sign that has no words."""
+
+import re
+from typing import TYPE_CHECKING
+
+from conflictscore.retrieval.html.style_sheets import hidden_by_style, white_on_white
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+_UNSEEN = (
+    "noscript,template,datalist,dialog:not([open]),annotation,annotation-xml,del,s,strike,[hidden],"
+    "rt,rp,rtc,input[type=hidden],.katex-html,.MathJax_Preview,nav [aria-hidden=true]"
+)
+_FOR_SCREEN_READERS = (
+    ".sr-only,.visually-hidden,.visuallyhidden,.screen-reader-text,.screen-reader-only,"
+    ".a-offscreen,.u-hiddenVisually,.usa-sr-only,.vh,.hidden-accessible,.element-invisible,"
+    ".assistive-text,.show-for-sr"
+)
+"""Classes whose text a browser draws nowhere; screen readers speak it in place of a sign."""
+_HIDDEN_BLOCK = "div,section,aside,dialog,form,ul,ol,table,article,header,footer,menu"
+_SIGNS_FOR_EYES = "svg,img,i,[class*=icon],[role=img]"
+_LETTER = re.compile(r"[^\W_]")
+_SHORT_NAME = 60
+
+
+def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> None:
+    """Remove what is hidden, struck through, or meant for other programs than a browser.
+
+    A formula that is hidden because a picture of it is shown has been put into words before. Words
+    for screen readers are kept where they stand for an icon. Blocks with ``aria-hidden`` are
+    dialogues and menus that wait to be opened; a word or sign with it is seen.
+    """
+    sheets = "\n".join(style.text() for style in page.css("style"))
+    for node in body.css("style"):
+        node.decompose()
+    for node in body.css(_UNSEEN):
+        node.decompose()
+    for node in body.css("[aria-hidden=true]"):
+        if node.tag in _HIDDEN_BLOCK.split(",") and not node.css_first(_FOR_SCREEN_READERS):
+            node.decompose()
+    for node in body.css(_FOR_SCREEN_READERS):
+        if _stands_for_a_sign(node):
+            for name in ("class", "style"):
+                if name in node.attributes:
+                    del node.attrs[name]
+        else:
+            node.decompose()
+    head = page.head
+    for node in list(hidden_by_style(body, sheets)):
+        node.decompose()
+    for node in list(white_on_white(body, (head.html or "") if head else "")):
+        node.decompose()
+
+
+def _stands_for_a_sign(node: "LexborNode") -> bool:
+    """Whether words for screen readers stand beside a sign, and nothing else says what it does."""
+    parent = node.parent
+    if parent is None or len(node.text()) > _SHORT_NAME:
+        return False
+    signs = [sign for sign in parent.css(_SIGNS_FOR_EYES) if not _LETTER.search(sign.text())]
+    if not signs:
+        return False
+    others = parent.text().replace(node.text(), "", 1)
+    return not _LETTER.search(others)

@@ -1,0 +1,102 @@
+"""All of a page's text, a line a block or row, without an extractor of main text."""
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from conflictscore.retrieval.html.tree import BLOCKS, shown_page
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+_BLANKS = re.compile(r"[^\S\u00a0]+")
+_BLANK_LINES = re.compile(r"\n{3,}")
+_BLOCK_TAGS = frozenset(BLOCKS.split(","))
+_NO_TEXT = frozenset(("script", "style", "nav", "svg", "head", "title"))
+_PREFORMATTED = frozenset(("pre", "textarea", "listing", "xmp"))
+
+
+class WholeText(NamedTuple):
+    """A page's title and text; ``pictures`` of it have a mark in place of words."""
+
+    title: str
+    text: str
+    pictures: int = 0
+
+
+def whole_text(html: str) -> WholeText:
+    """The page's title and all of its text, a line a block or row; empty if there is none.
+
+    Raises:
+        UnreadableError: As :func:`~conflictscore.retrieval.html.tree.shown_page`.
+    """
+    shown = shown_page(html)
+    title = shown.tree.css_first("head > title")
+    body = shown.tree.body
+    heading = " ".join(title.text().split()) if title else ""
+    return WholeText(heading, text_of(body) if body else "", shown.pictures)
+
+
+def text_of(root: "LexborNode") -> str:
+    """The text below a node. White space of the source means nothing but in ``pre``."""
+    writer = _Writer()
+    stack: list[tuple[LexborNode, bool]] = [(root, False)]
+    while stack:
+        node, is_end = stack.pop()
+        if node.is_text_node:
+            writer.text(node.text() or "")
+            continue
+        tag = node.tag or ""
+        if node.is_comment_node or tag in _NO_TEXT:
+            continue
+        if is_end:
+            writer.close(tag)
+            continue
+        writer.open(tag)
+        stack.append((node, True))
+        stack.extend((part, False) for part in reversed(list(node.iter(include_text=True))))
+    return writer.finished()
+
+
+class _Writer:
+    """Text as it is put together: blocks begin a line, and white space is one space."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._preformatted = 0
+        self._ends_blank = True
+        """Whether white space may be left out at the place that was reached."""
+
+    def text(self, text: str) -> None:
+        """Add the text of a node."""
+        if self._preformatted:
+            self._pieces.append(text)
+            self._ends_blank = text.endswith("\n")
+            return
+        text = _BLANKS.sub(" ", text)
+        if self._ends_blank:
+            text = text.lstrip(" ")
+        if text:
+            self._pieces.append(text)
+            self._ends_blank = text.endswith(" ")
+
+    def open(self, tag: str) -> None:
+        """Begin an element."""
+        if tag in _BLOCK_TAGS or tag == "br":
+            self._break()
+        self._preformatted += tag in _PREFORMATTED
+
+    def close(self, tag: str) -> None:
+        """End an element."""
+        self._preformatted -= tag in _PREFORMATTED
+        if tag in _BLOCK_TAGS:
+            self._break()
+
+    def finished(self) -> str:
+        """All of the text."""
+        lines = "".join(self._pieces).split("\n")
+        return _BLANK_LINES.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip("\n")
+
+    def _break(self) -> None:
+        if self._pieces and not self._pieces[-1].endswith("\n"):
+            self._pieces.append("\n")
+        self._ends_blank = True

@@ -1,0 +1,24 @@
+"""Parts of formulas that are written on one line."""
+
+import re
+
+_WHOLE = re.compile(r"\w+|[({\[|].*[)}\]|]", re.DOTALL)
+
+
+def grouped(text: str) -> str:
+    """A part of a formula, in brackets unless it is one word, number or bracket."""
+    text = text.strip()
+    return text if not text or _is_one_whole(text) else f"({text})"
+
+
+def _is_one_whole(text: str) -> bool:
+    if len(text) == 1 or not _WHOLE.fullmatch(text):
+        return len(text) == 1
+    if text[0] not in "({[|":
+        return True
+    depth = 0
+    for place, character in enumerate(text):
+        depth += (character in "({[") - (character in ")}]")
+        if not depth and place < len(text) - 1:
+            return False
+    return True
