@@ -14,7 +14,9 @@ import atexit
 import faulthandler
 import json
 import logging
+import math
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -24,7 +26,7 @@ from pathlib import Path
 from threading import Event, Lock, Semaphore
 from typing import Any
 
-from conflictscore.errors import InputError
+from conflictscore.errors import InputError, install_hint
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.html.article import extract
 from conflictscore.retrieval.pages.page import FetchedPage, PageText, UnreadableError
@@ -34,6 +36,12 @@ from conflictscore.threads import in_thread, usable_cores
 
 _FIRST = FetchedPage("", "http://localhost/", "text/html", None, b"<p>The first takes longest.")
 """Read before any other page, so that loading the libraries costs no page its time."""
+
+
+_CLOCK = 6
+"""Times as many seconds of the clock as of the processor end a process, whatever it waits for."""
+_OUT_OF_TIME = getattr(signal, "SIGXCPU", 24)
+_SECONDS_TO_END = 5
 
 
 class ReaderBox:
@@ -46,8 +54,8 @@ class ReaderBox:
 
     def __init__(
         self,
-        page_seconds: float = 10.0,  # an article of 2 MB takes one, on an idle core
-        file_seconds: float = 60.0,  # a PDF of 137 pages takes 4, on a busy core
+        page_seconds: float = 10.0,  # of the processor; an article of 2 MB takes one
+        file_seconds: float = 60.0,  # a PDF of 137 pages takes 4
         megabytes: int = 1000,  # a Word file of 20 MB of text takes a fifth
     ) -> None:
         self._page_seconds, self._file_seconds = page_seconds, file_seconds
@@ -90,18 +98,23 @@ class ReaderBox:
         with self._turn:
             if gone.is_set():
                 raise UnreadableError("is no longer waited for")
-            process, asked = self._process(), time.monotonic()
+            process, started = self._process(), time.monotonic()
             try:
                 line = _ask(process, json.dumps(head).encode() + b"\n" + body)
             except BaseException:
                 _end(process)
                 raise
             if not line:
+                seconds = request["seconds"]
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_SECONDS_TO_END)
+                code = process.returncode
                 _end(process)
-                if time.monotonic() - asked >= (late := request["seconds"]):
-                    raise UnreadableError(f"has no text that could be extracted within {late:g} s")
-                most = f"needs more than {self._megabytes} MB of memory"
-                raise UnreadableError(f"breaks the extraction of its text, or {most}")
+                if code == -_OUT_OF_TIME or time.monotonic() - started >= seconds * _CLOCK:
+                    raise UnreadableError(
+                        f"has no text that could be extracted within {seconds:g} s of work"
+                    )
+                raise UnreadableError(_broken(code, self._megabytes))
             self._idle.append(process)
         answer: dict[str, Any] = json.loads(line)
         if "refused" in answer:
@@ -128,6 +141,18 @@ class ReaderBox:
         except OSError as error:
             reason = f"cannot be extracted: no process starts ({error.strerror})"
             raise UnreadableError(reason) from None
+
+
+def _broken(code: int | None, megabytes: int) -> str:
+    """Why a process gave no answer, by the code that it ended with."""
+    if code is not None and code < 0:
+        with suppress(ValueError):
+            name = signal.Signals(-code).name
+            return (
+                f"breaks the extraction of its text ({name}), or needs more than {megabytes} MB"
+                " of memory"
+            )
+    return f"breaks the extraction of its text, or needs more than {megabytes} MB of memory"
 
 
 def _ask(process: "subprocess.Popen[bytes]", request: bytes) -> bytes:
@@ -180,11 +205,17 @@ def _serve() -> None:
         if not limited:
             _limit_memory(request["megabytes"])
             limited = True
-        faulthandler.dump_traceback_later(request["seconds"], exit=True)
+        _limit_time(request["seconds"])
         try:
             answer = _read(request, body)
         except MemoryError:
             answer = {"error": f"needs more than {request['megabytes']} MB of memory to be read"}
+        except ImportError as error:
+            extra = install_hint("fetch" if "page" in request else "docs")
+            answer = {"error": f"needs {error.name or error} to be read: {extra}"}
+        except Exception as error:  # noqa: BLE001 - a page makes a library raise anything
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            answer = {"error": f"breaks the extraction of its text ({reason})"}
         faulthandler.cancel_dump_traceback_later()
         print(json.dumps(answer), file=answers, flush=True)
 
@@ -199,6 +230,19 @@ def _read(request: dict[str, Any], body: bytes) -> dict[str, Any]:
     except InputError as error:
         return {"refused": str(error)}
     return {"documents": documents, "notes": [(note.kind, note) for note in notes]}
+
+
+def _limit_time(seconds: float) -> None:
+    """Let the next request take so many seconds of the processor, however busy the machine is.
+
+    Where that cannot be limited, the clock ends the process; it is a backstop everywhere.
+    """
+    faulthandler.dump_traceback_later(seconds * _CLOCK, exit=True)
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        most = math.ceil(time.process_time() + seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def _limit_memory(megabytes: int) -> None:
