@@ -152,6 +152,11 @@ Then, with any OpenAI client:
     " last message; upstream, to the unchanged request.",
 )
 @click.option(
+    "--any-model",
+    is_flag=True,
+    help="Answer requests for any model name by the served model, in place of HTTP 404.",
+)
+@click.option(
     "--max-concurrent",
     type=click.IntRange(min=1),
     default=32,
@@ -188,7 +193,7 @@ Then, with any OpenAI client:
 def serve(host: str, port: int, **options: Any) -> None:
     """Serve checked answers over HTTP, with OpenAI's API.
 
-    POST /v1/chat/completions takes what any OpenAI client sends, streamed or not.
+    POST /v1/chat/completions and /v1/responses take what any OpenAI client sends, streamed or not.
     The header x-conflictscore-run-id names each answer's run, and GET /v1/runs/ID gives all its
     evidence. There are /v1/models, /healthz and /metrics as well. The chat page is at /, and at
     /runs is the page where runs are looked through and reviewed.

@@ -19,7 +19,15 @@ from conflictscore.middleware.service.kept_runs import RUNNING
 from conflictscore.middleware.service.keys import KeyHolder
 from conflictscore.middleware.service.loop_run import StepwiseRun, with_markup
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError
-from conflictscore.middleware.service.requests import read_chat, read_correct, read_json, read_run
+from conflictscore.middleware.service.requests import (
+    ChatRequest,
+    read_chat,
+    read_correct,
+    read_json,
+    read_run,
+)
+from conflictscore.middleware.service.responses import ResponseForm, as_json
+from conflictscore.middleware.service.responses_request import read_responses
 from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.middleware.service.telemetry import CONTENT_TYPE
 from conflictscore.middleware.service.upstream import OWN_NAME
@@ -91,17 +99,42 @@ async def chat(request: Request, service: Shared, caller: Caller, admission: Adm
     with _naming(record):
         answer = CheckedAnswer(service, asked, record).completion()
         if asked.stream:
-            early = ("passed-through", "no") if asked.unchecked else ("pending",)
             frames = completion_frames(
                 record,
                 _until_sent(admission, answer),
                 include_usage=asked.include_usage,
                 heartbeat=service.settings.heartbeat,
             )
-            return EventStream(frames, record.headers(*early))
+            return EventStream(frames, _early(record, asked))
         completion = await _unless_gone(request, answer)
         run = completion["conflictscore"]
         return JsonResponse(completion, headers=record.headers(run["status"], run["checked"]))
+
+
+@routes.post("/v1/responses")
+async def responses(
+    request: Request, service: Shared, caller: Caller, admission: Admission
+) -> Response:
+    """A response of OpenAI's Responses API, streamed or not."""
+    wanted = await admission.read(read_responses)
+    asked = wanted.chat
+    service.check(asked)
+    record = service.begin(caller.name, asked.model, admission.deadline)
+    form = ResponseForm(wanted, record)
+    with _naming(record):
+        answer = CheckedAnswer(service, asked, record).completion()
+        if wanted.stream:
+            frames = form.frames(_until_sent(admission, answer), service.settings.heartbeat)
+            return EventStream(frames, _early(record, asked))
+        completion = await _unless_gone(request, answer)
+        run = completion["conflictscore"]
+        headers = record.headers(run["status"], run["checked"])
+        return JsonResponse(as_json(form.whole(completion)), headers=headers)
+
+
+def _early(record: RequestRecord, asked: ChatRequest) -> dict[str, str]:
+    """The headers of a stream, which are sent before there is an answer."""
+    return record.headers("passed-through", "no") if asked.unchecked else record.headers("pending")
 
 
 @contextmanager

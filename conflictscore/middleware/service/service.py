@@ -155,7 +155,9 @@ class Service:
             raise RefusedError(400, reason, code="not_checkable")
 
     def check_model(self, name: str) -> None:
-        """Refuse a model that this service does not have (404)."""
+        """Refuse a model that this service does not have (404), unless it answers for any."""
+        if self.settings.any_model:
+            return
         if name not in self.upstream.names:
             raise RefusedError(
                 404,

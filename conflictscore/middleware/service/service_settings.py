@@ -33,6 +33,9 @@ class ServiceSettings:
     on_failure: UncheckedPolicy = "pass_through"
     first_answer: FirstAnswer = "rag"
     """For requests with tools it is always the upstream's."""
+    any_model: bool = False
+    """Whether a request may name any model, and is answered by the one that is served. Clients
+    whose default is a model of OpenAI's work so with nothing but the address changed."""
     keys: tuple[str, ...] = field(default=(), repr=False)
     """Bearer keys, each in the form of a line of a key file. Every caller sees the runs of its own
     key. Without any key, here or in a file, the service answers only to this machine's own names.

@@ -1,0 +1,193 @@
+"""OpenAI's responses, in one piece and as a stream of events, built from chat completions."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
+
+from openai.types import responses as types
+
+from conflictscore.middleware.service.completions import Completion, text_of
+from conflictscore.middleware.service.refusals import RefusedError, internal_error
+from conflictscore.middleware.service.responses_request import ResponsesRequest
+from conflictscore.middleware.service.service import RequestRecord
+from conflictscore.middleware.service.wire import frame
+
+_CUT_BECAUSE = {"length": "max_output_tokens", "content_filter": "content_filter"}
+"""Why a response is incomplete, by the completion's finish reason."""
+_TOO_MANY = 429
+
+_Message = types.ResponseOutputMessage
+_Call = types.ResponseFunctionToolCall
+
+
+class ResponseForm:
+    """The response to one request: its fields, its output items, and their events."""
+
+    def __init__(self, request: ResponsesRequest, record: RequestRecord) -> None:
+        self._record = record
+        body = request.body
+        self._common: dict[str, Any] = {
+            "id": f"resp_{record.run_id}",
+            "object": "response",
+            "created_at": record.created,
+            "background": False,
+            "instructions": body.get("instructions"),
+            "max_output_tokens": body.get("max_output_tokens"),
+            "metadata": body.get("metadata") or {},
+            "model": record.model,
+            "parallel_tool_calls": body.get("parallel_tool_calls") is not False,
+            "reasoning": {"effort": None, "summary": None, **(body.get("reasoning") or {})},
+            "store": False,
+            "temperature": body.get("temperature"),
+            "text": {"format": {"type": "text"}, **(body.get("text") or {})},
+            "tool_choice": body.get("tool_choice") or "auto",
+            "tools": body.get("tools") or [],
+            "top_p": body.get("top_p"),
+            "truncation": "disabled",
+            "user": body.get("user"),
+        }
+
+    def whole(self, completion: Completion) -> types.Response:
+        """The response for a completion; its ``conflictscore`` is the completion's."""
+        choice = completion["choices"][0]
+        cut = _CUT_BECAUSE.get(str(choice.get("finish_reason")))
+        items = self._items(completion)
+        if cut and items:
+            items[-1].status = "incomplete"
+        return self.begun(
+            "incomplete" if cut else "completed",
+            incomplete_details={"reason": cut} if cut else None,
+            output=items,
+            usage=_usage(completion.get("usage")),
+            conflictscore=completion["conflictscore"],
+        )
+
+    def begun(self, status: str = "in_progress", **more: Any) -> types.Response:
+        """The response with this status, by default before there is any output."""
+        fields: dict[str, Any] = {"output": [], "error": None, "usage": None}
+        fields |= {**self._common, "status": status, **more}
+        return types.Response.construct(None, **fields)
+
+    def _items(self, completion: Completion) -> list[_Message | _Call]:
+        """The output items: a message where there is text, and the calls of functions."""
+        message, run_id = completion["choices"][0]["message"], self._record.run_id
+        calls = message.get("tool_calls") or []
+        text, refusal = text_of(completion), message.get("refusal")
+        items: list[_Message | _Call] = []
+        if text or refusal or not calls:
+            part: types.ResponseOutputText | types.ResponseOutputRefusal
+            if refusal and not text:
+                part = types.ResponseOutputRefusal(type="refusal", refusal=str(refusal))
+            else:
+                part = types.ResponseOutputText(
+                    type="output_text", text=text, annotations=[], logprobs=[]
+                )
+            items.append(
+                _Message(
+                    id=f"msg_{run_id}",
+                    type="message",
+                    role="assistant",
+                    status="completed",
+                    content=[part],
+                )
+            )
+        for at, call in enumerate(calls):
+            function = call.get("function") or {}
+            items.append(
+                _Call(
+                    id=f"fc_{run_id}_{at}",
+                    type="function_call",
+                    status="completed",
+                    call_id=call.get("id") or f"call_{at}",
+                    name=function.get("name") or "",
+                    arguments=function.get("arguments") or "",
+                )
+            )
+        return items
+
+    async def frames(
+        self, work: "asyncio.Task[Completion]", heartbeat: float
+    ) -> AsyncIterator[bytes]:
+        """The response as a stream of numbered events, in the order that OpenAI's API has them.
+
+        Until the answer is there, ``response.in_progress`` is repeated as a sign of life.
+        """
+        number = 0
+
+        def event(kind: str, **fields: Any) -> bytes:
+            nonlocal number
+            name = f"response.{kind}"
+            plain = {key: _plain(value) for key, value in fields.items()}
+            encoded = frame({"type": name, "sequence_number": number, **plain}, name)
+            number += 1
+            return encoded
+
+        yield event("created", response=self.begun())
+        yield event("in_progress", response=self.begun())
+        while not (await asyncio.wait({work}, timeout=heartbeat))[0]:
+            yield event("in_progress", response=self.begun())
+        try:
+            response = self.whole(work.result())
+        except Exception as error:  # noqa: BLE001 - the headers are out: there is no status to send
+            refusal = error if isinstance(error, RefusedError) else internal_error(error)
+            code = "rate_limit_exceeded" if refusal.status == _TOO_MANY else "server_error"
+            failure = {"code": code, "message": str(refusal)}
+            yield event("failed", response=self.begun("failed", error=failure))
+            return
+        for index, item in enumerate(response.output):
+            for kind, fields in _events_of(item, index):
+                yield event(kind, **fields)
+        yield event(str(response.status), response=response)
+
+
+def _events_of(item: Any, index: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The events of an output item, each as its kind and its fields."""
+    at = {"output_index": index}
+    is_message = isinstance(item, _Message)
+    hollow: dict[str, Any] = {"content": []} if is_message else {"arguments": ""}
+    opened = item.model_copy(update={"status": "in_progress", **hollow})
+    yield "output_item.added", {**at, "item": opened}
+    inner = {**at, "item_id": item.id}
+    if is_message:
+        yield from _events_of_part(item.content[0], {**inner, "content_index": 0})
+    else:
+        yield "function_call_arguments.delta", {**inner, "delta": item.arguments}
+        whole = {"name": item.name, "arguments": item.arguments}
+        yield "function_call_arguments.done", {**inner, **whole}
+    yield "output_item.done", {**at, "item": item}
+
+
+def _events_of_part(part: Any, at: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The events of a message's text or refusal; the text comes whole, once it is checked."""
+    is_text = isinstance(part, types.ResponseOutputText)
+    key = "text" if is_text else "refusal"
+    logprobs: dict[str, Any] = {"logprobs": []} if is_text else {}
+    words = getattr(part, key)
+    yield "content_part.added", {**at, "part": part.model_copy(update={key: ""})}
+    yield f"{part.type}.delta", {**at, "delta": words, **logprobs}
+    yield f"{part.type}.done", {**at, key: words, **logprobs}
+    yield "content_part.done", {**at, "part": part}
+
+
+def as_json(response: types.Response) -> dict[str, Any]:
+    """A response as it goes over the wire."""
+    return response.model_dump(mode="json", by_alias=True, warnings=False)
+
+
+def _plain(value: Any) -> Any:
+    return as_json(value) if hasattr(value, "model_dump") else value
+
+
+def _usage(usage: Mapping[str, Any] | None) -> types.ResponseUsage | None:
+    if not usage:
+        return None
+    read, written = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    reasoning = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
+    return types.ResponseUsage.construct(
+        input_tokens=read,
+        input_tokens_details={"cached_tokens": cached, "cache_write_tokens": 0},
+        output_tokens=written,
+        output_tokens_details={"reasoning_tokens": reasoning},
+        total_tokens=read + written,
+    )
