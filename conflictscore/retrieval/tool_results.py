@@ -177,6 +177,8 @@ _NOTHING = re.compile(
 """A search's sentence that it found nothing, which is no document."""
 _NOTHING_CHARS = 300
 _LONGEST_ADDRESS = 2000
+_LONGEST_WRITTEN_OUT = 100_000
+"""Characters of Python's own writing that are parsed: its parser lets no other thread run."""
 
 
 def documents_from_messages(
@@ -372,7 +374,7 @@ def _written_out(text: str) -> object:
         pieces = re.split(r"(?m)^(?=page_content=)", text)
         calls = [_called(piece.rpartition(" metadata=")) for piece in pieces if piece]
         return None if None in calls else calls
-    if not text.startswith(("[Document(", "[{", "{'")):
+    if not text.startswith(("[Document(", "[{", "{'")) or len(text) > _LONGEST_WRITTEN_OUT:
         return None
     try:
         body = ast.parse(text, mode="eval").body
