@@ -50,7 +50,7 @@ def _bench_command(entry: "Entry") -> click.Command:
 def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     """Do what the options ask for: estimate, name topics, or run one seed or several."""
     from conflictscore.cli.bench_estimate import print_estimate
-    from conflictscore.cli.report import print_study, read_report_runs
+    from conflictscore.cli.report import print_study, read_report_runs, write_study
 
     plan = planned(entry, settings)
     if settings["dry_run"]:
@@ -63,7 +63,9 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
         _run_one(plan, run)
     if len(plan.runs) > 1:
         folders = tuple(run.folder for run in plan.runs)
-        print_study(read_report_runs(folders, compare=plan.compare), as_json=settings["as_json"])
+        study = read_report_runs(folders, compare=plan.compare)
+        write_study(study, plan.whole)
+        print_study(study, as_json=settings["as_json"])
         click.echo(f"Every run and flip on a page: conflictscore report {plan.whole}", err=True)
 
 

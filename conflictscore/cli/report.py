@@ -155,11 +155,8 @@ def print_study(runs: "Sequence[ReportRun]", *, as_json: bool = False) -> None:
     """Print the studies that some of the runs make, as tables or as a JSON list."""
     from rich.console import Console
 
-    from conflictscore.benchmarks.harness.report.study import (
-        all_study_cards,
-        study_groups,
-        study_of,
-    )
+    from conflictscore.benchmarks.harness.report.study import study_groups, study_of
+    from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
     from conflictscore.reporting.plain_table import print_card
 
     if as_json:
@@ -170,6 +167,16 @@ def print_study(runs: "Sequence[ReportRun]", *, as_json: bool = False) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     for card in all_study_cards(runs):
         print_card(card, console)
+
+
+def write_study(runs: "Sequence[ReportRun]", folder: Path) -> None:
+    """Write the study that the runs make as ``figures.json`` of the folder that holds theirs."""
+    from conflictscore.benchmarks.harness.report.study import study_groups, study_of
+    from conflictscore.storage.private_files import write_whole
+
+    for group in study_groups(runs):
+        text = json.dumps(study_of(group).to_json(), indent=2)
+        write_whole(folder / "figures.json", f"{text}\n".encode())
 
 
 def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) -> "list[ReportRun]":

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
-from math import fsum
+from math import fsum, lcm
+from statistics import fmean
 
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.errors import ConfigurationError, install_hint
@@ -131,6 +132,39 @@ def sign_flip(totals: Sequence[int]) -> float | None:
         chances, reach = after, reach + step
     tail = reach + abs(sum(totals))
     return min(1.0, 2 * float(chances[tail:].sum()))
+
+
+def mean_sign_flip(values_by_question: Sequence[Sequence[float]]) -> float | None:
+    """The sign-flip test of the mean over questions of the mean over runs; see :func:`sign_flip`.
+
+    ``values_by_question`` holds each question's differences, of -1, 0 or 1, one a run.
+    """
+    if not values_by_question:
+        return None
+    share = lcm(*map(len, values_by_question))
+    return sign_flip([round(fmean(values) * share) for values in values_by_question])
+
+
+def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
+    """A share whose count and total are sums over questions, with its 95 % bootstrap interval.
+
+    Questions are resampled whole, since the runs of a question hang together. ``n`` is the total.
+    No bounds where all resamples are equal, and no value where the total is 0.
+    """
+    filled = [pair for pair in pairs if pair[1]]
+    total = sum(whole for _, whole in filled)
+    if not total:
+        return Interval(value=None, n=0)
+    import numpy as np
+
+    value = sum(part for part, _ in filled) / total
+    kinds, counts = np.unique(np.array(filled), axis=0, return_counts=True)
+    n = len(filled)
+    draws = np.random.default_rng(0).multinomial(n, counts / n, size=9_999) @ kinds
+    low, high = map(float, np.percentile(draws[:, 0] / draws[:, 1], [2.5, 97.5]))
+    if low == high:
+        return Interval(value=value, n=total)
+    return Interval(value=value, low=low, high=high, n=total)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -13,7 +13,7 @@ from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, flip_kind, justification
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
-from conflictscore.benchmarks.harness.report.study import all_study_cards
+from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import sections
 from conflictscore.errors import InputError
 from conflictscore.records import Usage

@@ -7,30 +7,37 @@ ten seeds of one question are no ten questions.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from math import fsum, lcm, sqrt
+from math import fsum, sqrt
 from statistics import fmean, stdev
 
 from conflictscore.benchmarks.harness.counting import judged_both
-from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
+from conflictscore.benchmarks.harness.figures import Interval, Paired
 from conflictscore.benchmarks.harness.methods.opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
-from conflictscore.benchmarks.harness.report.tables import difference_cells
+from conflictscore.benchmarks.harness.report.study_pooling import (
+    CategoryGain,
+    PooledLevel,
+    PooledScores,
+    PooledTransitions,
+    category_gains,
+    pooled_levels,
+    pooled_scores,
+    pooled_transitions,
+)
 from conflictscore.benchmarks.harness.statistics import (
     ALPHA,
     changes,
     holm,
     krippendorff_alpha,
     mean_interval,
+    mean_sign_flip,
     questions_needed_graded,
-    sign_flip,
     wilcoxon_pratt,
 )
 from conflictscore.records import Record
-from conflictscore.reporting.figure_text import counted, one_line, p_value, percent, points, span
-from conflictscore.reporting.plain_table import Card, card_of
 
 _PairKey = tuple[str, str, str]
 """Method, the one that it is held against, and measure."""
@@ -100,7 +107,12 @@ class Study(Record):
     """Distinct questions."""
     in_all: int
     """Questions that all runs have."""
+    levels: tuple[PooledLevel, ...] = ()
+    """Of every method by every measure."""
     pairs: tuple[PooledPair, ...]
+    transitions: tuple[PooledTransitions, ...] = ()
+    categories: tuple[CategoryGain, ...] = ()
+    scores: tuple[PooledScores, ...] = ()
     flips: tuple[FlipAgreement, ...]
     noise: tuple[JudgeNoise, ...]
 
@@ -127,7 +139,11 @@ def study_of(runs: Sequence[ReportRun]) -> Study:
         runs=tuple(run.name for run in runs),
         questions=len(set.union(*ids)),
         in_all=len(set.intersection(*ids)),
+        levels=tuple(pooled_levels(runs)),
         pairs=tuple(_with_holm(pairs)),
+        transitions=tuple(pooled_transitions(runs)),
+        categories=category_gains(runs),
+        scores=tuple(pooled_scores(runs)),
         flips=tuple(_agreements(runs)),
         noise=tuple(_noise(runs, measure) for measure in runs[0].figures.measures),
     )
@@ -159,8 +175,7 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
     if runs[0].figures.is_graded(measure):
         p = wilcoxon_pratt([round(mean, 12) for mean in means])
     else:
-        share = lcm(*map(len, by_question.values()))
-        p = sign_flip([round(mean * share) for mean in means])
+        p = mean_sign_flip(list(by_question.values()))
     difference = mean_interval(means)
     between, by_chance = _between(by_run)
     spread = stdev(means) if len(means) > 1 else 0.0
@@ -268,113 +283,3 @@ def _disagreement(judged: Mapping[tuple[str, ...], Sequence[float]]) -> Interval
     """The chance that two judgements of one thing differ, as a mean over things."""
     pairs = [list(combinations(values, 2)) for values in judged.values() if len(values) > 1]
     return mean_interval([fmean(one != other for one, other in of_one) for of_one in pairs])
-
-
-def all_study_cards(runs: Sequence[ReportRun]) -> Iterator[Card]:
-    """The tables of all studies that some of these runs make."""
-    for group in study_groups(runs):
-        yield from _cards(study_of(group), group[0].figures)
-
-
-def _cards(study: Study, figures: Figures) -> Iterator[Card]:
-    yield Card(
-        f"Study: {counted(len(study.runs), 'run')} of {study.benchmark}, {study.form}",
-        note=f"{', '.join(map(one_line, study.runs))}\n"
-        f"{study.in_all:,} of {counted(study.questions, 'question')} are in all runs",
-    )
-    groups = defaultdict[tuple[str, str], list[PooledPair]](list)
-    for pair in study.pairs:
-        groups[pair.against, pair.measure].append(pair)
-    note = (
-        "pooled: mean over questions of the mean over their runs; n: questions; changes: of all"
-        " runs together\np, two-sided, by question: sign-flip test, of one run the exact McNemar"
-        " test; of graded measures Wilcoxon's; Holm: over all pairs of the study"
-    )
-    for (other, measure), pairs in groups.items():
-        yield _pooled_card(other, measure, pairs, figures, note)
-        note = ""
-    for card in (
-        card_of(
-            "Between runs: standard deviation of the difference, in points",
-            ("method", "against", "measure", "found", "by chance"),
-            [
-                (
-                    *(pair.method, pair.against, one_line(pair.measure)),
-                    *(f"{100 * pair.between:.2f}", f"{100 * pair.by_chance:.2f}"),
-                )
-                for pair in study.pairs
-                if pair.between is not None and pair.by_chance is not None
-            ],
-            "by chance: if runs differed on single questions alone, and none was better as a whole",
-        ),
-        card_of(
-            "Flips in several runs",
-            ("method", "n", "ever", "always", "alpha"),
-            [
-                (
-                    *(one.method, one.questions, one.ever, one.always),
-                    "none" if one.alpha is None else f"{one.alpha:.2f}",
-                )
-                for one in study.flips
-            ],
-            "n: questions answered in all runs; ever and always: changed in any run and in all;"
-            " alpha: Krippendorff's, of these changes",
-        ),
-        card_of(
-            "Two judgements of one answer that differ",
-            ("measure", "%", "95 % interval", "n"),
-            [
-                (
-                    f"{one_line(noise.measure)}, {what}",
-                    percent(value.value),
-                    span(percent(value.low), percent(value.high)),
-                    value.n,
-                )
-                for noise in study.noise
-                for what, value in (("answers", noise.answers), ("flips", noise.flips))
-                if value.n
-            ],
-            "n: answers in the same words, and flips between the same two, that were judged in at"
-            " least two runs; a verdict found in a cache is no judgement",
-        ),
-        Card("Not shown by this study", rows=tuple(_not_shown(study))),
-    ):
-        if card.rows:
-            yield card
-
-
-def _pooled_card(
-    other: str, measure: str, pairs: list[PooledPair], figures: Figures, note: str
-) -> Card:
-    rows: list[tuple[str | int | None, ...]] = []
-    faint = set()
-    for pair in pairs:
-        each = pair.runs.values()
-        counts = (sum(r.corrected for r in each), sum(r.harmed for r in each))
-        cells = (pair.difference.n, *counts, *difference_cells(pair.difference))
-        holm_cell = None if pair.p_holm is None else p_value(pair.p_holm)
-        rows.append((pair.method, *cells, p_value(pair.p_value), holm_cell))
-        for name, run in pair.runs.items():
-            faint.add(len(rows))
-            cells = (run.difference.n, run.corrected, run.harmed, *difference_cells(run.difference))
-            rows.append((f"  {one_line(name, 20)}", *cells, p_value(run.p_value), None))
-    return card_of(
-        f"Pooled against {other}, by question: {one_line(measure)}",
-        ("method", "n", *figures.change_words(measure), "points", "95 % interval", "p", "Holm"),
-        rows,
-        note,
-        faint=frozenset(faint),
-    )
-
-
-def _not_shown(study: Study) -> Iterator[tuple[str, str]]:
-    """Questions that would show each difference that is not shown, but for one of 0."""
-    for pair in study.pairs:
-        if pair.needed is not None:
-            yield (
-                "-",
-                f"{pair.method} against {pair.against} by {one_line(pair.measure)}:"
-                f" {points(pair.difference.value)} points would take about"
-                f" {counted(pair.needed, 'question')}, each in {counted(len(pair.runs), 'run')}"
-                f" (power 80 %); there are {pair.difference.n:,}.",
-            )

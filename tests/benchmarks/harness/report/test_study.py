@@ -8,13 +8,8 @@ from hypothesis import strategies as st
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.page.render import render_report
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
-from conflictscore.benchmarks.harness.report.study import (
-    PooledPair,
-    Study,
-    all_study_cards,
-    study_groups,
-    study_of,
-)
+from conflictscore.benchmarks.harness.report.study import PooledPair, Study, study_groups, study_of
+from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import other_choices
 from conflictscore.benchmarks.harness.statistics import mcnemar
 from tests.benchmarks.harness.report.lamps import HOSTILE, choice, free, graded, run
@@ -158,3 +153,50 @@ def test_the_page_shows_the_study_and_no_name_can_take_it_over() -> None:
     assert "Flips in several runs" in html
     assert "<script>window.__pwned" not in html
     assert 'id="study"' not in render_report([outcomes("b", 1, 0)])
+
+
+def test_levels_and_transitions_are_pooled_by_question() -> None:
+    one, two = outcomes("one", 1, 1, 0, -1), outcomes("two", 1, 0, 0, -1)
+    study = made_of(one, two)
+    [level] = [pooled for pooled in study.levels if pooled.method == AGAIN]
+    single = [run.figures.methods for run in (one, two)]
+    values = [next(m for m in methods if m.method == AGAIN).measures for methods in single]
+    levels = [measures["accuracy"].value for measures in values]
+    assert list(level.runs.values()) == levels
+    assert level.level.value == pytest.approx(np.mean([value or 0.0 for value in levels]))
+    assert level.between == pytest.approx(np.std([value or 0.0 for value in levels], ddof=1))
+    [moved] = [pooled for pooled in study.transitions if pooled.method == AGAIN]
+    of_runs = [next(t for t in run.figures.transitions if t.method == AGAIN) for run in (one, two)]
+    assert moved.answers == sum(moves.retained.n for moves in of_runs)
+    for pooled, counts in (
+        (moved.revised, [moves.revised for moves in of_runs]),
+        (moved.corrected, [moves.corrections for moves in of_runs]),
+        (moved.harmed, [moves.harms for moves in of_runs]),
+    ):
+        n = sum(count.n for count in counts)
+        assert (pooled.n, pooled.value) == (n, sum(count.count for count in counts) / n)
+
+
+def test_one_run_twice_has_the_levels_of_one_and_no_narrower_interval_by_question() -> None:
+    run_once = outcomes("one", 1, 1, 0, -1, 0, 0, 1)
+    study = made_of(run_once, outcomes("two", 1, 1, 0, -1, 0, 0, 1))
+    for level in study.levels:
+        assert level.between == 0
+        figure = next(m for m in run_once.figures.methods if m.method == level.method)
+        assert level.level.value == pytest.approx(figure.measures[level.measure].value)
+
+
+def test_a_category_has_its_gain_and_harms_and_holm_over_all_of_them() -> None:
+    rows = [choice(f"q-{n}", WRONG, RIGHT if n % 2 else WRONG) for n in range(8)]
+    rows = [
+        row.model_copy(
+            update={"question": row.question.model_copy(update={"category": f"c{n % 2}"})}
+        )
+        for n, row in enumerate(rows)
+    ]
+    study = made_of(run("a", rows), run("b", rows))
+    gains = {gain.category: gain for gain in study.categories if gain.method == AGAIN}
+    assert (gains["c1"].corrected, gains["c1"].difference.value) == (8, 1)
+    assert (gains["c0"].corrected, gains["c0"].difference.value) == (0, 0)
+    assert gains["c1"].p_value == pytest.approx(2 / 2**4)
+    assert all((gain.p_holm or 0) >= (gain.p_value or 0) for gain in study.categories)

@@ -17,7 +17,7 @@ from conflictscore.benchmarks.harness.records import MethodResult, QuestionResul
 from conflictscore.benchmarks.harness.report.flips import flip_kind, justification, second_look
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.reviews import Review
-from conflictscore.benchmarks.harness.report.study import all_study_cards
+from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import sections
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.markup import rendered_markdown, shown, web_address

@@ -1,0 +1,208 @@
+"""A study of several runs as tables, for the terminal, the page and exports."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from conflictscore.benchmarks.harness.figures import Figures, Interval
+from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+from conflictscore.benchmarks.harness.report.study import (
+    PooledPair,
+    Study,
+    study_groups,
+    study_of,
+)
+from conflictscore.benchmarks.harness.report.tables import difference_cells
+from conflictscore.reporting.figure_text import counted, one_line, p_value, percent, points, span
+from conflictscore.reporting.plain_table import Card, card_of
+
+
+def all_study_cards(runs: Sequence[ReportRun]) -> Iterator[Card]:
+    """The tables of all studies that some of these runs make."""
+    for group in study_groups(runs):
+        yield from _cards(study_of(group), group[0].figures)
+
+
+def _cards(study: Study, figures: Figures) -> Iterator[Card]:
+    yield Card(
+        f"Study: {counted(len(study.runs), 'run')} of {study.benchmark}, {study.form}",
+        note=f"{', '.join(map(one_line, study.runs))}\n"
+        f"{study.in_all:,} of {counted(study.questions, 'question')} are in all runs",
+    )
+    yield from _pooled_cards(study)
+    groups = defaultdict[tuple[str, str], list[PooledPair]](list)
+    for pair in study.pairs:
+        groups[pair.against, pair.measure].append(pair)
+    note = (
+        "pooled: mean over questions of the mean over their runs; n: questions; changes: of all"
+        " runs together\np, two-sided, by question: sign-flip test, of one run the exact McNemar"
+        " test; of graded measures Wilcoxon's; Holm: over all pairs of the study"
+    )
+    for (other, measure), pairs in groups.items():
+        yield _pooled_card(other, measure, pairs, figures, note)
+        note = ""
+    for card in (
+        card_of(
+            "Between runs: standard deviation of the difference, in points",
+            ("method", "against", "measure", "found", "by chance"),
+            [
+                (
+                    *(pair.method, pair.against, one_line(pair.measure)),
+                    *(f"{100 * pair.between:.2f}", f"{100 * pair.by_chance:.2f}"),
+                )
+                for pair in study.pairs
+                if pair.between is not None and pair.by_chance is not None
+            ],
+            "by chance: if runs differed on single questions alone, and none was better as a whole",
+        ),
+        card_of(
+            "Flips in several runs",
+            ("method", "n", "ever", "always", "alpha"),
+            [
+                (
+                    *(one.method, one.questions, one.ever, one.always),
+                    "none" if one.alpha is None else f"{one.alpha:.2f}",
+                )
+                for one in study.flips
+            ],
+            "n: questions answered in all runs; ever and always: changed in any run and in all;"
+            " alpha: Krippendorff's, of these changes",
+        ),
+        card_of(
+            "Two judgements of one answer that differ",
+            ("measure", "%", "95 % interval", "n"),
+            [
+                (
+                    f"{one_line(noise.measure)}, {what}",
+                    percent(value.value),
+                    span(percent(value.low), percent(value.high)),
+                    value.n,
+                )
+                for noise in study.noise
+                for what, value in (("answers", noise.answers), ("flips", noise.flips))
+                if value.n
+            ],
+            "n: answers in the same words, and flips between the same two, that were judged in at"
+            " least two runs; a verdict found in a cache is no judgement",
+        ),
+        Card("Not shown by this study", rows=tuple(_not_shown(study))),
+    ):
+        if card.rows:
+            yield card
+
+
+def _pooled_card(
+    other: str, measure: str, pairs: list[PooledPair], figures: Figures, note: str
+) -> Card:
+    rows: list[tuple[str | int | None, ...]] = []
+    faint = set()
+    for pair in pairs:
+        each = pair.runs.values()
+        counts = (sum(r.corrected for r in each), sum(r.harmed for r in each))
+        cells = (pair.difference.n, *counts, *difference_cells(pair.difference))
+        holm_cell = None if pair.p_holm is None else p_value(pair.p_holm)
+        rows.append((pair.method, *cells, p_value(pair.p_value), holm_cell))
+        for name, run in pair.runs.items():
+            faint.add(len(rows))
+            cells = (run.difference.n, run.corrected, run.harmed, *difference_cells(run.difference))
+            rows.append((f"  {one_line(name, 20)}", *cells, p_value(run.p_value), None))
+    return card_of(
+        f"Pooled against {other}, by question: {one_line(measure)}",
+        ("method", "n", *figures.change_words(measure), "points", "95 % interval", "p", "Holm"),
+        rows,
+        note,
+        faint=frozenset(faint),
+    )
+
+
+def _not_shown(study: Study) -> Iterator[tuple[str, str]]:
+    """Questions that would show each difference that is not shown, but for one of 0."""
+    for pair in study.pairs:
+        if pair.needed is not None:
+            yield (
+                "-",
+                f"{pair.method} against {pair.against} by {one_line(pair.measure)}:"
+                f" {points(pair.difference.value)} points would take about"
+                f" {counted(pair.needed, 'question')}, each in {counted(len(pair.runs), 'run')}"
+                f" (power 80 %); there are {pair.difference.n:,}.",
+            )
+
+
+def _pooled_cards(study: Study) -> Iterator[Card]:
+    """Levels, section 6.4, categories and scores, pooled over the runs."""
+    for measure in dict.fromkeys(level.measure for level in study.levels):
+        yield card_of(
+            f"Pooled levels: {one_line(measure)}",
+            ("method", "%", "95 % interval", "n", "deviation", "single runs, %"),
+            [
+                (
+                    level.method,
+                    *_estimate(level.level),
+                    level.level.n,
+                    None if level.between is None else f"{100 * level.between:.2f}",
+                    ", ".join(percent(value) for value in level.runs.values()),
+                )
+                for level in study.levels
+                if level.measure == measure
+            ],
+            "mean over questions of the mean over their runs; n: questions; deviation: standard"
+            " deviation of the levels of single runs, in points",
+        )
+    for moved in study.transitions:
+        rows = [
+            ("retained", moved.retained),
+            ("revised", moved.revised),
+            ("corrected, of the revised", moved.corrected),
+            ("harmed, of the revised", moved.harmed),
+            ("harmed, of all with conflict", moved.harmed_of_conflict),
+        ]
+        yield card_of(
+            f"Pooled answers with conflict: {moved.method}",
+            ("", "%", "95 % interval", "of"),
+            [(name, *_estimate(share), share.n) for name, share in rows],
+            f"{counted(moved.answers, 'answer')} with conflict to"
+            f" {counted(moved.questions, 'question')}, of all runs; intervals resample questions",
+        )
+    if study.categories:
+        yield card_of(
+            "Pooled gain over rag by category",
+            (
+                "category",
+                "method",
+                "n",
+                "corrected",
+                "harmed",
+                "points",
+                "95 % interval",
+                "p",
+                "Holm",
+            ),
+            [
+                (
+                    one_line(gain.category) or "(none)",
+                    gain.method,
+                    gain.difference.n,
+                    gain.corrected,
+                    gain.harmed,
+                    *difference_cells(gain.difference),
+                    p_value(gain.p_value),
+                    None if gain.p_holm is None else p_value(gain.p_holm),
+                )
+                for gain in study.categories
+            ],
+            "n: questions; corrected and harmed: of all runs; Holm: over all rows of this table",
+            free_text=True,
+        )
+    if study.scores:
+        yield card_of(
+            "Pooled ConflictScore of the answers",
+            ("method", "CS-C %", "95 % interval", "CS-R %", "95 % of CS-R", "n"),
+            [
+                (score.method, *_estimate(score.cs_c), *_estimate(score.cs_r), score.cs_c.n)
+                for score in study.scores
+            ],
+            "lower is better; n: questions whose answers were scored",
+        )
+
+
+def _estimate(share: Interval) -> tuple[str, str]:
+    return percent(share.value), span(percent(share.low), percent(share.high))

@@ -1,0 +1,222 @@
+"""Levels, transitions, categories and scores of a study, pooled over its runs.
+
+The question is the unit: what the runs say of a question is averaged before anything else, and
+intervals resample questions.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean, stdev
+
+from conflictscore.benchmarks.harness.counting import conflict_outcomes, judged_both
+from conflictscore.benchmarks.harness.figures import Interval
+from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.registry import BASELINE
+from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+from conflictscore.benchmarks.harness.statistics import (
+    changes,
+    holm,
+    mean_interval,
+    mean_sign_flip,
+    ratio_interval,
+    wilcoxon_pratt,
+)
+from conflictscore.records import Record
+
+
+class PooledLevel(Record):
+    """A method by one measure, in all runs of a study (Tables 4 and 5)."""
+
+    method: str
+    measure: str
+    level: Interval
+    """Mean over questions of the mean over their runs, in [0, 1], with a bootstrap interval by
+    question."""
+    runs: dict[str, float | None]
+    """The level in each run, by the run's name."""
+    between: float | None
+    """Standard deviation of the levels of single runs; None with a single run."""
+
+
+class PooledTransitions(Record):
+    """Section 6.4 over all runs of a study; an answer is a question in a run.
+
+    Each share is a ratio of sums over the runs, with an interval that resamples questions.
+    """
+
+    method: str
+    measure: str
+    questions: int
+    """Questions whose first answer has a conflict in some run."""
+    answers: int
+    """First answers with conflict, of all runs, to which the method gave an answer."""
+    retained: Interval
+    revised: Interval
+    corrected: Interval
+    """Wrong to right, of the revised answers that were judged before and after."""
+    harmed: Interval
+    """Right to wrong, of the same."""
+    harmed_of_conflict: Interval
+    """Harms, of all answers with conflict that were judged before and after."""
+
+
+class CategoryGain(Record):
+    """A method against the baseline in one category of questions, by the first measure."""
+
+    category: str
+    method: str
+    difference: Interval
+    """Pooled as that of a pair of methods."""
+    corrected: int
+    """Of all runs together."""
+    harmed: int
+    p_value: float | None
+    p_holm: float | None = None
+    """Holm-adjusted over all categories and methods of the study."""
+
+
+class PooledScores(Record):
+    """Mean CS-C and CS-R of a method's answers that were scored; lower is better."""
+
+    method: str
+    cs_c: Interval
+    cs_r: Interval
+
+
+def pooled_levels(runs: Sequence[ReportRun]) -> Iterator[PooledLevel]:
+    """The level of every method by every measure."""
+    for method in _methods(runs):
+        for measure in runs[0].figures.measures:
+            by_question = defaultdict[str, list[float]](list)
+            levels: dict[str, float | None] = {}
+            for run in runs:
+                values = {
+                    result.question.id: float(value)
+                    for result in run.results
+                    if method in result.methods
+                    if (value := result.methods[method].value(measure)) is not None
+                }
+                levels[run.name] = fmean(values.values()) if values else None
+                for question, value in values.items():
+                    by_question[question].append(value)
+            single = [level for level in levels.values() if level is not None]
+            yield PooledLevel(
+                method=method,
+                measure=measure,
+                level=mean_interval([fmean(values) for values in by_question.values()]),
+                runs=levels,
+                between=stdev(single) if len(single) > 1 else None,
+            )
+
+
+def pooled_transitions(runs: Sequence[ReportRun]) -> Iterator[PooledTransitions]:
+    """Section 6.4 of every method that is paired with the baseline."""
+    measure, sign = runs[0].first_measure, -1 if runs[0].falls else 1
+    for method in _paired_methods(runs):
+        counts = defaultdict[str, list[int]](lambda: [0] * 6)
+        for run in runs:
+            for outcome in conflict_outcomes(run.results, method, measure):
+                tally = counts[outcome.question]
+                tally[0] += outcome.answered
+                tally[1] += outcome.revised
+                if outcome.before is None or outcome.after is None:
+                    continue
+                move = sign * round(outcome.after - outcome.before, 12)
+                tally[2] += 1
+                tally[3] += outcome.revised
+                tally[4] += outcome.revised and move > 0
+                tally[5] += outcome.revised and move < 0
+        tallies = list(counts.values())
+        if not any(tally[0] for tally in tallies):
+            continue
+        yield PooledTransitions(
+            method=method,
+            measure=measure,
+            questions=len(tallies),
+            answers=sum(tally[0] for tally in tallies),
+            retained=ratio_interval([(t[0] - t[1], t[0]) for t in tallies]),
+            revised=ratio_interval([(t[1], t[0]) for t in tallies]),
+            corrected=ratio_interval([(t[4], t[3]) for t in tallies]),
+            harmed=ratio_interval([(t[5], t[3]) for t in tallies]),
+            harmed_of_conflict=ratio_interval([(t[5], t[2]) for t in tallies]),
+        )
+
+
+def category_gains(runs: Sequence[ReportRun]) -> tuple[CategoryGain, ...]:
+    """The gain of every method in every category; none where there is one category at most."""
+    categories = {r.question.id: r.question.category for run in runs for r in run.results}
+    if len(set(categories.values())) < 2:
+        return ()
+    gains = [
+        _gain(runs, method, category, categories)
+        for category in sorted(set(categories.values()))
+        for method in _paired_methods(runs)
+    ]
+    tested = [gain.p_value for gain in gains if gain.p_value is not None]
+    adjusted = iter(holm(tested))
+    return tuple(
+        gain if gain.p_value is None else gain.model_copy(update={"p_holm": next(adjusted)})
+        for gain in gains
+    )
+
+
+def _gain(
+    runs: Sequence[ReportRun], method: str, category: str, categories: dict[str, str]
+) -> CategoryGain:
+    measure, sign = runs[0].first_measure, -1 if runs[0].falls else 1
+    by_question = defaultdict[str, list[float]](list)
+    for run in runs:
+        pairs = judged_both(run.results, method, measure)
+        for question, difference in zip(pairs, changes(pairs.values()), strict=True):
+            if categories[question] == category:
+                by_question[question].append(difference)
+    moves = [sign * difference for values in by_question.values() for difference in values]
+    means = [fmean(values) for values in by_question.values()]
+    graded = runs[0].figures.is_graded(measure)
+    return CategoryGain(
+        category=category,
+        method=method,
+        difference=mean_interval(means),
+        corrected=sum(move > 0 for move in moves),
+        harmed=sum(move < 0 for move in moves),
+        p_value=(
+            wilcoxon_pratt([round(mean, 12) for mean in means])
+            if graded
+            else mean_sign_flip(list(by_question.values()))
+        ),
+    )
+
+
+def pooled_scores(runs: Sequence[ReportRun]) -> Iterator[PooledScores]:
+    """Mean CS-C and CS-R of every method whose answers were scored."""
+    for method in _methods(runs):
+        cs_c, cs_r = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
+        for result in _results(runs):
+            report = result.methods[method].report if method in result.methods else None
+            if report is not None and report.cs_c is not None and report.cs_r is not None:
+                cs_c[result.question.id].append(report.cs_c)
+                cs_r[result.question.id].append(report.cs_r)
+        if cs_c:
+            yield PooledScores(
+                method=method,
+                cs_c=mean_interval([fmean(values) for values in cs_c.values()]),
+                cs_r=mean_interval([fmean(values) for values in cs_r.values()]),
+            )
+
+
+def _results(runs: Iterable[ReportRun]) -> Iterator[QuestionResult]:
+    for run in runs:
+        yield from run.results
+
+
+def _methods(runs: Sequence[ReportRun]) -> list[str]:
+    """The methods of all runs, each once, in the order of tables."""
+    return list(dict.fromkeys(m.method for run in runs for m in run.figures.methods))
+
+
+def _paired_methods(runs: Sequence[ReportRun]) -> list[str]:
+    methods = _methods(runs)
+    if BASELINE not in methods:
+        return []
+    return [name for name in methods if name != BASELINE and not method_of(name).own_judge]
