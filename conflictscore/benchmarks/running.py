@@ -188,6 +188,7 @@ def run_benchmark(
     answer_judge: Model | None = None,
     sample: int | None = None,
     seed: int = 0,
+    temperature: float | None = None,
     concurrency: int = 4,
     max_tokens: int | None = None,
     prices: PriceTable | None = None,
@@ -215,6 +216,8 @@ def run_benchmark(
         answer_judge: The model that judges free-form answers; by default ``judge``.
         sample: Only so many questions, drawn by seed.
         seed: Decides the order of options and the sample.
+        temperature: Of the answers, from 0 to 2; by default the model stays as it is, and one that
+            is named by a spec answers at 0.
         concurrency: Questions at a time.
         max_tokens: Stop once so many tokens were used.
         prices: What calls cost; by default what is published.
@@ -237,7 +240,7 @@ def run_benchmark(
         benchmark = open_benchmark(benchmark, data, form=form, seed=seed)
     chosen, selection = benchmark.selected(sample, seed)
     named = usual_methods(chosen.offered) if methods is None else methods
-    decided = RunSettings(chosen_methods(named, chosen), seed)
+    decided = RunSettings(chosen_methods(named, chosen), seed, temperature=temperature)
     asked = PromptSet.open(settings.get("prompts"), base=chosen.prompt_set)
     loop, models = split_options(settings)
     own = {name: getattr(loop, name) for name in settings.keys() & {*Settings.names()}}

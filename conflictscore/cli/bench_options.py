@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 LOCAL_QUESTIONS, REMOTE_QUESTIONS = 1, 4
 """How many questions are worked on at a time, with the local model and with others."""
 
+STUDY_TEMPERATURE = 0.7
+"""Of the answers in a study of several seeds, where none is given."""
+
 _Option = Callable[[Any], Any]
 _number = partial(click.option, type=click.IntRange(min=1), metavar="N")
 _flag = partial(click.option, is_flag=True)
@@ -93,6 +96,13 @@ def _questions(entry: "Entry") -> Iterator[_Option]:
         help="Run N times, with the seeds S, S+1 and so on, and pool the runs as one study: the"
         " same questions and documents, with answers and verdicts sampled anew. A folder each, in"
         " that of --out; what does not change is paid for once.",
+    )
+    yield click.option(
+        "--temperature",
+        type=click.FloatRange(0, 2),
+        metavar="T",
+        help="Temperature of the answers. Default: 0, and with --seeds above 1"
+        f" {STUDY_TEMPERATURE}, since seeds at 0 measure the endpoint alone.",
     )
     if entry.write_topics:
         yield click.option(

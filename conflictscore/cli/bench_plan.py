@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from conflictscore.benchmarks.registry import usual_methods
+from conflictscore.cli.bench_options import STUDY_TEMPERATURE
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.entry import Entry
@@ -65,13 +68,20 @@ def planned(entry: "Entry", settings: Mapping[str, Any]) -> BenchPlan:
     benchmark, selection = _questions(entry, settings, first_seed)
     methods = chosen_methods(_names(settings["methods"], benchmark.offered), benchmark)
     compare = compared_of(settings["compare"], methods)
-    decided = RunSettings(seed=first_seed, methods=methods, reconsider=settings["reconsider"])
+    decided = RunSettings(
+        seed=first_seed,
+        methods=methods,
+        reconsider=settings["reconsider"],
+        temperature=settings["temperature"],
+    )
     opening = {
         **settings,
         "prompts": PromptSet.open(settings["prompts"], base=benchmark.prompt_set),
         "references": _references(benchmark) if settings.get("exclude_benchmarks") else None,
     }
     setup, retrieval, hashes = _opened(entry, decided, opening)
+    if settings["seeds"] > 1:
+        setup = _sampling(setup)
     whole: Path = settings["out"] or Path("runs") / f"{entry.name}-{benchmark.form}"
     return BenchPlan(
         entry=entry,
@@ -84,6 +94,24 @@ def planned(entry: "Entry", settings: Mapping[str, Any]) -> BenchPlan:
         compare=compare,
         prices=PriceTable.load(),
     )
+
+
+def _sampling(setup: "Setup") -> "Setup":
+    """The models of a study, whose answers are sampled; says so where they are not."""
+    from conflictscore.benchmarks.harness.setup import takes_temperature
+
+    model, temperature = setup.context.generator, setup.settings.temperature
+    if temperature == 0:
+        click.echo(
+            "Note: at --temperature 0, --seeds measures only how much the endpoint itself varies",
+            err=True,
+        )
+    if temperature is not None:
+        return setup
+    if not takes_temperature(model):
+        click.echo(f"Note: {model.name} takes no temperature: it samples as it does", err=True)
+        return setup
+    return replace(setup, settings=replace(setup.settings, temperature=STUDY_TEMPERATURE))
 
 
 def _runs(

@@ -74,8 +74,11 @@ def test_seeds_are_one_study_that_pays_once_for_what_does_not_change(
     free = ("--form", "free-form", "--sample", "3", "--quiet")
     assert bench(server, *free).exit_code == 0
     alone = len(server.requests)
-    study = bench(server, *free, "--out", "runs/study", "--seeds", "2", "--json")
+    seeds = (*free, "--out", "runs/study", "--seeds", "2", "--temperature", "0")
+    study = bench(server, *seeds, "--json")
     assert study.exit_code == 0, study.stderr
+    assert "measures only how much the endpoint itself varies" in study.stderr
+    assert json.loads(Path("runs/study/figures.json").read_text()) == json.loads(study.stdout)[0]
     [told] = json.loads(study.stdout)
     assert (told["runs"], told["in_all"]) == (["seed-0", "seed-1"], 3)
     # the first is the run that is in the cache; the second asks for answers and verdicts anew
@@ -89,7 +92,7 @@ def test_seeds_are_one_study_that_pays_once_for_what_does_not_change(
     assert all(not step["usage"] for step in steps if step["step"] == "documents")
 
     asked = len(server.requests)
-    assert bench(server, *free, "--out", "runs/study", "--seeds", "2").exit_code == 0
+    assert bench(server, *seeds).exit_code == 0
     assert len(server.requests) == asked
     page = run("report", "runs/study")
     assert page.exit_code == 0, page.stderr
@@ -97,6 +100,21 @@ def test_seeds_are_one_study_that_pays_once_for_what_does_not_change(
     assert "All runs together" in Path("runs/study/report.html").read_text()
     run("export", "runs/study", "--figures", "figures.csv")
     assert "all runs,Flips in several runs" in Path("figures.csv").read_text()
+
+
+def test_seeds_sample_their_answers_and_nothing_else(server: OpenAIServer) -> None:
+    study = bench(server, "--sample", "2", "--quiet", "--seeds", "2", "--methods", "rag")
+    assert study.exit_code == 0, study.stderr
+    assert "temperature of the answers: 0.7" in study.stdout
+    by_temperature: dict[float, set[bool]] = {}
+    for request in server.requests:
+        is_answer = "\n(A) " in str(request.messages[-1]["content"])
+        by_temperature.setdefault(request.body["temperature"], set()).add(is_answer)
+    assert by_temperature[0.7] == {True}
+    for seed in (0, 1):
+        manifest = json.loads(Path(f"runs/mc/seed-{seed}/manifest.json").read_text())
+        assert manifest["configuration"]["temperature"] == 0.7
+        assert manifest["configuration"]["model"]["parameters"]["temperature"] == 0.7
 
 
 def test_json_gives_the_figures(server: OpenAIServer) -> None:

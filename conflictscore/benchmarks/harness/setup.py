@@ -46,6 +46,9 @@ class RunSettings:
     replicate: int = 0
     """The number of a repetition in a study: from 1 on, answers and their verdicts are sampled
     anew, with a seed of their own where the model takes one."""
+    temperature: float | None = None
+    """Of the answers; None leaves the answering model as it was opened, which is 0 for the models
+    that are named by a spec. Claims, labels and verdicts do not depend on it."""
     reconsider: Reconsider = "worst"
     """The claim that the paper's loop puts back; see ``RunContext``."""
 
@@ -99,9 +102,13 @@ class Setup:
         if loop.max_rounds < 1:
             raise InputError(f"max_rounds is {loop.max_rounds}; give 1 to 20")
         methods = map(method_of, settings.methods)
+        if settings.temperature is not None and not 0 <= settings.temperature <= 2:
+            raise InputError(f"temperature is {settings.temperature}; give 0 to 2")
         looks_again = any(method.step == LOOP and method.looks_again for method in methods)
         again = loop if looks_again else loop.replace(max_rounds=0)
         context = open_run(model, retriever, again, effort_needed=False, **models)
+        if settings.temperature is not None and not takes_temperature(context.generator):
+            raise InputError(f"{context.generator.name} takes no temperature; leave it out")
         grader = context.decomposer
         if answer_judge is not None:
             alone = loop.replace(labeler=None)
@@ -123,6 +130,11 @@ class Setup:
         return replace(fitted, context=made)
 
     @property
+    def answering(self) -> LanguageModel:
+        """The answering model at the run's temperature."""
+        return _sampled(self.context.generator, self.settings.temperature)
+
+    @property
     def checks_last(self) -> bool:
         """Whether the loop's last answer is scored, and explained where it gave no reason.
 
@@ -132,15 +144,14 @@ class Setup:
 
     def configuration(self, benchmark: Benchmark) -> dict[str, Any]:
         """All that decides the figures, as plain JSON for the manifest."""
-        context, settings = self.context, self.settings
-        labeler = context.labeler
+        context, settings, labeler = self.context, self.settings, self.context.labeler
         return {
             "form": benchmark.form,
             "measures": list(benchmark.measures),
             **({"graded": sorted(benchmark.graded)} if benchmark.graded else {}),
             **({"falling": sorted(benchmark.falling)} if benchmark.falling else {}),
             "methods": list(settings.methods),
-            "model": _described(context.generator),
+            "model": _described(self.answering),
             "judge": _described(context.decomposer),
             "answer_judge": _described(self.answer_judge) if benchmark.judge else None,
             "labeler": {
@@ -152,6 +163,7 @@ class Setup:
             "max_claims": self.loop.max_claims,
             "duplicates": self.loop.duplicates,
             "seed": settings.seed,
+            **({} if settings.temperature is None else {"temperature": settings.temperature}),
             **({"replicate": settings.replicate} if settings.replicate else {}),
             **({"reconsider": settings.reconsider} if settings.reconsider != "worst" else {}),
         }
@@ -164,8 +176,8 @@ class Setup:
         Replies of deterministic models go to the cache that was given; where one of the models is
         not deterministic, or nothing tells it apart, all go to the run's own.
         """
-        context, settings = self.context, self.settings
-        models = (context.generator, context.decomposer, self.answer_judge)
+        context, settings, answering = self.context, self.settings, self.answering
+        models = (answering, context.decomposer, self.answer_judge)
         steady = all(m.deterministic and m.identity is not None for m in models)
         kept = context.cache if context.cache is not None and steady else own
 
@@ -180,7 +192,7 @@ class Setup:
             decomposer
             if model is context.decomposer and not settings.replicate
             else counted(_repeated(model, settings))
-            for model in (context.generator, self.answer_judge)
+            for model in (answering, self.answer_judge)
         )
         made = self._context(generator, decomposer, context.prompts, kept)
         return (
@@ -229,6 +241,20 @@ def _transcribed(model: LanguageModel, transcript: TranscriptWriter | None) -> L
     callbacks = with_handler(model.chat.callbacks, transcriber)
     chat = model.chat.model_copy(update={"callbacks": callbacks})
     return replace(model, chat=chat, on_kept=transcriber.kept)
+
+
+def takes_temperature(model: LanguageModel) -> bool:
+    """Whether a temperature can be set: reasoning models and some of one's own take none."""
+    return not model.thinking_tokens and "temperature" in type(model.chat).model_fields
+
+
+def _sampled(model: LanguageModel, temperature: float | None) -> LanguageModel:
+    """The model at this temperature; above 0 its replies are kept for this run alone."""
+    if temperature is None or temperature == getattr(model.chat, "temperature", None):
+        return model
+    chat = model.chat.model_copy(update={"temperature": temperature})
+    parameters = {**(model.parameters or {}), "temperature": temperature}
+    return replace(model, chat=chat, parameters=parameters, deterministic=temperature == 0)
 
 
 def _repeated(model: LanguageModel, settings: RunSettings) -> LanguageModel:

@@ -103,6 +103,8 @@ class Study(Record):
     benchmark: str
     form: str
     runs: tuple[str, ...]
+    temperatures: tuple[float | None, ...] = ()
+    """Of the answers of each run; None where the run did not set any."""
     questions: int
     """Distinct questions."""
     in_all: int
@@ -137,6 +139,7 @@ def study_of(runs: Sequence[ReportRun]) -> Study:
         benchmark=runs[0].benchmark,
         form=runs[0].form,
         runs=tuple(run.name for run in runs),
+        temperatures=tuple(_temperature(run) for run in runs),
         questions=len(set.union(*ids)),
         in_all=len(set.intersection(*ids)),
         levels=tuple(pooled_levels(runs)),
@@ -147,6 +150,10 @@ def study_of(runs: Sequence[ReportRun]) -> Study:
         flips=tuple(_agreements(runs)),
         noise=tuple(_noise(runs, measure) for measure in runs[0].figures.measures),
     )
+
+
+def _temperature(run: ReportRun) -> float | None:
+    return (run.manifest.get("configuration") or {}).get("temperature")
 
 
 def _with_holm(pairs: Sequence[PooledPair]) -> Iterator[PooledPair]:

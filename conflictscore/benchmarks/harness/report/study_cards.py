@@ -26,6 +26,7 @@ def _cards(study: Study, figures: Figures) -> Iterator[Card]:
     yield Card(
         f"Study: {counted(len(study.runs), 'run')} of {study.benchmark}, {study.form}",
         note=f"{', '.join(map(one_line, study.runs))}\n"
+        f"{_temperature_line(study)}"
         f"{study.in_all:,} of {counted(study.questions, 'question')} are in all runs",
     )
     yield from _pooled_cards(study)
@@ -125,6 +126,13 @@ def _not_shown(study: Study) -> Iterator[tuple[str, str]]:
                 f" {counted(pair.needed, 'question')}, each in {counted(len(pair.runs), 'run')}"
                 f" (power 80 %); there are {pair.difference.n:,}.",
             )
+
+
+def _temperature_line(study: Study) -> str:
+    distinct = sorted({value for value in study.temperatures if value is not None})
+    if not distinct:
+        return ""
+    return f"temperature of the answers: {', '.join(map(str, distinct))}\n"
 
 
 def _pooled_cards(study: Study) -> Iterator[Card]:
