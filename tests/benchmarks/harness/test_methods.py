@@ -13,6 +13,7 @@ from conflictscore.benchmarks.harness.methods.opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.store import RunStore
+from conflictscore.benchmarks.harness.transcript_files import read_transcript, session_files
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz, told
 from tests.fakes.openai_server import Fault, OpenAIServer
@@ -158,3 +159,47 @@ class TestRefused:
             await run_quiz(tmp_path / "run", quiz, without, methods=("rag", "oracle"))
         assert quiz.asked.total() == 0
         assert not (tmp_path / "run").exists()
+
+
+class TestControls:
+    """What asking twice does without the evidence of a conflict."""
+
+    METHODS = ("rag", "control-rag", "regenerated-rag", "resample", "placebo")
+
+    async def test_they_act_where_regenerated_rag_does_and_are_paired_with_it(
+        self, tmp_path: Path
+    ) -> None:
+        quiz = Quiz(second={1: WRONG})
+        run = await run_quiz(tmp_path / "run", quiz, lamps(3), methods=self.METHODS)
+        pairs = {(pair.method, pair.against): pair for pair in run.figures.compared}
+        assert set(pairs) == {
+            ("regenerated-rag", other) for other in ("control-rag", "resample", "placebo")
+        }
+        # the quiz's model says the same to the same prompt, and looks again by the prompt alone
+        assert pairs["regenerated-rag", "resample"].corrected == 2
+        assert pairs["regenerated-rag", "placebo"].corrected == 0
+        assert quiz.by_lamp["generate", 0] == 3, "first, control and once more"
+
+    async def test_without_a_disputed_claim_nothing_is_asked_again(self, tmp_path: Path) -> None:
+        quiz = Quiz()
+        agreeing = lamps(2, disagreeing=False)
+        run = await run_quiz(tmp_path / "run", quiz, agreeing, methods=self.METHODS)
+        assert quiz.asked["generate"] == 4, "a first answer and a control for each"
+        for result in run.results:
+            assert result.flipped("resample") is False
+            assert result.flipped("placebo") is False
+
+    async def test_the_placebo_shows_no_evidence_and_all_else_of_the_second_look(
+        self, tmp_path: Path
+    ) -> None:
+        await run_quiz(tmp_path / "run", Quiz(), lamps(1), methods=self.METHODS)
+        prompts = {
+            call["step"]: call["messages"][0]["content"]
+            for path in session_files(tmp_path / "run")
+            for call in read_transcript(path)
+            if "A check of that" in call["messages"][0]["content"]
+        }
+        real, placebo = prompts["loop"].splitlines(), prompts["placebo"].splitlines()
+        left_out = [line for line in real if line not in placebo]
+        assert left_out
+        assert all("keeper of lamp 0 says" in line for line in left_out)

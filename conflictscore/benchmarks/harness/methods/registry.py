@@ -45,8 +45,17 @@ _LOOP_METHODS = {
         LOOP,
     ),
 }
+_CONTROLS = {
+    "resample": MethodEntry(
+        "rag, asked again as it was where a claim is disputed: what asking twice does", ".controls"
+    ),
+    "placebo": MethodEntry(
+        "regenerated-rag without the evidence: what its prompt does alone", ".controls"
+    ),
+}
 _OURS = {
     **_LOOP_METHODS,
+    **_CONTROLS,
     "pipeline": MethodEntry(
         "names the type of the conflict, then answers accordingly", ".conflict_aware"
     ),
@@ -88,11 +97,19 @@ _installed = {
 }
 METHODS: dict[str, MethodEntry] = {**_OURS, **_installed}
 
-COMMON_METHODS = (*_LOOP_METHODS, *_installed)
+COMMON_METHODS = (*_LOOP_METHODS, *_CONTROLS, *_installed)
 """The methods that every benchmark can be run with."""
 
-COMPARED = (("regenerated-rag", "control-rag"),)
-"""The comparison that the paper makes besides those with ``rag`` (Tables 4 and 5)."""
+COMPARED = (
+    ("regenerated-rag", "control-rag"),
+    ("regenerated-rag", "resample"),
+    ("regenerated-rag", "placebo"),
+)
+"""The comparisons that are made besides those with ``rag``, of the methods that are run: the
+paper's own (Tables 4 and 5), and the second look with its controls."""
+
+LOOP_METHODS = tuple(_LOOP_METHODS)
+"""The methods that are run by default."""
 
 OPEN_METHODS = ("revised-rag", "madam-rag")
 """Methods of questions in free form whose documents disagree."""

@@ -1,0 +1,92 @@
+"""Controls of the second look: what asking twice does without the evidence of a conflict.
+
+Both act where ``regenerated-rag`` does, on answers with a disputed claim, and otherwise keep the
+first answer. What ``regenerated-rag`` gains beyond them is the gain of its evidence.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from conflictscore.answering.answerer import Reconsideration
+from conflictscore.benchmarks.harness.methods.asker import Asker
+from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
+from conflictscore.correcting.anew import claims_by_choice
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import Answer, Attempt, Claim, ClaimEvidence
+
+_RESAMPLE_SEED = 5000
+"""Added to a model's seed for the second sample."""
+
+
+def _first(asked: Asked) -> Attempt:
+    if asked.first is None:
+        raise ValueError("a control was asked before the loop that it begins with")
+    return asked.first
+
+
+def _disputed_claim(asker: Asker, first: Attempt) -> Claim | None:
+    """The claim that ``regenerated-rag`` puts back; the worst one if a model chooses there."""
+    report = first.report
+    if report is None or report.reconsider is None:
+        return None
+    choices = claims_by_choice(report)
+    return report.evidence(choices.get(asker.context.reconsider, choices["worst"])).claim
+
+
+def _kept(answer: Answer) -> dict[str, Any]:
+    return {"answer": answer.to_json(), "notes": []}
+
+
+async def _look_without_evidence(asker: Asker, asked: Asked) -> dict[str, Any]:
+    """The prompt of the second look about the same claim, with no evidence on either side."""
+    first, context = _first(asked), asker.context
+    claim = _disputed_claim(asker, first)
+    if claim is None:
+        return _kept(first.answer)
+    reconsideration = Reconsideration(
+        asked.question.question,
+        asked.question.options,
+        first.answer,
+        ClaimEvidence(claim=claim, labels=()),
+        asked.documents,
+        weighed=context.option_probabilities,
+    )
+    answer, notes = await reconsideration.ask(context.generator, context.prompts, UsageMeter())
+    return {"answer": answer.to_json(), "notes": notes}
+
+
+async def _ask_once_more(asker: Asker, asked: Asked) -> dict[str, Any]:
+    """The first answer's prompt as it was, for another sample."""
+    first = _first(asked)
+    if _disputed_claim(asker, first) is None:
+        return _kept(first.answer)
+    context = replace(asker.context, generator=_resampled(asker.context.generator))
+    again = Asker(context, asker.usage, asker.reply_tokens)
+    return await again.answer_from(asked.question, asked.documents)
+
+
+def _resampled(model: LanguageModel) -> LanguageModel:
+    """The model with a seed of its own, if it takes one, and replies kept apart from the first."""
+    seed: dict[str, Any] = {}
+    if "seed" in type(model.chat).model_fields:
+        seed = {"seed": _RESAMPLE_SEED + (getattr(model.chat, "seed", None) or 0)}
+    parameters = {**(model.parameters or {}), **seed, "sample": "again"}
+    return replace(model, chat=model.chat.model_copy(update=seed), parameters=parameters)
+
+
+RESAMPLE = BenchmarkMethod(
+    name="resample",
+    ask=_ask_once_more,
+    looks_again=True,
+    caveat="resample asks the first prompt again where a claim is disputed: the gain of asking"
+    " twice. At temperature 0 it only shows how much the endpoint varies.",
+)
+
+PLACEBO = BenchmarkMethod(
+    name="placebo",
+    ask=_look_without_evidence,
+    looks_again=True,
+    caveat="placebo is the second look without its evidence: what regenerated-rag gains beyond it"
+    " is the gain of the evidence.",
+)
