@@ -41,7 +41,8 @@ def _bench_command(entry: "Entry") -> click.Command:
     epilog = "\n".join(["\b", "Examples:", *(f"  conflictscore {line}" for line in examples)])
     where = "found by --search or in --docs" if entry.searches else "those of its questions"
     words = (
-        f"{entry.summary[0].upper()}{entry.summary[1:]}.\n\nDocuments: {where}. See {entry.docs}."
+        f"{entry.summary[0].upper()}{entry.summary[1:]}.\n\nDocuments: {where}. Default labeler:"
+        f" json, the paper's (a call a pair); with the local model nli. See {entry.docs}."
     )
     make = click.command(entry.name, cls=ManyDocs, help=words, epilog=epilog)
     return cast("click.Command", make(with_bench_options(entry, run)))

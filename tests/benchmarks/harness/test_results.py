@@ -107,6 +107,8 @@ class TestLoop:
             REGENERATED: "no reply",
             GUARDED: "no reply",
             REVISED: "the first answer failed",
+            "resample": "the first answer failed",
+            "placebo": "the first answer failed",
         }
         assert result.conflict is None
 

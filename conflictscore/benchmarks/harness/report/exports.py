@@ -11,7 +11,7 @@ from typing import Any
 
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
-from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, flip_kind, justification
+from conflictscore.benchmarks.harness.report.flips import flip_kind, justification, second_looks
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import sections
@@ -21,14 +21,40 @@ from conflictscore.reporting.plain_table import Card, column_name
 from conflictscore.storage.private_files import write_whole
 
 _BEFORE_MEASURES = (
-    *("run", "id", "category", "question", "options", "gold"),
-    *("method", "answer", "option", "justification", "story", "error"),
+    "run",
+    "id",
+    "category",
+    "question",
+    "options",
+    "gold",
+    "method",
+    "answer",
+    "option",
+    "justification",
+    "story",
+    "error",
 )
 _AFTER_MEASURES = (
-    *("conflict_type", "predicted_type", "conflict", "flipped", "reworded", "kind"),
-    *("cs_c", "cs_r", "coverage", "claims", "documents"),
-    *("guard_accepted", "guard_note", "step"),
-    *("calls", "cached_calls", "input_tokens", "cache_read_tokens", "output_tokens", "seconds"),
+    "conflict_type",
+    "predicted_type",
+    "conflict",
+    "flipped",
+    "reworded",
+    "kind",
+    "cs_c",
+    "cs_r",
+    "coverage",
+    "claims",
+    "documents",
+    "guard_accepted",
+    "guard_note",
+    "step",
+    "calls",
+    "cached_calls",
+    "input_tokens",
+    "cache_read_tokens",
+    "output_tokens",
+    "seconds",
 )
 _OF_REVIEWERS = ("reviewers", "verdicts", "comments")
 """In the same order; only where somebody reviewed any of the runs."""
@@ -40,6 +66,9 @@ _LATEX = str.maketrans(
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     }
 )
@@ -145,7 +174,7 @@ def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
                 row[f"against_{pair.against}"] = kind(method, pair.against)
         if (spent := result.usage.get(step)) is not None:
             row |= reduce(add, spent.values(), Usage()).to_json()
-        if row["flipped"] and method in SECOND_LOOKS:
+        if row["flipped"] and method in second_looks():
             row["justification"] = justification(result, method)
         if method == "guarded-rag" and result.guard is not None:
             row |= {f"guard_{name}": value for name, value in result.guard.to_json().items()}

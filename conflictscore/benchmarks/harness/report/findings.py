@@ -68,18 +68,10 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> It
     adjusted = "" if pair.p_holm is None else f" ({p_value(pair.p_holm)} adjusted by Holm)"
     yield (
         f"{pair.method} differs from {pair.against} by {points(pair.difference.value)} points on"
-        f" {counted(pair.n, 'question')} ({_bounds(pair.difference)}), p ="
-        f" {p_value(pair.p_value)}{adjusted}."
+        f" {counted(pair.n, 'question')} ({_bounds(pair.difference)}),"
+        f" {_p_in_words(pair.p_value)}{adjusted}."
     )
-    if differing < NEEDED_PAIRS:
-        few = counted(differing, "question")
-        yield f"Only {few} changed: p says little with fewer than {NEEDED_PAIRS}."
-    elif shown:
-        yield "Chance alone would seldom do that."
-    elif pair.p_value is not None and pair.p_value < ALPHA:
-        yield "Among so many tests, chance alone could do that."
-    else:
-        yield "Chance alone could do that."
+    yield _by_chance(pair, differing, shown=shown)
     reported = paper.difference(pair.method, pair.measure, pair.against) if paper else None
     if not shown and pair.difference.value:  # the observed gain always fits
         yield from _needed(pair, reported, graded=graded)
@@ -87,6 +79,24 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> It
         place = "inside" if _holds(pair.difference, reported) else "outside"
         whose = f"{paper.whose[0].upper()}{paper.whose[1:]}"
         yield f"{whose} {points(reported)} points are {place} the interval."
+
+
+def _p_in_words(value: float | None) -> str:
+    """Such as ``p = 0.012`` or ``p < 0.001``."""
+    text = p_value(value)
+    return f"p < {text.removeprefix('<')}" if text.startswith("<") else f"p = {text}"
+
+
+def _by_chance(pair: Paired, differing: int, *, shown: bool) -> str:
+    """What chance alone could do, given how many questions changed."""
+    if differing < NEEDED_PAIRS:
+        few = counted(differing, "question")
+        return f"Only {few} changed: p says little with fewer than {NEEDED_PAIRS}."
+    if shown:
+        return "Chance alone would seldom do that."
+    if pair.p_value is not None and pair.p_value < ALPHA:
+        return "Among so many tests, chance alone could do that."
+    return "Chance alone could do that."
 
 
 def _needed(pair: Paired, reported: float | None, *, graded: bool) -> Iterator[str]:

@@ -6,8 +6,13 @@ from conflictscore.benchmarks.harness.methods.opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, LOOP, METHODS
 from conflictscore.benchmarks.harness.records import QuestionResult
 
-SECOND_LOOKS = tuple(name for name in METHODS if method_of(name).looks_again)
-"""The methods that regenerate, the one that tells most first."""
+
+def second_looks() -> tuple[str, ...]:
+    """The methods that regenerate, the one that tells most first.
+
+    They are looked up each time, so that a method registered in code is among them at once.
+    """
+    return tuple(name for name in METHODS if method_of(name).looks_again)
 
 
 class FlipKind(StrEnum):
@@ -27,9 +32,9 @@ def second_look(result: QuestionResult) -> str | None:
     """The method that shows the outcome of regeneration; None where none of them was run.
 
     This is ``regenerated-rag``. Where it was not run it is ``guarded-rag``, and the flips that this
-    refused are not known; where that was not run either, the next of ``SECOND_LOOKS``.
+    refused are not known; where that was not run either, the next of :func:`second_looks`.
     """
-    return next((method for method in SECOND_LOOKS if method in result.methods), None)
+    return next((method for method in second_looks() if method in result.methods), None)
 
 
 def flip_kind(

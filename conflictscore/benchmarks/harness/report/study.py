@@ -15,7 +15,7 @@ from conflictscore.benchmarks.harness.figures import Interval, Paired
 from conflictscore.benchmarks.harness.methods.opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
-from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS
+from conflictscore.benchmarks.harness.report.flips import second_looks
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.study_pooling import (
     CategoryGain,
@@ -224,7 +224,7 @@ def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float |
 
 
 def _agreements(runs: Sequence[ReportRun]) -> Iterator[FlipAgreement]:
-    for method in SECOND_LOOKS:
+    for method in second_looks():
         changed = defaultdict[str, list[bool]](list)
         having = [run for run in runs if any(m.method == method for m in run.figures.methods)]
         for result in (result for run in having for result in run.results):
@@ -277,7 +277,7 @@ def _verdicts(result: QuestionResult, measure: str) -> set[tuple[str, float, boo
 def _flips(result: QuestionResult) -> set[tuple[str, str]]:
     return {
         (_text(result.methods[BASELINE]), _text(result.methods[method]))
-        for method in SECOND_LOOKS
+        for method in second_looks()
         if result.flipped(method)
     }
 

@@ -33,6 +33,7 @@ def test_the_fewest_pairs_that_can_tell_are_what_the_test_itself_says() -> None:
         (paired(5, 0, p=0.0625, bounds=(0.01, 0.1)), "Only 5 questions changed: p says little"),
         (CLEAR, "+10.0 points on 100 questions (95 % interval +5.0 to +16.0), p = 0.002. Chance"),
         (CLEAR, "Chance alone would seldom do that."),
+        (paired(20, 0, p=2e-6, bounds=(0.1, 0.3)), ", p < 0.001."),
         (paired(6, 4, p=0.754, bounds=(-0.04, 0.08)), "-4.0 to +8.0, which holds 0)"),
         (paired(6, 4, p=0.754, bounds=(-0.04, 0.08)), "a gain of +2.0 points in 2,043 questions."),
         (paired(0, 0, p=1.0), "no difference was seen"),
