@@ -468,3 +468,16 @@ def test_a_text_in_utf8_stays_so_in_spite_of_some_bytes_from_elsewhere() -> None
     read = read_documents([write("log.txt", "Brücke, Qualität, März, Wände. ".encode() + b"\xe4.")])
     assert read.documents[0].text == "Brücke, Qualität, März, Wände. \ufffd."
     assert [note.kind for note in read.notes] == [NoteKind.ENCODING]
+
+
+def test_a_pdf_is_read_without_unpainted_text_and_repeated_heads() -> None:
+    pytest.importorskip("pypdfium2")
+    write("log.pdf", pdf("Lit in 1932.) Tj 3 Tr 0 -14 Td (Lit in 1950."))
+    assert only("log.pdf").text == "Lit in 1932."
+
+    head, step = "Harbour Board 1950", ") Tj 0 -14 Td ("
+    write(
+        "two.pdf",
+        pdf(f"{head}{step}Opened on 19{step}1 of 2", f"{head}{step}March 1932.{step}2 of 2"),
+    )
+    assert only("two.pdf").text == f"{head}\nOpened on 19\n\nMarch 1932."

@@ -32,6 +32,17 @@ _COLUMN_LINES, _COLUMN_WORDS = 3, 3
 words are a table."""
 
 
+_LEAST_LINES, _EDGE = 3, 2
+"""Lines of a page that may have a running head, and lines at its ends that may be one."""
+_PAGE_NUMBER = re.compile(
+    r"(?:(?:page|p\.|seite|página|pagina|str\.|стр\.)\s*)?[-–]?\s*\d{1,4}\s*[-–]?"
+    r"(?:\s*(?:of|/|von|de|di|van|из|z)\s*\d{1,4})?",
+    re.IGNORECASE,
+)
+_UNPAINTED = (3, 7)
+"""Modes of drawing text that paint nothing, as the recognised text over a scan's picture has."""
+
+
 class _Letter(NamedTuple):
     text: str
     size: float
@@ -61,7 +72,11 @@ def read_pdf(data: bytes) -> RichText:
         raise
     with file:
         file.init_forms()
-        pages = [*_undivided([_page_text(page) for page in file])]
+        if _is_dynamic_form(file):
+            raise UnreadableError(
+                "is a dynamic form (XFA) that only Adobe's programs show; print it to a PDF"
+            )
+        pages = _without_running_heads([*_undivided([_page_text(page) for page in file])])
         title = file.get_metadata_value("Title")
     missing = len(pages) - len(read := [page for page in pages if clean_text(page)])
     if not read:
@@ -71,6 +86,41 @@ def read_pdf(data: bytes) -> RichText:
     sentence = f"{missing} of its {len(pages)} pages have no text"
     notes = (Note(NoteKind.PAGES_WITHOUT_TEXT, sentence),) if missing else ()
     return RichText("\n\n".join(read), title, notes)
+
+
+def _is_dynamic_form(file: Any) -> bool:
+    import pypdfium2.raw as pdfium
+
+    if pdfium.FPDF_GetFormType(file) == pdfium.FORMTYPE_XFA_FULL:
+        return True
+    if pdfium.FPDF_GetFormType(file) == pdfium.FORMTYPE_NONE:
+        return False
+    return len(file) == 1 and "Please wait..." in file[0].get_textpage().get_text_bounded()[:200]
+
+
+def _without_running_heads(pages: list[str]) -> list[str]:
+    """The pages with heads and feet that stand on each of them once, and without page numbers.
+
+    Those would stand in the middle of a sentence that goes on over the page's end.
+    """
+    lines = [page.split("\n") for page in pages]
+    filled = [page for page in lines if len(page) >= _LEAST_LINES]
+    if len(filled) < len(pages) or len(pages) < 2:
+        return pages
+    edges = [{*page[:_EDGE], *page[-_EDGE:]} for page in lines]
+    running = set.intersection(*edges)
+    kept = [
+        [
+            line
+            for place, line in enumerate(page)
+            if not (
+                (_EDGE <= place < len(page) - _EDGE) is False
+                and (_PAGE_NUMBER.fullmatch(line.strip()) or (line in running and number))
+            )
+        ]
+        for number, page in enumerate(lines)
+    ]
+    return ["\n".join(page) for page in kept]
 
 
 def _undivided(pages: list[str]) -> Iterator[str]:
@@ -160,6 +210,8 @@ def _letters(page: Any) -> Iterator[_Letter]:
     import pypdfium2.raw as pdfium
 
     text = page.get_textpage()
+    crop = page.get_cropbox()
+    is_scan = any(True for _ in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3))
     x, y, box = ctypes.c_double(), ctypes.c_double(), pdfium.FS_RECTF()
     for place in range(text.count_chars()):
         said = chr(pdfium.FPDFText_GetUnicode(text, place))
@@ -167,6 +219,12 @@ def _letters(page: Any) -> Iterator[_Letter]:
             yield _Letter(said, 0, 0, 0)
             continue
         pdfium.FPDFText_GetCharOrigin(text, place, x, y)
+        if not (crop[0] - 1 <= x.value <= crop[2] + 1 and crop[1] - 1 <= y.value <= crop[3] + 1):
+            continue
+        if not is_scan:
+            drawn = pdfium.FPDFText_GetTextObject(text, place)
+            if drawn and pdfium.FPDFTextObj_GetTextRenderMode(drawn) in _UNPAINTED:
+                continue
         pdfium.FPDFText_GetLooseCharBox(text, place, box)
         yield _Letter(said, box.top - box.bottom, x.value, y.value)
 
