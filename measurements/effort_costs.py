@@ -10,15 +10,15 @@ document; in a disputed answer two of three documents give another year for the 
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from conflictscore import create_self_correcting_rag
-from tests.batches import batch_of, batch_reply
+from tests.batches import AskedBatch, batch_of, batch_reply
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.world import World, scripted_model
 
@@ -52,7 +52,7 @@ class Town(World):
         if '"verdicts", a list' in prompt:
             self.asked["batch"] += 1
             asked = batch_of(prompt)
-            return batch_reply([asked.verdict(one, compared) for one in asked.claims])
+            return batch_reply([_verdict(asked, claim_id, prompt) for claim_id in asked.claims])
         if "the separate claims" in prompt:
             self.asked["decompose"] += 1
             return "Claims:\n" + "\n".join(
@@ -72,6 +72,17 @@ class Town(World):
         return told(1, int(year))
 
 
+def _verdict(asked: AskedBatch, claim_id: str, prompt: str) -> dict[str, Any]:
+    """A verdict that quotes the deciding line, as far as the prompt asks for one."""
+    verdict = asked.verdict(claim_id, compared)
+    thing = asked.claims[claim_id].split()[1]
+    lines = [line for line in asked.document.splitlines() if line.split()[1:2] == [thing]]
+    verdict["snippet"] = lines[0] if lines else ""
+    if verdict["answer"] == "IRRELEVANT" and "both empty if IRRELEVANT" in prompt:
+        return verdict | {"reason": ""}
+    return verdict | {"reason": "It names the same thing, and the year that it gives."}
+
+
 def compared(claim: str, document: str) -> str:
     """How a document bears on a claim."""
     for line in document.splitlines():
@@ -85,18 +96,52 @@ def _last(prompt: str, mark: str) -> str:
     return str(re.findall(rf"<{mark}\b[^>]*>(.*?)</{mark}\b[^>]*>", prompt, re.DOTALL)[-1])
 
 
-def measured(
-    effort: Any, claims: int, documents: int, *, disputed: bool, seconds: float
-) -> tuple[int, int, float, str]:
-    """Calls, tokens, seconds, and whether the answer was checked and changed."""
-    years = {number: 1800 + number for number in range(1, claims + 1)}
+def town_documents(
+    years: Mapping[int, int], documents: int, *, disputed: bool, each: int | None = None
+) -> list[str]:
+    """Documents that each tell the years of things, and words of their own.
+
+    Where the answer is ``disputed``, two of three documents give another year for the first thing.
+    ``each`` is how many things a document tells of; None for all.
+    """
     texts = []
     for number in range(documents):
-        years_here = years | ({1: 1899} if disputed and number % 3 else {})
+        years_here = {**years, 1: 1899} if disputed and number % 3 else dict(years)
+        if each is not None:
+            first = number * each % len(years)
+            names = [*years_here, *years_here][first : first + each]
+            years_here = {name: years_here[name] for name in names}
         own = " ".join(
-            _FILLER[(number * 5 + n * (number + 1)) % 12] + str(n) for n in range(3 * claims)
+            _FILLER[(number * 5 + n * (number + 1)) % 12] + str(n) for n in range(3 * len(years))
         )
-        texts.append("\n".join(told(*one) for one in years_here.items()) + f"\nAlso of {own}.")
+        sentences = "\n".join(told(*sentence) for sentence in years_here.items())
+        texts.append(f"{sentences}\nAlso of {own}.")
+    return texts
+
+
+class AnswerCost(NamedTuple):
+    """What one answer cost."""
+
+    calls: int
+    read: int
+    """Tokens of prompts, as the endpoint counts them: one a word."""
+    written: int
+    seconds: float
+    outcome: str
+    """Whether the answer was checked, and whether it was changed."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of prompts and replies."""
+        return self.read + self.written
+
+
+def measured(
+    effort: Any, claims: int, documents: int, *, disputed: bool, seconds: float
+) -> AnswerCost:
+    """The cost of an answer with so many claims, each told by every document."""
+    years = {number: 1800 + number for number in range(1, claims + 1)}
+    texts = town_documents(years, documents, disputed=disputed)
     sentences = [told(*one) for one in years.items()]
     world = Town(answer=" ".join(sentences), regenerated=told(1, 1899), seconds=seconds)
     with OpenAIServer(world) as server:
@@ -110,7 +155,7 @@ def measured(
         calls = len(server.requests) - before
     usage = state["usage"]
     outcome = f"{state['checked']}, {'changed' if state['flipped'] else 'kept'}"
-    return calls, usage["input_tokens"] + usage["output_tokens"], took, outcome
+    return AnswerCost(calls, usage["input_tokens"], usage["output_tokens"], took, outcome)
 
 
 @click.command()
@@ -121,12 +166,10 @@ def main(seconds: float, efforts: Sequence[str]) -> None:
     click.echo("| effort | claims | documents | disputed | calls | tokens | seconds | |")
     click.echo("|---|---|---|---|---|---|---|---|")
     for effort, disputed, claims, documents in product(efforts, (False, True), (2, 25), (6, 10)):
-        calls, tokens, took, outcome = measured(
-            effort, claims, documents, disputed=disputed, seconds=seconds
-        )
+        cost = measured(effort, claims, documents, disputed=disputed, seconds=seconds)
         click.echo(
             f"| {effort} | {claims} | {documents} | {'yes' if disputed else 'no'}"
-            f" | {calls} | {tokens:,} | {took:.1f} | {outcome} |"
+            f" | {cost.calls} | {cost.tokens:,} | {cost.seconds:.1f} | {cost.outcome} |"
         )
 
 

@@ -17,7 +17,17 @@ _REPLY_TOKENS = 700
 
 
 class _Verdict(BaseModel):
-    """The reply's format (Table 7)."""
+    """The reply's format: that of Table 7 without the claim, which is only repeated."""
+
+    model_config = ConfigDict(extra="forbid", title="evidence_label")
+
+    document_snippet: str
+    reasoning: str
+    answer: Literal["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
+
+
+class _PapersVerdict(BaseModel):
+    """The reply's format in the paper (Table 7)."""
 
     model_config = ConfigDict(extra="forbid", title="evidence_label")
 
@@ -27,7 +37,7 @@ class _Verdict(BaseModel):
     answer: Literal["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
 
 
-_SCHEMA = _Verdict.model_json_schema()
+_SCHEMA, _PAPERS_SCHEMA = _Verdict.model_json_schema(), _PapersVerdict.model_json_schema()
 _NEEDED = frozenset({"answer"})
 """A verdict is as clear without the claim that it was to repeat, or a snippet."""
 
@@ -50,6 +60,7 @@ class JsonJudge:
         self._judge_prompts = JudgePrompts(
             "label_json", model=model, prompts=prompts, reply_tokens=_REPLY_TOKENS
         )
+        self._schema = _PAPERS_SCHEMA if prompts.follows_the_paper else _SCHEMA
         self.name = f"json({model.name})"
         rules = rules_of("label_json", model.endpoint, prompts)
         used = prompts.sha256_of(rules, "label_json", "cut", "retry")
@@ -75,7 +86,7 @@ class JsonJudge:
 
         return self._model.ask_json(
             prompt.text,
-            _SCHEMA,
+            self._schema,
             read,
             prompts=self._prompts,
             meter=meter,

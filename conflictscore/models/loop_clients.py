@@ -5,13 +5,12 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 
 import httpx2
 import openai
 
-_CLOSING: set[asyncio.Task[None]] = set()
-"""An event loop holds its tasks weakly."""
+from conflictscore.threads import running_loop
+
 _Clients = dict[asyncio.AbstractEventLoop, openai.AsyncOpenAI]
 
 
@@ -42,24 +41,19 @@ class LoopClients:
 
 def _close_all(clients: _Clients) -> None:
     """Close clients whose loops may run, rest or be closed; aiohttp complains of an open one."""
+    here = running_loop()
     for loop, client in clients.items():
         with suppress(RuntimeError):  # the loop was closed just now
-            if loop.is_running():
-                loop.call_soon_threadsafe(partial(_close_soon, loop, client))
-            elif loop.is_closed():
-                _close_without_loop(client)
+            if loop.is_running() and loop is not here:
+                loop.call_soon_threadsafe(_close_now, client)
+            elif loop.is_closed() or here is not None:
+                _close_now(client)
             else:
                 loop.run_until_complete(client.close())
 
 
-def _close_soon(loop: asyncio.AbstractEventLoop, client: openai.AsyncOpenAI) -> None:
-    closing = loop.create_task(client.close())
-    _CLOSING.add(closing)
-    closing.add_done_callback(_CLOSING.discard)
-
-
-def _close_without_loop(client: openai.AsyncOpenAI) -> None:
-    """Close a client whose connections ended with their loop: it has nothing to wait for."""
+def _close_now(client: openai.AsyncOpenAI) -> None:
+    """Close a client without waiting for its connections to say goodbye."""
     closing = client.close()
     with suppress(StopIteration):
         closing.send(None)

@@ -1,0 +1,125 @@
+"""What a check costs beside the turn without it: calls and tokens, counted without a clock.
+
+```sh
+python -m measurements.price
+```
+
+A scripted endpoint (``tests/fakes``) answers questions over documents of a paragraph, labels by
+OpenAI's API and the default labeler; tokens are those of OpenAI's vocabulary. The plain turn is the
+one call that answers from the same documents. Processor time of the calls themselves is measured by
+``measurements.client_loops``, the service by ``measurements.service_load``.
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import click
+
+from conflictscore import create_self_correcting_rag
+from conflictscore.tokens import count_tokens
+from measurements.effort_costs import Town, told, town_documents
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.world import scripted_model
+
+
+class Exchange(NamedTuple):
+    """One call: the tokens of its messages, and of its reply."""
+
+    first_words: str
+    read: int
+    written: int
+
+
+class Price(NamedTuple):
+    """What a checked answer costs, and what it would have cost without the check."""
+
+    calls: int
+    read: int
+    """Tokens of all prompts, and of what the endpoint was told beside them."""
+    written: int
+    plain: int
+    """Tokens of the call that answers, prompt and reply."""
+    outcome: str
+
+    @property
+    def ratio(self) -> float:
+        """Tokens of the whole turn over those of the plain one."""
+        return (self.read + self.written) / self.plain
+
+
+@dataclass
+class CountedTown(Town):
+    """The scripted model, which writes down the tokens of each call."""
+
+    exchanges: list[Exchange] = field(default_factory=list)
+    _lock: Any = field(default_factory=threading.Lock)
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        """Reply, and count."""
+        reply = super().__call__(request)
+        text = reply.text if isinstance(reply, Reply) else reply
+        exchange = Exchange(
+            request.prompt[:60],
+            sum(count_tokens(str(message["content"])) for message in request.messages),
+            count_tokens(text) if isinstance(text, str) else 0,
+        )
+        with self._lock:
+            self.exchanges.append(exchange)
+        return reply
+
+
+def price_of(
+    claims: int, documents: int, *, disputed: bool = False, each: int | None = None
+) -> Price:
+    """The price of one answer by the default labeler.
+
+    A document tells of ``each`` claims, by default of all.
+    """
+    years = {number: 1800 + number for number in range(1, claims + 1)}
+    texts = town_documents(years, documents, disputed=disputed, each=each)
+    answer = " ".join(told(*sentence) for sentence in years.items())
+    town = CountedTown(answer=answer, regenerated=told(1, 1899), seconds=0)
+    with OpenAIServer(town) as server:
+        graph = create_self_correcting_rag(scripted_model(server), cache=False)
+        graph.invoke({"question": "When?", "documents": [told(3, 1803), told(4, 1804)]})
+        town.exchanges.clear()  # that one learned what the endpoint can do
+        state: Mapping[str, Any] = graph.invoke(
+            {"question": "What was made when?", "documents": texts}
+        )
+    answering = town.exchanges[0]
+    return Price(
+        calls=len(town.exchanges),
+        read=sum(exchange.read for exchange in town.exchanges),
+        written=sum(exchange.written for exchange in town.exchanges),
+        plain=answering.read + answering.written,
+        outcome=f"{state['checked']}, {'changed' if state['flipped'] else 'kept'}",
+    )
+
+
+_ANSWERS = (
+    (6, 10, False, None),
+    (25, 10, False, None),
+    (25, 10, False, 5),
+    (6, 10, True, None),
+)
+
+
+@click.command(help=__doc__)
+def main() -> None:
+    """See the module."""
+    columns = "claims | told by a document | documents | disputed | calls | read | written"
+    click.echo(f"| {columns} | x plain turn | |")
+    click.echo("|---|---|---|---|---|---|---|---|---|")
+    for claims, documents, disputed, each in _ANSWERS:
+        price = price_of(claims, documents, disputed=disputed, each=each)
+        click.echo(
+            f"| {claims} | {each or claims} | {documents} | {'yes' if disputed else 'no'}"
+            f" | {price.calls}"
+            f" | {price.read:,} | {price.written:,} | {price.ratio:.1f} | {price.outcome} |"
+        )
+
+
+if __name__ == "__main__":
+    main()

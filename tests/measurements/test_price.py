@@ -1,0 +1,24 @@
+"""A check stays as cheap as it is: calls and tokens, counted without a clock."""
+
+import pytest
+
+from measurements.price import price_of
+
+
+@pytest.mark.parametrize(
+    ("claims", "each", "disputed", "calls", "read", "written"),
+    [
+        (6, None, False, 12, 6_000, 3_100),
+        (25, None, False, 42, 37_000, 13_000),
+        (25, 5, False, 42, 24_500, 8_200),
+        (6, None, True, 31, 13_500, 3_900),
+    ],
+)
+def test_an_answer_costs_no_more_than_it_did(
+    claims: int, each: int | None, disputed: bool, calls: int, read: int, written: int
+) -> None:
+    price = price_of(claims, 10, disputed=disputed, each=each)
+    assert price.calls <= calls
+    assert price.read <= read
+    assert price.written <= written
+    assert price.outcome == ("fully, changed" if disputed else "fully, kept")
