@@ -10,6 +10,14 @@ from collections.abc import Iterator
 
 from conflictscore.prompts import neutral
 
+_TOP_LEVEL = (
+    "com|org|net|info|biz|name|pro|app|dev|xyz|top|site|online|shop|store|club|live|link|click|icu"
+    "|vip|work|website|space|tech|cloud|blog|news|bank|health|pharmacy|io|ai|co|cc|tv|ws|gg|sh|ly"
+    "|pw|tk|ml|ga|cf|gq|eu|uk|de|fr|nl|ru|cn|jp|ch|pl|se|dk|cz|br|au|ca|kr|tr|ua|ro|hu|gr|pt|es"
+    "|gov|edu|mil|int|onion"
+)
+"""Endings of host names that a reader's eye, and many programs, take for an address. Those that are
+common words too (it, is, in, to, at, no) are none of them."""
 _ADDRESS = (
     r"\b[a-z][a-z0-9+.-]{1,15}://\S{0,2000}"
     r"|\b(?:mailto|javascript|vbscript|data|tel|sms|file):\S{1,2000}"
@@ -17,6 +25,7 @@ _ADDRESS = (
     r"|\bwww\.\S{1,2000}"
     r"|\b[\w.+-]{1,64}@[\w-]{1,63}\.[a-z]\S{0,2000}"
     r"|\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}/\S{0,2000}"
+    rf"|(?<![\w.])(?:[a-z0-9-]{{1,63}}\.){{1,8}}(?:{_TOP_LEVEL})(?![\w-])(?!\.\w)"
     r"|(?<!\w)(?:\+|00)[1-9]\d{0,2}(?:[\s().-]{0,3}\d){8,12}\b"  # a telephone number
     r"|\b0\d{2,4}[\s/-]\s{0,2}\d{4,9}\b"
 )

@@ -26,6 +26,7 @@ def test_what_a_change_brings_in_is_named(kind: str, text: str) -> None:
         *("HTTPS://EVIL.TEST", "www.evil.test/x", "//evil.test/x.png", "javascript:alert(1)"),
         *("data:text/html;base64,xyz", "mailto:a@b.test", "evil.test/x?q=1", "me@evil.test"),
         *("[x]: evil", "[x] (evil)", "&lt;img", "<https", "ftp://a"),
+        *("evil-pills.com", "shop.example.co.uk.", "evil.onion"),
         *("+49 170 5550199", "+1 (555) 010-0199", "0900 123456"),
     ],
 )
@@ -40,6 +41,7 @@ def test_addresses_in_other_forms_are_found(address: str) -> None:
         "The light was lit in 1874 [2][3], at 5.20 p.m. (see Docs 2, 3).",
         "Costs rose 3/4, and a < b; R&D: 10/20 and/or more. The ratio is 4:1.",
         "From 1932-05-12 to 2001, +1 000 000 people; ISBN 978-3-16-148410-0; no. 00123.",
+        "Dr.Smith of St.Gallen wrote Node.js 2.0.It works, e.g. no.de facto at it.",
         "Die Ärzte e.V.; le 14 octobre 1874 : « allumé ».",
     ],
 )
