@@ -41,7 +41,7 @@ def test_addresses_in_other_forms_are_found(address: str) -> None:
         "The light was lit in 1874 [2][3], at 5.20 p.m. (see Docs 2, 3).",
         "Costs rose 3/4, and a < b; R&D: 10/20 and/or more. The ratio is 4:1.",
         "From 1932-05-12 to 2001, +1 000 000 people; ISBN 978-3-16-148410-0; no. 00123.",
-        "Dr.Smith of St.Gallen wrote Node.js 2.0.It works, e.g. no.de facto at it.",
+        "Dr.Smith of St.Gallen wrote Node.js 2.0.It works, e.g. as it is.",
         "Die Ärzte e.V.; le 14 octobre 1874 : « allumé ».",
     ],
 )

@@ -152,6 +152,14 @@ Then, with any OpenAI client:
     " last message; upstream, to the unchanged request.",
 )
 @click.option(
+    "--cors-origin",
+    "cors_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="An origin, such as https://chat.example, whose pages may call this service from a"
+    " browser. Repeat for each. Default: none.",
+)
+@click.option(
     "--any-model",
     is_flag=True,
     help="Answer requests for any model name by the served model, in place of HTTP 404.",

@@ -5,7 +5,7 @@ import hmac
 import ipaddress
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from fastapi import Request
@@ -33,11 +33,12 @@ class Access:
         in_file = () if settings.key_file is None else read_keys(settings.key_file)
         self.holders = (*(key_holder(key, "key") for key in settings.keys), *in_file)
         self._local_only = not settings.no_auth
+        self._origins = frozenset(settings.cors_origins)
 
     def caller(self, request: Request) -> KeyHolder:
         """Authenticate a request, or refuse it: no valid key (401), another machine (403)."""
         if not self.holders:
-            if self._local_only and (why := _not_from_here(request)):
+            if self._local_only and (why := _not_from_here(request, self._origins)):
                 raise RefusedError(
                     403,
                     f"without keys this service answers only to localhost, and {why}; give it a"
@@ -133,8 +134,10 @@ async def read_body(request: Request, most: int, count: Callable[[int], None]) -
     return bytes(body)
 
 
-def _not_from_here(request: Request) -> str | None:
+def _not_from_here(request: Request, allowed_origins: Collection[str]) -> str | None:
     """Why a request may come from elsewhere; None where it can only come from this machine.
+
+    A page of one of ``allowed_origins`` counts as being from here.
 
     Reads the raw headers, since URL parsers disagree about malformed ones.
     """
@@ -146,7 +149,7 @@ def _not_from_here(request: Request) -> str | None:
     hosts, origins = map(request.headers.getlist, ("host", "origin"))
     if len(hosts) != 1 or not local(hosts[0]):
         return "the Host of this request is another"
-    if not all(local(origin.partition("://")[2]) for origin in origins):
+    if not all(o in allowed_origins or local(o.partition("://")[2]) for o in origins):
         return "this request comes from a page of another site"
     if any(name in request.headers for name in _OF_PROXIES):
         return "this request came through a proxy"

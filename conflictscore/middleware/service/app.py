@@ -8,6 +8,7 @@ from pathlib import Path
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,6 +21,13 @@ from conflictscore.middleware.service.service_settings import ServiceSettings
 from conflictscore.middleware.service.wire import JsonResponse
 
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
+_OWN_HEADERS = (
+    "x-conflictscore-run-id",
+    "x-conflictscore-status",
+    "x-conflictscore-checked",
+    "x-request-id",
+    "retry-after",
+)
 _PAGE = Path(__file__).with_name("page")
 _PAGE_HEADERS = {
     "content-security-policy": (
@@ -68,6 +76,14 @@ def create_app(context: RunContext, settings: ServiceSettings | None = None) -> 
     app = FastAPI(lifespan=lifespan, docs_url=None, openapi_url=None, redirect_slashes=False)
     app.state.service = service
     app.add_middleware(_Metered, service=service)
+    if service.settings.cors_origins:  # outermost, since a browser asks first, without a key
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=service.settings.cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+            expose_headers=_OWN_HEADERS,
+        )
     app.exception_handler(RefusedError)(refused)
     app.exception_handler(HTTPException)(no_such_route)
     app.include_router(routes)

@@ -1,5 +1,6 @@
 """The settings of a deployment of the service."""
 
+import re
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -19,6 +20,9 @@ the text of the last message, ``upstream`` sends the request as it is."""
 
 _MOST_HEARTBEAT_S = 30
 _MIB = 1 << 20
+_ORIGIN = re.compile(
+    r"https?://[A-Za-z0-9.-]{1,253}(?::[0-9]{1,5})?|https?://\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?"
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,9 @@ class ServiceSettings:
     """A file of keys (:mod:`~conflictscore.middleware.service.keys`)."""
     no_auth: bool = False
     """Whether it answers to any name even without keys."""
+    cors_origins: tuple[str, ...] = ()
+    """Origins (``https://chat.example``) whose pages a browser lets call the service; none by
+    default. Each is named in full: with ``*`` any page could spend a visitor's key."""
     store: str | None = field(default=None, repr=False)
     """The PostgreSQL database (``postgresql://…``) that keeps runs in place of the file."""
     max_body: int = _MIB
@@ -70,6 +77,12 @@ class ServiceSettings:
         ):
             if getattr(self, name) not in known:
                 raise InputError(f"{name} is {getattr(self, name)!r}; one of {', '.join(known)}")
+        for origin in self.cors_origins:
+            if not _ORIGIN.fullmatch(origin):
+                raise InputError(
+                    f"cors_origins: {origin!r:.100} is no origin; give its scheme, host and port,"
+                    " such as https://chat.example or http://localhost:3000"
+                )
         for name in ("max_body", "max_concurrent", "runs_kept", "runs_bytes"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; give at least 1")

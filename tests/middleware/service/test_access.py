@@ -14,7 +14,14 @@ from conflictscore.errors import InputError
 from conflictscore.middleware.service import ServiceSettings
 from conflictscore.middleware.service.keys import KeyHolder, key_holder, read_keys
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.middleware.service.serving import QUESTION, UPSTREAM_KEY, ChatWorld, Served, serving
+from tests.middleware.service.serving import (
+    QUESTION,
+    UPSTREAM_KEY,
+    ChatWorld,
+    Served,
+    asking,
+    serving,
+)
 
 
 @pytest.fixture(scope="module")
@@ -264,3 +271,53 @@ def test_a_file_names_callers_or_is_refused(upstream: OpenAIServer, tmp_path: Pa
         with pytest.raises(InputError, match="--key-file") as raised:
             read_keys(path)
         assert ONE not in str(raised.value)
+
+
+class TestPagesOfOtherOrigins:
+    """Browsers let a page call the service only if its origin was named."""
+
+    PAGE = "https://chat.example"
+
+    def preflight(self, served: Served, origin: str) -> Any:
+        return served.http.options(
+            "/v1/chat/completions",
+            headers={
+                "origin": origin,
+                "access-control-request-method": "POST",
+                "access-control-request-headers": "authorization, content-type, x-stainless-lang",
+            },
+        )
+
+    @pytest.mark.parametrize("keys", [(), ("a-key-of-the-front-door-0123456789",)])
+    def test_a_named_origin_is_let_in_and_reads_the_verdict(
+        self, upstream: OpenAIServer, keys: tuple[str, ...]
+    ) -> None:
+        settings = {"cors_origins": (self.PAGE,), "keys": keys}
+        with serving(upstream, settings=settings) as served:
+            asked = self.preflight(served, self.PAGE)
+            client = served.http
+            client.headers["origin"] = self.PAGE
+            reply = client.post("/v1/chat/completions", json=asking())
+
+        assert asked.status_code == 200
+        assert "x-stainless-lang" in asked.headers["access-control-allow-headers"]
+        assert reply.status_code == 200
+        assert reply.headers["access-control-allow-origin"] == self.PAGE
+        assert "x-conflictscore-checked" in reply.headers["access-control-expose-headers"]
+
+    def test_any_other_is_not(self, upstream: OpenAIServer) -> None:
+        with serving(upstream, settings={"cors_origins": (self.PAGE,)}) as served:
+            for origin in ("https://evil.test", "https://chat.example.evil.test", "null"):
+                asked = self.preflight(served, origin)
+                client = served.http
+                client.headers["origin"] = origin
+                reply = client.post("/v1/chat/completions", json=asking())
+
+                assert asked.status_code == 400
+                assert reply.status_code == 403
+                assert "access-control-allow-origin" not in reply.headers
+
+    @pytest.mark.parametrize("origin", ["*", "chat.example", "https://chat.example/", "null", ""])
+    def test_what_is_no_origin_is_refused_at_the_start(self, origin: str) -> None:
+        with pytest.raises(InputError, match="is no origin"):
+            ServiceSettings(cors_origins=(origin,))
