@@ -11,7 +11,7 @@ from measurements.price import price_of
         (6, None, False, 12, 6_000, 3_100),
         (25, None, False, 42, 37_000, 13_000),
         (25, 5, False, 42, 24_500, 8_200),
-        (6, None, True, 31, 13_500, 3_900),
+        (6, None, True, 32, 14_600, 3_900),
     ],
 )
 def test_an_answer_costs_no_more_than_it_did(
