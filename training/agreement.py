@@ -2,9 +2,9 @@
 
 A tenth of the cases, by lot, is labelled by somebody who sees claim, titles, dates and texts alone:
 ``--show`` prints these. ``second_labels.jsonl`` has the labels, a case a line: ``id`` and
-``labels``, in the order of the documents. A case that was changed or taken out after the comparison
-stays there with its ``kind`` and its first labels as ``before``, so that the agreement is not that
-of what is left.
+``labels`` by the title of each document; a document that was added since has none. A case that was
+changed or taken out after the comparison stays there with its ``kind`` and the labels that it had
+as ``before``, so that the agreement is not that of what is left.
 """
 
 import json
@@ -38,11 +38,7 @@ def is_drawn(case: NaturalCase) -> bool:
 
 
 def compared(cases: Iterable[NaturalCase], lines: Iterable[str]) -> list[Compared]:
-    """The documents that have two labels.
-
-    Raises:
-        ValueError: A line has another number of labels than its case has documents.
-    """
+    """The documents that have two labels."""
     by_id = {case.id: case for case in cases}
     found = []
     for record in map(json.loads, lines):
@@ -50,9 +46,10 @@ def compared(cases: Iterable[NaturalCase], lines: Iterable[str]) -> list[Compare
             kind, first = record["kind"], record["before"]
         else:
             case = by_id[record["id"]]
-            kind, first = case.kind, [document.label for document in case.documents]
-        pairs = zip(first, record["labels"], strict=True)
-        found += [Compared(kind, one, two) for one, two in pairs]
+            kind = case.kind
+            first = {document.title: document.label for document in case.documents}
+        labels = record["labels"]
+        found += [Compared(kind, first[title], labels[title]) for title in labels]
     return found
 
 

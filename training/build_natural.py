@@ -1,7 +1,7 @@
 """Make what the natural stage learns from: the corpus, RAMDocs' entities, and what is held.
 
 ``--out`` gets the token numbers that ``training.train`` reads, with claims and windows as the NLI
-labeler shows them. The corpus has people's labels. So have RAMDocs' questions of the first half
+labeler shows them. The corpus has people's labels, its short pairs, too. So have RAMDocs' questions of the first half
 with all their documents, where the claim names its entity. The old passages have what the present
 models say of them (``training.held``). One case in ten is kept out, to choose the epoch by, with
 some of the nine sets' validation pairs. Nothing of it belongs in the repository.
@@ -17,14 +17,14 @@ import numpy as np
 
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.model import LEAST_TOKENS, MOST_TOKENS
-from training.cases import CORPUS, NaturalCase, pairs_of, read_cases
+from training.cases import CORPUS, NaturalCase, pairs_of, read_cases, short_pairs
 from training.entity_pairs import halves, learned
 from training.held import HeldPair, read_held
 from training.human import data_files, label_files, labelled_pairs, lot
 from training.packed import Packed, load_packed, save_packed
 from training.packing import pack
 from training.pairs import LABELS, Pair, Row
-from training.taught_pairs import with_own_windows
+from training.taught_pairs import closest_windows, with_own_windows
 
 _KEPT_OUT = 10
 """One case in so many is kept out."""
@@ -42,29 +42,27 @@ def part_of(cases: Sequence[NaturalCase], share: float) -> list[NaturalCase]:
 
 
 def rows_of(
-    cases: Sequence[NaturalCase], entities: Sequence[Pair], validation: Sequence[Pair]
+    cases: Sequence[NaturalCase], added: Sequence[Pair], validation: Sequence[Pair]
 ) -> list[Row]:
     """What has people's labels: validation pairs, then what is learned."""
     out = [case for case in cases if is_kept_out(case)]
     learned_from = [case for case in cases if not is_kept_out(case)]
     return [
         *(Row("validation", pair) for pair in [*pairs_of(out), *validation]),
-        *(Row("taught", pair) for pair in [*pairs_of(learned_from), *entities]),
+        *(Row("taught", pair) for pair in [*pairs_of(learned_from), *added]),
     ]
 
 
 def with_probabilities(packed: Packed, held: Sequence[HeldPair]) -> Packed:
-    """The pairs with windows of their own, and what was said of the held ones, which stand last.
+    """Each pair with one window of its own, and what was said of the held ones, which stand last.
 
-    What was said is of the whole passage: where that is two windows, it is known of neither, and
-    the passage has the likeliest label alone.
+    A document of several windows is learned from by the one that is closest to its claim.
     """
-    packed = with_own_windows(packed)
+    packed = with_own_windows(closest_windows(packed, 1))
     taught = np.zeros((len(packed.windows.ends), len(LABELS)), np.float16)
     first_held = len(packed.label) - len(held)
     for place, (_, probabilities) in enumerate(held, start=first_held):
-        if packed.window_count[place] == 1:
-            taught[int(packed.first_window[place])] = probabilities
+        taught[int(packed.first_window[place])] = probabilities
     return packed._replace(taught=taught)
 
 
@@ -84,7 +82,7 @@ def held_rows(held: Sequence[HeldPair]) -> list[Row]:
 @click.option("--tokenizer", required=True, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--pair-tokens",
-    default=256,
+    default=128,
     show_default=True,
     type=click.IntRange(LEAST_TOKENS, MOST_TOKENS),
     help="Tokens of claim and window.",
@@ -118,7 +116,8 @@ def main(
         of_entities = rng.sample(of_entities, min(entities, len(of_entities)))
         validation = _few(labelled_pairs(label_files(files))[1], measured, rng)
         held_pairs = read_held(held)[:most_held]
-        rows = rows_of([*kept_out, *learned_from], of_entities, validation)
+        added = [*of_entities, *short_pairs()]
+        rows = rows_of([*kept_out, *learned_from], added, validation)
         rows += held_rows(held_pairs)
         pack(rows, out, tokenizer=tokenizer, pair_tokens=pair_tokens)
         save_packed(with_probabilities(load_packed(out), held_pairs), out)

@@ -136,6 +136,17 @@ def pairs_of(cases: Iterable[NaturalCase]) -> Iterator[Pair]:
             )
 
 
+def short_pairs(folder: Path = CORPUS) -> Iterator[Pair]:
+    """Claims with single sentences: the same fact, another value, and two facts of another kind.
+
+    Raises:
+        InputError: The file is no JSON lines.
+    """
+    for _, record in read_json_lines(folder / "short_pairs.jsonl"):
+        for sentence in record["documents"]:
+            yield Pair(record["claim"], sentence["text"], sentence["label"], "short", "predicate")
+
+
 def shared_runs(cases: Sequence[NaturalCase]) -> list[SharedRuns]:
     """Documents of which another one has more than a fifth of the runs of five words."""
     runs: dict[str, set[tuple[str, ...]]] = {}

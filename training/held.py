@@ -22,7 +22,7 @@ from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.calibration import UNCALIBRATED
 from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.labelers.nli.model import MOST_TOKENS, shared_model
+from conflictscore.labelers.nli.model import shared_model
 from conflictscore.labelers.nli.windows import premise_tokens, premises
 from conflictscore.models.usage import UsageMeter
 from conflictscore.progress import CountBar
@@ -35,9 +35,8 @@ from training.question_pairs import learned_pairs
 from training.questions import questions_in
 from training.sentences import content_words
 
-_DRAWN = {"human": 800, "questions": 200, "general": 500}
+_DRAWN = {"human": 360, "questions": 80, "general": 200}
 """Pairs of people's sets, of answers to questions, and of public inference sets."""
-_PAIR_TOKENS = 256
 _WORDS = {Label(label): place for place, label in enumerate(LABELS)}
 
 
@@ -70,8 +69,10 @@ def drawn_pairs(data: Sequence[Path], *, seed: int) -> list[Pair]:
 def closest_window(pair: Pair) -> Pair:
     """The pair with the one window of its document that shares most words with the claim."""
     tokenizer = shared_model(None).tokenizer
-    room = premise_tokens(tokenizer.count(pair.claim), _PAIR_TOKENS, tokenizer.marks)
-    cut = premises(document_of(pair), min(room, MOST_TOKENS), tokenizer.vocabulary)
+    room = premise_tokens(
+        tokenizer.count(pair.claim), shared_model(None).pair_tokens, tokenizer.marks
+    )
+    cut = premises(document_of(pair), room, tokenizer.vocabulary)
     words = content_words(pair.claim)
     shared = [len(words & content_words(window)) for window in cut.windows]
     return pair._replace(document=cut.windows[int(np.argmax(shared))])

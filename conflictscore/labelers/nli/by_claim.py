@@ -6,7 +6,7 @@ another contradicts. So the two documents that most likely disagree are judged t
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import fsum
 from pathlib import Path
 
@@ -19,67 +19,106 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
 
+_LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 PAIR = "pair"
 """The stage of a label that another document of the claim decided."""
 LEAST_PRODUCT = 0.22
-"""P(SUPPORTS) of one document times P(CONTRADICTS) of another from which they disagree.
+"""P(SUPPORTS) of a document times P(CONTRADICTS) of another from which the two disagree, where a
+claim has no more documents."""
+GROWTH = 0.0
+"""How the bound grows with the number of documents; both were chosen on half of the claims of sets
+of every size, by the F1 of finding conflicts (``measurements.by_claim_rule``)."""
+_MOST_PRODUCT = 0.95
+"""The bound never passes this: two documents that surely disagree do so among any number."""
 
-Of .12, .17, .22, .27 and .35 the one with the highest conflict F1 on half of the claims of nine
-validation sets; on the other half it raises conflict F1 from .508 to .578 (``docs/findings``).
-"""
+
+def least_product(documents: int) -> float:
+    """The product from which two of so many documents of a claim disagree.
+
+    The largest product of all pairs grows with their number, whether or not any two disagree. So
+    among ten documents two have to disagree more surely than where they are the only ones.
+    """
+    return min(LEAST_PRODUCT * (max(documents, 2) / 2) ** GROWTH, _MOST_PRODUCT)
 
 
 def decided_by_claim(verdicts: Sequence[EvidenceLabel]) -> list[EvidenceLabel]:
     """Decide whether the documents of one claim disagree, and label them accordingly.
 
     Of two different documents i and j, the pair with the largest P(SUPPORTS) of i times
-    P(CONTRADICTS) of j decides. Where it exceeds ``LEAST_PRODUCT``, i supports and j contradicts.
-    Below that, if both sides were labelled, each label on the weaker side becomes that document's
-    next most likely one. One that changes has the stage ``pair`` and its own, maybe low, ``score``.
+    P(CONTRADICTS) of j decides. Where it exceeds :func:`least_product` of their number, i supports
+    and j contradicts. Below that, if both sides were labelled, each label on the weaker side
+    becomes that document's next most likely one. A label that changes has the stage ``pair`` and
+    its own, maybe low, ``score``.
     """
-    known = {v.document: v.probabilities for v in verdicts if v.probabilities is not None}
-    labels = {v.document: v.label for v in verdicts if v.document in known}
-    on_side = {
-        side: [n for n, label in labels.items() if label is side]
-        for side in (Label.SUPPORTS, Label.CONTRADICTS)
-    }
-    product, supporting, contradicting = _most_likely_pair(known)
-    if product > LEAST_PRODUCT:
-        labels[supporting], labels[contradicting] = Label.SUPPORTS, Label.CONTRADICTS
-    elif all(on_side.values()):
-        weaker = min(on_side, key=lambda side: max(known[n][side] for n in on_side[side]))
-        for number in on_side[weaker]:
-            others = [label for label in known[number] if label is not weaker]
-            labels[number] = max(others, key=known[number].__getitem__)
+    probabilities = {v.document: v.probabilities for v in verdicts if v.probabilities is not None}
+    labels = {v.document: v.label for v in verdicts if v.document in probabilities}
+    product, supporting, contradicting = most_likely_pair(probabilities)
+    if product > least_product(len(probabilities)):
+        labels[supporting] = Label.SUPPORTS
+        labels[contradicting] = Label.CONTRADICTS
+    else:
+        labels |= _weaker_side(labels, probabilities)
     return [
         verdict
         if labels.get(verdict.document, verdict.label) is verdict.label
-        else verdict.model_copy(
-            update={
-                "label": (label := labels[verdict.document]),
-                "score": known[verdict.document][label],
-                "stage": PAIR,
-            }
-        )
+        else _relabelled(verdict, labels[verdict.document], probabilities[verdict.document])
         for verdict in verdicts
     ]
 
 
-def _most_likely_pair(known: dict[int, dict[Label, float]]) -> tuple[float, int, int]:
+def _relabelled(
+    verdict: EvidenceLabel, label: Label, probabilities: Mapping[Label, float]
+) -> EvidenceLabel:
+    return verdict.model_copy(update={"label": label, "score": probabilities[label], "stage": PAIR})
+
+
+def _weaker_side(
+    labels: Mapping[int, Label], probabilities: Mapping[int, Mapping[Label, float]]
+) -> dict[int, Label]:
+    """Other labels for the documents on the less likely side; none where one side is empty."""
+    on_side = {
+        side: [number for number, label in labels.items() if label is side]
+        for side in (Label.SUPPORTS, Label.CONTRADICTS)
+    }
+    if not all(on_side.values()):
+        return {}
+    strength = {
+        side: max(probabilities[number][side] for number in numbers)
+        for side, numbers in on_side.items()
+    }
+    weaker = min(strength, key=strength.__getitem__)
+    next_labels = [label for label in _LABELS if label is not weaker]
+    return {
+        number: max(next_labels, key=probabilities[number].__getitem__)
+        for number in on_side[weaker]
+    }
+
+
+def most_likely_pair(
+    probabilities: Mapping[int, Mapping[Label, float]],
+) -> tuple[float, int, int]:
     """The largest product with its documents, in time linear in their number; 0 for fewer than two.
 
     Only the two highest of each side can be in it: where one document is highest on both sides, it
     is paired with the second of either.
+
+    Args:
+        probabilities: Of each label, by the number of the document.
+
+    Returns:
+        The product, the document that supports and the one that contradicts.
     """
-    supports = sorted(known, key=lambda n: -known[n][Label.SUPPORTS])[:2]
-    contradicts = sorted(known, key=lambda n: -known[n][Label.CONTRADICTS])[:2]
-    found = [
-        (known[i][Label.SUPPORTS] * known[j][Label.CONTRADICTS], i, j)
+    supports, contradicts = (
+        sorted(probabilities, key=lambda number: -probabilities[number][side])[:2]
+        for side in (Label.SUPPORTS, Label.CONTRADICTS)
+    )
+    products = [
+        (probabilities[i][Label.SUPPORTS] * probabilities[j][Label.CONTRADICTS], i, j)
         for i in supports
         for j in contradicts
         if i != j
     ]
-    return max(found, default=(0.0, 0, 0))
+    return max(products, default=(0.0, 0, 0))
 
 
 class NliByClaim:
@@ -95,7 +134,11 @@ class NliByClaim:
         self.name = f"nli({'+'.join(one.name[len('nli(') : -1] for one in models)})"
         self.scripts = models[0].scripts
         identities = [one.identity for one in models]
-        self.identity = {"labeler": "nli-by-claim", "nli": identities, "least": LEAST_PRODUCT}
+        self.identity = {
+            "labeler": "nli-by-claim",
+            "nli": identities,
+            "least": [LEAST_PRODUCT, GROWTH],
+        }
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
@@ -144,12 +187,17 @@ def mean_verdict(verdicts: Sequence[EvidenceLabel]) -> EvidenceLabel:
     Its passage, and the doubt about it, are those of the model that is surest of the label. A pair
     that a model could not read is UNLABELLED.
     """
-    known = [one.probabilities for one in verdicts if one.probabilities is not None]
-    if len(known) < len(verdicts):
-        return next(one for one in verdicts if one.probabilities is None)
-    mean = {label: fsum(one[label] for one in known) / len(known) for label in known[0]}
+    probabilities = [
+        verdict.probabilities for verdict in verdicts if verdict.probabilities is not None
+    ]
+    if len(probabilities) < len(verdicts):
+        return next(verdict for verdict in verdicts if verdict.probabilities is None)
+    mean = {
+        label: fsum(of_model[label] for of_model in probabilities) / len(probabilities)
+        for label in probabilities[0]
+    }
     label = verdict_on(mean)
-    surest = max(verdicts, key=lambda one: (one.label is label, (one.probabilities or mean)[label]))
+    surest = max(verdicts, key=lambda v: (v.label is label, (v.probabilities or mean)[label]))
     doubt = label is surest.label and surest.reasoning is not None
     return surest.model_copy(
         update={
@@ -157,7 +205,7 @@ def mean_verdict(verdicts: Sequence[EvidenceLabel]) -> EvidenceLabel:
             "score": min(mean[label], MOST_DOUBTED) if doubt else mean[label],
             "probabilities": rounded(mean),
             "reasoning": surest.reasoning if doubt else None,
-            "cached": all(one.cached for one in verdicts),
+            "cached": all(verdict.cached for verdict in verdicts),
         }
     )
 
