@@ -1,10 +1,10 @@
 """Make what the natural stage learns from: the corpus, RAMDocs' entities, and what is held.
 
 ``--out`` gets the token numbers that ``training.train`` reads, with claims and windows as the NLI
-labeler shows them. The corpus has people's labels, its short pairs, too. So have RAMDocs' questions of the first half
-with all their documents, where the claim names its entity. The old passages have what the present
-models say of them (``training.held``). One case in ten is kept out, to choose the epoch by, with
-some of the nine sets' validation pairs. Nothing of it belongs in the repository.
+labeler shows them. The corpus and its short pairs have people's labels. So have RAMDocs' questions
+of the first half with all their documents, where the claim names its entity. The old passages have
+what the present models say of them (``training.held``). One case in ten is kept out, to choose the
+epoch by, with some of the nine sets' validation pairs. Nothing of it belongs in the repository.
 """
 
 from collections import Counter

@@ -5,9 +5,9 @@ document with probabilities .45 and .50 for SUPPORTS and IRRELEVANT does not sup
 another contradicts. So the two documents that most likely disagree are judged together.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from math import fsum
 from pathlib import Path
 
 from conflictscore.labelers.calibration import rounded
@@ -38,7 +38,7 @@ def least_product(documents: int) -> float:
     The largest product of all pairs grows with their number, whether or not any two disagree. So
     among ten documents two have to disagree more surely than where they are the only ones.
     """
-    return min(LEAST_PRODUCT * (max(documents, 2) / 2) ** GROWTH, _MOST_PRODUCT)
+    return min(LEAST_PRODUCT * math.pow(max(documents, 2) / 2, GROWTH), _MOST_PRODUCT)
 
 
 def decided_by_claim(verdicts: Sequence[EvidenceLabel]) -> list[EvidenceLabel]:
@@ -193,7 +193,7 @@ def mean_verdict(verdicts: Sequence[EvidenceLabel]) -> EvidenceLabel:
     if len(probabilities) < len(verdicts):
         return next(verdict for verdict in verdicts if verdict.probabilities is None)
     mean = {
-        label: fsum(of_model[label] for of_model in probabilities) / len(probabilities)
+        label: math.fsum(of_model[label] for of_model in probabilities) / len(probabilities)
         for label in probabilities[0]
     }
     label = verdict_on(mean)
