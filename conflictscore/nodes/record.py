@@ -1,8 +1,9 @@
 """record: the answer that stands, whether it was changed and checked, and the run of a state."""
 
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from enum import Enum, auto
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage
 
@@ -17,7 +18,15 @@ from conflictscore.loop.state import (
     documents_of,
     draft_of,
 )
-from conflictscore.records import Answer, Attempt, Checked, Label, Run, RunStatus
+from conflictscore.records import (
+    Answer,
+    Attempt,
+    Checked,
+    ConflictReport,
+    Label,
+    Run,
+    RunStatus,
+)
 from conflictscore.retrieval.voices import copies, one_voice
 
 _log = logging.getLogger(__name__)
@@ -93,52 +102,74 @@ def _empty(state: RagState) -> dict[str, Any]:
     }
 
 
+class _GapKind(Enum):
+    """What keeps an answer from being fully checked."""
+
+    UNCLAIMED = auto()  # a part of it gave no claims
+    ALONE = auto()  # there is one document alone, so sources cannot disagree
+    UNLABELLED = auto()  # pairs of claim and document have no label
+
+
+class _Gap(NamedTuple):
+    kind: _GapKind
+    text: str
+
+
 def _checked(last: Attempt, runtime: RunRuntime, state: RagState, *, alone: bool) -> Checked:
     """Whether the final answer was checked; it is logged if it was not."""
-    report, least = last.report, runtime.context.settings.min_coverage
-    coverage = report.coverage if report else None
-    if coverage == 1 or (report and not report.claims and not report.error):
-        why = last.unclaimed or (_ALONE if alone else None)
-        checked: Checked = "partly" if why else "fully"
-    else:
-        scored = report is not None and report.error is None
-        checked = "partly" if scored and coverage and coverage >= (least or 0) else "no"
-        why = f"{coverage or 0:.0%} of its pairs of claim and document have a label (see its notes)"
-    if why and least is not None:
+    least = runtime.context.settings.min_coverage
+    checked, gap = _check_of(last, least or 0, alone=alone)
+    if gap is not None and least is not None:
         how = "only in part" if checked == "partly" else "not"
         # each row of a file says it in its notes, and a million warnings would help nobody
-        level = logging.INFO if why is _ALONE and not state.get("question") else logging.WARNING
-        _log.log(level, "run %s: the answer was %s checked: %s", state["run_id"], how, why)
+        is_row = gap.kind is _GapKind.ALONE and not state.get("question")
+        level = logging.INFO if is_row else logging.WARNING
+        _log.log(level, "run %s: the answer was %s checked: %s", state["run_id"], how, gap.text)
     return checked
 
 
+def _check_of(last: Attempt, least: float, *, alone: bool) -> tuple[Checked, _Gap | None]:
+    """How far an answer was checked, and what is missing; ``least`` is the least coverage."""
+    report = last.report
+    coverage = report.coverage if report else None
+    if coverage == 1 or (report and not report.claims and not report.error):
+        if last.unclaimed:
+            return "partly", _Gap(_GapKind.UNCLAIMED, last.unclaimed)
+        return ("partly", _Gap(_GapKind.ALONE, _ALONE)) if alone else ("fully", None)
+    is_scored = report is not None and report.error is None
+    share = f"{coverage or 0:.0%} of its pairs of claim and document have a label (see its notes)"
+    checked: Checked = "partly" if is_scored and coverage and coverage >= least else "no"
+    return checked, _Gap(_GapKind.UNLABELLED, share)
+
+
 def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
+    """What the reader of a run is told of its answers' scores."""
     notes = []
     for attempt in attempts:
         which = "the first answer" if attempt.round == 0 else f"regenerated answer {attempt.round}"
-        if attempt.report is None:
-            continue
-        if attempt.report.error:
-            notes.append(f"{which} has no score: {attempt.report.error}")
-        if attempt.unclaimed:
-            notes.append(f"{which}: {attempt.unclaimed}")
-        foreign = sum(not supports_script(labeler, each.claim) for each in attempt.report.claims)
-        if foreign:
-            notes.append(
-                f"{which}: {foreign} of {len(attempt.report.claims)} claims are in a script that"
-                f" {labeler.name} has not learned; their labels mean little"
-            )
-        pairs = [pair for claim in attempt.report.claims for pair in claim.labels]
-        missing = [pair.error for pair in pairs if pair.label is Label.UNLABELLED]
-        if missing:
-            notes.append(
-                f"{which}: {len(missing)} of {len(pairs)} pairs have no label ({missing[0]})"
-            )
-        notes += [
-            f"{which}: the judge saw document {number} cut, for want of room"
-            for number in sorted({pair.document for pair in pairs if pair.document_cut})
-        ]
+        if attempt.report is not None:
+            notes += [f"{which}{note}" for note in _notes_on(attempt, attempt.report, labeler)]
     return notes
+
+
+def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Iterator[str]:
+    """What is missing in the score of one answer, as ends of sentences about it."""
+    if report.error:
+        yield f" has no score: {report.error}"
+    if attempt.unclaimed:
+        yield f": {attempt.unclaimed}"
+    foreign = sum(not supports_script(labeler, each.claim) for each in report.claims)
+    if foreign:
+        yield (
+            f": {foreign} of {len(report.claims)} claims are in a script that {labeler.name} has"
+            " not learned; their labels mean little"
+        )
+    pairs = [pair for claim in report.claims for pair in claim.labels]
+    missing = [pair.error for pair in pairs if pair.label is Label.UNLABELLED]
+    if missing:
+        yield f": {len(missing)} of {len(pairs)} pairs have no label ({missing[0]})"
+    for number in sorted({pair.document for pair in pairs if pair.document_cut}):
+        yield f": the judge saw document {number} cut, for want of room"
 
 
 def run_of(state: Mapping[str, Any]) -> Run:
