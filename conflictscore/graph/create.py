@@ -22,8 +22,6 @@ from conflictscore.graph.self_correction import (
     build_scoring_graph,
     build_self_correction_graph,
 )
-from conflictscore.labelers.cascade import Cascade, Thresholds
-from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.registry import make_labeler
 from conflictscore.loop.state import RunContext
 from conflictscore.models.language_model import LanguageModel
@@ -168,7 +166,7 @@ def open_run(
     return RunContext(
         generator=generator,
         decomposer=decomposer,
-        labeler=_labeler_of(settings, decomposer),
+        labeler=make_labeler(settings.labeler, decomposer, settings.prompts, settings.effort),
         settings=settings,
         retriever=retriever,
         cache=store,
@@ -206,25 +204,3 @@ def _open_any(model: Model, base_url: str | None, options: Mapping[str, Any]) ->
     if isinstance(model, BaseChatModel):
         return from_chat_model(model, **options)
     return open_model(model, base_url=base_url, **options)
-
-
-def _labeler_of(settings: Settings, model: LanguageModel) -> Labeler:
-    """The labeler that was chosen, or the one that an effort has on this model.
-
-    At an endpoint each call costs: one document is shown with up to 8 claims. So no document can
-    turn another's label, as it may where a call shows several.
-    """
-    prompts, spec = settings.prompts, settings.labeler
-    if spec is not None or settings.effort == "paper":
-        return make_labeler(spec, model, prompts)
-    if model.is_local:
-        return make_labeler("json" if settings.effort == "thorough" else None, model, prompts)
-    by_document, all_count = make_labeler("per-document", model, prompts), Thresholds.from_score(0)
-    if settings.effort == "standard":
-        return by_document
-    if settings.effort == "fast":
-        from conflictscore.labelers.nli.by_claim import open_nli_by_claim
-
-        return Cascade(open_nli_by_claim(None), by_document, all_count, deciding="sole")
-    judge = make_labeler("json", model, prompts)
-    return Cascade(by_document, judge, all_count, deciding="sides")

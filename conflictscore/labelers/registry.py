@@ -90,28 +90,23 @@ LABELERS: Mapping[str, LabelerKind] = {
 
 
 def make_labeler(
-    labeler: "Labeler | LabelerFactory | str | None", model: "LanguageModel", prompts: "PromptSet"
+    labeler: "Labeler | LabelerFactory | str | None",
+    model: "LanguageModel",
+    prompts: "PromptSet",
+    effort: str = "paper",
 ) -> "Labeler":
     """The labeler of a run.
 
-    ``labeler`` is a name of ``LABELERS``, a labeler, or what makes one; None for ``json``, and on
-    the local model for ``nli`` (``nli-mpnet`` where that was fetched), with ``choice`` for scripts
-    that it does not read and where the extra ``nli`` is not installed. A cascade without a judge
-    gets :func:`default_judge`.
+    ``labeler`` is a name of ``LABELERS``, a labeler, or what makes one; None for that of the
+    ``effort`` (:func:`default_labeler`). A cascade without a judge gets :func:`default_judge`.
 
     Raises:
         ConfigurationError: The name is unknown, or what the labeler needs is missing.
     """
-    from conflictscore.labelers.cascade import Cascade, Thresholds
-    from conflictscore.labelers.nli.adapted import NLI_MPNET
-    from conflictscore.labelers.nli.by_claim import open_nli_by_claim
+    from conflictscore.labelers.cascade import Cascade
 
     if labeler is None:
-        if not (model.is_local and nli_is_installed()):
-            return default_judge(model, prompts)
-        larger = NLI_MPNET.name if NLI_MPNET.fetched() else None
-        # The 1.5B model costs accuracy in every stack that asks it (docs/findings/labelers.md).
-        labeler = Cascade(open_nli_by_claim(larger), thresholds=Thresholds.from_score(0))
+        return default_labeler(effort, model, prompts)
     if isinstance(labeler, str):
         labeler = open_labeler(labeler)
     if callable(labeler):
@@ -119,6 +114,39 @@ def make_labeler(
     if isinstance(labeler, Cascade) and not labeler.complete:
         return labeler.with_judge(default_judge(model, prompts))
     return labeler
+
+
+def default_labeler(effort: str, model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
+    """The labeler that an effort has on a model, where none was chosen.
+
+    At an endpoint each call costs: one document is shown with up to 8 claims. So no document can
+    turn another's label, as it may where a call shows several. ``fast`` lets NLI settle what it
+    can, and ``thorough`` judges the deciding pairs one by one. ``paper`` has the paper's judge.
+
+    On the local model it is ``nli`` (``nli-mpnet`` where that was fetched), with ``choice`` for
+    scripts that it does not read and where the extra ``nli`` is missing; ``thorough`` has ``json``.
+    """
+    from conflictscore.labelers.cascade import Cascade, Thresholds
+    from conflictscore.labelers.nli.adapted import NLI_MPNET
+    from conflictscore.labelers.nli.by_claim import open_nli_by_claim
+
+    all_count = Thresholds.from_score(0)
+    if model.is_local and effort != "thorough":
+        if not nli_is_installed():
+            return default_judge(model, prompts)
+        larger = NLI_MPNET.name if NLI_MPNET.fetched() else None
+        # The 1.5B model costs accuracy in every stack that asks it (docs/findings/labelers.md).
+        nli = Cascade(open_nli_by_claim(larger), thresholds=all_count)
+        return make_labeler(nli, model, prompts)
+    if model.is_local or effort == "paper":
+        return make_labeler("json", model, prompts)
+    by_document = make_labeler("per-document", model, prompts)
+    if effort == "standard":
+        return by_document
+    if effort == "fast":
+        return Cascade(open_nli_by_claim(None), by_document, all_count, deciding="sole")
+    judge = make_labeler("json", model, prompts)
+    return Cascade(by_document, judge, all_count, deciding="sides")
 
 
 def default_judge(model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
