@@ -26,6 +26,7 @@ Examples:
   conflictscore export runs/mc --to answers.csv
   conflictscore export runs/mc runs/free --to answers.jsonl
   conflictscore export runs/mc --figures figures.tex
+  conflictscore export runs/mc --pictures charts/
   conflictscore export runs/mc --calls calls.jsonl
   conflictscore export flips.jsonl --to flips.csv
 """
@@ -115,6 +116,12 @@ def report(
     help="Every table of figures: .csv, a cell a row, or .tex, a LaTeX table each (booktabs).",
 )
 @click.option(
+    "--pictures",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="The charts of the page, each as .svg and .png.",
+)
+@click.option(
     "--calls",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
@@ -126,10 +133,11 @@ def export(
     runs: tuple[Path, ...],
     to: Path | None,
     figures: Path | None,
+    pictures: Path | None,
     calls: Path | None,
     compare: list[_Pair],
 ) -> None:
-    """Export the answers of RUNs, their figures, or every call.
+    """Export the answers of RUNs, their figures, charts, or every call.
 
     A RUN is the folder of a benchmark, a file of `--log`, or a `--runs-file` of `serve`.
     """
@@ -137,8 +145,10 @@ def export(
     from conflictscore.benchmarks.harness.report.exports import export_answers, export_figures
     from conflictscore.reporting.figure_text import counted
 
-    if to is None and figures is None and calls is None:
-        raise InputError("nothing to export: give --to FILE, --figures FILE or --calls FILE")
+    if to is None and figures is None and pictures is None and calls is None:
+        raise InputError(
+            "nothing to export: give --to FILE, --figures FILE, --pictures FOLDER or --calls FILE"
+        )
     shown = read_report_runs(runs, compare)
     if to is not None:
         export_answers(shown, to)
@@ -146,6 +156,11 @@ def export(
     if figures is not None:
         count = export_figures(shown, figures)
         click.echo(f"Wrote {counted(count, 'table')} to {figures}")
+    if pictures is not None:
+        from conflictscore.benchmarks.harness.report.pictures.charts import export_pictures
+
+        count = export_pictures(shown, pictures)
+        click.echo(f"Wrote {counted(count, 'picture')} to {pictures}, each as SVG and PNG")
     if calls is not None:
         count = export_calls([part for run in runs for part in _parts(run)], calls)
         click.echo(f"Wrote {counted(count, 'call')} to {calls}")

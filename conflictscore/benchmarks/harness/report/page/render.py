@@ -11,11 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conflictscore.answering.answer_replies import cited_documents
 from conflictscore.answering.evidence_text import Witness, witnesses
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import flip_kind, justification, second_look
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+from conflictscore.benchmarks.harness.report.pictures.charts import pictures
+from conflictscore.benchmarks.harness.report.pictures.picture import can_draw
 from conflictscore.benchmarks.harness.report.reviews import Review
 from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import sections
@@ -61,6 +64,7 @@ def render_report(runs: Sequence[ReportRun]) -> str:
         runs=runs,
         judged=[run for run in runs if run.figures.measures],
         sectioned=[(run, sections(run.figures, run.paper, run.results)) for run in runs],
+        pictures=pictures(runs) if can_draw() else [],
         study=list(all_study_cards(runs)),
         style=style,
         script=script,
@@ -221,6 +225,35 @@ class FlipCard:
     def claims(self) -> tuple[ClaimEvidence, ...]:
         """The claims that the change is about."""
         return self.result.claims_about(self.method)
+
+    def tally(self, claim: ClaimEvidence) -> str:
+        """The documents on both sides as the score counts them, such as ``1 for, 4 against``."""
+        first = self.result.methods.get(BASELINE)
+        report = first.report if first is not None else None
+        copied = report.duplicates if report is not None else {}
+        if report is not None:
+            claim = claim.excluding_zero_weight(report.weights)
+        sides: list[str] = []
+        copies_of_both = 0
+        for label, word in ((Label.SUPPORTS, "for"), (Label.CONTRADICTS, "against")):
+            documents = len(claim.documents(label))
+            copies = documents - claim.independent(label, copied)
+            copies_of_both += copies
+            noun = "a copy" if copies == 1 else "copies"
+            sides.append(f"{documents} {word}" + (f", {copies} of them {noun}" if copies else ""))
+        counts_once = report is not None and not report.duplicates_vote and copies_of_both
+        tally = ("; " if copies_of_both else ", ").join(sides)
+        return f"{tally} (a document and its copies count once)" if counts_once else tally
+
+    def citing(self, document: int) -> str:
+        """Where a document is cited: in the answers, in the reason, or nowhere (empty)."""
+        texts = {
+            "before": self.before.answer.text if self.before and self.before.answer else "",
+            "after": self.after.answer.text if self.after and self.after.answer else "",
+            "the justification": justification(self.result, self.method) or "",
+        }
+        places = [place for place, text in texts.items() if cited_documents(text, (document,))]
+        return f"cited in {' and '.join(places)}" if places else ""
 
     def witnesses(self, claim: ClaimEvidence, label: str) -> list[Witness]:
         """The documents on one side of a claim."""

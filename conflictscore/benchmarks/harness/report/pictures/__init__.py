@@ -1,0 +1,1 @@
+"""Charts of runs, on the page and as SVG and PNG files."""

@@ -1,0 +1,415 @@
+"""The charts that runs make: differences, the flow of answers, scores, and gain against cost."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from conflictscore.benchmarks.harness.figures import Interval, Proportion
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
+from conflictscore.benchmarks.harness.records import MethodResult
+from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS
+from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+from conflictscore.benchmarks.harness.report.pictures.picture import Picture, bare, label
+from conflictscore.benchmarks.harness.report.study import study_groups, study_of
+from conflictscore.benchmarks.harness.statistics import proportion
+from conflictscore.errors import InputError
+from conflictscore.reporting.figure_text import counted, percent, points, span
+from conflictscore.storage.private_files import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+GOOD: Final = "#1b6ca8"
+BAD: Final = "#c2532d"
+NEUTRAL: Final = "#8a949e"
+"""Blue, vermilion and grey: told apart by all kinds of colour vision, and in grey print."""
+_BINS: Final = 10
+_ENDS: Final = ("right", "hedged", "wrong")
+"""How an answer ends: a true answer that informs nobody is hedged."""
+
+
+def pictures(runs: Sequence[ReportRun]) -> list[Picture]:
+    """Every chart that the runs have figures for; none of live runs, which nothing judged."""
+    judged = [run for run in runs if run.figures.measures]
+    charts = [_differences(judged)]
+    for number, run in enumerate(judged, 1):
+        stem = f"{number}-{_file_name(run.name)}"
+        charts += [*_flows(run, stem), _scores(run, stem), _by_score(run, stem), _gain(run, stem)]
+    return [chart for chart in charts if chart is not None]
+
+
+class _Difference(NamedTuple):
+    """A line of the forest plot: points in percent, and whether several runs are pooled in it."""
+
+    name: str
+    interval: Interval
+    is_pooled: bool
+
+
+def _differences(runs: Sequence[ReportRun]) -> Picture | None:
+    lines: list[_Difference] = []
+    many = len(runs) > 1
+    for run in runs:
+        for pair in run.figures.tests:
+            if pair.difference.value is not None:
+                name = _pair_name(pair.method, pair.against, pair.measure)
+                where = f"{label(run.name)}: " if many else ""
+                lines.append(_Difference(f"{where}{name}", pair.difference, is_pooled=False))
+    for group in study_groups(runs):
+        for pooled in study_of(group).pairs:
+            if pooled.difference.value is not None:
+                name = _pair_name(pooled.method, pooled.against, pooled.measure)
+                lines.append(_Difference(f"all runs: {name}", pooled.difference, is_pooled=True))
+    if not lines:
+        return None
+
+    def draw(figure: "Figure") -> None:
+        figure.set_size_inches(7.5, 0.9 + 0.3 * len(lines))
+        axes = figure.add_subplot()
+        axes.axvline(0, color=NEUTRAL, linewidth=1)
+        for place, line in enumerate(reversed(lines)):
+            low, high = line.interval.low, line.interval.high
+            value = 100 * (line.interval.value or 0.0)
+            color = _color_of(line.interval)
+            if low is not None and high is not None:
+                axes.plot([100 * low, 100 * high], [place] * 2, color=color, linewidth=1.6)
+            axes.plot([value], [place], "D" if line.is_pooled else "o", color=color, markersize=6)
+        axes.set_yticks(range(len(lines)), [line.name for line in reversed(lines)])
+        axes.set_xlabel("points of difference, with the 95 % interval")
+        axes.margins(y=0.5 / len(lines))
+
+    return Picture(
+        "differences",
+        "Differences between methods",
+        "; ".join(f"{line.name}: {_in_points(line.interval)}" for line in lines),
+        draw,
+    )
+
+
+def _pair_name(method: str, against: str, measure: str) -> str:
+    return f"{method} against {against}, {label(measure)}"
+
+
+def _color_of(interval: Interval) -> str:
+    if interval.low is not None and interval.low > 0:
+        return GOOD
+    if interval.high is not None and interval.high < 0:
+        return BAD
+    return NEUTRAL
+
+
+def _in_points(interval: Interval) -> str:
+    bounds = span(points(interval.low), points(interval.high))
+    return f"{points(interval.value)} points" + (f" ({bounds})" if bounds else "")
+
+
+def _flows(run: ReportRun, stem: str) -> Iterator[Picture]:
+    """From first answers to those of each second look; not where worth is a number."""
+    if run.figures.is_graded(run.first_measure):
+        return
+    for method in run.figures.methods:
+        if method.method in SECOND_LOOKS and (counts := _transitions(run, method.method)):
+            yield _flow(run, stem, method.method, counts)
+
+
+def _transitions(run: ReportRun, method: str) -> Counter[tuple[str, str]]:
+    """How first answers and the method's ended, over the questions where both were judged."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for result in run.results:
+        before = _end_of(result.methods.get(BASELINE), run)
+        after = _end_of(result.methods.get(method), run)
+        if before is not None and after is not None:
+            counts[before, after] += 1
+    return counts
+
+
+def _end_of(answer: MethodResult | None, run: ReportRun) -> str | None:
+    if answer is None or not isinstance(right := answer.value(run.first_measure), bool):
+        return None
+    if run.falls:
+        right = not right
+    if right and answer.value("informative") is False:
+        return "hedged"
+    return "right" if right else "wrong"
+
+
+def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str], int]) -> Picture:
+    words = ", ".join(
+        f"{count:,} {_change_name(before, after)}"
+        for (before, after), count in sorted(counts.items(), key=lambda pair: -pair[1])
+    )
+
+    def draw(figure: "Figure") -> None:
+        figure.set_size_inches(7, 3.4)
+        axes = figure.add_subplot()
+        bare(axes)
+        total = sum(counts.values())
+        gap = 0.05 * total
+        starts = _node_starts(axes, counts, side=0, gap=gap)
+        ends = _node_starts(axes, counts, side=1, gap=gap)
+        for before in _ENDS:
+            for after in _ENDS:
+                if count := counts.get((before, after), 0):
+                    start, end = starts[before], ends[after]
+                    _ribbon(axes, start, end, count, _flow_color(before, after))
+                    if before != after and count >= 0.025 * total:
+                        place = start + (end - start) * _bend(_NAME_PLACE) - count / 2
+                        name = f"{_change_name(before, after)}: {count:,}"
+                        axes.text(_NAME_PLACE, place, name, ha="center", va="center")
+                    starts[before] -= count
+                    ends[after] -= count
+        axes.text(0, gap, "first answers", ha="center", weight="bold")
+        axes.text(1, gap, method, ha="center", weight="bold")
+        axes.set_xlim(-0.28, 1.28)
+
+    return Picture(
+        f"{stem}-flow-{method}",
+        f"From first answers to {method}: {label(run.name)}",
+        f"{counted(sum(counts.values()), 'answer')}: {words}",
+        draw,
+    )
+
+
+def _node_starts(
+    axes: "Axes", counts: Mapping[tuple[str, str], int], *, side: int, gap: float
+) -> dict[str, float]:
+    """Draw the ends of one side as bars, from 0 downwards; the upper edge of each."""
+    edges: dict[str, float] = {}
+    edge = 0.0
+    for end in _ENDS:
+        size = sum(count for pair, count in counts.items() if pair[side] == end)
+        edges[end] = edge
+        if size:
+            axes.bar(side, -size, width=0.03, bottom=edge, color=_END_COLORS[end])
+            place, align = (-0.03, "right") if side == 0 else (1.03, "left")
+            axes.text(place, edge - size / 2, f"{end}: {size:,}", ha=align, va="center")
+            edge -= size + gap
+    return edges
+
+
+_END_COLORS: Final = {"right": GOOD, "hedged": "#d9a521", "wrong": BAD}
+
+
+def _ribbon(axes: "Axes", start: float, end: float, size: float, color: str) -> None:
+    """A band that bends from one side to the other."""
+    steps = [step / 40 for step in range(41)]
+    upper = [start + (end - start) * _bend(step) for step in steps]
+    axes.fill_between(
+        [0.015 + 0.97 * step for step in steps],
+        upper,
+        [edge - size for edge in upper],
+        color=color,
+        alpha=0.45,
+        linewidth=0,
+    )
+
+
+def _bend(step: float) -> float:
+    """How far a band has come towards its end after a part of its way."""
+    return step * step * (3 - 2 * step)
+
+
+_NAME_PLACE: Final = 0.2
+"""Of a band's way: before the bands cross, so that their names stand apart."""
+
+
+def _change_name(before: str, after: str) -> str:
+    if before == after:
+        return f"stay {before}"
+    names = {("wrong", "right"): "corrected", ("right", "wrong"): "harmed"}
+    return names.get((before, after), f"{before} to {after}")
+
+
+def _flow_color(before: str, after: str) -> str:
+    if before == after:
+        return NEUTRAL
+    return GOOD if after == "right" or before == "wrong" else BAD
+
+
+def _scores(run: ReportRun, stem: str) -> Picture | None:
+    """CS-C and CS-R of every scored method."""
+    values = {
+        name: scored
+        for name in dict.fromkeys(name for result in run.results for name in result.methods)
+        if (scored := _scored(run, name))
+    }
+    if not values:
+        return None
+
+    def draw(figure: "Figure") -> None:
+        figure.set_size_inches(7.5, 2.6)
+        panels = figure.subplots(1, 2, sharey=True)
+        for place, (axes, title) in enumerate(zip(panels, ("CS-C", "CS-R"), strict=True)):
+            for number, (method, scored) in enumerate(values.items()):
+                shares = _shares([pair[place] for pair in scored])
+                edges = [bin_ / _BINS for bin_ in range(_BINS + 1)]
+                axes.stairs(
+                    [100 * share for share in shares],
+                    edges,
+                    label=f"{method} ({len(scored):,})",
+                    color=f"C{number}",
+                    linestyle=("-", "--", ":", "-.")[number % 4],
+                    linewidth=1.6,
+                )
+            axes.set_xlabel(title)
+            axes.set_xlim(0, 1)
+        panels[0].set_ylabel("% of answers")
+        panels[1].legend(frameon=False, fontsize=8)
+
+    means = "; ".join(
+        f"{method}: mean CS-C {fmean(pair[0] for pair in scored):.2f}, mean CS-R"
+        f" {fmean(pair[1] for pair in scored):.2f}, CS-C of 0 in"
+        f" {percent(sum(pair[0] == 0 for pair in scored) / len(scored))} % of"
+        f" {counted(len(scored), 'answer')}"
+        for method, scored in values.items()
+    )
+    return Picture(f"{stem}-scores", f"CS-C and CS-R: {label(run.name)}", means, draw)
+
+
+def _scored(run: ReportRun, method: str) -> list[tuple[float, float]]:
+    reports = [
+        answer.report
+        for result in run.results
+        if (answer := result.methods.get(method)) is not None and answer.report is not None
+    ]
+    return [
+        (report.cs_c, report.cs_r)
+        for report in reports
+        if report.cs_c is not None and report.cs_r is not None
+    ]
+
+
+def _shares(values: Sequence[float]) -> list[float]:
+    """Shares of values in bins of equal width over [0, 1]; 1 is in the last."""
+    counts = Counter(min(int(value * _BINS), _BINS - 1) for value in values)
+    return [counts[bin_] / len(values) for bin_ in range(_BINS)]
+
+
+_BANDS: Final = ("0", "to .25", "to .5", "to .75", "to 1")
+
+
+def _by_score(run: ReportRun, stem: str) -> Picture | None:
+    """How often first answers are right, by their CS-R: whether the score tells them apart."""
+    if run.figures.is_graded(run.first_measure):
+        return None
+    verdicts: dict[int, list[bool]] = {}
+    for result in run.results:
+        answer = result.methods.get(BASELINE)
+        end = _end_of(answer, run)
+        if answer is None or answer.report is None or answer.report.cs_r is None or end is None:
+            continue
+        verdicts.setdefault(_band(answer.report.cs_r), []).append(end != "wrong")
+    if not verdicts:
+        return None
+    shares = {band: proportion(sum(v), len(v)) for band, v in sorted(verdicts.items())}
+
+    def draw(figure: "Figure") -> None:
+        figure.set_size_inches(5, 2.6)
+        axes = figure.add_subplot()
+        for band, share in shares.items():
+            if share.low is not None and share.high is not None:
+                axes.plot([band, band], [100 * share.low, 100 * share.high], color=GOOD)
+            axes.plot([band], [100 * (share.value or 0.0)], "o", color=GOOD, markersize=6)
+        axes.set_xticks(
+            list(shares), [f"{_BANDS[band]}\n(n = {share.n:,})" for band, share in shares.items()]
+        )
+        axes.set_ylim(0, 100)
+        axes.set_xlabel("CS-R of the first answer")
+        axes.set_ylabel("% right, 95 % interval")
+
+    words = "; ".join(
+        f"CS-R {_BANDS[band]}: {percent(share.value)} % of {share.n:,}{_bounds(share)}"
+        for band, share in shares.items()
+    )
+    title = f"First answers that are right, by CS-R: {label(run.name)}"
+    return Picture(f"{stem}-right-by-score", title, words, draw)
+
+
+def _band(cs_r: float) -> int:
+    """0 without any contradiction, then quarters, each with its upper bound."""
+    return sum(cs_r > bound for bound in (0, 0.25, 0.5, 0.75))
+
+
+def _bounds(share: Proportion) -> str:
+    bounds = span(percent(share.low), percent(share.high))
+    return f" ({bounds})" if bounds else ""
+
+
+def _gain(run: ReportRun, stem: str) -> Picture | None:
+    """Points gained over ``rag``, beside the tokens of a question."""
+    lines = [
+        (pair.method, tokens, pair.difference)
+        for pair in run.figures.paired
+        if pair.measure == run.first_measure and pair.against == BASELINE
+        if pair.difference.value is not None
+        if (tokens := _tokens(run, pair.method)) is not None
+    ]
+    if not lines:
+        return None
+
+    def draw(figure: "Figure") -> None:
+        figure.set_size_inches(6, 3)
+        axes = figure.add_subplot()
+        axes.axhline(0, color=NEUTRAL, linewidth=1)
+        names: dict[tuple[float, float], list[str]] = {}
+        for method, tokens, difference in lines:
+            color = _color_of(difference)
+            value = 100 * (difference.value or 0.0)
+            if difference.low is not None and difference.high is not None:
+                axes.plot([tokens] * 2, [100 * difference.low, 100 * difference.high], color=color)
+            axes.plot([tokens], [value], "o", color=color, markersize=6)
+            names.setdefault((tokens, value), []).append(method)
+        for point, methods in names.items():  # those of one step and one gain share a point
+            text = ", ".join(methods)
+            axes.annotate(text, point, (6, 4), textcoords="offset points", fontsize=8)
+        axes.set_xlim(0, 1.6 * max(tokens for _, tokens, _ in lines))
+        axes.set_xlabel("tokens a question, in and out")
+        axes.set_ylabel("points over rag")
+
+    words = "; ".join(
+        f"{method}: {_in_points(difference)} for {tokens:,.0f} tokens"
+        for method, tokens, difference in lines
+    )
+    return Picture(f"{stem}-gain-by-cost", f"Gain and cost: {label(run.name)}", words, draw)
+
+
+def _tokens(run: ReportRun, method: str) -> float | None:
+    """Mean tokens of a question in the method's step; None where nothing was counted."""
+    known = METHODS.get(method)
+    step = (known.step if known else None) or method
+    totals = [
+        sum(usage.input_tokens + usage.output_tokens for usage in result.usage[step].values())
+        for result in run.results
+        if step in result.usage
+    ]
+    return fmean(totals) if totals and any(totals) else None
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:60] or "run"
+
+
+def export_pictures(runs: Sequence[ReportRun], folder: Path) -> int:
+    """Write every chart into a folder, as NAME.svg and NAME.png.
+
+    Returns:
+        How many charts there are.
+
+    Raises:
+        InputError: The runs have no figures to draw, or the folder is a file.
+        ConfigurationError: Matplotlib is not installed, or a file cannot be written.
+    """
+    charts = pictures(runs)
+    if not charts:
+        raise InputError("these runs have nothing to draw: no answer in them was judged")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: a file; name a folder for the pictures")
+    folder.mkdir(parents=True, exist_ok=True)
+    for chart in charts:
+        write_whole(folder / f"{chart.name}.svg", chart.image("svg"))
+        write_whole(folder / f"{chart.name}.png", chart.image("png"))
+    return len(charts)

@@ -1,0 +1,104 @@
+"""A chart as SVG or PNG, drawn by Matplotlib without a screen."""
+
+import base64
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from conflictscore.errors import ConfigurationError, install_hint
+from conflictscore.markup import shown
+from conflictscore.reporting.figure_text import one_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_DPI: Final = 200
+"""Of PNG files: enough for two columns of print."""
+_STYLE: Final[dict[Any, Any]] = {
+    "axes.edgecolor": "#5f6b76",
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.family": "DejaVu Sans",  # comes with Matplotlib, so a chart looks the same everywhere
+    "font.size": 9,
+    "svg.fonttype": "path",  # no font of the reader's machine is needed
+    "svg.hashsalt": "conflictscore",  # the same chart is the same bytes
+    "text.parse_math": False,  # a dollar sign in the name of a run is no formula
+}
+_LONGEST_NAME: Final = 44
+"""Characters of a name in a chart."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A chart.
+
+    Attributes:
+        name: The stem of its file, of letters, digits and hyphens.
+        title: What it shows, in a line.
+        description: All that a reader who cannot see it needs: the figures in words.
+        draw: Draws it on an empty figure.
+    """
+
+    name: str
+    title: str
+    description: str
+    draw: "Callable[[Figure], None]"
+
+    def image(self, kind: Literal["svg", "png"]) -> bytes:
+        """The chart in this format, on white.
+
+        Raises:
+            ConfigurationError: Matplotlib is not installed.
+        """
+        with _drawing() as new_figure:
+            figure = new_figure()
+            self.draw(figure)
+            file = io.BytesIO()
+            metadata = {"Title": self.title} | ({"Date": None} if kind == "svg" else {})
+            figure.savefig(
+                file,
+                format=kind,
+                dpi=_DPI,
+                facecolor="white",
+                bbox_inches="tight",
+                metadata=metadata,
+            )
+        return file.getvalue()
+
+    @property
+    def address(self) -> str:
+        """The chart as a data address, for an ``img`` of a page that loads nothing."""
+        return f"data:image/svg+xml;base64,{base64.b64encode(self.image('svg')).decode()}"
+
+
+def can_draw() -> bool:
+    """Whether Matplotlib is installed; without it a page has its tables alone."""
+    try:
+        import matplotlib  # noqa: F401 - asked whether it is there
+    except ImportError:
+        return False
+    return True
+
+
+def label(text: str) -> str:
+    """A name from a file or a model as a chart shows it: one short line without hidden signs."""
+    return one_line(shown(text), _LONGEST_NAME)
+
+
+def bare(axes: "Axes") -> None:
+    """Take the frame and the marks of both axes away."""
+    axes.set_axis_off()
+
+
+@contextmanager
+def _drawing() -> "Iterator[Callable[[], Figure]]":
+    try:
+        import matplotlib as library
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ConfigurationError(f"pictures need Matplotlib: {install_hint('bench')}") from None
+    with library.rc_context(_STYLE):
+        yield lambda: Figure(layout="constrained")

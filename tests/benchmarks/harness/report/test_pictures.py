@@ -1,0 +1,158 @@
+"""Charts of runs: what they show, as files and on the page."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from conflictscore.benchmarks.harness.records import QuestionResult, Verdict
+from conflictscore.benchmarks.harness.report.page.render import FlipCard, render_report
+from conflictscore.benchmarks.harness.report.pictures.charts import export_pictures, pictures
+from conflictscore.benchmarks.harness.report.pictures.picture import Picture
+from conflictscore.errors import InputError
+from tests.benchmarks.harness.report.lamps import (
+    HOSTILE,
+    RAG,
+    REGENERATED,
+    choice,
+    free,
+    graded,
+    run,
+)
+
+pytest.importorskip("matplotlib")
+
+CHOICES = [choice("tower", 1, 0), choice("pier", 0, 1), choice("reef", 0, 0), choice("bay", 0, 0)]
+
+
+def by_name(*runs: tuple[str, list[QuestionResult]]) -> dict[str, Picture]:
+    charts = pictures([run(name, results) for name, results in runs])
+    return {chart.name: chart for chart in charts}
+
+
+def test_a_run_of_choices_has_every_chart_with_its_figures_in_words() -> None:
+    charts = by_name(("One run", CHOICES))
+
+    assert set(charts) == {
+        "differences",
+        "1-one-run-flow-regenerated-rag",
+        "1-one-run-flow-guarded-rag",
+        "1-one-run-scores",
+        "1-one-run-right-by-score",
+        "1-one-run-gain-by-cost",
+    }
+    flow = charts["1-one-run-flow-regenerated-rag"].description
+    assert flow.startswith("4 answers: 2 stay right")
+    assert {"1 corrected", "1 harmed"} <= set(flow.split(": ")[1].split(", "))
+    assert "960 tokens" in charts["1-one-run-gain-by-cost"].description
+    assert "75.0 % of 4" in charts["1-one-run-right-by-score"].description
+    assert "mean CS-C 1.00, mean CS-R 0.50" in charts["1-one-run-scores"].description
+
+
+def test_a_true_answer_that_informs_nobody_is_hedged() -> None:
+    hedged = free("buoy", ("It was 1871.", False), ("Nobody knows.", True))
+    after = hedged.methods[REGENERATED]
+    verdicts = {**after.verdicts, "informative": Verdict(value=False)}
+    methods = {**hedged.methods, REGENERATED: after.model_copy(update={"verdicts": verdicts})}
+
+    charts = by_name(("free", [hedged.model_copy(update={"methods": methods})]))
+
+    flow = charts["1-free-flow-regenerated-rag"]
+    assert flow.description == "1 answer: 1 wrong to hedged"
+    assert flow.image("svg")
+
+
+def test_what_was_not_judged_is_in_no_flow_and_graded_runs_have_none() -> None:
+    unjudged = by_name(("free", [free("buoy", ("It was 1871.", None), ("1874.", True))]))
+    by_degrees = by_name(("graded", [graded("tower", 0.5, 1.0), graded("pier", 0.5, 0.5)]))
+
+    assert not [name for name in [*unjudged, *by_degrees] if "flow" in name]
+    assert "differences" in by_degrees
+
+
+def test_runs_of_a_study_are_pooled_beside_their_own_lines() -> None:
+    shown = by_name(("seed-1", CHOICES), ("seed-2", CHOICES))["differences"].description
+
+    assert "seed-1: regenerated-rag against rag" in shown
+    assert "seed-2: regenerated-rag against rag" in shown
+    assert "all runs: regenerated-rag against rag" in shown
+
+
+def test_files_are_written_as_svg_and_png_and_are_the_same_bytes_again(tmp_path: Path) -> None:
+    runs = [run(f"${HOSTILE}$", CHOICES[:2])]
+    folder = tmp_path / "new" / "charts"
+
+    count = export_pictures(runs, folder)
+
+    names = {path.name for path in folder.iterdir()}
+    assert len(names) == 2 * count
+    for chart in pictures(runs):
+        svg = (folder / f"{chart.name}.svg").read_bytes()
+        assert svg == chart.image("svg")
+        drawn = ElementTree.fromstring(svg)
+        tags = {element.tag.rpartition("}")[2] for element in drawn.iter()}
+        assert not tags & {"script", "image", "foreignObject", "text"}
+        assert (folder / f"{chart.name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_runs_without_figures_and_a_file_in_place_of_a_folder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", "utf-8")
+
+    with pytest.raises(InputError):
+        export_pictures([], tmp_path / "new")
+    with pytest.raises(InputError):
+        export_pictures([run("one", CHOICES)], tmp_path / "file")
+
+
+def test_the_page_holds_its_charts_with_their_figures_as_the_other_text() -> None:
+    shown = run("One run", CHOICES)
+
+    page = render_report([shown])
+
+    for chart in pictures([shown]):
+        assert chart.address in page
+        assert f"{chart.title}. " in page
+    assert 'alt="From first answers to regenerated-rag: One run. 4 answers: ' in page
+
+
+# What a card says of the evidence
+
+
+def card(sides: str, duplicates: dict[int, int], *, vote: bool = True) -> FlipCard:
+    reason = "The log was written on the night (Document 2)."
+    result = choice("tower", 1, 0, sides=sides, justification=reason)
+    first = result.methods[RAG]
+    assert first.report is not None
+    copied = {"duplicates": duplicates, "duplicates_vote": vote}
+    report = first.report.model_copy(update=copied)
+    methods = {**result.methods, RAG: first.model_copy(update={"report": report})}
+    shown = run("One run", [result.model_copy(update={"methods": methods})])
+    return FlipCard(shown, shown.results[0], REGENERATED)
+
+
+@pytest.mark.parametrize(
+    ("duplicates", "vote", "tally"),
+    [
+        ({}, True, "1 for, 4 against"),
+        ({3: 2, 4: 2, 5: 2}, True, "1 for; 4 against, 3 of them copies"),
+        (
+            {3: 2},
+            False,
+            "1 for; 4 against, 1 of them a copy (a document and its copies count once)",
+        ),
+    ],
+)
+def test_a_card_counts_documents_as_the_score_does(
+    duplicates: dict[int, int], vote: bool, tally: str
+) -> None:
+    flip = card("SCCCC", duplicates, vote=vote)
+
+    assert flip.tally(flip.claims[0]) == tally
+
+
+def test_a_card_ties_what_is_cited_to_the_evidence() -> None:
+    flip = card("SC", {})
+
+    assert flip.citing(2) == "cited in the justification"
+    assert flip.citing(1) == ""
+    assert "cited in the justification" in render_report([flip.run])
