@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
 from conflictscore.benchmarks.harness.records import MethodResult
-from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS
+from conflictscore.benchmarks.harness.report.flips import second_looks
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.pictures.picture import Picture, bare, label
 from conflictscore.benchmarks.harness.report.study import study_groups, study_of
@@ -112,7 +112,7 @@ def _flows(run: ReportRun, stem: str) -> Iterator[Picture]:
     if run.figures.is_graded(run.first_measure):
         return
     for method in run.figures.methods:
-        if method.method in SECOND_LOOKS and (counts := _transitions(run, method.method)):
+        if method.method in second_looks() and (counts := _transitions(run, method.method)):
             yield _flow(run, stem, method.method, counts)
 
 
