@@ -1,6 +1,6 @@
 """Words that decide what a short statement says, by language: denial, yes and no, and direction.
 
-A language is told by its script or by its most frequent words. What is in none of these languages
+A language is recognised by its script or its most frequent words. Text in none of these languages
 is compared by its words alone, and nothing is written into it.
 """
 
@@ -196,7 +196,7 @@ LANGUAGES: dict[str, Language] = {
         "。",
     ),
 }
-"""By ISO 639-1 code. Those without white space between words are told by their script alone."""
+"""By ISO 639-1 code. Languages without white space between words are recognised by their script alone."""
 
 _UNSPACED = ("ja", "zh")
 _KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u4e00-\u9fff]")

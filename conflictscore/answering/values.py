@@ -282,7 +282,7 @@ def _worded(text: str) -> Iterator[StatedValue]:
 
 
 def _readings(digits: str) -> frozenset[float]:
-    """What the digits of a number may say: one separator with three digits after it says two."""
+    """Readings of a number's digits: one separator with three digits after it has two."""
     plain = re.sub(r"[ \u00a0\u202f'\u2019]", "", digits)
     marks = [mark for mark in plain if mark in ".,"]
     if not marks:
@@ -291,11 +291,11 @@ def _readings(digits: str) -> frozenset[float]:
         decimal = marks[-1]
         whole, _, part = plain.rpartition(decimal)
         return frozenset([float(f"{re.sub('[.,]', '', whole)}.{re.sub('[.,]', '', part)}")])
-    joined = float(re.sub("[.,]", "", plain))
+    grouped = float(re.sub("[.,]", "", plain))
     if len(marks) > 1 and not _GROUPED.fullmatch(plain):  # a version or a section: "2.1.3"
         parts = re.split("[.,]", plain)
         return frozenset([sum(int(part) / 1000**place for place, part in enumerate(parts))])
     if len(marks) > 1:
-        return frozenset([joined])
+        return frozenset([grouped])
     fraction = float(plain.replace(",", "."))
-    return frozenset([joined, fraction]) if _GROUPED.fullmatch(plain) else frozenset([fraction])
+    return frozenset([grouped, fraction]) if _GROUPED.fullmatch(plain) else frozenset([fraction])

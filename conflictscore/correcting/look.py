@@ -229,7 +229,7 @@ async def propose(
     told = next((look for look in looks if look.tells_several), None)
     note = None
     if told is not None:
-        new = _telling(text, told, beside(told), looking)
+        new = _passage_told_anew(text, told, beside(told), looking)
         if new is None:
             note = "nothing settles it, and it cannot be told in the words of the answer"
             looks = tuple(_untold(look) if look is told else look for look in looks)
@@ -240,7 +240,9 @@ async def propose(
     return NewPassage(text, looks, note)
 
 
-def _telling(passage: str, look: SecondLook, others: Sequence[str], looking: Looking) -> str | None:
+def _passage_told_anew(
+    passage: str, look: SecondLook, others: Sequence[str], looking: Looking
+) -> str | None:
     """A passage that tells what a look found and nothing settled; None where there are no words."""
     language = language_to_tell_in(passage, looking.answer, looking.question)
     if look.decision == "explain":

@@ -161,9 +161,9 @@ async def _judged(
     texts = [Document(number=1, text=f"{looking.answer}\n{claim.claim.text}"), *behind]
     related = []
     for answer, giver, verdict in zip(answers, givers, verdicts, strict=True):
-        stands = stands_in(verdict.thing, giver) if verdict.thing else False
+        is_named = stands_in(verdict.thing, giver) if verdict.thing else False
         own_stands = any(stands_in(verdict.own_thing, text) for text in texts)
-        apart = stands and own_stands
+        apart = is_named and own_stands
         related.append(
             _related(
                 answer,

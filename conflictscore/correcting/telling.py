@@ -168,7 +168,7 @@ def _name(document: Document) -> str:
 
 
 def told_evidence(look: SecondLook) -> ClaimEvidence:
-    """What a passage tells, as one claim with its labels.
+    """The statement of a passage, as one claim with its labels.
 
     By the paper's rule for hedged claims (section 3): a document supports it that supports one of
     the sides, and contradicts it where it contradicts all.

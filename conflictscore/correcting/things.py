@@ -1,4 +1,4 @@
-"""What documents tell of the thing that they speak of, where several things have one name.
+"""Words by which documents tell things of one name apart.
 
 "Dallas County Courthouse (Iowa)" and "Dallas County Courthouse in Dallas, Texas" are two things;
 "the 1951 novel" and "a 1977 album" are. A document tells its thing by the words beside the name: in

@@ -139,7 +139,7 @@ def newer_side(
 def date_of(document: Document) -> date | None:
     """When a document was published, by what the search or the fetch says of it.
 
-    None where that is not a date alone ("room 1871"), lies in the future, or is told by the page
+    None where that is not a date alone ("room 1871"), lies in the future, or comes from the page
     itself (``date_from``).
     """
     if document.metadata.get("date_from") == "page":

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple, get_args
 from weakref import WeakKeyDictionary
 
+from conflictscore.models.prompt_turns import ABOUT_TURNS
 from conflictscore.models.provider_faults import UNMADE_JSON, ProviderFault, fault_of
-from conflictscore.models.turns import ABOUT_TURNS
 
 JsonForm = Literal["json_schema", "json_object", "tool", "prompt"]
 """How a JSON object is asked for: by a schema that the server enforces, by its JSON mode, as the
@@ -58,7 +58,7 @@ class RequestStyle(NamedTuple):
     plain_turns: bool = False
     """Whether messages are put as turns of user and assistant, none of them empty."""
 
-    def joined(self, other: "RequestStyle") -> "RequestStyle":
+    def combined_with(self, other: "RequestStyle") -> "RequestStyle":
         """This style with what another one has learned about all but JSON."""
         return RequestStyle(
             self.json_form,
@@ -108,7 +108,7 @@ class Capabilities:
         self.answered = True
         self._json_answered = self._json_answered or json
         form = style.json_form if json else self.style.json_form
-        self.style = self.style.joined(style)._replace(json_form=form)
+        self.style = self.style.combined_with(style)._replace(json_form=form)
 
     def form_failed(self) -> None:
         """Report a reply that the way of asking for JSON may have spoilt, such as an empty one.

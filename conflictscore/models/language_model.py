@@ -19,6 +19,7 @@ from langchain_core.runnables import RunnableConfig
 from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.breaker import CircuitBreaker
+from conflictscore.models.call_requests import RequestForm, StyledRequests
 from conflictscore.models.callbacks import hidden_config
 from conflictscore.models.calls import call, dispatch
 from conflictscore.models.capabilities import Capabilities
@@ -30,7 +31,6 @@ from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.logprobs import letter_logprobs
 from conflictscore.models.prompt_cuts import require_whole_prompt
 from conflictscore.models.replies import reply_text, without_reasoning
-from conflictscore.models.requests import RequestForm, StyledRequests
 from conflictscore.models.retries import Retries
 from conflictscore.models.usage import (
     UsageMeter,

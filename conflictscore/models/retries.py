@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 
 import openai
 
+from conflictscore.models.prompt_turns import ABOUT_TURNS
 from conflictscore.models.provider_faults import NO_CREDIT, OVERLOADED, fault_of, timed_out
-from conflictscore.models.turns import ABOUT_TURNS
 
 _ABOUT_FORM = re.compile(r"(?i)grammar|json.?schema|response.?format|structured.output")
 """Servers such as llama.cpp fail with a 500 if they cannot compile a schema."""

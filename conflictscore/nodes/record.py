@@ -103,7 +103,7 @@ def _empty(state: RagState) -> dict[str, Any]:
 
 
 class _GapKind(Enum):
-    """What keeps an answer from being fully checked."""
+    """A reason that keeps an answer from being fully checked."""
 
     UNCLAIMED = auto()  # a part of it gave no claims
     ALONE = auto()  # there is one document alone, so sources cannot disagree
@@ -143,7 +143,7 @@ def _check_of(last: Attempt, least: float, *, alone: bool) -> tuple[Checked, _Ga
 
 
 def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
-    """What the reader of a run is told of its answers' scores."""
+    """Notes on the scores of a run's answers, for its reader."""
     notes = []
     for attempt in attempts:
         which = "the first answer" if attempt.round == 0 else f"regenerated answer {attempt.round}"
@@ -153,7 +153,7 @@ def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
 
 
 def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Iterator[str]:
-    """What is missing in the score of one answer, as ends of sentences about it."""
+    """Gaps in the score of one answer, as ends of sentences about it."""
     if report.error:
         yield f" has no score: {report.error}"
     if attempt.unclaimed:

@@ -128,7 +128,7 @@ class SecondLook(Record):
     thing: str = ""
     """Words of a document or the answer for the claim's own thing, where others have its name."""
     outcome: LookOutcome | None = None
-    """None in runs of before it was told."""
+    """None in runs of versions that did not record it."""
     decision: Literal["replace", "hedge", "explain", "keep"] = "keep"
     decided_by: Literal["vote", "weighing", "date"] | None = None
     """Ground of the decision; None where nothing decided."""

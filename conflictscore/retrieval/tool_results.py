@@ -18,6 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from conflictscore.records import Document
 from conflictscore.retrieval.documents import URL_KEYS, to_documents
 from conflictscore.retrieval.joined_texts import field_of, parts_of
+from conflictscore.retrieval.tool_names import FETCHES, NAME_WORD, READS, SEARCHES, WRITES
 from conflictscore.retrieval.voices import VOICE, without_voice
 
 _TEXT_KEYS = (
@@ -71,95 +72,6 @@ _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource
 """Where a search result has its text, if not in fields of its own."""
 _DEPTH = 12
 
-_SEARCHES = frozenset(
-    {
-        "search",
-        "retrieve",
-        "retriever",
-        "retrieval",
-        "lookup",
-        "look",
-        "find",
-        "google",
-        "bing",
-        "tavily",
-        "exa",
-        "duckduckgo",
-        "ddg",
-        "serp",
-        "serper",
-        "brave",
-        "wikipedia",
-        "arxiv",
-        "pubmed",
-        "rag",
-    }
-)
-"""Words in the name of a tool whose text may be several documents joined by blank lines."""
-_FETCHES = frozenset(
-    {
-        "browse",
-        "fetch",
-        "scrape",
-        "crawl",
-        "download",
-        "visit",
-        "page",
-        "webpage",
-        "website",
-        "url",
-    }
-)
-"""Words in the name of a tool that returns one page, whatever stands in it."""
-_READS = _FETCHES | frozenset(
-    {
-        "read",
-        "wiki",
-        "web",
-        "doc",
-        "docs",
-        "document",
-        "documents",
-        "passages",
-        "knowledge",
-        "knowledgebase",
-        "kb",
-        "article",
-        "articles",
-        "corpus",
-        "library",
-        "archive",
-        "faq",
-        "handbook",
-        "manual",
-        "literature",
-        "news",
-        "encyclopedia",
-        "encyclopaedia",
-        "source",
-        "sources",
-        "context",
-    }
-)
-_WRITES = frozenset(
-    {
-        "save",
-        "write",
-        "update",
-        "create",
-        "add",
-        "insert",
-        "delete",
-        "remove",
-        "send",
-        "upload",
-        "submit",
-        "edit",
-        "append",
-        "post",
-    }
-)
-_NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
 _MOST_ARGUMENTS = 100
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
@@ -222,17 +134,17 @@ def documents_from_messages(
 
 
 class _ToolReply:
-    """What one call of a tool returned, and what its name and arguments say of it."""
+    """The reply of one tool call, with its name and arguments."""
 
     def __init__(
         self, message: ToolMessage, arguments: Mapping[str, Any] | None, number: int
     ) -> None:
         self._message, self._number = message, number
         self._name = message.name or ""
-        self._words = {word.casefold() for word in _NAME_WORD.findall(self._name)}
+        self._words = {word.casefold() for word in NAME_WORD.findall(self._name)}
         self._addresses = list(islice(_addresses(arguments), 2))
-        self._searches = bool(self._words & _SEARCHES)
-        by_name = bool(self._words & _FETCHES) and not self._searches
+        self._searches = bool(self._words & SEARCHES)
+        by_name = bool(self._words & FETCHES) and not self._searches
         self._fetches = by_name or bool(self._addresses)
 
     def documents(self, sources: Collection[str] | None) -> list[Retrieved]:
@@ -264,11 +176,11 @@ class _ToolReply:
         """Whether a tool that nobody named returns evidence: by its name, or the look of it."""
         if not self._name or self._searches:
             return True
-        if self._words & _WRITES:
+        if self._words & WRITES:
             return False
         listed = from_artifact or len(documents) > 1 or any(map(_origin, documents))
         prose = len(str(self._message.text).split()) >= _PROSE_WORDS
-        return bool(self._words & _READS) or self._fetches or listed or prose
+        return bool(self._words & READS) or self._fetches or listed or prose
 
     def _in_block(self, block: object, place: int) -> Iterator[Retrieved]:
         """The documents of a text, or of a block of a protocol."""

@@ -34,8 +34,8 @@ def documents_list(value: Any, path: str) -> Any:
     DeepEval become mappings with ``text`` or ``page_content``.
     """
     if isinstance(value, str):
-        joined = path.rpartition(".")[2] in DELIMITED and not value.lstrip().startswith("[")
-        value = value.split("|") if joined else documents_in_cell(value)
+        is_list = path.rpartition(".")[2] in DELIMITED and not value.lstrip().startswith("[")
+        value = value.split("|") if is_list else documents_in_cell(value)
     return [document_shape(item) for item in value] if isinstance(value, list) else value
 
 
@@ -62,7 +62,7 @@ def document_shape(item: Any) -> Any:
 
 
 def _constructed(item: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """What LangChain's ``dumpd`` wraps; without a wrapping, the item."""
+    """The content of a wrapping by LangChain's ``dumpd``; without one, the item itself."""
     arguments = item.get("kwargs")
     return arguments if item.get("lc") == 1 and isinstance(arguments, Mapping) else item
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conflictscore.benchmarks.entry import Entry
-from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 from conflictscore.benchmarks.registry import BENCHMARKS, open_benchmark
 from conflictscore.cli import main

@@ -9,8 +9,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from conflictscore.errors import FailureKind, ProviderError, UnreadableReplyError
 from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.prompt_turns import plain_turns
 from conflictscore.models.spec import open_model
-from conflictscore.models.turns import plain_turns
 from conflictscore.models.usage import UsageMeter
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, then
 from tests.models.calling import PROMPTS, SCHEMA

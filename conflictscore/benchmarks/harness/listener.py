@@ -1,4 +1,4 @@
-"""What a run tells whoever watches it, such as a progress bar."""
+"""Events of a run for those who watch it, such as a progress bar."""
 
 from collections.abc import Mapping
 

@@ -85,7 +85,7 @@ def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_format_1(fields: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run of format 1 would have in its place, so that it can be resumed.
+    """The value of a run of format 1 in its place, so that such a run can be resumed.
 
     It named a retriever by its class, if at all, and had fewer hashes.
     """

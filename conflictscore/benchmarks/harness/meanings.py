@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from conflictscore.benchmarks.harness.methods.asker import Asker
-from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, COMPARED
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.errors import ProviderError

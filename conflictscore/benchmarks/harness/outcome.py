@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from conflictscore.benchmarks.harness.counting import figures
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.manifest import Manifest
-from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import COMPARED
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.results import results
 from conflictscore.benchmarks.harness.store import RunStore
+from conflictscore.benchmarks.harness.transition_counts import figures
 from conflictscore.errors import BudgetError, InputError
 from conflictscore.models.prices import PriceTable
 from conflictscore.storage.private_files import write_whole

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.guarding import guard_of
 from conflictscore.benchmarks.harness.methods.method import BenchmarkMethod
-from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import (
     DOCUMENTS,
     GRADE,

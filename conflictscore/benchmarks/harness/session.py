@@ -16,7 +16,7 @@ from conflictscore.benchmarks.harness.manifest import now
 from conflictscore.benchmarks.harness.meanings import reworded_pairs, same_claims
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
-from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import (
     BASELINE,
     DOCUMENTS,
@@ -51,7 +51,7 @@ _Work = Callable[[], Awaitable[dict[str, Any]]]
 
 
 class _Outcome(NamedTuple):
-    """What came of a step's work: a value, or a failure with its reason."""
+    """Outcome of a step's work: a value, or a failure with its reason."""
 
     value: dict[str, Any] | None
     error: str | None = None

@@ -8,7 +8,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import (
     BASELINE,
     COMMON_METHODS,

@@ -141,7 +141,7 @@ class RunStore:
         return MappingProxyType(self._done)
 
     def lacking(self) -> tuple[str, ...]:
-        """What the folder lacks for whoever reads it elsewhere, a line each."""
+        """Files that the folder lacks for a reader elsewhere, a line each."""
         return tuple(notes_on_folder(self.folder, self.manifest))
 
     def records(self) -> tuple[StepRecord, ...]:

@@ -152,7 +152,7 @@ class _Outline:
         self._lines = lines
 
     def before(self, start: int) -> tuple[str, ...]:
-        """What leads into a window that begins at a place: nothing for the first window.
+        """The lines that lead into a window from its place; none for the first window.
 
         Returns:
             The heading above the place, then the head of its table, or the sentence before it, or

@@ -79,7 +79,7 @@ class RefusedError(Exception):
 
 
 NOTHING_FOUND = "no documents found"
-"""What a caller gets to hear where a search finds nothing, whatever the search says about it."""
+"""The reply to a caller whose search found nothing, whatever the search says about it."""
 
 
 def plain_reason(error: BaseException) -> str:

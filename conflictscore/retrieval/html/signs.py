@@ -152,7 +152,7 @@ def _mark_embedded(body: "LexborNode") -> int:
 
 
 def _put_control(node: "LexborNode") -> None:
-    """What a control of a form shows: the box's state, the chosen option, the text in a field."""
+    """The text that a control of a form shows: the box's state, the chosen option, the text in a field."""
     attributes = node.attributes
     kind = (attributes.get("type") or "text").lower()
     if node.tag == "select":

@@ -8,9 +8,9 @@ lose nothing. Pages are read in the process of :mod:`~conflictscore.retrieval.re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from conflictscore.retrieval.html.page_tables import tables_as_lines
 from conflictscore.retrieval.html.signs import put_formulas_into_words, put_signs_into_words
 from conflictscore.retrieval.html.source import check_size, with_shadow_trees
-from conflictscore.retrieval.html.tables import tables_as_lines
 from conflictscore.retrieval.html.unseen import leave_out_unseen
 
 if TYPE_CHECKING:

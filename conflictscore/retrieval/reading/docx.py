@@ -29,7 +29,7 @@ from conflictscore.retrieval.reading.word_numbering import Numbering
 from conflictscore.retrieval.reading.word_styles import Styles, has_fill
 from conflictscore.retrieval.shaping.counting import roman
 from conflictscore.retrieval.shaping.symbol_fonts import is_private, is_symbol_font, signs_of
-from conflictscore.retrieval.shaping.tables import Cell, grid, table_lines
+from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 
 _LEFT_OUT = frozenset(
     (

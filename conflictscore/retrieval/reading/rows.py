@@ -9,17 +9,16 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
 
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text, is_scalar
 from conflictscore.retrieval.documents import TEXT_KEYS, as_document
 from conflictscore.retrieval.pages.page import UnreadableError
+from conflictscore.retrieval.reading.delimited_rows import MOST_ROWS, read_table
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 
-_MOST_ROWS = 200_000
-"""Of one file: as many documents fit into the memory of a laptop."""
 _OWN_FIELDS = ("metadata", "number", "duplicate_of")
 _METADATA_FIELDS = ("metadata", "meta", "extra_info")
 _DEEPEST_TEXT = 3
@@ -28,10 +27,6 @@ _NOTES_PER_FILE = 20
 """Rows that are named one by one; those after them are counted."""
 _MOST_EXTENDED = 20
 """Objects over several lines that may turn out to be damaged; each costs a look at the rest."""
-_SEPARATORS = ",;\t|"
-_HEADER_WITHIN = 10
-"""Rows among which the header is looked for: a title may stand above it."""
-_EXCEL_SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
 class _Faults:
@@ -96,7 +91,7 @@ def read_csv(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
     Raises:
         UnreadableError: There is no such column, or no row holds a document.
     """
-    table = _table(text, url)
+    table = read_table(text, url)
     faults = _Faults(url, notes)
     text_columns = [place for place, name in enumerate(table.columns) if name in TEXT_KEYS]
     count = without_text = 0
@@ -215,8 +210,8 @@ def _json_objects(text: str, url: str, faults: _Faults) -> Iterator[tuple[str, d
         line_number += text.count("\n", line_at, start)
         line_at = start
         where = f"{url}, line {line_number}"
-        if number > _MOST_ROWS:
-            raise InputError(f"{where}: more than {_MOST_ROWS:,} lines; cut the file up")
+        if number > MOST_ROWS:
+            raise InputError(f"{where}: more than {MOST_ROWS:,} lines; cut the file up")
         line_end = text.find("\n", start)
         line_end = len(text) if line_end < 0 else line_end
         parsed, place = _parsed_value(decoder, text[start:line_end])
@@ -253,114 +248,6 @@ def _parsed_value(decoder: json.JSONDecoder, text: str, start: int = 0) -> tuple
         return _DAMAGED, start
 
 
-class _Row(NamedTuple):
-    """Cells of a row with its place for notes; ``fault`` says how it was mended, or is empty."""
-
-    where: str
-    cells: list[str]
-    fault: str = ""
-
-
-class _Table(NamedTuple):
-    """Rows of a table below its header; ``columns`` are the header's names."""
-
-    columns: list[str]
-    rows: Iterator[_Row]
-    separator: str
-
-
-def _table(text: str, url: str) -> _Table:
-    """The table in a text, by the separator under which its header names a text."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    separators = _SEPARATORS
-    if declared := _EXCEL_SEPARATOR.match(text):
-        separators, text = declared[1], text[declared.end() :]
-    first_line = next((line for line in text.split("\n", _HEADER_WITHIN) if line.strip()), "")
-    names: list[str] = []
-    by_count = sorted(separators, key=first_line.count, reverse=True)
-    for separator in by_count:
-        rows = _rows(text, url, separator, escape=_escape_of(text, separator))
-        for _, row in zip(range(_HEADER_WITHIN), rows, strict=False):
-            columns = _columns(row.cells)
-            names = names or [clean_text(cell) for cell in row.cells]
-            if not set(columns).isdisjoint(TEXT_KEYS):
-                return _Table(columns, rows, separator)
-    raise UnreadableError(
-        "has no column called text, content or page_content, but"
-        f" {', '.join(map(repr, names)):.300}"
-    )
-
-
-def _columns(header: Sequence[str]) -> list[str]:
-    names = [clean_text(cell) for cell in header]
-    ours = {*TEXT_KEYS, "title", "url"}
-    columns = [name.lower() if name.lower() in ours else name for name in names]
-    while columns and not columns[-1]:
-        columns.pop()
-    return columns
-
-
-def _escape_of(text: str, separator: str) -> str | None:
-    r"""The backslash where it stands before quotes in cells, as ``\"`` of MySQL and pandas does."""
-    if '\\"' not in text:
-        return None
-    plain = text.count(f'\\"{separator}') + text.count('\\"\n') + text.count('\\"\r')
-    return "\\" if text.count('\\"') > plain else None
-
-
-def _rows(text: str, url: str, separator: str, escape: str | None = None) -> Iterator[_Row]:
-    """The rows that are not blank, as spreadsheets read them.
-
-    A cell that begins with a quoted word and goes on is read to its separator. A quotation mark
-    that nothing closes would take the rest of the file into its cell: from there on each line is
-    a row, with a note.
-    """
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, escapechar=escape)
-    usual_limit = csv.field_size_limit(len(text) + 1)  # it holds for the whole process
-    start, last_start = 1, 1
-    pending: _Row | None = None
-    try:
-        for number, cells in enumerate(reader):
-            if pending:
-                yield pending
-            where, last_start = f"{url}, line {start}", start
-            start = reader.line_num + 1
-            if number > _MOST_ROWS:
-                raise InputError(f"{where}: more than {_MOST_ROWS:,} rows; cut the file up")
-            pending = _Row(where, cells) if any(cell.strip() for cell in cells) else None
-        rest = text.split("\n", last_start - 1)[-1]
-        if pending and start - last_start > 1 and _is_unclosed(rest, separator, escape):
-            yield from _unquoted_rows(rest, url, last_start, separator)
-        elif pending:
-            yield pending
-    except csv.Error as error:
-        raise UnreadableError(f"is not comma-separated values ({error})") from None
-    finally:
-        csv.field_size_limit(usual_limit)
-
-
-def _is_unclosed(rest: str, separator: str, escape: str | None) -> bool:
-    """Whether a quotation mark in the last row of a table is never closed."""
-    reader = csv.reader(
-        io.StringIO(rest, newline=""), delimiter=separator, escapechar=escape, strict=True
-    )
-    try:
-        next(reader)
-    except csv.Error as error:
-        return "unexpected end" in str(error)
-    return False
-
-
-def _unquoted_rows(rest: str, url: str, line: int, separator: str) -> Iterator[_Row]:
-    reader = csv.reader(io.StringIO(rest, newline=""), delimiter=separator, quoting=csv.QUOTE_NONE)
-    for number, cells in enumerate(reader, line):
-        fault = ""
-        if number == line:
-            fault = "a quotation mark is not closed; read line by line from here"
-        if any(cell.strip() for cell in cells):
-            yield _Row(f"{url}, line {number}", [cell.strip().strip('"') for cell in cells], fault)
-
-
 def json_rows(text: str, shown: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of JSON lines of a set of questions, each with its place for errors.
 
@@ -371,8 +258,8 @@ def json_rows(text: str, shown: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if not line.strip():
             continue
         where = f"{shown}, line {number}"
-        if number > _MOST_ROWS:
-            raise InputError(f"{where}: more than {_MOST_ROWS:,} lines; cut the file up")
+        if number > MOST_ROWS:
+            raise InputError(f"{where}: more than {MOST_ROWS:,} lines; cut the file up")
         try:
             fields = json.loads(line, parse_constant=_no_constant)
         except (ValueError, RecursionError):
@@ -394,8 +281,8 @@ def csv_rows(text: str, shown: str, separator: str = ",") -> Iterator[tuple[str,
     try:
         for number, row in enumerate(rows):
             where, start = f"{shown}, line {start}", rows.line_num + 1
-            if number > _MOST_ROWS:
-                raise InputError(f"{where}: more than {_MOST_ROWS:,} rows; cut the file up")
+            if number > MOST_ROWS:
+                raise InputError(f"{where}: more than {MOST_ROWS:,} rows; cut the file up")
             if any(cell.strip() for cell in row):
                 yield where, row
     except csv.Error as error:

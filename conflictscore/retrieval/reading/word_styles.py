@@ -22,7 +22,7 @@ _SMALLEST = 4
 
 
 class Styles:
-    """What a document's styles say of its runs and paragraphs."""
+    """Styles of a document, as they apply to its runs and paragraphs."""
 
     def __init__(self, tree: Element | None) -> None:
         self._styles = {

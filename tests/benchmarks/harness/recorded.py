@@ -5,11 +5,11 @@ from itertools import pairwise
 from typing import Any
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
-from conflictscore.benchmarks.harness.counting import figures
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
 from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
 from conflictscore.benchmarks.harness.results import results
+from conflictscore.benchmarks.harness.transition_counts import figures
 from conflictscore.records import (
     Answer,
     Attempt,

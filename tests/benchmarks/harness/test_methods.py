@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
-from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.store import RunStore

@@ -6,7 +6,7 @@ from math import sqrt
 
 from conflictscore.benchmarks.harness.definition import SCORES
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
-from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.statistics import (
     ALPHA,
     questions_needed,
@@ -88,7 +88,7 @@ def _p_in_words(value: float | None) -> str:
 
 
 def _by_chance(pair: Paired, differing: int, *, shown: bool) -> str:
-    """What chance alone could do, given how many questions changed."""
+    """The difference that chance alone could make, given how many questions changed."""
     if differing < NEEDED_PAIRS:
         few = counted(differing, "question")
         return f"Only {few} changed: p says little with fewer than {NEEDED_PAIRS}."

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, LOOP, METHODS
 from conflictscore.benchmarks.harness.records import QuestionResult
 

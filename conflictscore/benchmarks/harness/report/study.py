@@ -10,9 +10,8 @@ from itertools import combinations
 from math import fsum, sqrt
 from statistics import fmean, stdev
 
-from conflictscore.benchmarks.harness.counting import judged_both
 from conflictscore.benchmarks.harness.figures import Interval, Paired
-from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import second_looks
@@ -37,6 +36,7 @@ from conflictscore.benchmarks.harness.statistics import (
     questions_needed_graded,
     wilcoxon_pratt,
 )
+from conflictscore.benchmarks.harness.transition_counts import judged_both
 from conflictscore.records import Record
 
 _PairKey = tuple[str, str, str]

@@ -8,9 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean, stdev
 
-from conflictscore.benchmarks.harness.counting import conflict_outcomes, judged_both
 from conflictscore.benchmarks.harness.figures import Interval
-from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
@@ -22,6 +21,7 @@ from conflictscore.benchmarks.harness.statistics import (
     ratio_interval,
     wilcoxon_pratt,
 )
+from conflictscore.benchmarks.harness.transition_counts import conflict_outcomes, judged_both
 from conflictscore.records import Record
 
 

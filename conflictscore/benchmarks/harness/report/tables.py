@@ -18,7 +18,7 @@ from conflictscore.benchmarks.harness.figures import (
     Proportion,
     Transitions,
 )
-from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.findings import findings

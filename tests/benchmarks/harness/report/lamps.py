@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
-from conflictscore.benchmarks.harness.counting import figures
 from conflictscore.benchmarks.harness.methods.registry import LOOP, METHODS
 from conflictscore.benchmarks.harness.records import (
     Guard,
@@ -14,6 +13,7 @@ from conflictscore.benchmarks.harness.records import (
     Verdict,
 )
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+from conflictscore.benchmarks.harness.transition_counts import figures
 from conflictscore.records import (
     Answer,
     Claim,

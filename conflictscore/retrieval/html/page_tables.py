@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from conflictscore.retrieval.shaping.tables import Cell, grid, table_lines
+from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode

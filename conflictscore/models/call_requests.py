@@ -22,7 +22,7 @@ from conflictscore.models.capabilities import (
 )
 from conflictscore.models.clients import response_format, with_max_tokens
 from conflictscore.models.endpoint_chat import EndpointChat
-from conflictscore.models.turns import plain_turns
+from conflictscore.models.prompt_turns import plain_turns
 from conflictscore.prompts import PromptSet
 
 _OPENAI_CLIENTS = (ChatOpenAI, AzureChatOpenAI, EndpointChat)

@@ -16,7 +16,7 @@ from conflictscore.benchmarks.harness.figures import (
     Transitions,
     TypeAccuracy,
 )
-from conflictscore.benchmarks.harness.methods.opening import method_of
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, COMPARED, METHODS
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.statistics import (
@@ -256,7 +256,7 @@ def _transitions(
 
 
 class ConflictOutcome(NamedTuple):
-    """What became of one answer with conflict under a method (section 6.4)."""
+    """The fate of one answer with conflict under a method (section 6.4)."""
 
     question: str
     answered: bool

@@ -1,0 +1,131 @@
+"""Rows of delimited text (CSV), as spreadsheets and databases write them."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from conflictscore.errors import InputError
+from conflictscore.retrieval.cleaning import clean_text
+from conflictscore.retrieval.documents import TEXT_KEYS
+from conflictscore.retrieval.pages.page import UnreadableError
+
+_SEPARATORS = ",;\t|"
+
+
+MOST_ROWS = 200_000
+"""Of one file: as many documents fit into the memory of a laptop."""
+_HEADER_WITHIN = 10
+"""Rows among which the header is looked for: a title may stand above it."""
+
+
+_EXCEL_SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)
+
+
+class _Row(NamedTuple):
+    """Cells of a row with its place for notes; ``fault`` says how it was mended, or is empty."""
+
+    where: str
+    cells: list[str]
+    fault: str = ""
+
+
+class _Table(NamedTuple):
+    """Rows of a table below its header; ``columns`` are the header's names."""
+
+    columns: list[str]
+    rows: Iterator[_Row]
+    separator: str
+
+
+def read_table(text: str, url: str) -> _Table:
+    """The table in a text, by the separator under which its header names a text."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    separators = _SEPARATORS
+    if declared := _EXCEL_SEPARATOR.match(text):
+        separators, text = declared[1], text[declared.end() :]
+    first_line = next((line for line in text.split("\n", _HEADER_WITHIN) if line.strip()), "")
+    names: list[str] = []
+    by_count = sorted(separators, key=first_line.count, reverse=True)
+    for separator in by_count:
+        rows = rows_of(text, url, separator, escape=_escape_of(text, separator))
+        for _, row in zip(range(_HEADER_WITHIN), rows, strict=False):
+            columns = _columns(row.cells)
+            names = names or [clean_text(cell) for cell in row.cells]
+            if not set(columns).isdisjoint(TEXT_KEYS):
+                return _Table(columns, rows, separator)
+    raise UnreadableError(
+        "has no column called text, content or page_content, but"
+        f" {', '.join(map(repr, names)):.300}"
+    )
+
+
+def _columns(header: Sequence[str]) -> list[str]:
+    names = [clean_text(cell) for cell in header]
+    ours = {*TEXT_KEYS, "title", "url"}
+    columns = [name.lower() if name.lower() in ours else name for name in names]
+    while columns and not columns[-1]:
+        columns.pop()
+    return columns
+
+
+def _escape_of(text: str, separator: str) -> str | None:
+    r"""The backslash where it stands before quotes in cells, as ``\"`` of MySQL and pandas does."""
+    if '\\"' not in text:
+        return None
+    plain = text.count(f'\\"{separator}') + text.count('\\"\n') + text.count('\\"\r')
+    return "\\" if text.count('\\"') > plain else None
+
+
+def rows_of(text: str, url: str, separator: str, escape: str | None = None) -> Iterator[_Row]:
+    """The rows that are not blank, as spreadsheets read them.
+
+    A cell that begins with a quoted word and goes on is read to its separator. A quotation mark
+    that nothing closes would take the rest of the file into its cell: from there on each line is
+    a row, with a note.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, escapechar=escape)
+    usual_limit = csv.field_size_limit(len(text) + 1)  # it holds for the whole process
+    start, last_start = 1, 1
+    pending: _Row | None = None
+    try:
+        for number, cells in enumerate(reader):
+            if pending:
+                yield pending
+            where, last_start = f"{url}, line {start}", start
+            start = reader.line_num + 1
+            if number > MOST_ROWS:
+                raise InputError(f"{where}: more than {MOST_ROWS:,} rows; cut the file up")
+            pending = _Row(where, cells) if any(cell.strip() for cell in cells) else None
+        rest = text.split("\n", last_start - 1)[-1]
+        if pending and start - last_start > 1 and _is_unclosed(rest, separator, escape):
+            yield from _unquoted_rows(rest, url, last_start, separator)
+        elif pending:
+            yield pending
+    except csv.Error as error:
+        raise UnreadableError(f"is not comma-separated values ({error})") from None
+    finally:
+        csv.field_size_limit(usual_limit)
+
+
+def _is_unclosed(rest: str, separator: str, escape: str | None) -> bool:
+    """Whether a quotation mark in the last row of a table is never closed."""
+    reader = csv.reader(
+        io.StringIO(rest, newline=""), delimiter=separator, escapechar=escape, strict=True
+    )
+    try:
+        next(reader)
+    except csv.Error as error:
+        return "unexpected end" in str(error)
+    return False
+
+
+def _unquoted_rows(rest: str, url: str, line: int, separator: str) -> Iterator[_Row]:
+    reader = csv.reader(io.StringIO(rest, newline=""), delimiter=separator, quoting=csv.QUOTE_NONE)
+    for number, cells in enumerate(reader, line):
+        fault = ""
+        if number == line:
+            fault = "a quotation mark is not closed; read line by line from here"
+        if any(cell.strip() for cell in cells):
+            yield _Row(f"{url}, line {number}", [cell.strip().strip('"') for cell in cells], fault)

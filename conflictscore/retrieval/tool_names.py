@@ -1,0 +1,101 @@
+"""Kinds of tools by the words of their names: those that search, fetch, read or write."""
+
+import re
+
+SEARCHES = frozenset(
+    {
+        "search",
+        "retrieve",
+        "retriever",
+        "retrieval",
+        "lookup",
+        "look",
+        "find",
+        "google",
+        "bing",
+        "tavily",
+        "exa",
+        "duckduckgo",
+        "ddg",
+        "serp",
+        "serper",
+        "brave",
+        "wikipedia",
+        "arxiv",
+        "pubmed",
+        "rag",
+    }
+)
+"""Words in the name of a tool whose text may be several documents joined by blank lines."""
+
+
+FETCHES = frozenset(
+    {
+        "browse",
+        "fetch",
+        "scrape",
+        "crawl",
+        "download",
+        "visit",
+        "page",
+        "webpage",
+        "website",
+        "url",
+    }
+)
+"""Words in the name of a tool that returns one page, whatever stands in it."""
+
+
+READS = FETCHES | frozenset(
+    {
+        "read",
+        "wiki",
+        "web",
+        "doc",
+        "docs",
+        "document",
+        "documents",
+        "passages",
+        "knowledge",
+        "knowledgebase",
+        "kb",
+        "article",
+        "articles",
+        "corpus",
+        "library",
+        "archive",
+        "faq",
+        "handbook",
+        "manual",
+        "literature",
+        "news",
+        "encyclopedia",
+        "encyclopaedia",
+        "source",
+        "sources",
+        "context",
+    }
+)
+
+
+WRITES = frozenset(
+    {
+        "save",
+        "write",
+        "update",
+        "create",
+        "add",
+        "insert",
+        "delete",
+        "remove",
+        "send",
+        "upload",
+        "submit",
+        "edit",
+        "append",
+        "post",
+    }
+)
+
+
+NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
