@@ -33,7 +33,7 @@ def oracle_with_own_kinds(folder: Path) -> Any:
     spec = importlib.util.spec_from_file_location("oracle", folder.parent / "oracle.py")
     if spec is None or spec.loader is None:
         raise click.ClickException(f"{folder.parent}: there is no oracle.py beside the case")
-    module = importlib.util.module_from_spec(spec)
+    module: Any = importlib.util.module_from_spec(spec)
     sys.modules["oracle"] = module
     spec.loader.exec_module(module)
     module.KINDS += list(_OWN)

@@ -64,7 +64,8 @@ PATTERNS: Mapping[str, _Pattern] = {
     "docstrings headed by What or Who": _Pattern(prose=r"\A(?:What|Who|Whom|Whose|That which)\b"),
     "metaphors": _Pattern(
         _names("doors errand errands Pace Gate _Crowd _Calm Silent Line Ticket Play"),
-        r"\b(?:errands?|this door|doors?\b(?! of)|the house|rooms? (?:of|that|imports))",
+        r"\b(?:errands?|(?:a|the|this|each|every) doors?\b(?! of)|the house"
+        r"|rooms? (?:of|that|imports))",
     ),
     "participles as nouns": _Pattern(
         _names("Given Doubt heard stands joined taken_back spoiled Doubted _Doubted doubted")

@@ -85,9 +85,10 @@ def scripted(asking: Sequence[Case]) -> ScriptedModel:
         if name == "ask_document":
             return case.told_by(str(fields["document"]), str(fields["question"]))
         if name == "relation":
-            lines = str(fields["statements"]).splitlines()
+            statements = str(fields["statements"]).splitlines()
             same = [
-                any(fact in line for fact in case.facts if fact in case.answer) for line in lines
+                any(fact in line for fact in case.facts if fact in case.answer)
+                for line in statements
             ]
             return "\n".join(
                 f"{n}: {'SAME' if is_same else 'OTHER'}" for n, is_same in enumerate(same, 1)

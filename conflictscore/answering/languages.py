@@ -196,7 +196,7 @@ LANGUAGES: dict[str, Language] = {
         "。",
     ),
 }
-"""By ISO 639-1 code. Languages without white space between words are recognised by their script alone."""
+"""By ISO 639-1 code. Languages without spaces between words are recognised by their script."""
 
 _UNSPACED = ("ja", "zh")
 _KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u4e00-\u9fff]")

@@ -28,10 +28,10 @@ async def looked(
         if "seems to be disputed" in prompt:
             return relation
         if "Two statements" in prompt:
-            return more.get("ruling", "SIDE: NEITHER\nGROUND: NUMBER\nREASON: So.")
+            return str(more.get("ruling", "SIDE: NEITHER\nGROUND: NUMBER\nREASON: So."))
         if "Write the question" in prompt:
             return "When was it closed?"
-        return more.get("reading", "Osk Hall was built in 1931.")
+        return str(more.get("reading", "Osk Hall was built in 1931."))
 
     model: Any = Replies(reply)
     reads = Reader(model, PROMPTS, UsageMeter())

@@ -113,6 +113,7 @@ def test_a_hedge_leaves_what_else_the_passage_claims_as_it_is() -> None:
 
     made = hedged(passage, look(), documents, others=("It is 31 m high.",))
 
+    assert made is not None
     assert made.startswith("Lit in **1871**, it is 31 m high. Other sources disagree: ")
     assert made.endswith("in 1874 (“Log”, “Report”).")
 
@@ -128,6 +129,7 @@ def test_a_title_brings_no_markup_into_a_hedge() -> None:
 
     made = hedged(CLAIM, look(), documents)
 
+    assert made is not None
     assert added_active_content(CLAIM, made) is None
     assert "(document 1, document 4)" in made
 
@@ -136,7 +138,10 @@ def test_copies_are_named_once_and_many_documents_are_counted() -> None:
     documents = documents_with(*"abcdef", duplicate_of=(None, None, 2, None, None, None))
     side = look(sides=("+-----", "-+++++"))
 
-    assert "(document 2, document 4, document 5, 1 more)" in hedged(CLAIM, side, documents)
+    made = hedged(CLAIM, side, documents)
+
+    assert made is not None
+    assert "(document 2, document 4, document 5, 1 more)" in made
 
 
 @pytest.mark.parametrize(

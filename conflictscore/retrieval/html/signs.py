@@ -152,7 +152,7 @@ def _mark_embedded(body: "LexborNode") -> int:
 
 
 def _put_control(node: "LexborNode") -> None:
-    """The text that a control of a form shows: the box's state, the chosen option, the text in a field."""
+    """Put in what a control of a form shows: a box's state, the chosen option, a field's text."""
     attributes = node.attributes
     kind = (attributes.get("type") or "text").lower()
     if node.tag == "select":

@@ -152,7 +152,7 @@ def test_whatever_a_kill_leaves_is_read_up_to_the_last_whole_line(tmp_path: Path
     for size in range(len(whole)):
         path.write_bytes(whole[:size])
         calls = read_transcript(path)
-        read = []
+        read: list[str] = []
         with pytest.raises(TornTranscriptError, match=r"session-1\.jsonl\.gz"):
             read.extend(one["reply"] for one in calls)
         assert read == [f"reply {n}" for n in range(len(read))]

@@ -2,17 +2,22 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
-from conflictscore.benchmarks.harness.records import MethodResult
-from conflictscore.benchmarks.harness.report.flips import second_looks
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
-from conflictscore.benchmarks.harness.report.pictures.picture import Picture, bare, label
+from conflictscore.benchmarks.harness.report.pictures.flows import end_of, flows
+from conflictscore.benchmarks.harness.report.pictures.picture import (
+    BAD,
+    GOOD,
+    NEUTRAL,
+    Picture,
+    label,
+)
 from conflictscore.benchmarks.harness.report.study import study_groups, study_of
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.errors import InputError
@@ -20,16 +25,9 @@ from conflictscore.reporting.figure_text import counted, percent, points, span
 from conflictscore.storage.private_files import write_whole
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GOOD: Final = "#1b6ca8"
-BAD: Final = "#c2532d"
-NEUTRAL: Final = "#8a949e"
-"""Blue, vermilion and grey: told apart by all kinds of colour vision, and in grey print."""
 _BINS: Final = 10
-_ENDS: Final = ("right", "hedged", "wrong")
-"""How an answer ends: a true answer that informs nobody is hedged."""
 
 
 def pictures(runs: Sequence[ReportRun]) -> list[Picture]:
@@ -38,7 +36,7 @@ def pictures(runs: Sequence[ReportRun]) -> list[Picture]:
     charts = [_differences(judged)]
     for number, run in enumerate(judged, 1):
         stem = f"{number}-{_file_name(run.name)}"
-        charts += [*_flows(run, stem), _scores(run, stem), _by_score(run, stem), _gain(run, stem)]
+        charts += [*flows(run, stem), _scores(run, stem), _by_score(run, stem), _gain(run, stem)]
     return [chart for chart in charts if chart is not None]
 
 
@@ -105,129 +103,6 @@ def _color_of(interval: Interval) -> str:
 def _in_points(interval: Interval) -> str:
     bounds = span(points(interval.low), points(interval.high))
     return f"{points(interval.value)} points" + (f" ({bounds})" if bounds else "")
-
-
-def _flows(run: ReportRun, stem: str) -> Iterator[Picture]:
-    """From first answers to those of each second look; not where worth is a number."""
-    if run.figures.is_graded(run.first_measure):
-        return
-    for method in run.figures.methods:
-        if method.method in second_looks() and (counts := _transitions(run, method.method)):
-            yield _flow(run, stem, method.method, counts)
-
-
-def _transitions(run: ReportRun, method: str) -> Counter[tuple[str, str]]:
-    """How first answers and the method's ended, over the questions where both were judged."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for result in run.results:
-        before = _end_of(result.methods.get(BASELINE), run)
-        after = _end_of(result.methods.get(method), run)
-        if before is not None and after is not None:
-            counts[before, after] += 1
-    return counts
-
-
-def _end_of(answer: MethodResult | None, run: ReportRun) -> str | None:
-    if answer is None or not isinstance(right := answer.value(run.first_measure), bool):
-        return None
-    if run.falls:
-        right = not right
-    if right and answer.value("informative") is False:
-        return "hedged"
-    return "right" if right else "wrong"
-
-
-def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str], int]) -> Picture:
-    words = ", ".join(
-        f"{count:,} {_change_name(before, after)}"
-        for (before, after), count in sorted(counts.items(), key=lambda pair: -pair[1])
-    )
-
-    def draw(figure: "Figure") -> None:
-        figure.set_size_inches(7, 3.4)
-        axes = figure.add_subplot()
-        bare(axes)
-        total = sum(counts.values())
-        gap = 0.05 * total
-        starts = _node_starts(axes, counts, side=0, gap=gap)
-        ends = _node_starts(axes, counts, side=1, gap=gap)
-        for before in _ENDS:
-            for after in _ENDS:
-                if count := counts.get((before, after), 0):
-                    start, end = starts[before], ends[after]
-                    _ribbon(axes, start, end, count, _flow_color(before, after))
-                    if before != after and count >= 0.025 * total:
-                        place = start + (end - start) * _bend(_NAME_PLACE) - count / 2
-                        name = f"{_change_name(before, after)}: {count:,}"
-                        axes.text(_NAME_PLACE, place, name, ha="center", va="center")
-                    starts[before] -= count
-                    ends[after] -= count
-        axes.text(0, gap, "first answers", ha="center", weight="bold")
-        axes.text(1, gap, method, ha="center", weight="bold")
-        axes.set_xlim(-0.28, 1.28)
-
-    return Picture(
-        f"{stem}-flow-{method}",
-        f"From first answers to {method}: {label(run.name)}",
-        f"{counted(sum(counts.values()), 'answer')}: {words}",
-        draw,
-    )
-
-
-def _node_starts(
-    axes: "Axes", counts: Mapping[tuple[str, str], int], *, side: int, gap: float
-) -> dict[str, float]:
-    """Draw the ends of one side as bars, from 0 downwards; the upper edge of each."""
-    edges: dict[str, float] = {}
-    edge = 0.0
-    for end in _ENDS:
-        size = sum(count for pair, count in counts.items() if pair[side] == end)
-        edges[end] = edge
-        if size:
-            axes.bar(side, -size, width=0.03, bottom=edge, color=_END_COLORS[end])
-            place, align = (-0.03, "right") if side == 0 else (1.03, "left")
-            axes.text(place, edge - size / 2, f"{end}: {size:,}", ha=align, va="center")
-            edge -= size + gap
-    return edges
-
-
-_END_COLORS: Final = {"right": GOOD, "hedged": "#d9a521", "wrong": BAD}
-
-
-def _ribbon(axes: "Axes", start: float, end: float, size: float, color: str) -> None:
-    """A band that bends from one side to the other."""
-    steps = [step / 40 for step in range(41)]
-    upper = [start + (end - start) * _bend(step) for step in steps]
-    axes.fill_between(
-        [0.015 + 0.97 * step for step in steps],
-        upper,
-        [edge - size for edge in upper],
-        color=color,
-        alpha=0.45,
-        linewidth=0,
-    )
-
-
-def _bend(step: float) -> float:
-    """How far a band has come towards its end after a part of its way."""
-    return step * step * (3 - 2 * step)
-
-
-_NAME_PLACE: Final = 0.2
-"""Of a band's way: before the bands cross, so that their names stand apart."""
-
-
-def _change_name(before: str, after: str) -> str:
-    if before == after:
-        return f"stay {before}"
-    names = {("wrong", "right"): "corrected", ("right", "wrong"): "harmed"}
-    return names.get((before, after), f"{before} to {after}")
-
-
-def _flow_color(before: str, after: str) -> str:
-    if before == after:
-        return NEUTRAL
-    return GOOD if after == "right" or before == "wrong" else BAD
 
 
 def _scores(run: ReportRun, stem: str) -> Picture | None:
@@ -299,7 +174,7 @@ def _by_score(run: ReportRun, stem: str) -> Picture | None:
     verdicts: dict[int, list[bool]] = {}
     for result in run.results:
         answer = result.methods.get(BASELINE)
-        end = _end_of(answer, run)
+        end = end_of(answer, run)
         if answer is None or answer.report is None or answer.report.cs_r is None or end is None:
             continue
         verdicts.setdefault(_band(answer.report.cs_r), []).append(end != "wrong")

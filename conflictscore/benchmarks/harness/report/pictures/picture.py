@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+GOOD: Final = "#1b6ca8"
+BAD: Final = "#c2532d"
+NEUTRAL: Final = "#8a949e"
+"""Blue, vermilion and grey: told apart by all kinds of colour vision, and in grey print."""
+
 _DPI: Final = 200
 """Of PNG files: enough for two columns of print."""
 _STYLE: Final[dict[Any, Any]] = {
