@@ -6,6 +6,7 @@ from .errors import InputError as InputError
 from .errors import NoDocumentsError as NoDocumentsError
 from .errors import ProviderError as ProviderError
 from .errors import QuotaError as QuotaError
+from .errors import UncheckedAnswerError as UncheckedAnswerError
 from .errors import UnreadableReplyError as UnreadableReplyError
 from .graph.create import create_conflict_scorer as create_conflict_scorer
 from .graph.create import create_self_correcting_rag as create_self_correcting_rag

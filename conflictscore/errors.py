@@ -9,14 +9,15 @@ ConflictScoreError                 one clear line, safe to show: it never carrie
 ├── ProviderError                  a model or a search engine failed after its retries; exit code 1
 │   ├── QuotaError                 its quota or credit is used up; asking again now cannot help
 │   └── UnreadableReplyError       a model replied in another form than it was asked for
+├── UncheckedAnswerError           an answer is less checked than the caller requires; exit code 1
 └── BudgetError                    the caller's own budget is used up; exit code 3
 ```
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 _SECRETS = re.compile(
     r"(?i)\b(?:sk|key|pk|rk)-[\w*.-]{4,}|\bbearer\s+\S+"
@@ -143,6 +144,18 @@ class UnreadableReplyError(ProviderError):
     ) -> None:
         super().__init__(f"unreadable reply from {provider}: {reason}", provider=provider)
         self.reason, self.reply, self.again, self.by_form = reason, reply, again, by_form
+
+
+class UncheckedAnswerError(ConflictScoreError):
+    """An answer is less checked than ``require`` asks for, and was refused.
+
+    ``verdict`` is the small summary of its run (:meth:`conflictscore.Run.verdict`); the answer
+    itself is neither in it nor in the message.
+    """
+
+    def __init__(self, message: str, verdict: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.verdict = dict(verdict)
 
 
 class BudgetError(ConflictScoreError):

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby, takewhile
+from itertools import takewhile
 from math import log
 from operator import eq
 from typing import NamedTuple
@@ -32,9 +32,6 @@ _LEAST_TELLING = 15  # characters of a passage that nobody writes twice by chanc
 _LEAST_OVERLAP, _LONGEST_OVERLAP = 2, 60
 """Words of a replacement's end that are held against what follows it."""
 _GROWTH, _ROOM = 3, 400
-_LEAST_UNCLAIMED, _UNCLAIMED_SHARE = 8, 0.1
-"""Different words, and their share of the answer's: a greeting or a closing line is less."""
-_QUESTION_MARKS = "?\u037e\u061f\uff1f"
 
 _ORDINAL = re.compile(r"^[ \t>*+-]{0,40}(\d{1,9})[.)][ \t]", re.MULTILINE)
 
@@ -123,40 +120,6 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
     ]
     best = max(range(len(candidates)), key=lambda i: (shares[i], -len(words[i])), default=None)
     return None if best is None or not shares[best] else candidates[best]
-
-
-def unclaimed(
-    answer: str, claims: Sequence[str], spans: Iterable[tuple[int, int]]
-) -> tuple[tuple[int, int], ...]:
-    """The parts of an answer that no claim speaks of, as start and end; neighbours are one part.
-
-    A claim speaks of the passage it is ``placed`` in, and of one of which it has half the words
-    that are nowhere else in the answer. Code and questions claim nothing. If there are claims,
-    nothing is returned unless all parts together have at least 8 different words, and a tenth of
-    the answer's.
-    """
-    all_passages, claimed_spans = passages(answer), set(spans)
-    words, spread = _words_of(answer, all_passages)
-    claimed_words = {word for claim in claims for word in terms_in(claim)}
-
-    def passed_over(part: tuple[Passage, set[str]]) -> bool:
-        passage, passage_words = part
-        if passage.kind == "code" or answer[passage.end - 1] in _QUESTION_MARKS:
-            return False
-        own = {word for word in passage_words if spread[word] == 1}
-        return (passage.start, passage.end) not in claimed_spans and 2 * len(
-            own & claimed_words
-        ) < len(own)
-
-    runs = groupby(zip(all_passages, words, strict=True), passed_over)
-    parts = [list(part) for is_passed_over, part in runs if is_passed_over]
-    unclaimed_words = {
-        word for part in parts for _, passage_words in part for word in passage_words
-    }
-    enough = max(_LEAST_UNCLAIMED, _UNCLAIMED_SHARE * len(spread)) if claims else 1
-    if len(unclaimed_words) < enough:
-        return ()
-    return tuple((part[0][0].start, part[-1][0].end) for part in parts)
 
 
 def _words_of(answer: str, parts: Sequence[Passage]) -> tuple[list[set[str]], Counter[str]]:

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from conflictscore.json_answers import is_json
-from conflictscore.markdown import misfit, passages, place_of, spliced, unclaimed
+from conflictscore.markdown import misfit, passages, place_of, spliced
 from conflictscore.sentences import sentence_ends
 
 MARKDOWN = """# The lamp
@@ -223,42 +223,3 @@ def test_a_number_is_the_mark_of_a_list_only_where_it_counts() -> None:
 def test_a_replacement_that_repeats_what_follows_is_refused(text: str, *, fits: bool) -> None:
     answer = "It opened on Jan. 3. Its school is old. So is the mill."
     assert (misfit(answer, passages(answer)[0], text) is None) is fits
-
-
-LIGHT = """The lamp was lit in 1871 by the keeper's eldest daughter, Ann.
-
-The tower was built in 1840. It is of granite from a quarry nearby. Who paid for it?
-
-```
-the lamp and its lens, both of them made by hand in Paris in 1869
-```
-
-灯塔的雾号于1912年由港务局出资建成并配有两个喇叭。"""
-
-
-@pytest.mark.parametrize(
-    ("claims", "left"),
-    [
-        ([], ["The lamp was lit", "灯塔"]),
-        (["The keeper's eldest daughter Ann lit the lamp in 1871."], ["The tower was", "灯塔"]),
-        (["It was built in 1840.", "The stone is granite from a quarry."], ["The lamp", "灯塔"]),
-        (["灯塔的雾号由港务局出资于1912年建成并有两个喇叭。"], ["The lamp"]),
-    ],
-)
-def test_what_no_claim_speaks_of_is_known_part_by_part(claims: list[str], left: list[str]) -> None:
-    parts = unclaimed(LIGHT, claims, [])
-
-    assert len(parts) == len(left)
-    for (start, end), opening in zip(parts, left, strict=True):
-        assert LIGHT[start:end].startswith(opening)
-        assert LIGHT[end - 1] in ".。"
-
-
-def test_a_claim_speaks_of_the_passage_that_it_stands_in_whatever_its_words() -> None:
-    first, second = passages(
-        "A lantern burned from 1871 on. Nobody knows who kept it all that time."
-    )
-
-    everything = "A lantern burned from 1871 on. Nobody knows who kept it all that time."
-    assert unclaimed(everything, ["Unbekannt ist der Wärter."], [second[:2]]) == ()
-    assert unclaimed(everything, ["x"], [first[:2]]) == (second[:2],)

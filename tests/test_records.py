@@ -213,7 +213,7 @@ def test_readers_of_a_run_see_its_scores_and_whether_the_answer_changed() -> Non
 
     assert [*shown] == [
         *("question", "method", "answer", "first_answer", "flipped", "changes", "checked"),
-        "justification",
+        *("examined", "justification"),
         *("documents", "report", "final_report", "usage", "run_id", "notes"),
     ]
     assert (shown["flipped"], shown["report"]) == (True, _REPORT.summary())
@@ -229,7 +229,9 @@ def test_sources_are_shown_without_their_texts_where_these_are_not_asked_for() -
 
 def test_an_answer_that_was_scored_without_a_question_is_shown_as_such() -> None:
     shown = _run(question=None).summary()
-    assert [*shown] == ["answer", "checked", "documents", "report", "usage", "run_id", "notes"]
+    assert [*shown] == [
+        *("answer", "checked", "examined", "documents", "report", "usage", "run_id", "notes")
+    ]
 
 
 def test_the_answer_that_stands_has_a_final_report_only_where_it_is_the_one_that_was_scored() -> (

@@ -5,6 +5,7 @@ could support. A longer one is split with its question in view. What its claims 
 for once more.
 """
 
+import asyncio
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -13,19 +14,20 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from conflictscore.answering.answer_replies import copied
+from conflictscore.answering.claim_coverage import gaps_of, unclaimed_in
 from conflictscore.answering.claim_places import Placed, place_order, placed_claims
 from conflictscore.answering.claim_replies import read_claims, read_placed_claims
 from conflictscore.answering.json_claims import claims_of_values
 from conflictscore.answering.languages import asserts_nothing, yes_or_no
-from conflictscore.answering.statements import affirms, denies, opposite, telling_terms
+from conflictscore.answering.statements import affirms, denies, numbers_in, opposite, telling_terms
 from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyError
 from conflictscore.json_answers import is_json
 from conflictscore.labelers.denials import denial_of
 from conflictscore.loop.rounds import may_look_again
 from conflictscore.loop.state import RagState, Reader, RunContext
-from conflictscore.markdown import passages, place_of, unclaimed
+from conflictscore.markdown import passages, place_of
 from conflictscore.prompts import material, material_line
-from conflictscore.records import Claim
+from conflictscore.records import Claim, Gap, GapKind
 from conflictscore.scripts import words_in
 from conflictscore.tokens import count_tokens
 
@@ -47,7 +49,13 @@ _TRUE_OR_FALSE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """A question that states what it asks about: "True or false: the lamp burns"."""
+_LONG_ANSWER = 20_000  # characters from which comparing takes a thread
 _BEFORE_CHARS = 600  # how much of the answer is shown before a passage that is taken apart
+
+
+_NOTHING = Gap(
+    kind=GapKind.STATES_NOTHING, note="it declines, greets or asks back, and states nothing"
+)
 
 
 class AnswerClaims(NamedTuple):
@@ -55,13 +63,13 @@ class AnswerClaims(NamedTuple):
 
     Attributes:
         claims: Those that assert something of the world.
-        left_out: The part of the answer that gave no claims, in words; None where nothing is left.
+        gaps: What of the answer stands in none of its claims.
         asserting_nothing: Texts of claims that were left out because they decline, do not know,
             greet or ask: no document can bear them out.
     """
 
     claims: tuple[Claim, ...]
-    left_out: str | None = None
+    gaps: tuple[Gap, ...] = ()
     asserting_nothing: tuple[str, ...] = ()
 
 
@@ -81,7 +89,9 @@ async def claims_of_answer(
     question = state.get("question", "")
     if is_json(answer):
         values = await claims_of_values(answer, question, judge)
-        return AnswerClaims(placed_claims(values.claims), values.left_out)
+        value_gaps = tuple(Gap(kind=GapKind.UNCLAIMED, note=note) for note in values.left_out)
+        value_gaps = value_gaps or gaps_of(answer, values.claims, question)
+        return AnswerClaims(placed_claims(values.claims), value_gaps)
     # an answer that is scored alone has no question, and is not given again
     in_place = context.settings.regeneration == "revise" and bool(question)
     short = in_place and _is_short(answer)
@@ -94,13 +104,15 @@ async def claims_of_answer(
         texts = await (asking.statement() if short else asking.claims())
         return _asserting([(text, None) for text in texts])
     names_places = in_place and may_look_again(state.get("attempts", ()), context)
-    if short:
-        placed = _placed([(text, "") for text in await asking.statement()], answer)
-    elif names_places:
+    if short:  # a statement is read only where it says what the answer does
+        texts = await asking.statement()
+        asserting = _asserting(_placed([(text, "") for text in texts], answer))
+        return asserting if asserting.claims else asserting._replace(gaps=(_NOTHING,))
+    if names_places:
         placed = await asking.placed_claims()
     else:
         placed = _placed([(text, "") for text in await asking.claims()], answer)
-    return await _with_the_rest(placed, answer, judge)
+    return await _with_the_rest(placed, answer, question, judge)
 
 
 async def claims_of_passage(before: str, passage: str, judge: Reader) -> tuple[str, ...]:
@@ -151,24 +163,30 @@ class _Asking:
         return await _ask(prompt, self.answer, own, self.judge)
 
 
-async def _with_the_rest(placed: list[Placed], answer: str, judge: Reader) -> AnswerClaims:
-    """The claims, with those of the parts that they pass over, and how much is still left."""
-    left, why = _unclaimed(answer, placed), ""
-    if left:
+async def _with_the_rest(
+    placed: list[Placed], answer: str, question: str, judge: Reader
+) -> AnswerClaims:
+    """The claims, with those of the parts that they pass over, and what is still left.
+
+    The model is asked once more about the parts of which something stands in no claim. Its word
+    that they claim nothing decides nothing: what they hold does.
+    """
+    parts = await _off_the_loop(unclaimed_in, answer, placed, question)
+    failure_note = ""
+    if parts:
         try:
-            rest = "\n\n".join(answer[start:end] for start, end in left)
-            texts = await claims_of_passage(answer[: left[0][0]], rest, judge)
+            rest = "\n\n".join(answer[part.start : part.end] for part in parts)
+            texts = await claims_of_passage(answer[: parts[0].start], rest, judge)
             placed = _with_more(placed, texts, answer)
-            left = _unclaimed(answer, placed) if texts else ()  # what is left claims nothing
         except (ProviderError, BudgetError) as failure:
             if not placed:
                 raise
-            why = f" ({failure})"
-    if not left:
-        return _asserting(placed)
-    share = sum(end - start for start, end in left) / len(answer)
-    note = f"{share:.0%} of the answer was not taken apart into claims{why}"
-    return _asserting(placed)._replace(left_out=note)
+            failure_note = f" ({failure})"
+    gaps = await _off_the_loop(gaps_of, answer, placed, question, failure_note)
+    asserting = _asserting(placed)
+    if placed and not asserting.claims and not gaps:
+        gaps = (_NOTHING,)
+    return asserting._replace(gaps=gaps)
 
 
 def _asserting(placed: Sequence[Placed]) -> AnswerClaims:
@@ -176,6 +194,13 @@ def _asserting(placed: Sequence[Placed]) -> AnswerClaims:
     silent = [text for text, _ in placed if asserts_nothing(text)]
     claims = placed_claims([one for one in placed if one[0] not in silent])
     return AnswerClaims(claims, asserting_nothing=tuple(silent))
+
+
+async def _off_the_loop(compare: Callable[..., T], answer: str, *more: object) -> T:
+    """What is found by comparing an answer with its claims; in a thread where that is long."""
+    if len(answer) < _LONG_ANSWER:
+        return compare(answer, *more)
+    return await asyncio.to_thread(compare, answer, *more)
 
 
 def _with_more(placed: Sequence[Placed], texts: Sequence[str], answer: str) -> list[Placed]:
@@ -204,6 +229,8 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
     statement = line.removeprefix("Sentence:").strip('"“” ')
     if len(words_in(statement)) < max(_LEAST_WORDS, len(words_in(answer))):
         raise ValueError(f"“{statement}” is no full sentence in answer to the question")
+    if missing := numbers_in(answer) - numbers_in(statement):
+        raise ValueError(f"“{statement}” leaves out {', '.join(sorted(missing))}")
     first = words_in(answer)[0]
     own = telling_terms(answer) - {*_AFFIRMS, *_DENIES}
     if (side := yes_or_no(first, question)) is not None:
@@ -230,10 +257,6 @@ def _place(claim: str, opening: str, answer: str) -> _Span | None:
     if place is None and _is_short(answer):  # "No." shares no word with what it claims
         [place] = passages(answer)
     return (place.start, place.end) if place else None
-
-
-def _unclaimed(answer: str, placed: Sequence[Placed]) -> tuple[_Span, ...]:
-    return unclaimed(answer, [text for text, _ in placed], [span for _, span in placed if span])
 
 
 def _read_own(read: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ...]:

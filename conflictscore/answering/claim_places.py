@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import inf
 
 from conflictscore.markdown import place_of
-from conflictscore.records import Change, Claim
+from conflictscore.records import Change, Claim, Gap, GapKind
 
 Placed = tuple[str, tuple[int, int] | None]
 """A claim, with start and end of the passage that makes it where that is known."""
@@ -21,6 +21,27 @@ def claims_in_place(claims: Sequence[Claim], changed: Sequence[Change]) -> tuple
             at = _moved((change.start, change.end), changed)[0]
             found.append((text, (at + start, at + end)))
     return placed_claims(sorted(found, key=place_order))
+
+
+def gaps_in_place(gaps: Sequence[Gap], changed: Sequence[Change]) -> tuple[Gap, ...]:
+    """What of an answer stands in no claim, after it was written in place.
+
+    The passages that were not changed keep their gaps. One that was changed has a gap where the
+    new text was not taken apart as a whole.
+    """
+    applied = [change for change in changed if change.differs]
+    kept = []
+    for gap in gaps:
+        if gap.passage is None:
+            kept.append(gap)
+        elif not any(c.start < gap.passage[1] and gap.passage[0] < c.end for c in applied):
+            kept.append(gap.model_copy(update={"passage": _moved(gap.passage, applied)}))
+    for change in applied:
+        if change.note and not change.new_claims and change.after:
+            span = _moved((change.start, change.start + len(change.after)), applied)
+            note = f"of what took a passage's place: {change.note}"
+            kept.append(Gap(kind=GapKind.UNCLAIMED, note=note, passage=span))
+    return tuple(kept)
 
 
 def place_order(one: Placed) -> tuple[float, float]:

@@ -24,7 +24,8 @@ class ValueClaims(NamedTuple):
     """Statements of a JSON answer with the places of their values, and what was left out."""
 
     claims: list[tuple[str, tuple[int, int] | None]]
-    left_out: str | None
+    left_out: tuple[str, ...]
+    """A sentence for each kind of value that gave no claim, or less than one of its own."""
 
 
 async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueClaims:
@@ -50,13 +51,13 @@ async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueCl
     said = await at_once(partial(ask, first) for first in range(0, len(asked), _A_REQUEST))
     claims = [(text, asked[n][1:]) for some in said for n, text in sorted(some)]
     if not found and json_values(answer) == () and any(map(str.isalnum, answer)):
-        return ValueClaims([], "its values were not taken apart into claims")
+        return ValueClaims([], ("its values were not taken apart into claims",))
     why = []
     if left := len(found) - len(asked):
         why.append(f"{left} of its {len(found)} values were not taken apart into claims")
     if prose := sum(is_prose(answer[value.start : value.end]) for value in asked):
         why.append(f"{prose} of its values are texts of several sentences, each checked as one")
-    return ValueClaims([(text, (a, b)) for text, (a, b) in claims], "; ".join(why) or None)
+    return ValueClaims([(text, (a, b)) for text, (a, b) in claims], tuple(why))
 
 
 def is_prose(literal: str) -> bool:

@@ -12,10 +12,13 @@ from conflictscore.records import Answer, Document, differs, encodable
 from conflictscore.retrieval.documents import as_documents
 
 EMPTY_RUN: dict[str, Any] = {
-    **dict.fromkeys(("run_id", "draft", "decomposition_error", "unclaimed", "decision", "reason")),
+    **dict.fromkeys(("run_id", "draft", "decomposition_error", "decision", "reason")),
     **dict.fromkeys(("regeneration_error", "answer", "first_answer", "flipped", "justification")),
-    **dict.fromkeys(("checked", "report", "final_report")),
-    **{name: [] for name in ("changes", "claims", "evidence", "attempts", "searches", "notes")},
+    **dict.fromkeys(("checked", "examined", "report", "final_report")),
+    **{
+        name: []
+        for name in ("changes", "claims", "gaps", "evidence", "attempts", "searches", "notes")
+    },
     **{name: {} for name in ("usage", "timings")},
 }
 """The state of a run before its first step."""

@@ -142,7 +142,7 @@ class RagState(RagInput, total=False):
     changes: list[dict[str, Any]]  # every passage that was looked at again, as Change
     claims: list[dict[str, Any]]  # of the draft, as Claim
     decomposition_error: str | None
-    unclaimed: str | None  # the part of the draft that gave no claims, in words
+    gaps: list[dict[str, Any]]  # what of the draft stands in no claim, as Gap
     evidence: list[dict[str, Any]]  # the draft's claims with their labels, as ClaimEvidence
     attempts: list[dict[str, Any]]  # every scored answer so far, as Attempt
     searches: list[dict[str, Any]]  # after the first one, as FurtherSearch
@@ -157,6 +157,7 @@ class RagState(RagInput, total=False):
     flipped: bool
     justification: str | None
     checked: str  # whether the final answer was checked, as Checked
+    examined: dict[str, Any]  # what of the final answer and its evidence was, as Examined
     report: dict[str, Any]  # ConflictReport.summary() of the first answer; None without a text
     final_report: dict[str, Any] | None  # of the last answer; None where none was corrected
 

@@ -5,9 +5,11 @@ from collections.abc import Awaitable, Callable, Collection
 from contextvars import copy_context
 from typing import Annotated, Any, NotRequired, Unpack
 
+from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 from langgraph.runtime import Runtime
 
+from conflictscore.answering.claim_coverage import states_nothing
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import open_run
@@ -22,6 +24,7 @@ except ModuleNotFoundError:
     ) from None
 
 from conflictscore.middleware.agent_turn import AgentSettings, AgentTurn, Response, not_looked_at
+from conflictscore.middleware.answer_forms import spoken
 from conflictscore.middleware.approval import decide_on
 from conflictscore.middleware.call_watch import (
     CallWatch,
@@ -29,7 +32,9 @@ from conflictscore.middleware.call_watch import (
     retrieved_documents,
     with_artifact,
 )
-from conflictscore.middleware.entrypoints import FailurePolicy, OnEvent, check_choices
+from conflictscore.middleware.entrypoints import OnEvent, check_choices
+from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
+from conflictscore.middleware.run_views import redacted, whole, with_verdict
 
 
 class ConflictState(AgentState[Any]):
@@ -64,7 +69,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     at it, the first answer stands, with a note.
 
     The state's ``conflict`` is the run of the last answer (:class:`conflictscore.Run`)
-    as plain JSON, and ``response_metadata["conflictscore"]`` of its message the same in brief. With
+    as plain JSON, and ``response_metadata["conflictscore"]`` of its message its verdict
+    (:meth:`conflictscore.Run.verdict`, at most 600 bytes). With
     ``stream_mode="messages"`` an answer that may be replaced arrives whole, when it is final.
 
     Args:
@@ -74,8 +80,14 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         approve_flips: Whether a person decides on every flip, by a LangGraph interrupt; the agent
             needs a checkpointer. Resume with ``"approve"``, ``"reject"``, ``{"edit": text}``, or
             LangChain's ``{"decisions": [{"type": "approve"}]}``.
+        require: How far an answer has to be checked: ``"fully"``, or ``"partly"`` for at least in
+            part. One that is less, also because the check failed, is refused; one that states
+            nothing, such as a greeting, passes, and so does what a person approved or edited.
+        refusal: The text that is given in place of an answer that is refused; by default an
+            ``UncheckedAnswerError`` is raised.
         on_failure: What happens when a search or a check fails: ``pass_through`` leaves the answer
-            with a note in ``conflict`` and a warning in the log, ``raise`` raises the error.
+            with a note in ``conflict`` and a warning in the log, ``raise`` raises the error, and is
+            ``require="partly"`` too.
         on_event: Called with each event of a run, such as ``{"event": "label", …}``, in a thread of
             its own. The agent's ``stream_mode="custom"`` has the same events.
         **settings: See below. The judge is by default the agent's own model, and ``base_url`` is
@@ -95,19 +107,31 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         retriever: BaseRetriever | None = None,
         sources: Collection[str] | None = None,
         approve_flips: bool = False,
+        require: Require | None = None,
+        refusal: str | None = None,
         on_failure: FailurePolicy = "pass_through",
         on_event: OnEvent | None = None,
         **settings: Unpack[CorrectionOptions],
     ) -> None:
         super().__init__()
-        check_choices(on_failure, sources)
+        check_choices(on_failure, sources, require)
+        if require is None and on_failure == "raise":
+            require = "partly"
         chosen, models = split_options(settings)
         if (judge := models.pop("judge", None)) is not None:
             models["judge"] = open_run(judge, None, chosen, **models).decomposer
         # the address is the judge's alone: the model that answers is the agent's own
         models.pop("base_url", None)
         self._settings = AgentSettings(
-            retriever, sources, chosen, models, approve_flips, on_failure, on_event
+            retriever,
+            sources,
+            chosen,
+            models,
+            approve_flips,
+            on_failure,
+            on_event,
+            require,
+            refusal,
         )
 
     def before_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any]:
@@ -115,8 +139,25 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         return {"conflict": None, "conflict_proposal": None}
 
     def after_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Say of an answer that was not looked at why it was not, as of any other."""
-        return None if state.get("conflict") else {"conflict": not_looked_at(state)}
+        """Say of an answer that was not looked at why it was not, as of any other.
+
+        Where other middleware redacted the answer since, the run loses its texts too.
+        """
+        conflict, last = state.get("conflict"), state["messages"][-1]
+        if not conflict:
+            run = not_looked_at(state)
+            asked = run.question or ""
+            if not (meets(run, self._settings.require) or states_nothing(str(last.text), asked)):
+                refuse(run, self._settings.require)
+            update: dict[str, Any] = {"conflict": whole(run)}
+            return update if last.id is None else update | {"messages": [with_verdict(last, run)]}
+        verdict = last.response_metadata.get("conflictscore") or {}
+        same_run = isinstance(last, AIMessage) and verdict.get("run_id") == conflict["run_id"]
+        in_words = state.get("structured_response") is None
+        stands = (conflict["answer"], self._settings.refusal)
+        if same_run and in_words and spoken(last) not in stands:
+            return {"conflict": redacted(conflict, spoken(last))}
+        return None
 
     def wrap_model_call(
         self,

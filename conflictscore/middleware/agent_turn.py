@@ -16,6 +16,7 @@ from langchain_core.runnables import RunnableBinding
 from langgraph.types import Command
 
 from conflictscore.answering.answerer import Reconsideration, cut_notes
+from conflictscore.answering.claim_coverage import states_nothing
 from conflictscore.errors import ConfigurationError, NoDocumentsError, UnreadableReplyError
 from conflictscore.graph.create import open_run
 from conflictscore.loop.state import (
@@ -32,23 +33,23 @@ from conflictscore.middleware.answer_forms import (
     structured_with,
     why_not_rebuilt,
 )
-from conflictscore.middleware.approval import propose, with_run
+from conflictscore.middleware.approval import propose
 from conflictscore.middleware.call_watch import CallWatch
 from conflictscore.middleware.entrypoints import (
-    FailurePolicy,
     OnEvent,
     PassedOnError,
     correct,
     listener,
     reason_or_raise,
-    whole,
 )
-from conflictscore.middleware.messages import asked_in
+from conflictscore.middleware.messages import asked_in, unfinished
 from conflictscore.middleware.own_answer import Chatbot, reconsider_prompt
+from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
+from conflictscore.middleware.run_views import whole, with_verdict
 from conflictscore.models.clear_errors import clear_error
 from conflictscore.models.clients import secrets_of
 from conflictscore.models.endings import abnormal_ending, was_cut
-from conflictscore.records import Answer, Method, Run
+from conflictscore.records import Answer, GapKind, Method, Run
 from conflictscore.settings import Settings
 from conflictscore.threads import on_home_loop
 
@@ -70,6 +71,9 @@ class AgentSettings:
     approve_flips: bool
     on_failure: FailurePolicy
     on_event: OnEvent | None
+    require: Require | None = None
+    refusal: str | None = None
+    """A text to give in place of an answer that is refused; None for an error."""
 
 
 class _Said(NamedTuple):
@@ -124,7 +128,8 @@ class AgentTurn:
             return draft
         self._answers.append(answer)
         if self._watch.failure is not None:
-            return self._left("its model failed, and this is a message in place of an answer")
+            note = "its model failed, and this is a message in place of an answer"
+            return self._left(note, GapKind.NOT_ANSWERED)
         if not checkable:
             return self._uncheckable()
         self._drafting = self._watch.seconds
@@ -146,9 +151,7 @@ class AgentTurn:
 
     async def _begin(self, state: RagState) -> GeneratedAnswer:
         said = self._answers[0]
-        ending = abnormal_ending(said.message)
-        notes = (f"the answer may not be whole: it ended by “{ending}”",) if ending else ()
-        return GeneratedAnswer(Answer(text=said.text), notes, seconds=self._drafting)
+        return GeneratedAnswer(Answer(text=said.text), seconds=self._drafting)
 
     async def _said(self, state: RagState, prompt: str) -> str:
         """Call the agent's model with a request, in its conversation and without tools.
@@ -240,32 +243,61 @@ class AgentTurn:
             raise error
         reason = reason_or_raise(error, self._settings.on_failure)
         if isinstance(error, NoDocumentsError):
-            return self._left(reason, logging.INFO)
-        return self._left(f"the check of it failed: {reason}")
+            return self._left(reason, GapKind.NO_DOCUMENTS, logging.INFO, error)
+        return self._left(f"the check of it failed: {reason}", cause=error)
 
     def _finished(self, run: Run) -> Response:
-        run, first = self._with_usage(run), self._answers[0]
+        first = self._answers[0]
+        ending = abnormal_ending(first.message)
+        run = self._with_usage(run).with_gaps(
+            *([unfinished(ending)] if ending else []), *self._asked.left_out
+        )
+        if not meets(run, self._settings.require):
+            return self._refused(run)
         last = self._answer_of(run.answer or "")
         if not (self._settings.approve_flips and run.flipped):
-            return last.replaced(with_run(last.message, run), {"conflict": whole(run)})
+            return last.replaced(with_verdict(last.message, run), {"conflict": whole(run)})
         standing = first.message.model_copy(update={"id": first.message.id or str(uuid4())})
         proposal = propose(standing, last.message, run)
         return first.replaced(standing, {"conflict_proposal": proposal})
 
+    def _refused(self, run: Run, cause: Exception | None = None) -> Response:
+        """The builder's message in place of an answer, or an error where there is none."""
+        settings, first = self._settings, self._answers[0]
+        if settings.refusal is None:
+            refuse(run, settings.require, cause)
+        known = {k: v for k, v in first.message.response_metadata.items() if k != "logprobs"}
+        update = {"content": settings.refusal, "id": None, "response_metadata": known}
+        message = with_verdict(first.message.model_copy(update=update), run)
+        response = ModelResponse(result=[*first.response.result[:-1], message])
+        return ExtendedModelResponse(response, Command(update={"conflict": whole(run)}))
+
     def _uncheckable(self) -> Response:
         if not self._documents and self._settings.retriever is None:
-            return self._left(
-                "no tool brought documents for it, and there is no retriever to ask", logging.DEBUG
-            )
-        return self._left("the last human message has no text", logging.INFO)
+            note = "no tool brought documents for it, and there is no retriever to ask"
+            return self._left(note, GapKind.NO_DOCUMENTS, logging.DEBUG)
+        note = "the last human message has no text"
+        return self._left(note, GapKind.NO_DOCUMENTS, logging.INFO)
 
-    def _left(self, reason: str, level: int = logging.WARNING) -> Response:
+    def _left(
+        self,
+        reason: str,
+        kind: GapKind = GapKind.CHECK_FAILED,
+        level: int = logging.WARNING,
+        cause: Exception | None = None,
+    ) -> Response:
+        """The answer as it is, with the verdict that it was not checked, and why."""
         note = f"the answer was left as it is: {reason}"
         _log.log(level, note)
         draft, method = self._answers[0], Method.REGENERATED_RAG
         begun = Run(question=self._asked.question, method=method, run_id=uuid4().hex)
-        run = self._with_usage(begun.unchecked(str(draft.message.text), note))
-        return draft.replaced(draft.message, {"conflict": whole(run)})
+        text = str(draft.message.text)
+        if kind is GapKind.NO_DOCUMENTS and states_nothing(text, self._asked.question):
+            kind = GapKind.STATES_NOTHING
+        run = self._with_usage(begun.unchecked(text, note, kind)).with_gaps(*self._asked.left_out)
+        if not meets(run, self._settings.require):
+            return self._refused(run, cause)
+        return draft.replaced(with_verdict(draft.message, run), {"conflict": whole(run)})
 
     def _with_usage(self, run: Run) -> Run:
         return run.model_copy(update={"usage": run.usage + self._watch.usage})
@@ -290,11 +322,12 @@ def _structured_in(response: ModelResponse[Any]) -> _Said | None:
     return _Said(told.model_copy(update=update), response)
 
 
-def not_looked_at(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The run of an answer that no :class:`AgentTurn` checked, as plain JSON."""
+def not_looked_at(state: Mapping[str, Any]) -> Run:
+    """The run of an answer that no :class:`AgentTurn` checked."""
     question, text = asked_in(state["messages"]).question, str(state["messages"][-1].text)
     run = Run(question=question, method=Method.REGENERATED_RAG, run_id=uuid4().hex)
-    return whole(run.unchecked(text, "the answer was left as it is: it is no answer in words"))
+    note = "the answer was left as it is: it is no answer in words"
+    return run.unchecked(text, note, GapKind.NOT_ANSWERED)
 
 
 def _chat_model(model: object) -> BaseChatModel | None:

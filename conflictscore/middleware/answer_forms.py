@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel, ValidationError
 
 from conflictscore.json_answers import check_of, json_values
-from conflictscore.middleware.approval import with_run
+from conflictscore.middleware.run_views import with_verdict
 from conflictscore.models.replies import reply_text
 from conflictscore.records import Run
 
@@ -46,12 +47,39 @@ def answer_text(returned: object) -> str | None:
         return returned
     if isinstance(returned, BaseMessage):
         return spoken(returned)
+    if (completion := _completion_text(returned)) is not None:
+        return completion
     if isinstance(returned, Mapping):
         key = _key(returned)
         return data_text(returned) if key is None else answer_text(returned[key])
     last = returned[-1] if isinstance(returned, list) and returned else None
     said = answer_text(last) if isinstance(last, BaseMessage | Mapping) else None
     return said or data_text(returned)
+
+
+def _completion_text(returned: object) -> str | None:
+    """The text of OpenAI's ``ChatCompletion``, typed or as plain JSON; None of anything else."""
+    choices = _field(returned, "choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    content = _field(_field(first, "message"), "content")
+    return content if isinstance(content, str) else None
+
+
+def _field(holder: object, name: str) -> Any:
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+
+
+def _completed(returned: Any, run: Run) -> Any:
+    """A ``ChatCompletion`` with the final answer, and the run as its ``conflictscore``."""
+    typed = isinstance(returned, BaseModel)
+    fields = returned.model_dump() if typed else deepcopy(dict(returned))
+    fields["choices"][0]["message"]["content"] = run.answer
+    about = {**run.summary("reason", texts=False), **run.verdict()}
+    if not typed:
+        return {**fields, "conflictscore": about}
+    completion = type(returned).model_validate(fields)
+    object.__setattr__(completion, "conflictscore", about)
+    return completion
 
 
 def no_text(name: str, returned: object) -> str:
@@ -91,7 +119,8 @@ def rebuilt(data: Any, text: str) -> Any:
 def why_not_rebuilt(data: object, text: str) -> str | None:
     """Why a JSON text cannot take the place of data; None where it can."""
     try:
-        if isinstance(data, BaseModel) and not isinstance(data, BaseMessage):
+        is_data = isinstance(data, BaseModel) and not isinstance(data, BaseMessage)
+        if is_data and _completion_text(data) is None:
             rebuilt(data, text)
     except ValidationError:
         return f"it would not be a valid {type(data).__name__}"
@@ -137,10 +166,12 @@ def check_of_format(response_format: object) -> Callable[[str], str | None] | No
 def in_its_form(run: Run, returned: object) -> Any:
     """The final answer of a run, in the form that the function returned its own.
 
-    A message has the run in ``response_metadata["conflictscore"]``, a mapping under
-    ``conflictscore``, a pydantic model as that attribute, a text as its ``run``.
+    A message has the verdict in ``response_metadata["conflictscore"]``; a mapping has the run
+    under ``conflictscore``, a pydantic model as that attribute, a text as its ``run``.
     """
-    summary = run.summary("reason", texts=False)
+    summary = {**run.summary("reason", texts=False), **run.verdict()}
+    if _completion_text(returned) is not None:
+        return _completed(returned, run)
     if isinstance(returned, Mapping):
         key = _key(returned)
         if key is None:
@@ -163,7 +194,7 @@ def _replaced(said: Any, run: Run) -> Any:
     if isinstance(said, list):
         return [*said[:-1], _replaced(said[-1], run)]
     if isinstance(said, BaseMessage):
-        message = with_run(said, run)
+        message = with_verdict(said, run)
         return message.model_copy(update={"content": run.answer}) if run.flipped else message
     if isinstance(said, Mapping) and (key := _key(said)) is not None:
         return {**said, key: _replaced(said[key], run)}

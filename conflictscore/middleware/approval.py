@@ -1,7 +1,7 @@
 """A person's word on a flip, before it takes the place of the first answer."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from langchain_core.messages import BaseMessage, RemoveMessage, message_to_dict, messages_from_dict
 from langgraph.errors import GraphInterrupt
@@ -9,9 +9,9 @@ from langgraph.types import interrupt
 
 from conflictscore.answering.evidence_text import sourced_details
 from conflictscore.errors import InputError
-from conflictscore.middleware.entrypoints import whole
+from conflictscore.middleware.run_views import whole, with_verdict
 from conflictscore.prompts import PromptSet, material_line
-from conflictscore.records import Change, RevisionAction, Run, RunStatus
+from conflictscore.records import Change, Gap, GapKind, RevisionAction, Run, RunStatus
 
 Proposal = dict[str, Any]
 """A flip that waits for a person, as plain JSON: ``replaces`` (the id of the first answer's
@@ -22,16 +22,6 @@ _WORDS = (
     "resume with 'approve', 'reject', {'edit': 'the answer to give'}, or {'decisions':"
     " [{'type': 'approve'}]}, where type is 'approve', 'reject' or 'edit' (with 'edited_action')"
 )
-Message = TypeVar("Message", bound=BaseMessage)
-
-
-def with_run(message: Message, run: Run) -> Message:
-    """The message with its run, in brief, in ``response_metadata["conflictscore"]``."""
-    metadata = {
-        **message.response_metadata,
-        "conflictscore": run.summary("reason", texts=False),
-    }
-    return message.model_copy(update={"response_metadata": metadata})
 
 
 def propose(first: BaseMessage, message: BaseMessage, run: Run) -> Proposal:
@@ -56,13 +46,13 @@ def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dic
     word, text = decision
     if word == "reject":
         run = _rejected(run, text)
-        return _update(run, with_run(first, run))
+        return _update(run, with_verdict(first, run))
     [message] = messages_from_dict([proposal["message"]])
     if word == "edit" and text != run.answer:
         run = _edited(run, text)
         message = message.model_copy(update={"content": text})
     # Not under the first one's id: whoever streams messages was shown that one already.
-    return _update(run, RemoveMessage(id=proposal["replaces"]), with_run(message, run))
+    return _update(run, RemoveMessage(id=proposal["replaces"]), with_verdict(message, run))
 
 
 def _update(run: Run, *messages: BaseMessage) -> dict[str, Any]:
@@ -137,7 +127,8 @@ def _rejected(run: Run, message: str) -> Run:
 
 def _edited(run: Run, text: str) -> Run:
     note = "a person edited the new answer, and the edited text has no score"
-    edited = run.model_copy(update={"answer": text, "notes": (*run.notes, note)})
+    edited = run.model_copy(update={"answer": text})
+    edited = edited.with_gaps(Gap(kind=GapKind.EDITED, note=note))
     if edited.flipped:
         return edited.model_copy(update={"changes": _as_edited(run, text)})
     return edited.model_copy(update={"changes": _refused(run, note), "status": RunStatus.KEPT})

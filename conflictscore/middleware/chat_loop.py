@@ -27,22 +27,23 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
 from langchain_core.tracers.langchain import LangChainTracer
 
+from conflictscore.errors import NoDocumentsError
 from conflictscore.loop.inputs import given_documents
 from conflictscore.loop.state import RunContext
 from conflictscore.middleware.answer_forms import check_of_format, spoken
 from conflictscore.middleware.entrypoints import (
     HIDDEN,
-    FailurePolicy,
     OnEvent,
     correct,
     reason_or_raise,
 )
-from conflictscore.middleware.messages import ChatQuestion, asked_in
+from conflictscore.middleware.messages import ChatQuestion, asked_in, unfinished
 from conflictscore.middleware.own_answer import with_block, with_own_answer
+from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
 from conflictscore.models.calls import call
 from conflictscore.models.endings import abnormal_ending
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Run, Usage, differs
+from conflictscore.records import Gap, GapKind, Run, Usage, differs
 
 _log = logging.getLogger(__name__)
 
@@ -63,6 +64,9 @@ class ChatLoop:
     context: RunContext
     on_failure: FailurePolicy
     sources: Collection[str] | None = None
+    require: Require | None = None
+    refusal: str | None = None
+    """A text to give in place of an answer that is refused; None for an error."""
 
     @property
     def chat(self) -> BaseChatModel:
@@ -95,8 +99,8 @@ class ChatLoop:
             draft = await self._own(messages, parameters)
             if draft.tool_calls or draft.invalid_tool_calls:
                 return draft
-            if reason := self._out_of_reach(asked, draft):
-                return _unscored(draft, reason, question=asked.question)
+            if gap := self._out_of_reach(asked, draft):
+                return self._unscored(draft, gap, asked.question)
         context = replace(
             self.context,
             answer_parameters=in_words(parameters),
@@ -117,13 +121,41 @@ class ChatLoop:
             run = await correct(context, asked.start(None if draft is None else str(draft.text)))
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
             reason = f"not scored: {reason_or_raise(error, self.on_failure)}"
+            nothing = isinstance(error, NoDocumentsError)
+            kind = GapKind.NO_DOCUMENTS if nothing else GapKind.CHECK_FAILED
             if draft is None:
                 draft = replies[-1] if replies else await self._own(messages, parameters)
-            return _unscored(draft, reason, question=asked.question)
+            return self._unscored(draft, Gap(kind=kind, note=reason), asked.question, error)
         name = parameters.get("model") or self.context.generator.name
         before = draft.usage_metadata if draft is not None else None
         draft = draft or replies[-1]
-        return _corrected(run, draft, before, name=f"conflictscore/{name}")
+        if ending := abnormal_ending(draft):
+            run = run.with_gaps(unfinished(ending))
+        run = run.with_gaps(*asked.left_out)
+        message = _corrected(run, draft, before, name=f"conflictscore/{name}")
+        return self._required(message, run)
+
+    def _required(
+        self, message: AIMessage, run: Run, cause: BaseException | None = None
+    ) -> AIMessage:
+        """The message, where its run is checked as far as is required; else the refusal."""
+        if meets(run, self.require):
+            return message
+        if self.refusal is None:
+            refuse(run, self.require, cause)
+        return message.model_copy(update={"content": self.refusal, "additional_kwargs": {}})
+
+    def _unscored(
+        self, reply: AIMessage, gap: Gap, question: str, cause: BaseException | None = None
+    ) -> AIMessage:
+        run = Run(question=question, asked=question)
+        run = run.unchecked(str(reply.text), gap.note, gap.kind)
+        _log.warning("the reply was not checked: %s", gap.note)
+        # what the reply cost stands in its own usage
+        shown = run.summary("asked") | {"usage": None} | run.verdict()
+        metadata = {**reply.response_metadata, "conflictscore": shown}
+        message = reply.model_copy(update={"response_metadata": metadata})
+        return self._required(message, run, cause)
 
     async def _own(
         self,
@@ -134,19 +166,20 @@ class ChatLoop:
         config = merge_configs(ensure_config(), {"callbacks": [meter]} if meter else None, HIDDEN)
         return await self.context.generator.reply(messages, parameters, config)
 
-    def _out_of_reach(self, asked: ChatQuestion, draft: AIMessage) -> str | None:
+    def _out_of_reach(self, asked: ChatQuestion, draft: AIMessage) -> Gap | None:
+        """Why a reply cannot be checked; None where it can be."""
         if asked.other_content:
-            return "not scored: the conversation holds more than text"
-        if not asked.question:
-            return "not scored: no human message asks anything"
-        if not draft.text.strip():
-            return "not scored: the reply has no text"
-        if not asked.documents and self.context.retriever is None:
-            return (
-                "not scored: no tool has brought documents since the question, and there is no"
-                " retriever"
-            )
-        return None
+            kind, reason = GapKind.EVIDENCE_LEFT_OUT, "the conversation holds more than text"
+        elif not asked.question:
+            kind, reason = GapKind.NOT_ANSWERED, "no human message asks anything"
+        elif not draft.text.strip():
+            kind, reason = GapKind.EMPTY_ANSWER, "the reply has no text"
+        elif not asked.documents and self.context.retriever is None:
+            reason = "no tool has brought documents since the question, and there is no retriever"
+            kind = GapKind.NO_DOCUMENTS
+        else:
+            return None
+        return Gap(kind=kind, note=f"not scored: {reason}")
 
 
 class AnswerForm:
@@ -222,7 +255,7 @@ def in_words(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name: str) -> AIMessage:
-    metadata = {"model_name": name, "conflictscore": run.summary("asked")}
+    metadata = {"model_name": name, "conflictscore": {**run.summary("asked"), **run.verdict()}}
     usage = _usage(run.usage)
     update: dict[str, Any] = {
         "response_metadata": {**draft.response_metadata, **metadata},
@@ -234,15 +267,6 @@ def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name
         update["response_metadata"].pop("logprobs", None)
         update |= {"content": run.answer, "additional_kwargs": {}}
     return draft.model_copy(update=update)
-
-
-def _unscored(reply: AIMessage, note: str, *, question: str) -> AIMessage:
-    run = Run(question=question, asked=question).unchecked(str(reply.text), note)
-    _log.warning("the reply was not checked: %s", note)
-    # what the reply cost stands in its own usage
-    shown = run.summary("asked") | {"usage": None}
-    metadata = {**reply.response_metadata, "conflictscore": shown}
-    return reply.model_copy(update={"response_metadata": metadata})
 
 
 def as_chunk(message: AIMessage) -> AIMessageChunk:

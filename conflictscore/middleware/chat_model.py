@@ -22,12 +22,8 @@ from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import Model, check_model
 from conflictscore.middleware.chat_loop import AnswerForm, ChatLoop, apart, as_chunk, in_words
-from conflictscore.middleware.entrypoints import (
-    FailurePolicy,
-    OnEvent,
-    check_choices,
-    listener,
-)
+from conflictscore.middleware.entrypoints import OnEvent, check_choices, listener
+from conflictscore.middleware.requirement import FailurePolicy, Require
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.profiles import ReasoningEffort
 from conflictscore.models.spec import default_spec
@@ -43,7 +39,7 @@ class _Opened(NamedTuple):
 
 _MODELS = ("judge", "base_url", "context_window", "reasoning_effort")
 _OPENED = (
-    *("model", "retriever", "content_cache", "on_failure", "sources"),
+    *("model", "retriever", "content_cache", "on_failure", "require", "refusal", "sources"),
     *(*Settings.names(), *_MODELS),
 )
 """Fields whose change makes the model open everything again."""
@@ -100,9 +96,16 @@ class SelfCorrectingChatModel(SettingFields):
     """Reasoning effort for the models of the run that take one."""
     content_cache: SkipValidation[ContentCache | bool] = Field(default=True, exclude=True)
     """Store of verdicts and replies; True is the user's cache, False is none."""
+    require: Require | None = None
+    """How far an answer has to be checked: ``"fully"``, or ``"partly"`` for at least in part. One
+    that is less, also because the check failed, is refused; one that states nothing passes."""
+    refusal: str | None = None
+    """The text that is given in place of an answer that is refused; None for an
+    :class:`~conflictscore.UncheckedAnswerError`."""
     on_failure: FailurePolicy = "raise"
     """Policy for a failed search or model: ``pass_through`` returns the model's own reply, with
-    a note. A wrong key or setting is always raised."""
+    a note. A wrong key or setting is always raised. Given as ``raise`` it is
+    ``require="partly"`` too."""
     sources: Collection[str] | None = None
     """Names of the tools whose results are documents; see :class:`ConflictScoreMiddleware`."""
     on_event: SkipValidation[OnEvent | None] = Field(default=None, exclude=True)
@@ -126,7 +129,12 @@ class SelfCorrectingChatModel(SettingFields):
             if name not in fields and name not in _CALL_PARAMETERS:
                 line = unknown_name(name, (*Settings.names(), *_MODELS, "content_cache"))
                 raise InputError(f"{line}; the model's own arguments go into model_kwargs")
-        check_choices(settings.get("on_failure", "raise"), settings.get("sources"))
+        required = settings.get("require")
+        check_choices(settings.get("on_failure", "raise"), settings.get("sources"), required)
+        if required is None and settings.get("on_failure") == "raise":
+            settings["require"] = "partly"
+        elif required is not None or settings.get("refusal") is not None:
+            settings.setdefault("on_failure", "pass_through")  # a failed check is refused as well
         for name, given in (("model", model), ("judge", settings.get("judge"))):
             if given is not None:
                 check_model(given, name)
@@ -331,7 +339,8 @@ class SelfCorrectingChatModel(SettingFields):
                     cache=self.content_cache,
                     **models,
                 )
-                self._opened = _Opened(settings, ChatLoop(context, self.on_failure, self.sources))
+                loop = ChatLoop(context, self.on_failure, self.sources, self.require, self.refusal)
+                self._opened = _Opened(settings, loop)
             return self._opened.loop
 
 

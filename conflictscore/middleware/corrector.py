@@ -17,7 +17,8 @@ from conflictscore.loop.inputs import given_documents
 from conflictscore.loop.state import RagInput, RunContext
 from conflictscore.middleware import entrypoints
 from conflictscore.middleware.entrypoints import OnEvent, listener
-from conflictscore.records import Run
+from conflictscore.middleware.requirement import Require, check_require, meets, refuse
+from conflictscore.records import GapKind, Run
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import in_thread, together
 
@@ -34,6 +35,7 @@ def correct(
     question: str | None = None,
     *,
     model: Model | None = None,
+    require: Require | None = None,
     on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> Run:
@@ -54,6 +56,8 @@ def correct(
         model: The model that corrects and, without a ``judge``, checks: a spec such as
             ``"openai:gpt-4.1-mini"`` or a LangChain chat model. By default OpenAI's where
             ``OPENAI_API_KEY`` is set, otherwise the embedded local model.
+        require: How far the answer has to be checked, ``"fully"`` or ``"partly"``; one that is less
+            is refused by an ``UncheckedAnswerError``. One that states nothing passes.
         on_event: Called with each event of the run, such as ``{"event": "label", …}``, in a thread
             of its own.
         **settings: See below.
@@ -65,10 +69,13 @@ def correct(
     Raises:
         InputError: The answer or a document is empty, or a setting is out of range.
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
+        UncheckedAnswerError: The answer is less checked than ``require`` asks for.
     """
+    check_require(require)
     start = correction_input(answer, documents, question)
     tell = listener(on_event)
-    return run_for_sync_caller(_correct(_opened(None, model, settings), start, tell))
+    run = run_for_sync_caller(_correct(_opened(None, model, settings), start, tell))
+    return _required(run, require)
 
 
 @explicit_kwargs(CorrectionOptions)
@@ -78,13 +85,15 @@ async def acorrect(
     question: str | None = None,
     *,
     model: Model | None = None,
+    require: Require | None = None,
     on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> Run:
     """Async version of :func:`correct`."""
+    check_require(require)
     start, loop = correction_input(answer, documents, question), asyncio.get_running_loop()
     context = await in_thread(lambda: _opened(loop, model, settings))
-    return await _correct(context, start, listener(on_event))
+    return _required(await _correct(context, start, listener(on_event)), require)
 
 
 @explicit_kwargs(CorrectionOptions)
@@ -99,8 +108,9 @@ def correct_batch(
     """Correct many answers; see :func:`correct`, whose arguments and errors these are.
 
     Args:
-        rows: Mappings with ``answer``, ``documents`` and, if known, ``question``. One that cannot
-            be used is an InputError that names it, before any model is called.
+        rows: Mappings with ``answer``, ``documents`` and, if known, ``question``. One without a
+            text has a run that says so; one in another form is an InputError that names it, before
+            any model is called.
         model: As for :func:`correct`.
         concurrency: The most answers at once.
         on_event: Called with each event of the runs, which has the number of its row as ``row``.
@@ -146,15 +156,25 @@ def correction_input(
     }
 
 
-def _starts(rows: Iterable[Mapping[str, Any]], concurrency: int) -> list[RagInput]:
+def _required(run: Run, require: Require | None) -> Run:
+    if not meets(run, require):
+        refuse(run, require)
+    return run
+
+
+def _starts(rows: Iterable[Mapping[str, Any]], concurrency: int) -> list[RagInput | Run]:
     if concurrency < 1:
         raise InputError(f"concurrency is {concurrency}; give at least 1")
-    starts = []
+    starts: list[RagInput | Run] = []
     for number, row in enumerate(rows, 1):
         unknown = [name for name in row if name not in _FIELDS]
         if unknown or "answer" not in row or "documents" not in row:
             wrong = f"has an unknown field {unknown[0]!r}" if unknown else "lacks a field"
             raise InputError(f"row {number} {wrong}; give answer, documents and perhaps question")
+        if isinstance(row["answer"], str) and not row["answer"].strip():
+            note = f"row {number}: the answer is empty, and has no score"
+            starts.append(Run().unchecked(row["answer"], note, GapKind.EMPTY_ANSWER))
+            continue
         try:
             starts.append(correction_input(row["answer"], row["documents"], row.get("question")))
         except InputError as error:
@@ -167,7 +187,7 @@ async def _correct(context: RunContext, start: RagInput, on_event: OnEvent | Non
 
 
 async def _correct_all(
-    context: RunContext, starts: list[RagInput], concurrency: int, on_event: OnEvent | None
+    context: RunContext, starts: list[RagInput | Run], concurrency: int, on_event: OnEvent | None
 ) -> list[Run]:
     places = asyncio.Semaphore(concurrency)
     runs: dict[int, Run] = {}
@@ -182,7 +202,10 @@ async def _correct_all(
 
     async with together() as begin:
         for number, start in enumerate(starts):
-            begin(partial(one, number, start))
+            if isinstance(start, Run):
+                runs[number] = start
+            else:
+                begin(partial(one, number, start))
     return [runs[number] for number in range(len(starts))]
 
 

@@ -25,9 +25,10 @@ from conflictscore.middleware.entrypoints import (
     PassedOnError,
     correct,
     listener,
-    whole,
 )
 from conflictscore.middleware.own_answer import Chatbot
+from conflictscore.middleware.requirement import Require, check_require, meets, refuse
+from conflictscore.middleware.run_views import whole
 from conflictscore.records import Answer, Document, Run
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import on_home_loop, run_once
@@ -42,6 +43,7 @@ def self_correct(
     /,
     *,
     retriever: BaseRetriever | None = None,
+    require: Require | None = None,
     on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> Callable[[Callable[..., Any]], Any]:
@@ -74,6 +76,8 @@ def self_correct(
     Args:
         function: Nothing: the parentheses of ``@self_correct()`` are needed, and hold settings.
         retriever: Any LangChain retriever; not needed where every call brings documents.
+        require: How far an answer has to be checked, ``"fully"`` or ``"partly"``; one that is less
+            is refused by an ``UncheckedAnswerError``, one that states nothing passes.
         on_event: Called with each event of a run, in a thread of its own. Inside a LangGraph graph,
             ``stream_mode="custom"`` has the same events.
         **settings: See below. The judge, which also gives the reasons, opens at the first call.
@@ -86,6 +90,7 @@ def self_correct(
     """
     if function is not None:
         raise ConfigurationError("write @self_correct(), with parentheses; they hold its settings")
+    check_require(require)
     chosen, models = split_options(settings)
     opened = run_once(partial(open_run, models.pop("judge", None), retriever, chosen, **models))
 
@@ -93,7 +98,7 @@ def self_correct(
         called = (function, type(function).__call__)
         is_async = any(map(inspect.iscoroutinefunction, called))
         face = AsyncSelfCorrecting if is_async else SelfCorrecting
-        return face(function, opened, on_event)
+        return face(function, opened, on_event, require)
 
     return decorate
 
@@ -106,10 +111,20 @@ class _Decorated:
         function: Callable[..., Any],
         opened: Callable[[], RunContext],
         on_event: OnEvent | None,
+        require: Require | None = None,
     ) -> None:
         update_wrapper(cast("Callable[..., Any]", self), function)
         self.function, self._opened, self._on_event = function, opened, on_event
+        self._require: Require | None = require
         self._name = getattr(function, "__name__", type(function).__name__)
+        called = (function, type(function).__call__)
+        if any(map(inspect.isgeneratorfunction, called)) or any(
+            map(inspect.isasyncgenfunction, called)
+        ):
+            raise ConfigurationError(
+                f"{self._name} yields its answer in pieces; decorate a function that returns it"
+                " whole, since no piece may be sent before the answer is checked"
+            )
         taken = list(inspect.signature(function).parameters.values())
         places = [p for p in taken if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         if len(places) < 2 and not any(p.kind is p.VAR_POSITIONAL for p in taken):
@@ -121,7 +136,8 @@ class _Decorated:
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        return type(self)(self.function.__get__(instance, owner), self._opened, self._on_event)
+        bound = self.function.__get__(instance, owner)
+        return type(self)(bound, self._opened, self._on_event, self._require)
 
     def _unseen(self) -> AbstractContextManager[Context]:
         """Where the tokens of an answer that may be replaced are not streamed."""
@@ -144,6 +160,8 @@ class _Decorated:
             context, answerer=answerer, on_event=on_event, answer_check=function.why_unfit
         )
         run = await correct(context, start)
+        if not meets(run, self._require):
+            refuse(run, self._require)
         return run, function.returned
 
 

@@ -1,7 +1,7 @@
 """Shared parts of the entry points: the run, its failures, and which tokens are streamed."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
@@ -11,6 +11,7 @@ from conflictscore.errors import InputError, NoDocumentsError, brief_reason
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import shared_graph
 from conflictscore.loop.state import RagInput, RunContext
+from conflictscore.middleware.requirement import FailurePolicy, check_require
 from conflictscore.nodes.record import run_of
 from conflictscore.records import Run
 
@@ -18,8 +19,6 @@ HIDDEN: RunnableConfig = {"tags": ["nostream"]}
 """Keeps the tokens of what is called out of LangGraph's ``messages`` stream."""
 
 OnEvent = Callable[[Mapping[str, Any]], None]
-FailurePolicy = Literal["raise", "pass_through"]
-"""Policy for a failed search or model: an error, or the answer as it is with a note."""
 
 
 class PassedOnError(Exception):
@@ -59,13 +58,9 @@ async def correct(context: RunContext, start: RagInput) -> Run:
     raise error
 
 
-def whole(run: Run) -> dict[str, Any]:
-    """All of a run that an agent's state, or the caller of a decorated function, has."""
-    return run.summary("attempts", "reason")
-
-
-def check_choices(on_failure: object, sources: object) -> None:
-    """Refuse an unknown policy, and sources that are no list of names, by an InputError."""
+def check_choices(on_failure: object, sources: object, require: object = None) -> None:
+    """Refuse unknown policies, and sources that are no list of names, by an InputError."""
+    check_require(require)
     if on_failure not in get_args(FailurePolicy):
         raise InputError(f"on_failure is {on_failure!r}; give 'pass_through' or 'raise'")
     names = list(sources) if isinstance(sources, Collection) else [sources]

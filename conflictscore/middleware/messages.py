@@ -1,6 +1,7 @@
 """Question of a conversation in chat messages, and the documents that its tools returned."""
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,8 +10,19 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from conflictscore.loop.framework_messages import is_client_task, question_place
 from conflictscore.loop.state import RagInput
 from conflictscore.loop.turns import turns_in
-from conflictscore.records import Document
+from conflictscore.records import Document, Gap, GapKind
 from conflictscore.retrieval.tool_results import documents_from_messages
+
+_READ_BLOCKS = frozenset({"text", "resource", "search_result"})
+_LEAST_EVIDENCE = 12  # words of a tool's result that is more than a receipt, a clock or a sum
+_PROSE_WORDS = 40
+_NOTHING_CHARS = 400
+NOTHING_FOUND = re.compile(
+    r"\bno (?:\w+ ){0,4}(?:results?|matches|documents?|hits|pages?)\b"
+    r"|\bnothing (?:was )?found\b|\b(?:could not|couldn't|did not|didn't) find any\b",
+    re.IGNORECASE,
+)
+"""A search's sentence that it found nothing."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +45,11 @@ class ChatQuestion:
     """The messages before it."""
     sources: Collection[str] | None = None
     """Names of the tools whose results are documents; None for those that look like it."""
+
+    @cached_property
+    def left_out(self) -> tuple[Gap, ...]:
+        """What the model saw as evidence since the question, and no document has."""
+        return tuple(gap for message in self.since for gap in left_out_of(message, self.sources))
 
     @cached_property
     def documents(self) -> tuple[Document, ...]:
@@ -82,6 +99,38 @@ def asked_in(
         before=tuple(messages[:last]),
         sources=sources,
     )
+
+
+def unfinished(ending: str) -> Gap:
+    """The gap of an answer that ended otherwise than by its model's will."""
+    note = f"the answer may not be whole: it ended by “{ending}”"
+    return Gap(kind=GapKind.UNFINISHED_ANSWER, note=note)
+
+
+def left_out_of(message: BaseMessage, sources: Collection[str] | None) -> Iterator[Gap]:
+    """What of a tool's message the model saw as evidence, and no document has.
+
+    Blocks that are no text (images, files) are never read. A text that gave no document is named
+    where it has some length; short ones are receipts, clocks and sums. Tools that the builder left
+    out by ``sources`` are no evidence by the builder's word.
+    """
+    if not isinstance(message, ToolMessage) or message.status == "error":
+        return
+    name = message.name or "a tool"
+    if sources is not None and message.name not in sources:
+        return
+    blocks = message.content if isinstance(message.content, list) else []
+    kinds = {str(b.get("type")) for b in blocks if isinstance(b, dict)} - _READ_BLOCKS
+    if kinds:
+        note = f"{name} returned {', '.join(sorted(kinds))}, which is not read"
+        yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; return its text or an artifact")
+    words = len(str(message.text).split())
+    if words >= _LEAST_EVIDENCE and not documents_from_messages([message], sources):
+        if NOTHING_FOUND.search(str(message.text)[:_NOTHING_CHARS]) and words < _PROSE_WORDS:
+            return
+        note = f"what {name} returned was not read as documents"
+        how = "name it in sources, or return an artifact or JSON"
+        yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; {how}")
 
 
 def _is_text(message: BaseMessage) -> bool:

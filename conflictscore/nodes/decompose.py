@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from conflictscore.answering.claim_asking import AnswerClaims, claims_of_answer, claims_of_passage
-from conflictscore.answering.claim_places import claims_in_place, placed_claims
+from conflictscore.answering.claim_places import claims_in_place, gaps_in_place, placed_claims
 from conflictscore.answering.statements import restates
 from conflictscore.correcting.telling import told_evidence
 from conflictscore.correcting.wording import passed_over, with_other_number
@@ -27,7 +27,7 @@ from conflictscore.loop.state import (
     with_changes,
 )
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Attempt, Change, Claim, SecondLook
+from conflictscore.records import Attempt, Change, Claim, Gap, SecondLook
 from conflictscore.scripts import words_in
 from conflictscore.threads import at_once
 
@@ -45,16 +45,16 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     judge, changes = runtime.context.judge(meter), changes_in(state, len(state.get("attempts", ())))
     claims: tuple[Claim, ...] = ()
     notes = [*state.get("notes", [])]
-    left_out: str | None = None
+    gaps: tuple[Gap, ...] = ()
     if answer.option is not None:
         claims = placed_claims([(answer.text, None)])
     elif changes and not changes[0].whole:
         claims, changes = await _claims_after(changes, state, judge)
-        left_out = attempts_of(state)[-1].unclaimed
+        gaps = gaps_in_place(attempts_of(state)[-1].gaps, changes)
     else:
         try:
             split = await claims_of_answer(answer.text, state, runtime.context, judge)
-            claims, left_out = split.claims, split.left_out
+            claims, gaps = split.claims, split.gaps
             if split.asserting_nothing:
                 notes.append(_asserts_nothing(split))
         except (ProviderError, BudgetError) as failure:
@@ -65,7 +65,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     return {
         "claims": [claim.to_json() for claim in claims],
         "decomposition_error": error,
-        "unclaimed": left_out,
+        "gaps": [gap.to_json() for gap in gaps],
         "notes": notes,
         "changes": with_changes(state, changes),
         "usage": spent(state, meter.usage),

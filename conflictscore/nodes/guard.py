@@ -47,7 +47,12 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     applied = [change for change in changes if change.applied]
     guarded = now
     if refused and refused[0].whole:
-        kept = {"answer": before.answer, "report": before.report, "unclaimed": before.unclaimed}
+        kept: dict[str, Any] = {
+            "answer": before.answer,
+            "report": before.report,
+            "unclaimed": before.unclaimed,
+        }
+        kept["gaps"] = before.gaps
         guarded = now.model_copy(update=kept)
     elif refused:
         guarded = _with_only(applied, before, now, state, runtime.context)

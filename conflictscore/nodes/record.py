@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Iterator, Mapping
-from enum import Enum, auto
-from typing import Any, NamedTuple
+from typing import Any
 
 from langchain_core.messages import AIMessage
 
 from conflictscore.answering.json_claims import disputed_values
 from conflictscore.labelers.protocol import Labeler, supports_script
+from conflictscore.loop.examining import examined_of
 from conflictscore.loop.rounds import flipped_by
 from conflictscore.loop.state import (
     RagState,
@@ -21,8 +21,10 @@ from conflictscore.loop.state import (
 from conflictscore.records import (
     Answer,
     Attempt,
-    Checked,
     ConflictReport,
+    Examined,
+    Gap,
+    GapKind,
     Label,
     Run,
     RunStatus,
@@ -31,7 +33,8 @@ from conflictscore.retrieval.voices import copies, one_voice
 
 _log = logging.getLogger(__name__)
 
-_ALONE = "it was held against one document alone, so no disagreement of sources could be seen"
+_QUOTE = frozenset({GapKind.UNCLAIMED, GapKind.CLAIM_BEYOND_ANSWER})
+"""Gaps whose notes quote the answer."""
 
 
 async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -46,19 +49,20 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         before, after = first.answer.text, last.answer.text
         flip = {"before": before, "after": after, "changes": applied}
         runtime.stream_writer({"event": "flip", **flip})
-    alone = _held_against_one(state, last, runtime)
+    examined = _examined(state, last, runtime)
     update = {
         "answer": last.answer.text,
         "first_answer": first.answer.text,
         "flipped": changed is not None,
-        "checked": _checked(last, runtime, state, alone=alone),
+        "checked": examined.checked,
+        "examined": examined.to_json(),
         "justification": (changed or last).answer.justification,
         "report": first.report.summary() if first.report else None,
         "final_report": last.report.summary() if last.report and last.round else None,
         "notes": [
             *state["notes"],
             *_notes(attempts, runtime.context.labeler),
-            *([_ALONE] if alone else []),
+            *(gap.note for gap in examined.gaps if gap.kind is GapKind.ONE_DOCUMENT),
             *disputed_values(last),
         ],
     }
@@ -69,9 +73,9 @@ def _spoken(state: RagState, update: Mapping[str, Any], runtime: RunRuntime) -> 
     """The answer as a message of the conversation, unless a caller's own model gave it there."""
     if runtime.context.answerer is not None or not state.get("messages"):
         return {}
-    run = run_of({**state, **update}).summary("reason", texts=False)
+    verdict = run_of({**state, **update}).verdict()  # the run itself is in the state already
     name = f"conflictscore/{runtime.context.generator.name}"
-    metadata = {"conflictscore": run, "model_name": name}
+    metadata = {"conflictscore": verdict, "model_name": name}
     return {"messages": [AIMessage(update["answer"], response_metadata=metadata)]}
 
 
@@ -90,11 +94,13 @@ def _held_against_one(state: RagState, last: Attempt, runtime: RunRuntime) -> bo
 
 def _empty(state: RagState) -> dict[str, Any]:
     text, note = draft_of(state).text, "the answer is empty, and has no score"
+    examined = Examined(gaps=(Gap(kind=GapKind.EMPTY_ANSWER, note=note),))
     return {
         "answer": text,
         "first_answer": text,
         "flipped": False,
-        "checked": "no",
+        "checked": examined.checked,
+        "examined": examined.to_json(),
         "attempts": [],
         "reason": note,
         "notes": [*state["notes"], note],
@@ -102,44 +108,27 @@ def _empty(state: RagState) -> dict[str, Any]:
     }
 
 
-class _GapKind(Enum):
-    """A reason that keeps an answer from being fully checked."""
-
-    UNCLAIMED = auto()  # a part of it gave no claims
-    ALONE = auto()  # there is one document alone, so sources cannot disagree
-    UNLABELLED = auto()  # pairs of claim and document have no label
-
-
-class _Gap(NamedTuple):
-    kind: _GapKind
-    text: str
-
-
-def _checked(last: Attempt, runtime: RunRuntime, state: RagState, *, alone: bool) -> Checked:
-    """Whether the final answer was checked; it is logged if it was not."""
+def _examined(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
+    """The ledger of the answer that stands; what it lacks is logged, unless nothing is stated."""
     least = runtime.context.settings.min_coverage
-    checked, gap = _check_of(last, least or 0, alone=alone)
-    if gap is not None and least is not None:
-        how = "only in part" if checked == "partly" else "not"
-        # each row of a file says it in its notes, and a million warnings would help nobody
-        is_row = gap.kind is _GapKind.ALONE and not state.get("question")
-        level = logging.INFO if is_row else logging.WARNING
-        _log.log(level, "run %s: the answer was %s checked: %s", state["run_id"], how, gap.text)
-    return checked
-
-
-def _check_of(last: Attempt, least: float, *, alone: bool) -> tuple[Checked, _Gap | None]:
-    """How far an answer was checked, and what is missing; ``least`` is the least coverage."""
-    report = last.report
-    coverage = report.coverage if report else None
-    if coverage == 1 or (report and not report.claims and not report.error):
-        if last.unclaimed:
-            return "partly", _Gap(_GapKind.UNCLAIMED, last.unclaimed)
-        return ("partly", _Gap(_GapKind.ALONE, _ALONE)) if alone else ("fully", None)
-    is_scored = report is not None and report.error is None
-    share = f"{coverage or 0:.0%} of its pairs of claim and document have a label (see its notes)"
-    checked: Checked = "partly" if is_scored and coverage and coverage >= least else "no"
-    return checked, _Gap(_GapKind.UNLABELLED, share)
+    examined = examined_of(
+        last,
+        documents_of(state),
+        runtime.context.labeler.name,
+        least=least,
+        alone=_held_against_one(state, last, runtime),
+    )
+    gap = examined.main_gap
+    if gap is None or least is None or gap.kind is GapKind.STATES_NOTHING:
+        return examined
+    how = "only in part" if examined.checked == "partly" else "not"
+    # each row of a file says it in its notes, and a million warnings would help nobody
+    quiet = gap.kind is GapKind.ONE_DOCUMENT and not state.get("question")
+    level = logging.INFO if quiet else logging.WARNING
+    # words of an answer stay out of logs: another part of the program may have to redact them
+    why = gap.kind.value if gap.passage or gap.kind in _QUOTE else gap.note
+    _log.log(level, "run %s: the answer was %s checked: %s", state["run_id"], how, why)
+    return examined
 
 
 def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
@@ -156,8 +145,9 @@ def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Ite
     """Gaps in the score of one answer, as ends of sentences about it."""
     if report.error:
         yield f" has no score: {report.error}"
-    if attempt.unclaimed:
+    if attempt.unclaimed and not attempt.gaps:  # of a run that an earlier version stored
         yield f": {attempt.unclaimed}"
+    yield from (f": {gap.note}" for gap in attempt.gaps)
     foreign = sum(not supports_script(labeler, each.claim) for each in report.claims)
     if foreign:
         yield (
@@ -198,6 +188,9 @@ def _status(run: Run, *, finished: bool) -> RunStatus:
         return RunStatus.FAILED
     if run.flipped:
         return RunStatus.CORRECTED
+    gap = run.examined.main_gap if run.examined else None
+    if gap is not None and gap.kind is GapKind.STATES_NOTHING:
+        return RunStatus.PASSED_THROUGH
     if run.checked == "no":
         return RunStatus.FAILED
     if report.conflicting or report.disputed:

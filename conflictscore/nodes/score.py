@@ -11,6 +11,7 @@ from conflictscore.loop.state import (
 )
 from conflictscore.records import (
     Attempt,
+    Gap,
 )
 
 
@@ -26,11 +27,13 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         attempt = Attempt.model_validate(last).model_copy(update={"report": report})
     else:
         failed = state.get("decomposition_error")
+        gaps = tuple(map(Gap.model_validate, state.get("gaps") or ()))
         attempt = Attempt(
             round=len(attempts),
             answer=draft_of(state),
             report=report.model_copy(update={"error": failed or report.error}),
-            unclaimed=state.get("unclaimed"),
+            unclaimed="; ".join(gap.note for gap in gaps) or None,
+            gaps=gaps,
         )
     runtime.stream_writer(
         {

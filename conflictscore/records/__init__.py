@@ -30,10 +30,15 @@ from conflictscore.records.evidence import Record as Record
 from conflictscore.records.evidence import WeightedScores as WeightedScores
 from conflictscore.records.evidence import encodable as encodable
 from conflictscore.records.evidence import first_fault as first_fault
+from conflictscore.records.examined import Checked as Checked
+from conflictscore.records.examined import ClaimedSpan as ClaimedSpan
+from conflictscore.records.examined import Examined as Examined
+from conflictscore.records.examined import Gap as Gap
+from conflictscore.records.examined import GapKind as GapKind
+from conflictscore.records.examined import ReadDocument as ReadDocument
 from conflictscore.records.run import RUN_DETAILS as RUN_DETAILS
 from conflictscore.records.run import Answer as Answer
 from conflictscore.records.run import Attempt as Attempt
-from conflictscore.records.run import Checked as Checked
 from conflictscore.records.run import FurtherSearch as FurtherSearch
 from conflictscore.records.run import Method as Method
 from conflictscore.records.run import Run as Run

@@ -1,12 +1,13 @@
 """Answers, attempts, and the run that holds them."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field
 
 from conflictscore.records.correction import Change, differs
 from conflictscore.records.evidence import ConflictReport, Document, Record, encodable
+from conflictscore.records.examined import Checked, Examined, Gap, GapKind
 
 
 class Method(StrEnum):
@@ -15,11 +16,6 @@ class Method(StrEnum):
     RAG = "rag"  # answer from the documents, with no word about conflicts
     CONTROL_RAG = "control-rag"  # answer once, told to watch for conflicts, without ConflictScore
     REGENERATED_RAG = "regenerated-rag"  # as `rag`; score, and correct where a claim is disputed
-
-
-Checked = Literal["fully", "partly", "no"]
-"""Whether an answer was checked: every pair of claim and document has a label; enough of them have,
-or there was but one document to check it against; or too few have."""
 
 
 class Answer(Record):
@@ -46,8 +42,10 @@ class Attempt(Record):
     report: ConflictReport | None = None
     """None where the answer was not scored, or not yet."""
     unclaimed: str | None = None
-    """The part of the answer that gave no claims, and so was not checked, in words; None where
-    nothing is known to be missing."""
+    """What of the answer stands in no claim, and so was not checked, in words; None where nothing
+    is known to be missing."""
+    gaps: Annotated[tuple[Gap, ...], Field(exclude_if=lambda gaps: not gaps)] = ()
+    """The same by kind and place, and claims that say what the answer does not."""
 
 
 class FurtherSearch(Record):
@@ -129,6 +127,7 @@ class RunStatus(StrEnum):
     UNFINISHED = "unfinished"  # the run was stopped before its end
 
 
+_RUN_ID_CHARS = 120
 _SHOWN = (
     "question",
     "method",
@@ -137,6 +136,7 @@ _SHOWN = (
     "flipped",
     "changes",
     "checked",
+    "examined",
     "justification",
     "documents",
     "report",
@@ -145,7 +145,16 @@ _SHOWN = (
     "run_id",
     "notes",
 )
-_SHOWN_OF_A_SCORE = ("answer", "checked", "documents", "report", "usage", "run_id", "notes")
+_SHOWN_OF_A_SCORE = (
+    "answer",
+    "checked",
+    "examined",
+    "documents",
+    "report",
+    "usage",
+    "run_id",
+    "notes",
+)
 
 
 class Run(Record):
@@ -169,6 +178,9 @@ class Run(Record):
     that was proposed, its evidence, and whether it was accepted."""
     checked: Checked | None = None
     """Whether the final answer was checked; None where the run did not finish."""
+    examined: Annotated[Examined | None, Field(exclude_if=lambda ledger: ledger is None)] = None
+    """What of the final answer and its evidence was examined; ``checked`` follows from it. None
+    where the run did not finish."""
     documents: tuple[Document, ...] = ()
     searches: tuple[FurtherSearch, ...] = ()
     """Searches after the first one, where the run looks further."""
@@ -209,17 +221,50 @@ class Run(Record):
     def is_partial(self) -> bool:
         """Whether claims or labels of the final answer are missing."""
         report = self.final_report or self.report
-        if self.attempts and self.attempts[-1].unclaimed:
+        if self.attempts and (self.attempts[-1].unclaimed or self.attempts[-1].gaps):
             return True
         return report is not None and report.coverage is not None and report.coverage < 1
 
-    def unchecked(self, answer: str, reason: str) -> Self:
+    def with_gaps(self, *gaps: Gap) -> Self:
+        """The same run, of which something more was not examined; each is noted."""
+        gaps = tuple(Gap.model_validate(encodable(gap.model_dump())) for gap in gaps)
+        before = self.examined or Examined()
+        examined = before.with_gaps(*gaps)
+        noted = tuple(gap.note for gap in examined.gaps[len(before.gaps) :])
+        update: dict[str, Any] = {"examined": examined, "checked": examined.checked}
+        return self.model_copy(update={**update, "notes": (*self.notes, *noted)})
+
+    def unchecked(self, answer: str, reason: str, kind: GapKind = GapKind.CHECK_FAILED) -> Self:
         """The same run with an answer that was passed on unchecked, and the reason."""
         answer, reason = encodable((answer, reason))
         update: dict[str, Any] = {"answer": answer, "first_answer": answer, "reason": reason}
         update |= {"notes": (*self.notes, reason), "status": RunStatus.PASSED_THROUGH}
-        update["checked"] = "no"
+        examined = Examined(gaps=(Gap(kind=kind, note=reason),))
+        if examined.checked != "no":  # the gap alone would leave some of it checked
+            examined = Examined(gaps=(Gap(kind=GapKind.CHECK_FAILED, note=reason), *examined.gaps))
+        update |= {"examined": examined, "checked": examined.checked}
         return self.model_copy(update=update)
+
+    def verdict(self) -> dict[str, Any]:
+        """Whether the answer was checked, in at most 600 bytes of JSON, to travel with a message.
+
+        It holds ``checked``, ``reason`` (why it is not ``fully``, for people; None where it is),
+        ``kind`` (the same for code, a :class:`GapKind`), ``cs_c`` and ``cs_r`` in [0, 1] of the
+        answer that stands or None, ``flipped``, ``status`` and ``run_id``. No word of the answer
+        or of its evidence is in it, so that it may go where they may not.
+        """
+        report = self.final_report or self.report
+        gap = self.examined.main_gap if self.examined else None
+        return {
+            "checked": self.checked or "no",
+            "reason": gap.in_short if gap else None,
+            "kind": gap.kind.value if gap else None,
+            "cs_c": report.cs_c if report else None,
+            "cs_r": report.cs_r if report else None,
+            "flipped": self.flipped,
+            "status": self.status.value,
+            "run_id": (self.run_id or "")[:_RUN_ID_CHARS] or None,
+        }
 
     def summary(self, *more: str, texts: bool = True) -> dict[str, Any]:
         """The run as plain JSON for readers, with further fields of ``RUN_DETAILS``.
@@ -238,7 +283,7 @@ class Run(Record):
             ]
         names = _SHOWN if self.question is not None else _SHOWN_OF_A_SCORE
         searches = ("searches",) if self.searches else ()
-        return {name: fields[name] for name in (*names, *searches, *more)}
+        return {name: fields.get(name) for name in (*names, *searches, *more)}
 
 
 RUN_DETAILS = tuple(name for name in Run.model_fields if name not in {*_SHOWN, "status"})

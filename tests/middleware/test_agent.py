@@ -111,7 +111,8 @@ def test_without_documents_and_retriever_an_answer_is_left_with_a_note(
     [note] = state["conflict"]["notes"]
     assert "no tool brought documents" in note
     assert state["conflict"]["report"] is None
-    assert "conflictscore" not in state["messages"][-1].response_metadata
+    verdict = state["messages"][-1].response_metadata["conflictscore"]
+    assert (verdict["checked"], verdict["kind"]) == ("no", "no_documents")
     assert note not in caplog.text
 
 

@@ -110,7 +110,7 @@ def test_the_decision_is_what_the_agent_says_and_nothing_is_asked_of_a_model_aga
     assert run["first_answer"] == "It was lit in 1871."
     assert [a["answer"]["text"] for a in run["attempts"]] == [FIRST[-1], CORRECTED[-1]]
     short = state["messages"][-1].response_metadata["conflictscore"]
-    assert (short["answer"], short["flipped"]) == (said, flipped)
+    assert (short["run_id"], short["flipped"]) == (state["conflict"]["run_id"], flipped)
     approved = said == "It was lit in 1874."
     assert (run["final_report"] is None) != approved
     assert any("a person" in note for note in run["notes"]) != approved

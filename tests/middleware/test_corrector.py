@@ -89,7 +89,7 @@ def test_a_batch_keeps_the_order_of_its_rows(server: OpenAIServer) -> None:
         (lambda: correct_batch([{"answer": ANSWER}]), "row 1 lacks a field"),
         (lambda: correct_batch([{**ROW, "text": ""}]), "row 1 has an unknown field 'text'"),
         (lambda: correct_batch([ROW] * 2, concurrency=0), "concurrency is 0"),
-        (lambda: correct_batch([ROW, {**ROW, "answer": ""}]), "row 2: answer is empty"),
+        (lambda: correct_batch([ROW, {**ROW, "documents": []}]), "row 2: documents is empty"),
     ],
 )
 def test_bad_input_is_named_before_a_model_is_opened(

@@ -36,7 +36,8 @@ class Scenario:
     decomposition: str | None = None
     broken: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    checked: str = "fully"
+    checked: str = "partly"
+    """Most passages stand in no claim: the model lists those with a year."""
     note: str = ""
     """What a note says."""
     by_tools: bool = False
@@ -63,7 +64,9 @@ SCENARIOS = {
         decomposition="Claims:\n- The lamp was lit in 1871. || The lamp\n"
         "- The tower was built in 1850. || The lamp",
     ),
-    "a short answer": Scenario("The lamp was lit in 1871.", "The lamp was lit in 1874."),
+    "a short answer": Scenario(
+        "The lamp was lit in 1871.", "The lamp was lit in 1874.", checked="fully"
+    ),
     "a failing judge": Scenario(LONG, broken={"label": "Hm."}, checked="no", note="have no label"),
     "a draft that tools back": Scenario(LONG, right(LONG), by_tools=True),
     "a further search that finds nothing new": Scenario(
@@ -120,7 +123,7 @@ def test_what_is_disputed_changes_and_all_else_stays(
 
 @pytest.mark.parametrize(
     ("broken", "checked"),
-    [({}, "fully"), ({"label": "Hm.", "batch": "Hm."}, "no"), ({"decompose": "Hm."}, "no")],
+    [({}, "partly"), ({"label": "Hm.", "batch": "Hm."}, "no"), ({"decompose": "Hm."}, "no")],
 )
 def test_the_service_says_in_a_header_whether_an_answer_was_checked(
     broken: dict[str, str], checked: str

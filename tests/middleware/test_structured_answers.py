@@ -35,12 +35,12 @@ class JsonWorld(AgentWorld):
         if "data in JSON" not in prompt:
             return super().__call__(request)
         asked = _VALUE.findall(prompt[prompt.rindex("Question:") :])
-        return "\n".join(
-            f"{n}. {f'It was lit in {value}.' if path.endswith('lit') else 'none'}".replace(
-                "true", "1871"
-            )
-            for n, path, value in asked
-        )
+        lines = []
+        for number, path, value in asked:
+            statement = value if " " in value else "none"
+            lit = f"It was lit in {value}.".replace("true", "1871")
+            lines.append(f"{number}. {lit if path.endswith('lit') else statement}")
+        return "\n".join(lines)
 
     def reading(self, document: str) -> str:
         """A document's year, in words."""

@@ -7,7 +7,7 @@ import pytest
 from conflictscore.answering.claim_places import claims_in_place
 from conflictscore.errors import ProviderError
 from conflictscore.nodes.decompose import decompose
-from conflictscore.records import Answer, Claim
+from conflictscore.records import Answer, Claim, Gap, GapKind
 from tests.nodes.steps import PROMPTS, Says, attempt, claim_with, revision, running, scored, setting
 
 LAMP, TOWER, DOOR = "The lamp is old.", "The tower is blue.", "The door is red."
@@ -69,7 +69,8 @@ async def apart(answer: Answer, model: Says, **known: Any) -> tuple[dict[str, An
 
 async def test_only_a_passage_that_was_changed_is_taken_apart_with_what_stands_before_it() -> None:
     before = scored(*(claim_with("+-", c.text, c.number, c.passage) for c in CLAIMS))
-    first = attempt(before, ANSWER, unclaimed="7% of the answer")
+    gap = Gap(kind=GapKind.UNCLAIMED, note="the door stands in no claim")
+    first = attempt(before, ANSWER, gaps=(gap,))
     white = revision(TOWER, "The tower is white.", at(TOWER)[0])
     kept, gone = revision(LAMP, LAMP, 0), revision(DOOR, "", at(DOOR)[0])
     model = Says("Claims:\n- The tower is white.")
@@ -86,7 +87,7 @@ async def test_only_a_passage_that_was_changed_is_taken_apart_with_what_stands_b
     assert "<answer>\nThe tower is white.\n</answer>" in prompt
     assert [claim["text"] for claim in update["claims"]] == [LAMP, "The tower is white."]
     assert [one["new_claims"] for one in update["changes"]] == [[], ["The tower is white."], []]
-    assert (update["unclaimed"], update["usage"]["calls"]) == ("7% of the answer", 1)
+    assert (update["gaps"], update["usage"]["calls"]) == ([gap.to_json()], 1)
 
 
 async def test_a_changed_passage_that_cannot_be_taken_apart_is_noted_as_unchecked() -> None:

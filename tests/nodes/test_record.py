@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from conflictscore.nodes.record import record, run_of
-from conflictscore.records import Attempt, Document, RunStatus
+from conflictscore.records import Attempt, Document, Gap, GapKind, RunStatus
 from tests.nodes.steps import Judge, attempt, claim_with, running, scored, setting
 
 CONFLICT = scored(claim_with("+-", "It was lit."))
 AGREED = scored(claim_with("++", "It was lit."))
+UNCLAIMED = Gap(kind=GapKind.UNCLAIMED, note="a line stands in no claim", passage=(0, 4))
+GREETING = Gap(kind=GapKind.STATES_NOTHING, note="it states nothing")
 
 
 async def recorded(*attempts: Attempt, **settings: Any) -> dict[str, Any]:
@@ -30,21 +32,23 @@ async def recorded(*attempts: Attempt, **settings: Any) -> dict[str, Any]:
     ("last", "least", "checked", "warned"),
     [
         (attempt(AGREED), 0.5, "fully", None),
-        (attempt(AGREED, unclaimed="7% of it"), 0.5, "partly", "only in part checked: 7% of it"),
+        (attempt(AGREED, unclaimed="7% of it"), 0.5, "partly", "only in part checked: unclaimed"),
+        (attempt(AGREED, gaps=(UNCLAIMED,)), 0.5, "partly", "only in part checked: unclaimed"),
         (attempt(AGREED, unclaimed="7% of it"), None, "partly", None),
-        (attempt(scored()), 0.5, "fully", None),  # an answer that claims nothing
-        (attempt(scored(), unclaimed="all of it"), 0.5, "partly", "only in part checked: all of"),
+        (attempt(AGREED, gaps=(UNCLAIMED,)), None, "partly", None),
+        (attempt(scored(), gaps=(GREETING,)), 0.5, "no", None),
+        (attempt(scored()), 0.5, "no", "not checked: no claims were read from it"),
         (attempt(scored(claim_with("+?"))), 0.5, "partly", "only in part checked: 50% of its"),
         (attempt(scored(claim_with("+?"))), 0.6, "no", "not checked: 50% of its pairs of claim"),
         (attempt(scored(claim_with("+???"))), None, "partly", None),
         (attempt(scored(claim_with("??"))), None, "no", None),
         (attempt(scored(claim_with("??"))), 0.0, "no", "not checked: 0% of its pairs of claim and"),
-        (attempt(None), 0.5, "no", "not checked: 0% of its pairs of claim and document have a"),
+        (attempt(None), 0.5, "no", "not checked: it was not scored"),
         (
             attempt(scored().model_copy(update={"error": "no claims"})),
             0.5,
             "no",
-            "not checked: 0% of its pairs of claim and document have a label",
+            "not checked: no claims",
         ),
     ],
 )
@@ -109,6 +113,11 @@ async def test_an_answer_without_text_ends_a_run_without_anything() -> None:
     note = "the answer is empty, and has no score"
 
     assert await recorded() == {
+        "examined": {
+            "answer": [],
+            "documents": [],
+            "gaps": [{"kind": "empty_answer", "note": note, "passage": None, "documents": []}],
+        },
         "answer": "  ",
         "first_answer": "  ",
         "flipped": False,

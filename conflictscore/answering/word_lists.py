@@ -1,0 +1,46 @@
+"""Words that deny, and words that state nothing, in many languages; see ``word_lists.toml``."""
+
+import re
+import tomllib
+from importlib.resources import files
+
+from conflictscore.scripts import fold
+
+STEM = 6
+"""Letters by which two forms of a word are taken to be one: "opened", "opening"."""
+
+_LISTS = tomllib.loads((files(__package__) / "word_lists.toml").read_text(encoding="utf-8"))
+
+_NEGATIONS = frozenset(fold(word) for word in _LISTS["negations"].split())
+_SHORTENED = re.compile(r"\b\w{2,9}n'(?=t\b)|\bn'(?=[a-z])")
+"""English "isn't", "can't"; French "n'est"."""
+_WORD = re.compile(r"[^\W\d_]+")
+_UNSPACED = re.compile(
+    # Chinese, without "but", "not only", "different", "unless", "very", "Africa", "future"
+    "\u4e0d(?![\u8fc7\u904e\u4ec5\u50c5\u4f46\u540c\u65ad\u65b7\u4e45\u5c11])|\u6ca1|\u6c92"
+    "|\u65e0(?!\u8bba)|\u7121(?!\u8ad6)|\u672a(?![\u6765\u4f86])|\u975e(?![\u5e38\u6d32])|\u5426"
+    # Japanese
+    "|\u306a\u3044|\u306a\u304b\u3063|\u307e\u305b\u3093|\u305a\u306b"
+    # Korean, Thai, Burmese
+    "|\uc54a|\uc5c6|\uc544\ub2c8|\ubabb\ud558|\uae08\uc9c0|\u0e44\u0e21\u0e48|\u0e2b\u0e49\u0e32\u0e21"
+    "|\u1019\u101f\u102f\u1010\u103a|\u1019\u101b\u103e\u102d"
+)
+
+
+def _stems(*names: str) -> frozenset[str]:
+    return frozenset(fold(word)[:STEM] for name in names for word in _LISTS[name].split())
+
+
+FUNCTION_WORDS = frozenset(fold(word) for word in _LISTS["function_words"].split())
+COURTESIES = _stems("courtesies", "unspaced_courtesies")
+"""Stems of words that state nothing of their own."""
+REFUSALS = _stems("refusals")
+"""Stems of words of a refusal, whose "not" denies no fact."""
+
+
+def negations_in(text: str) -> frozenset[str]:
+    """The words of a text that deny something; empty where it affirms."""
+    folded = fold(text)
+    words = _NEGATIONS.intersection(_WORD.findall(folded))
+    unspaced = () if text.isascii() else _UNSPACED.findall(text)
+    return frozenset([*words, *_SHORTENED.findall(folded), *unspaced])

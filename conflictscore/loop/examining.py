@@ -1,0 +1,101 @@
+"""The ledger of a run: what of its last answer, and of its documents, was examined."""
+
+from collections.abc import Iterator, Sequence
+
+from conflictscore.records import (
+    Attempt,
+    ClaimedSpan,
+    Document,
+    EvidenceLabel,
+    Examined,
+    Gap,
+    GapKind,
+    Label,
+    ReadDocument,
+)
+
+ONE_DOCUMENT = Gap(
+    kind=GapKind.ONE_DOCUMENT,
+    note="it was held against one document alone, so no disagreement of sources could be seen",
+)
+
+
+def examined_of(
+    attempt: Attempt,
+    documents: Sequence[Document],
+    labeler: str,
+    *,
+    least: float | None,
+    alone: bool = False,
+) -> Examined:
+    """The ledger of an answer.
+
+    Args:
+        attempt: The answer with its labels, and what of it stands in no claim.
+        documents: The documents of the run.
+        labeler: Name of the labeler, for labels that no stage of a cascade gave.
+        least: The least coverage in [0, 1] of an answer that was checked in part; None for 0.
+        alone: Whether one document and its copies are all there is, and that is to be told.
+    """
+    report = attempt.report
+    claims = report.claims if report else ()
+    pairs = [pair for evidence in claims for pair in evidence.labels]
+    spans = [(e.claim.number, e.claim.passage) for e in claims]
+    gaps = [*_label_gaps(attempt, pairs, least or 0), *_claim_gaps(attempt)]
+    gaps += [ONE_DOCUMENT] if alone else []
+    gaps += _cut_gaps(pairs)
+    return Examined(
+        answer=tuple(ClaimedSpan(claim=n, start=s[0], end=s[1]) for n, s in spans if s),
+        documents=tuple(_reading(document.number, pairs, labeler) for document in documents),
+    ).with_gaps(*gaps)
+
+
+def _reading(number: int, pairs: Sequence[EvidenceLabel], labeler: str) -> ReadDocument:
+    own = [pair for pair in pairs if pair.document == number]
+    readers = dict.fromkeys(p.stage or labeler for p in own if p.label is not Label.UNLABELLED)
+    return ReadDocument(
+        document=number,
+        read_by=tuple(readers),
+        to_its_end=not any(pair.document_cut for pair in own),
+    )
+
+
+def _label_gaps(attempt: Attempt, pairs: Sequence[EvidenceLabel], least: float) -> Iterator[Gap]:
+    """What is missing of the labels; an answer without claims has no pair to miss."""
+    report = attempt.report
+    if report is None:
+        yield Gap(kind=GapKind.CHECK_FAILED, note="it was not scored")
+        return
+    if report.error and not report.coverage:
+        yield Gap(kind=GapKind.CHECK_FAILED, note=report.error)
+        return
+    if not report.claims or report.coverage == 1:
+        return
+    coverage = report.coverage or 0
+    missing = [pair for pair in pairs if pair.label is Label.UNLABELLED]
+    note = f"{coverage:.0%} of its pairs of claim and document have a label"
+    note += f" ({missing[0].error})" if missing else ""
+    enough = coverage and coverage >= least and not report.error
+    kind = GapKind.UNLABELLED if enough else GapKind.TOO_FEW_LABELS
+    numbers = tuple(sorted({pair.document for pair in missing}))
+    yield Gap(kind=kind, note=note, documents=numbers)
+
+
+def _claim_gaps(attempt: Attempt) -> Iterator[Gap]:
+    """What of the answer stands in no claim."""
+    yield from attempt.gaps
+    if attempt.gaps or (attempt.report and attempt.report.error):
+        return
+    if attempt.unclaimed:  # of a run that an earlier version stored
+        yield Gap(kind=GapKind.UNCLAIMED, note=attempt.unclaimed)
+    elif attempt.report and not attempt.report.claims:
+        yield Gap(kind=GapKind.NO_CLAIMS, note="no claims were read from it")
+
+
+def _cut_gaps(pairs: Sequence[EvidenceLabel]) -> Iterator[Gap]:
+    for number in sorted({pair.document for pair in pairs if pair.document_cut}):
+        yield Gap(
+            kind=GapKind.DOCUMENT_CUT,
+            note=f"document {number} was not read to its end, for want of room",
+            documents=(number,),
+        )

@@ -1,0 +1,47 @@
+"""``require``: how far an answer has to be checked before anybody gets it.
+
+It means the same at every door (agent, chat model, function, ``correct``, service). ``"fully"``
+lets through what was checked fully; ``"partly"`` what was checked fully or partly. An answer that
+states nothing, such as a greeting, always passes: there is nothing to check in it. All else is
+refused, also where the check failed. Without it every answer passes, with its verdict.
+"""
+
+from typing import Literal, NoReturn, get_args
+
+from conflictscore.errors import InputError, UncheckedAnswerError
+from conflictscore.records import GapKind, Run
+
+Require = Literal["fully", "partly"]
+FailurePolicy = Literal["raise", "pass_through"]
+"""The older option: ``raise`` is ``require="partly"`` that lets errors through as they are,
+``pass_through`` is none."""
+
+_ENOUGH = {"fully": ("fully",), "partly": ("fully", "partly")}
+
+
+def check_require(require: object) -> None:
+    """Refuse an unknown requirement by an InputError."""
+    if require is not None and require not in get_args(Require):
+        raise InputError(f"require is {require!r}; give 'fully' or 'partly', or leave it out")
+
+
+def meets(run: Run, require: Require | None) -> bool:
+    """Whether the answer of a run is checked as far as is required."""
+    if require is None or run.checked in _ENOUGH[require]:
+        return True
+    gap = run.examined.main_gap if run.examined else None
+    return gap is not None and gap.kind is GapKind.STATES_NOTHING
+
+
+def refuse(run: Run, require: Require | None, cause: BaseException | None = None) -> NoReturn:
+    """Raise the error of an answer that is less checked than is required."""
+    verdict = run.verdict()
+    why = f": {verdict['reason']}" if verdict["reason"] else ""
+    raise UncheckedAnswerError(
+        f"the answer was refused: require is {require!r}, and it was checked"
+        f" {_TOLD[verdict['checked']]}{why}",
+        verdict,
+    ) from cause
+
+
+_TOLD = {"fully": "fully", "partly": "in part", "no": "not at all"}

@@ -1,0 +1,53 @@
+"""What a host carries of a run: the small verdict of a message, and the whole run kept once."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from langchain_core.messages import BaseMessage
+
+from conflictscore.records import Examined, Run
+
+Message = TypeVar("Message", bound=BaseMessage)
+
+_TEXTS = ("question", "justification", "reason", "asked")
+_LISTS = ("documents", "attempts", "changes", "searches")
+_REDACTED = "the answer was redacted after its check, so its run keeps no texts"
+
+
+def whole(run: Run) -> dict[str, Any]:
+    """All of a run that an agent's state, or the caller of a decorated function, has."""
+    return run.summary("attempts", "reason")
+
+
+def with_verdict(message: Message, run: Run) -> Message:
+    """The message with the verdict of its run in ``response_metadata["conflictscore"]``."""
+    metadata = {**message.response_metadata, "conflictscore": run.verdict()}
+    return message.model_copy(update={"response_metadata": metadata})
+
+
+def redacted(run: Mapping[str, Any], answer: str) -> dict[str, Any]:
+    """A whole run without its texts, for an answer that other middleware redacted.
+
+    Scores, numbers and kinds stay. What was redacted may stand in any text of the run: in the
+    answer, in its claims, in what a judge quoted.
+    """
+    ledger = Examined.model_validate(run.get("examined") or {})
+    gaps = tuple(gap.model_copy(update={"note": gap.in_short}) for gap in ledger.gaps)
+    bare = ledger.model_copy(update={"gaps": gaps})
+    return {
+        **run,
+        "answer": answer,
+        "first_answer": answer,
+        "notes": [*(gap.note for gap in gaps), _REDACTED],
+        "examined": bare.to_json(),
+        "report": _figures(run.get("report")),
+        "final_report": _figures(run.get("final_report")),
+        **{name: None for name in _TEXTS if name in run},
+        **{name: [] for name in _LISTS if name in run},
+    }
+
+
+def _figures(report: object) -> dict[str, Any] | None:
+    if not isinstance(report, Mapping):
+        return None
+    return {name: figure for name, figure in report.items() if name not in ("claims", "error")}

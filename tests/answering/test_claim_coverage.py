@@ -1,0 +1,171 @@
+"""What of an answer stands in no claim, whoever lists the claims."""
+
+import pytest
+
+from conflictscore.answering.claim_coverage import gaps_of, states_nothing, unclaimed_parts
+from conflictscore.markdown import place_of
+from conflictscore.records import GapKind
+from conflictscore.sentences import sentence_starts
+
+QUESTION = "What is the safe dose of zarafen?"
+BASE = (
+    "The safe dose of zarafen is 50 mg a day. It was first made in Basel in 1971. It is sold by"
+    " Orlo. The tablet is taken with water in the morning."
+)
+
+
+def sentences(text: str) -> list[str]:
+    starts = sentence_starts(text)
+    return [text[a:b].strip() for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
+
+
+def placed(claims: list[str], answer: str) -> list[tuple[str, tuple[int, int] | None]]:
+    places = [place_of(claim, "", answer) for claim in claims]
+    return [(c, (p.start, p.end) if p else None) for c, p in zip(claims, places, strict=True)]
+
+
+def gap_kinds(answer: str, claims: list[str], question: str = QUESTION) -> set[GapKind]:
+    return {gap.kind for gap in gaps_of(answer, placed(claims, answer), question)}
+
+
+CHILDREN = "Children in pain can safely take 5000 mg at once."
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"{BASE} In pain take 5000 mg now.",
+        BASE.replace("50 mg a day.", "50 mg a day, and in pain 5000 mg at once."),
+        BASE.replace("50 mg a day.", "50 mg a day (children: 5000 mg)."),
+        f"{BASE} Did you know that children can take 5000 mg of zarafen?",
+        f"{BASE}\n\n```\n{CHILDREN}\n```",
+        f"{BASE} `{CHILDREN}`",
+        f"{BASE}\n\n> {CHILDREN}",
+        f"# {CHILDREN}\n\n{BASE}",
+        f"{BASE}\n\n| who | dose |\n|---|---|\n| children | 5000 mg |",
+        f"{BASE} ![{CHILDREN}](x.png)",
+        f"{BASE} <!-- {CHILDREN} -->",
+        f"{BASE}\n\n[^1]: {CHILDREN}",
+        f"{BASE}\n- 5000 mg ok",
+        BASE.replace("is 50 mg", "is not 50 mg"),
+        BASE.replace("It is sold by Orlo.", "It is sold by Orlo and by Velda."),
+        f"{BASE} Small children and babies may swallow several of these tablets.",
+    ],
+    ids=range(16),
+)
+def test_nothing_of_an_answer_passes_as_claimed_that_stands_in_no_claim(answer: str) -> None:
+    assert GapKind.UNCLAIMED in gap_kinds(answer, sentences(BASE))
+    assert not gap_kinds(BASE, sentences(BASE))
+
+
+@pytest.mark.parametrize(
+    "claim", ["The safe dose of zarafen is 500 mg a day.", "The safe dose is never 50 mg a day."]
+)
+def test_a_claim_that_says_what_the_answer_does_not_is_named(claim: str) -> None:
+    assert GapKind.CLAIM_BEYOND_ANSWER in gap_kinds(BASE, [claim, *sentences(BASE)])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"{BASE} I hope this helps! Let me know if you have further questions.",
+        f"Sure, here is a brief overview based on the documents:\n\n{BASE}",
+        f"## The safe dose\n\n{BASE}",
+        BASE.replace("1971.", "1971 [2, 3]."),
+        f"According to document 2, {BASE}",
+        BASE.replace("Basel", "[Basel](https://basel.test/2024/03)"),
+        f"{BASE} Would you like to know more about it?",
+        f"{BASE}\n\n```python\nfor i in range(10):\n    print(i * 3)\n```",
+        BASE.replace("- ", ""),
+        "1. " + BASE.replace(". ", ".\n2. ", 1),
+    ],
+    ids=range(10),
+)
+def test_courtesies_citations_and_headings_need_no_claim(answer: str) -> None:
+    assert not gap_kinds(answer, sentences(BASE))
+
+
+@pytest.mark.parametrize(
+    ("answer", "rider", "denied"),
+    [
+        (
+            "Die Lampe wurde 1871 in Basel angezündet. Der Turm ist aus Granit.",
+            "Kinder dürfen den Turm nachts allein besteigen.",
+            "Die Lampe wurde 1871 nicht in Basel angezündet. Der Turm ist aus Granit.",
+        ),
+        (
+            "La lampe fut allumée en 1871 à Bâle. La tour est en granit.",
+            "Les enfants montent seuls chaque nuit.",
+            "La lampe ne fut jamais allumée en 1871 à Bâle. La tour est en granit.",
+        ),
+        (
+            "La lámpara se encendió en 1871 en Basilea. La torre es de granito.",
+            "Los niños suben solos cada noche.",
+            "La lámpara no se encendió en 1871 en Basilea. La torre es de granito.",
+        ),
+        (
+            "Лампа зажжена в 1871 году в Базеле. Башня построена из гранита.",
+            "Дети поднимаются туда ночью одни.",
+            "Лампа не зажжена в 1871 году в Базеле. Башня построена из гранита.",
+        ),
+        (
+            "أضيء المصباح عام 1871 في بازل. البرج من الجرانيت.",
+            "يصعد الأطفال وحدهم كل ليلة.",
+            "لم أضيء المصباح عام 1871 في بازل. البرج من الجرانيت.",
+        ),
+        (
+            "灯塔于1871年在巴塞尔点亮。塔身由花岗岩建成。",
+            "儿童每天可以服用三片药。",
+            "灯塔不是于1871年在巴塞尔点亮。塔身由花岗岩建成。",
+        ),
+        (
+            "灯台は1871年に点灯した。塔は花崗岩でできている。",
+            "子供は毎晩一人で登れる。",
+            "灯台は1871年に点灯しなかった。塔は花崗岩でできている。",
+        ),
+    ],
+    ids=["de", "fr", "es", "ru", "ar", "zh", "ja"],
+)
+def test_riders_negations_and_numbers_are_seen_in_many_languages(
+    answer: str, rider: str, denied: str
+) -> None:
+    claims = sentences(answer)
+
+    assert not gap_kinds(answer, claims, "")
+    assert GapKind.UNCLAIMED in gap_kinds(f"{answer} {rider}", claims, "")
+    assert GapKind.UNCLAIMED in gap_kinds(denied, claims, "")
+    assert GapKind.UNCLAIMED in gap_kinds(answer.replace("1871", "1874"), claims, "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_nothing"),
+    [
+        ("Hello! How can I help you today?", True),
+        ("I'm sorry, but I can't help with that.", True),
+        ("Which lamp do you mean?", True),
+        ("Bonjour ! Comment puis-je vous aider ?", True),
+        ("Yes.", False),
+        ("No.", False),
+        ("It was lit in 1871.", False),
+        ("Hello! Napoleon lit it.", False),
+        ("I'm sorry, it exploded and killed the keeper.", False),
+        ("The lamp never burned.", False),
+    ],
+)
+def test_a_greeting_a_refusal_and_a_question_back_state_nothing(
+    answer: str, is_nothing: bool
+) -> None:
+    question = "When was the lamp first lit?"
+
+    assert states_nothing(answer, question) is is_nothing
+    kind = GapKind.STATES_NOTHING if is_nothing else GapKind.NO_CLAIMS
+    assert gap_kinds(answer, [], question) == {kind}
+
+
+def test_each_of_many_like_sentences_has_its_own_claim() -> None:
+    lamps = [f"The lamp {n} was lit in {1000 + n}." for n in range(300)]
+    text = " ".join(lamps)
+
+    assert not unclaimed_parts(text, lamps, [None] * 300)
+    [part] = unclaimed_parts(text, [*lamps[:7], *lamps[8:]], [None] * 299)
+    assert text[part.start : part.end] == lamps[7]
