@@ -24,7 +24,7 @@ from conflictscore.middleware.service.kept_runs import KeptRuns
 from conflictscore.models.local import CATALOG
 from conflictscore.models.local.server import shared_server
 from conflictscore.models.spec import open_model
-from conflictscore.records.run import Checked
+from conflictscore.records import Checked
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.fetching import fetched
 from conflictscore.storage.record_file import RecordLines, append_line, json_line

@@ -144,7 +144,7 @@ class Shape(NamedTuple):
     last: str
 
     def text(self, length: int) -> str:
-        return self.first + self.unit * (length // len(self.unit)) + self.last
+        return self.first + self.unit * max(1, length // len(self.unit)) + self.last
 
 
 def hostile(pattern: re.Pattern[str]) -> Iterator[Shape]:

@@ -197,7 +197,7 @@ def _asserting(placed: Sequence[Placed]) -> AnswerClaims:
 
 
 async def _off_the_loop(compare: Callable[..., T], answer: str, *more: object) -> T:
-    """What is found by comparing an answer with its claims; in a thread where that is long."""
+    """Compare an answer with its claims; a long answer in a thread."""
     if len(answer) < _LONG_ANSWER:
         return compare(answer, *more)
     return await asyncio.to_thread(compare, answer, *more)

@@ -98,7 +98,7 @@ def unclaimed_in(
 def gaps_of(
     answer: str, placed: Sequence[Placed], question: str = "", failure: str = ""
 ) -> tuple[Gap, ...]:
-    """What of an answer stands in none of its claims, and which claims say what it does not.
+    """Parts of an answer that stand in none of its claims, and claims that go beyond it.
 
     Args:
         answer: The answer.
@@ -147,7 +147,7 @@ class _Terms(NamedTuple):
 
     @property
     def of_a_place(self) -> frozenset[str]:
-        """What tells which passage a claim is about."""
+        """Words by which a claim is assigned to a passage."""
         return self.words | self.numbers
 
 
@@ -321,11 +321,11 @@ def _terms(text: str, *, names: bool) -> _Terms:
     plain = _plain(text)
     numbers = frozenset(_numbers(plain))
     capitals = frozenset(_stem(word) for word in _capitals(plain)) if names else frozenset[str]()
-    words = frozenset(_telling(plain))
+    words = frozenset(_telling_words(plain))
     return _Terms(numbers, capitals & words, negations_in(plain), words)
 
 
-def _telling(text: str) -> Iterator[str]:
+def _telling_words(text: str) -> Iterator[str]:
     for term in terms_in(_NUMBER.sub(" ", text)):
         if len(term) > 1 and term not in FUNCTION_WORDS:
             yield _stem(term)
@@ -337,10 +337,10 @@ def _stem(word: str) -> str:
 
 def _numbers(text: str) -> Iterator[str]:
     """The numbers of a text in one form: 2,140, 2.140 and 2 140 are 2140, and ½ is 1/2."""
-    joined = _SPACED_THOUSANDS.sub("", fold(text))
-    for match in _NUMBER.finditer(joined):
+    closed_up = _SPACED_THOUSANDS.sub("", fold(text))
+    for match in _NUMBER.finditer(closed_up):
         yield _THOUSANDS.sub("", match[0]).replace(",", ".")
-    for word in _WORD.findall(joined):
+    for word in _WORD.findall(closed_up):
         if word in _NUMBER_WORDS and word not in ("one", "first", "second", "once"):
             yield _NUMBER_WORDS[word]
 

@@ -24,7 +24,7 @@ def claims_in_place(claims: Sequence[Claim], changed: Sequence[Change]) -> tuple
 
 
 def gaps_in_place(gaps: Sequence[Gap], changed: Sequence[Change]) -> tuple[Gap, ...]:
-    """What of an answer stands in no claim, after it was written in place.
+    """Gaps of an answer that was written in place: its parts that stand in no claim.
 
     The passages that were not changed keep their gaps. One that was changed has a gap where the
     new text was not taken apart as a whole.

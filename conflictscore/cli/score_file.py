@@ -20,7 +20,7 @@ from conflictscore.errors import ConflictScoreError, InputError
 if TYPE_CHECKING:
     from conflictscore.scoring_files.columns import Columns
     from conflictscore.scoring_files.file_run import Summary
-from conflictscore.scoring_files.input_rows import Source
+    from conflictscore.scoring_files.input_rows import Source
 
 _NAMED_ROWS = 10
 """How many failing rows the error line names."""

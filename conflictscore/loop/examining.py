@@ -61,7 +61,7 @@ def _reading(number: int, pairs: Sequence[EvidenceLabel], labeler: str) -> ReadD
 
 
 def _label_gaps(attempt: Attempt, pairs: Sequence[EvidenceLabel], least: float) -> Iterator[Gap]:
-    """What is missing of the labels; an answer without claims has no pair to miss."""
+    """Missing labels; an answer without claims has no pair to miss."""
     report = attempt.report
     if report is None:
         yield Gap(kind=GapKind.CHECK_FAILED, note="it was not scored")
@@ -82,7 +82,7 @@ def _label_gaps(attempt: Attempt, pairs: Sequence[EvidenceLabel], least: float) 
 
 
 def _claim_gaps(attempt: Attempt) -> Iterator[Gap]:
-    """What of the answer stands in no claim."""
+    """Parts of the answer that stand in no claim."""
     yield from attempt.gaps
     if attempt.gaps or (attempt.report and attempt.report.error):
         return

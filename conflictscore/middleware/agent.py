@@ -154,8 +154,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         verdict = last.response_metadata.get("conflictscore") or {}
         same_run = isinstance(last, AIMessage) and verdict.get("run_id") == conflict["run_id"]
         in_words = state.get("structured_response") is None
-        stands = (conflict["answer"], self._settings.refusal)
-        if same_run and in_words and spoken(last) not in stands:
+        known_texts = (conflict["answer"], self._settings.refusal)
+        if same_run and in_words and spoken(last) not in known_texts:
             return {"conflict": redacted(conflict, spoken(last))}
         return None
 

@@ -48,7 +48,7 @@ class ChatQuestion:
 
     @cached_property
     def left_out(self) -> tuple[Gap, ...]:
-        """What the model saw as evidence since the question, and no document has."""
+        """Evidence that the model saw since the question, and that no document has."""
         return tuple(gap for message in self.since for gap in left_out_of(message, self.sources))
 
     @cached_property
@@ -108,7 +108,7 @@ def unfinished(ending: str) -> Gap:
 
 
 def left_out_of(message: BaseMessage, sources: Collection[str] | None) -> Iterator[Gap]:
-    """What of a tool's message the model saw as evidence, and no document has.
+    """Parts of a tool's message that the model saw as evidence, and that no document has.
 
     Blocks that are no text (images, files) are never read. A text that gave no document is named
     where it has some length; short ones are receipts, clocks and sums. Tools that the builder left

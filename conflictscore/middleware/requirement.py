@@ -1,6 +1,6 @@
 """``require``: how far an answer has to be checked before anybody gets it.
 
-It means the same at every door (agent, chat model, function, ``correct``, service). ``"fully"``
+It means the same at every entry point (agent, chat model, function, ``correct``). ``"fully"``
 lets through what was checked fully; ``"partly"`` what was checked fully or partly. An answer that
 states nothing, such as a greeting, always passes: there is nothing to check in it. All else is
 refused, also where the check failed. Without it every answer passes, with its verdict.

@@ -1,4 +1,4 @@
-"""What a host carries of a run: the small verdict of a message, and the whole run kept once."""
+"""Views of a run in a host: the small verdict of a message, and the whole run, kept once."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar

@@ -20,7 +20,7 @@ _SENTENCE_CHARS = 160  # of a passage that a sentence quotes
 
 
 class GapKind(StrEnum):
-    """What was not examined, for code; :attr:`Gap.note` says it for people."""
+    """Kinds of what was not examined, for code; :attr:`Gap.note` says it for people."""
 
     EMPTY_ANSWER = "empty_answer"  # there is no text
     STATES_NOTHING = "states_nothing"  # a greeting, a refusal or a question back
@@ -107,12 +107,12 @@ class ReadDocument(Record):
 
 
 class Examined(Record):
-    """What was examined of an answer and of its evidence, and what was not."""
+    """The ledger of an answer and its evidence: which parts were examined, and which were not."""
 
     answer: tuple[ClaimedSpan, ...] = ()
     documents: tuple[ReadDocument, ...] = ()
     gaps: tuple[Gap, ...] = ()
-    """What was not examined; the gap that says most about :attr:`checked` is first."""
+    """Parts that were not examined; the gap that says most about :attr:`checked` is first."""
 
     @property
     def checked(self) -> Checked:

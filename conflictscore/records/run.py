@@ -42,8 +42,8 @@ class Attempt(Record):
     report: ConflictReport | None = None
     """None where the answer was not scored, or not yet."""
     unclaimed: str | None = None
-    """What of the answer stands in no claim, and so was not checked, in words; None where nothing
-    is known to be missing."""
+    """The part of the answer that stands in no claim, and so was not checked, in words; None if
+    nothing is known to be missing."""
     gaps: Annotated[tuple[Gap, ...], Field(exclude_if=lambda gaps: not gaps)] = ()
     """The same by kind and place, and claims that say what the answer does not."""
 
@@ -179,7 +179,7 @@ class Run(Record):
     checked: Checked | None = None
     """Whether the final answer was checked; None where the run did not finish."""
     examined: Annotated[Examined | None, Field(exclude_if=lambda ledger: ledger is None)] = None
-    """What of the final answer and its evidence was examined; ``checked`` follows from it. None
+    """The ledger of the final answer and its evidence; ``checked`` follows from it. None
     where the run did not finish."""
     documents: tuple[Document, ...] = ()
     searches: tuple[FurtherSearch, ...] = ()

@@ -8,15 +8,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from conflictscore.errors import ConfigurationError, InputError, install_hint
-from conflictscore.loop.state import RagState
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.documents import as_documents
 from conflictscore.scoring_files.cells import documents_in_cell
 from conflictscore.scoring_files.columns import Columns, value_at
 from conflictscore.scoring_files.tool_shapes import DELIMITED, answer_text, documents_list
+
+if TYPE_CHECKING:  # --help names the columns, and needs no graph
+    from conflictscore.loop.state import RagState
+
 
 ADDED = "conflictscore"
 """The field that is added to a row; all others are carried through unchanged."""
@@ -241,7 +244,7 @@ _READERS: Final[Mapping[str, Callable[[Path, Columns], _Contents]]] = {
 }
 
 
-def task_of(row: Row, columns: Columns) -> RagState:
+def task_of(row: Row, columns: Columns) -> "RagState":
     """The answer and documents of a row.
 
     Raises:

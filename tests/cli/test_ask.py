@@ -78,7 +78,16 @@ def test_json_is_one_object_that_cites_documents_by_number(run: Run, folder: Pat
 
     assert list(printed) == [
         *("question", "method", "answer", "first_answer", "flipped", "changes", "checked"),
-        *("justification", "documents", "report", "final_report", "usage", "run_id", "notes"),
+        *(
+            "examined",
+            "justification",
+            "documents",
+            "report",
+            "final_report",
+            "usage",
+            "run_id",
+            "notes",
+        ),
     ]
     assert printed["flipped"] is True
     shown = ("number", "title", "url", "duplicate_of")

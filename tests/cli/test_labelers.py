@@ -30,7 +30,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def score(run: Run) -> Run:
-    return partial(run, "score", "--answer", LAMP, "--docs", "docs", "--labeler")
+    return partial(run, "score", "--details", "--answer", LAMP, "--docs", "docs", "--labeler")
 
 
 def pairs(outcome: Result) -> list[tuple[str | None, str]]:
@@ -84,7 +84,7 @@ def test_a_wrong_labeler_or_option_is_one_line(
 
 
 def test_what_was_searched_for_further_is_shown_step_by_step_and_in_json_and_log(run: Run) -> None:
-    ask = partial(run, "ask", "When?", "--docs", "docs")
+    ask = partial(run, "ask", "When?", "--details", "--docs", "docs")
     further = ("--set", "look_further=disputed")
     lines = [" ".join(line.split()) for line in ask(*further).stdout.splitlines()]
     came = "“lamp diary 1871”: known 1, 2, 3"

@@ -43,6 +43,7 @@ def test_an_answer_stands_or_goes_by_the_table(
 ) -> None:
     log = tmp_path / "log.jsonl"
     asked = ("ask", "When was the lamp lit?", "--docs", docs, *endpoint, "--log", log)
+    asked = (*asked, "--details")
     ask = (*asked, "--set", "unsettled=keep")
 
     plain, weighed = invoke(*ask), invoke(*ask, "--trust", table)

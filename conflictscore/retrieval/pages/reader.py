@@ -35,7 +35,7 @@ in place of the page, share no more than a third with any of ten snippets, in wh
 _SHORT_PAGE = 3_000
 """Characters; a notice is no longer."""
 _LEAST_LETTERS = 4
-_CUT_WORD = re.compile(r"\w*(?:\.\.\.|…)\w*")
+_CUT_WORD = re.compile(r"(?:(?<!\w)\w++)?(?:\.\.\.|…)\w*")
 """Words of a snippet at the places where the search engine cut it."""
 _SNIPPET_DATE = re.compile(r"^\W*\w{3,9}\.? \d{1,2}, \d{4}\W+|^\d{1,3} \w+ ago\W+")
 """A date that the search engine puts before a snippet."""

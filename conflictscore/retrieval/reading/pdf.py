@@ -35,8 +35,8 @@ words are a table."""
 _LEAST_LINES, _EDGE = 3, 2
 """Lines of a page that may have a running head, and lines at its ends that may be one."""
 _PAGE_NUMBER = re.compile(
-    r"(?:(?:page|p\.|seite|página|pagina|str\.|стр\.)\s*)?[-–]?\s*\d{1,4}\s*[-–]?"
-    r"(?:\s*(?:of|/|von|de|di|van|из|z)\s*\d{1,4})?",
+    r"(?:(?:page|p\.|seite|página|pagina|str\.|стр\.)\s*+)?(?:[-–]\s*+)?\d{1,4}(?:\s*+[-–])?"
+    r"(?:\s*+(?:of|/|von|de|di|van|из|z)\s*+\d{1,4})?",
     re.IGNORECASE,
 )
 _UNPAINTED = (3, 7)

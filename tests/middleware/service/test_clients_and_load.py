@@ -141,8 +141,8 @@ class TestTooMuch:
         "conflictscore.loop.inputs.as_documents",
         "conflictscore.nodes.retrieve.mark_duplicates",
         "conflictscore.prompts.PromptSet.render",
-        "conflictscore.nodes.decompose.unclaimed",
-        "conflictscore.nodes.decompose.material",
+        "conflictscore.answering.claim_asking.gaps_of",
+        "conflictscore.answering.claim_asking.material",
         "conflictscore.labelers.table.passage_of",
     ],
 )
