@@ -31,7 +31,7 @@ from tests.regex_steps import repeated_characters, steps_of, with_deep_stack
 
 PATTERN_SIZES, FEW_STEPS = (48, 192), 32
 """Characters; and steps a character below which a pattern is linear for the shorter text."""
-FUNCTION_SIZES, FEW_LINES = (300, 1_500, 6_000), 30
+FUNCTION_SIZES, FEW_LINES = (300, 1_500, 6_000), 120
 """Characters, the longer ones beyond the constants of the package; and lines of Python likewise."""
 HOPELESS = 2_000
 """Steps a character from which a text is not tried at a greater length."""
@@ -202,7 +202,7 @@ def lines_of(function: Callable[[str], object], text: str, most: int) -> int:
     return min(count, most)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("part", PARTS)
 def test_every_pattern_is_linear(part: str) -> None:
     seen: dict[Used, str] = {}
@@ -232,7 +232,7 @@ NOT_TRIED = re.compile(
 that it is given are read by functions that are tried."""
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("part", PARTS)
 def test_every_function_and_method_that_takes_a_text_is_linear(
     part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
