@@ -221,8 +221,13 @@ class Run(Record):
     def is_partial(self) -> bool:
         """Whether claims or labels of the final answer are missing."""
         report = self.final_report or self.report
-        if self.attempts and (self.attempts[-1].unclaimed or self.attempts[-1].gaps):
-            return True
+        if self.attempts:
+            last = self.attempts[-1]
+            # an answer that states nothing, such as a greeting, has no claim to miss
+            if any(gap.kind is not GapKind.STATES_NOTHING for gap in last.gaps):
+                return True
+            if last.unclaimed and not last.gaps:
+                return True
         return report is not None and report.coverage is not None and report.coverage < 1
 
     def with_gaps(self, *gaps: Gap) -> Self:

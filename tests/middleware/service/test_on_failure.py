@@ -135,7 +135,7 @@ class TestEdgeCases:
         with serving(world, settings={"on_failure": "refuse"}) as served:
             reply = served.ask("Hi!")
 
-        assert reply.headers["x-conflictscore-status"] == "partly-scored"
+        assert reply.headers["x-conflictscore-status"] == "scored"
         assert reply.json()["conflictscore"]["cs_c"] is None
 
     @pytest.mark.parametrize("stream", [False, True])
