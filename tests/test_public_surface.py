@@ -18,7 +18,7 @@ PUBLIC = {
         ConflictScoreError ContentCache ContextWindowError Document
         EvidenceLabel InputError Label Method NoDocumentsError
         PRESETS PromptSet ProviderError QuotaError Run RunContext RunStatus
-        Scores UnreadableReplyError Usage acorrect acorrect_batch ascore conflict_report correct
+        Scores UncheckedAnswerError UnreadableReplyError Usage acorrect acorrect_batch ascore conflict_report correct
         correct_batch create_conflict_scorer create_self_correcting_rag run_context score
         score_frame Settings
     """,
