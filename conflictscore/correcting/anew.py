@@ -33,22 +33,22 @@ async def write_anew(
     before = last.answer.text
     number, notes = await _chosen(report, last, state, context, meter)
     claim = report.evidence(number).excluding_zero_weight(report.weights)
-    looked = Change.kept(before, 0, [claim], round=last.round + 1, whole=True)
+    change = Change.kept(before, 0, [claim], round=last.round + 1, whole=True)
     request = RevisionRequest(last.answer, claim, report.weights)
     try:
         async with in_time("the model"):
-            given = await answerer_of(context).again(state, request, meter)
-        failure = None if given.answer.text.strip() else "the new answer was empty"
+            reply = await answerer_of(context).again(state, request, meter)
+        failure = None if reply.answer.text.strip() else "the new answer was empty"
     except (ProviderError, ContextWindowError) as error:
         failure = str(error)
     if failure is not None:
-        return Written((looked.model_copy(update={"accepted": False, "note": failure}),))
-    after = given.answer.text
-    update = {"after": after, "reason": given.answer.justification}
+        return Written((change.model_copy(update={"accepted": False, "note": failure}),))
+    after = reply.answer.text
+    update = {"after": after, "reason": reply.answer.justification}
     if differs(before, after):
         update["action"] = RevisionAction.REPLACE
-    told = (*notes, *given.notes)
-    return Written((looked.model_copy(update=update),), given.answer, told, given.seconds)
+    all_notes = (*notes, *reply.notes)
+    return Written((change.model_copy(update=update),), reply.answer, all_notes, reply.seconds)
 
 
 def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
@@ -66,10 +66,10 @@ async def _chosen(
     report: ConflictReport, last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> tuple[int, tuple[str, ...]]:
     """The number of the claim to put back, and notes; a model that names none leaves the worst."""
-    disputed, known = report.disputed, claims_by_choice(report)
-    if len(disputed) < 2 or context.reconsider != "asked":
-        return known.get(context.reconsider, known["worst"]), ()
-    claims = {number: report.evidence(number).claim.text for number in sorted(disputed)}
+    numbers, numbers_by_choice = report.disputed, claims_by_choice(report)
+    if len(numbers) < 2 or context.reconsider != "asked":
+        return numbers_by_choice.get(context.reconsider, numbers_by_choice["worst"]), ()
+    claims = {number: report.evidence(number).claim.text for number in sorted(numbers)}
     prompt = context.prompts.render(
         "main_claim",
         question=material_line(state["question"]),
@@ -78,14 +78,14 @@ async def _chosen(
     )
 
     def read(reply: str) -> int:
-        found = re.search(r"\d{1,4}", reply)
-        if found is None or int(found[0]) not in claims:
+        match = re.search(r"\d{1,4}", reply)
+        if match is None or int(match[0]) not in claims:
             raise ValueError(f"it names none of the claims {', '.join(map(str, claims))}")
-        return int(found[0])
+        return int(match[0])
 
     try:
-        asked = answerer_of(context).reply(state, prompt, read, meter, max_tokens=_NUMBER_TOKENS)
-        return await asked, ()
+        naming = answerer_of(context).reply(state, prompt, read, meter, max_tokens=_NUMBER_TOKENS)
+        return await naming, ()
     except (ProviderError, ContextWindowError) as error:
         note = f"the model named no main claim, so the most contradicted one was taken: {error}"
-        return known["worst"], (note,)
+        return numbers_by_choice["worst"], (note,)

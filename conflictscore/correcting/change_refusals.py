@@ -40,7 +40,7 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
     answer without scores, is refused for that reason.
     """
     claims_by_text = {evidence.claim.text: evidence for evidence in now.claims}
-    judged = _Judged(
+    case = _Case(
         change,
         old=[e for e in before.claims if change.whole or change.holds(e.claim)],
         new=list(now.claims) if change.whole else [claims_by_text[t] for t in change.new_claims],
@@ -48,10 +48,10 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
     )
     why = change.note or now.error
     if why is None:
-        why = _refusal_of_looks(judged) if change.looks else _refusal_of_whole(judged)
+        why = _refusal_of_looks(case) if change.looks else _refusal_of_whole(case)
     figures: dict[str, Any] = {
-        "balance_before": judged.balances(judged.old),
-        "balance_after": judged.balances(judged.new),
+        "balance_before": case.balances(case.old),
+        "balance_after": case.balances(case.new),
     }
     return change.model_copy(update=figures | {"accepted": why is None, "note": why})
 
@@ -65,12 +65,12 @@ def refusal(
     hedge, both sides, each supported by a document), and more documents support than contradict
     every further claim that it makes.
     """
-    return _refusal_of_looks(_Judged(change, old, new, now))
+    return _refusal_of_looks(_Case(change, old, new, now))
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """A change with the claims of the passage before and after it, and the scores after it."""
+class _Case:
+    """A change to judge, with the passage's claims before and after it, and the scores after it."""
 
     change: Change
     old: Sequence[ClaimEvidence]
@@ -101,64 +101,64 @@ class _Judged:
         return claim.claim.text not in {each.claim.text for each in self.old}
 
 
-def _refusal_of_whole(judged: _Judged) -> str | None:
+def _refusal_of_whole(case: _Case) -> str | None:
     """Why a whole new answer, which has no rival, does not stand; None where it does."""
-    before, after = judged.balances(judged.old), judged.balances(judged.new)
-    if judged.new and judged.loses_coverage:
+    before, after = case.balances(case.old), case.balances(case.new)
+    if case.new and case.loses_coverage:
         return _FEWER_LABELS
     if not better_evidence(before, after):
         return f"its evidence is not better ({_shown(before)} before, {_shown(after)} after)"
-    if judged.change.action is not RevisionAction.REPLACE:
+    if case.change.action is not RevisionAction.REPLACE:
         return None
-    if not judged.new:
+    if not case.new:
         return _CLAIMS_NOTHING
-    if not any(claim.supports for claim in judged.trusted):
+    if not any(claim.supports for claim in case.trusted):
         return "no document supports what it says instead"
-    added = filter(judged.is_added, judged.new)
-    if any(judged.balance(claim) < 0 for claim in added):
-        weighed = judged.report.weights
-        what = "more trust stands against than behind" if weighed else _OUTNUMBERED
+    added_claims = filter(case.is_added, case.new)
+    if any(case.balance(claim) < 0 for claim in added_claims):
+        has_weights = case.report.weights
+        what = "more trust stands against than behind" if has_weights else _OUTNUMBERED
         return f"{what} a claim that it makes instead"
     return None
 
 
 def _shown(balances: Sequence[float]) -> str:
-    return ", ".join(f"{one:+.2f}" for one in balances) or "no claim"
+    return ", ".join(f"{figure:+.2f}" for figure in balances) or "no claim"
 
 
-def _refusal_of_looks(judged: _Judged) -> str | None:
+def _refusal_of_looks(case: _Case) -> str | None:
     """See :func:`refusal`."""
-    change = judged.change
+    change = case.change
     if kind := added_active_content(change.before, change.after):
         return f"it brings in {kind}, which the passage had not"
-    decided = [look for look in change.looks if look.decision != "keep"]
-    if not decided:
+    deciding_looks = [look for look in change.looks if look.decision != "keep"]
+    if not deciding_looks:
         return "neither the vote nor the weighing decided it"
     if not change.after:
-        elsewhere = judged.report.claims
-        return next(filter(None, (_unsaid(look, elsewhere) for look in decided)), None)
-    if not judged.new:
+        elsewhere = case.report.claims
+        return next(filter(None, (_unsaid(look, elsewhere) for look in deciding_looks)), None)
+    if not case.new:
         return _CLAIMS_NOTHING
-    for look in decided:
-        if why := _misstated(look, change.before, change.after, judged.new):
+    for look in deciding_looks:
+        if why := _misstated(look, change.before, change.after, case.new):
             return why
-    if judged.loses_coverage:
+    if case.loses_coverage:
         return _FEWER_LABELS
-    riders = (_refusal_of_rider(claim, judged, decided) for claim in judged.trusted)
+    riders = (_refusal_of_rider(claim, case, deciding_looks) for claim in case.trusted)
     return next(filter(None, riders), None)
 
 
 def _refusal_of_rider(
-    claim: ClaimEvidence, judged: _Judged, decided: Sequence[SecondLook]
+    claim: ClaimEvidence, case: _Case, deciding_looks: Sequence[SecondLook]
 ) -> str | None:
     """Why a further claim of a change does not stand: documents do not carry it."""
     text = claim.claim.text
-    if not judged.is_added(claim) or any(_is_stated_by(text, look) for look in decided):
+    if not case.is_added(claim) or any(_is_stated_by(text, look) for look in deciding_looks):
         return None
     if not claim.supports:
         return f"no document supports “{text}”, which it adds"
-    is_part = any(_is_part_of(claim, look) for look in decided)
-    if judged.balance(claim) < 0 and not is_part:
+    is_part = any(_is_part_of(claim, look) for look in deciding_looks)
+    if case.balance(claim) < 0 and not is_part:
         return f"more speaks against “{text}”, which it adds, than for it"
     return None
 
@@ -203,20 +203,20 @@ def _says_in_another_language(
         return False
     names = {word for word in re.findall(r"\w+", rival.statement) if not word.islower()}
     new_names = telling_terms(" ".join(names)) - telling_terms(own.statement)
-    backed = any(not set(rival.votes).isdisjoint(claim.supports) for claim in new)
-    return bool(new_names) and new_names <= telling_terms(after) and backed
+    is_backed = any(not set(rival.votes).isdisjoint(claim.supports) for claim in new)
+    return bool(new_names) and new_names <= telling_terms(after) and is_backed
 
 
 def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
     """Why a passage does not tell each side with a document behind it; None where it does."""
-    denied = opposite(before, look.question)  # "Yes.": its other side is the other word
+    other_word = opposite(before, look.question)  # "Yes.": its other side is the other word
     terms = telling_terms(after) | telling_terms(look.question)
     for place, side in enumerate(look.sides):
         if not side.supports:
             return f"no document supports “{side.claim.text}”, which it tells as one side"
         words = side.claim.text if place else _CITED.sub(" ", before)
-        if place and denied is not None and look.decision == "hedge":
-            words = denied
+        if place and other_word is not None and look.decision == "hedge":
+            words = other_word
         if not telling_terms(words) <= terms and not _has_values_of(after, words, look):
             return f"it does not name both sides: “{side.claim.text}” is missing"
     return None
@@ -225,9 +225,11 @@ def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
 def _has_values_of(after: str, statement: str, look: SecondLook) -> bool:
     """Whether a passage has each value in which a side differs, in whatever way it writes it."""
     own = look.sides[0].claim.text
-    values = values_in(statement)
-    told = values_in(after)
-    has_all = bool(values) and all(any(v.agrees(each) for each in told) for v in values)
+    side_values = values_in(statement)
+    stated_values = values_in(after)
+    has_all = bool(side_values) and all(
+        any(v.agrees(each) for each in stated_values) for v in side_values
+    )
     return has_all and with_other_number(own, statement, look.question) is not None
 
 

@@ -22,6 +22,8 @@ _SINGULARS = {plural: word for word, plural in _PLURALS.items()}
 
 
 class _Citation(NamedTuple):
+    """A citation in a passage: its span, its form and the documents of the run that it names."""
+
     start: int
     end: int
     form: str  # "number", "word" or "link"
@@ -37,16 +39,16 @@ def cites(passage: str, documents: Sequence[Document]) -> bool:
 def citations_of(passage: str, side: Candidate, documents: Sequence[Document]) -> bool:
     """Whether a passage cites documents by our numbers, and all that it cites back a statement."""
     numbers = [each for each in _citations(passage, documents) if each.form == "number"]
-    named = {number for each in numbers for number in each.documents}
-    return bool(named) and named <= {*side.votes, *side.evidence.supports}
+    cited_numbers = {number for each in numbers for number in each.documents}
+    return bool(cited_numbers) and cited_numbers <= {*side.votes, *side.evidence.supports}
 
 
 def without_last_citations(passage: str, documents: Sequence[Document]) -> str:
     """A passage without the run of citations that ends it; its full stop stays."""
-    found = _runs(passage, documents)
-    if not found or passage[found[-1][-1].end :].strip(" ).!?\u3002"):
+    runs = _runs(passage, documents)
+    if not runs or passage[runs[-1][-1].end :].strip(" ).!?\u3002"):
         return passage
-    run = found[-1]
+    run = runs[-1]
     start, end = _around(passage, run)
     return passage[:start].rstrip() + passage[end:]
 
@@ -59,12 +61,12 @@ def cited_anew(
     A link becomes links to the rival's documents, and goes where they have no address. Several
     runs, and citations that back the rival too, stay.
     """
-    found = _runs(passage, documents)
-    if len(found) != 1:
+    runs = _runs(passage, documents)
+    if len(runs) != 1:
         return passage
-    [run] = found
-    named = {number for each in run for number in each.documents}
-    if not named or not named <= {*claim.votes, *claim.evidence.supports}:
+    [run] = runs
+    cited_numbers = {number for each in run for number in each.documents}
+    if not cited_numbers or not cited_numbers <= {*claim.votes, *claim.evidence.supports}:
         return passage
     numbers = rival.votes or rival.evidence.supports
     new = _written(run[0], numbers, documents)
@@ -82,10 +84,10 @@ def _written(form: _Citation, numbers: Sequence[int], documents: Sequence[Docume
         word = _PLURALS.get(word, word) if len(numbers) > 1 else _SINGULARS.get(word, word)
         return f"({word} {', '.join(map(str, numbers))})"
     urls = {document.number: document.url for document in documents}
-    linked = [(number, urls.get(number, "")) for number in numbers]
-    if not all(url.startswith(("http://", "https://")) for _, url in linked):
+    links = [(number, urls.get(number, "")) for number in numbers]
+    if not all(url.startswith(("http://", "https://")) for _, url in links):
         return ""
-    return "".join(f"[{number}]({url})" for number, url in linked)
+    return "".join(f"[{number}]({url})" for number, url in links)
 
 
 def _around(passage: str, run: Sequence[_Citation]) -> tuple[int, int]:
@@ -110,17 +112,17 @@ def _runs(passage: str, documents: Sequence[Document]) -> list[list[_Citation]]:
 def _citations(passage: str, documents: Sequence[Document]) -> list[_Citation]:
     by_url = {document.url: document.number for document in documents if document.url}
     numbers = {document.number for document in documents}
-    found = list[_Citation]()
+    citations = list[_Citation]()
     for match in _CITATION.finditer(passage):
         start, end = match.span()
         if match["url"]:
             number = by_url.get(match["url"])
             if number is None and match["text"].isdecimal() and int(match["text"]) in numbers:
                 number = int(match["text"])
-            found.append(_Citation(start, end, "link", () if number is None else (number,)))
+            citations.append(_Citation(start, end, "link", () if number is None else (number,)))
         elif match["number"]:
-            found.append(_Citation(start, end, "number", (int(match["number"]),)))
+            citations.append(_Citation(start, end, "number", (int(match["number"]),)))
         else:
-            listed = tuple(map(int, re.findall(r"\d+", match["list"])))
-            found.append(_Citation(start, end, "word", listed, match["word"]))
-    return found
+            cited_numbers = tuple(map(int, re.findall(r"\d+", match["list"])))
+            citations.append(_Citation(start, end, "word", cited_numbers, match["word"]))
+    return citations

@@ -39,7 +39,7 @@ _EXCERPT_CHARS = 60
 _TRUTH_VALUES = ("true", "false")
 
 
-class _Disputed(NamedTuple):
+class _Dispute(NamedTuple):
     """A passage with its disputed claims, those with most at stake first, and its other claims."""
 
     passage: Passage
@@ -55,9 +55,11 @@ async def write_in_place(
     The passages are looked at side by side, the one with most at stake first. A look that fails, or
     a text that does not fit, leaves the passage as it is, with a note.
     """
-    disputed = _disputed(last)
-    looked = await at_once(partial(_look, one, last, state, context, meter) for one in disputed)
-    changes = sorted(looked, key=lambda change: change.start)
+    disputes = _disputes_in(last)
+    changes_by_stake = await at_once(
+        partial(_look, dispute, last, state, context, meter) for dispute in disputes
+    )
+    changes = sorted(changes_by_stake, key=lambda change: change.start)
     notes = tuple(
         f"the passage “{excerpt(change.before)}” stands: {change.note}"
         for change in changes
@@ -67,8 +69,8 @@ async def write_in_place(
         return Written(tuple(changes), notes=notes if len(notes) > 1 else ())
     spans = [(change.start, change.end, change.after) for change in changes]
     if problem := _in_wrong_form(last.answer.text, spans, context):
-        kept = {"accepted": False, "note": problem}
-        return Written(tuple(c.model_copy(update=kept | {"after": c.before}) for c in changes))
+        refusal = {"accepted": False, "note": problem}
+        return Written(tuple(c.model_copy(update=refusal | {"after": c.before}) for c in changes))
     text = spliced(last.answer.text, spans)
     answer = explained(Answer(text=text), changes, documents_of(state))
     return Written(tuple(changes), answer, notes)
@@ -80,17 +82,17 @@ def explained(answer: Answer, changes: Sequence[Change], documents: Sequence[Doc
     if not reasons:
         return answer
     reason = " ".join(reasons)
-    cited = cited_documents(reason, [document.number for document in documents])
-    return answer.model_copy(update={"justification": reason, "cited": cited})
+    cited_numbers = cited_documents(reason, [document.number for document in documents])
+    return answer.model_copy(update={"justification": reason, "cited": cited_numbers})
 
 
 def excerpt(passage: str) -> str:
     """The beginning of a passage, on one line."""
-    folded = " ".join(passage.split())
-    return folded if len(folded) <= _EXCERPT_CHARS else f"{folded[:_EXCERPT_CHARS]}…"
+    line = " ".join(passage.split())
+    return line if len(line) <= _EXCERPT_CHARS else f"{line[:_EXCERPT_CHARS]}…"
 
 
-def _disputed(last: Attempt) -> list[_Disputed]:
+def _disputes_in(last: Attempt) -> list[_Dispute]:
     """The passages with disputed claims, the one with most at stake first.
 
     Where none of these claims was found in the answer, it is looked at as a whole.
@@ -99,65 +101,93 @@ def _disputed(last: Attempt) -> list[_Disputed]:
         raise ValueError("an answer is written again only where a claim is disputed")
     answer, report = last.answer.text, last.report
     claims = [report.evidence(n).excluding_zero_weight(report.weights) for n in report.disputed]
-    numbers = set(report.disputed)
-
-    def of(passage: Passage, claim: ClaimEvidence) -> bool:
-        at = claim.claim.passage
-        return at is not None and passage.start <= at[0] < passage.end
-
-    disputed = []
+    others = [each for each in report.claims if each.claim.number not in report.disputed]
+    disputes = []
     for passage in passages(answer):
-        if held := tuple(claim for claim in claims if of(passage, claim)):
-            others = [e for e in report.claims if e.claim.number not in numbers and of(passage, e)]
-            disputed.append(_Disputed(passage, held, tuple(e.claim.text for e in others)))
-    if not disputed:
-        rest = tuple(e.claim.text for e in report.claims if e.claim.number not in numbers)
+        claims_here = tuple(claim for claim in claims if _makes(passage, claim))
+        if claims_here:
+            others_here = tuple(each.claim.text for each in others if _makes(passage, each))
+            disputes.append(_Dispute(passage, claims_here, others_here))
+    if not disputes:
         whole = Passage(0, len(answer), "whole", (0, len(answer)))
-        return [_Disputed(whole, tuple(claims), rest)]
-    return sorted(disputed, key=lambda one: claims.index(one.claims[0]))
+        return [_Dispute(whole, tuple(claims), tuple(each.claim.text for each in others))]
+    return sorted(disputes, key=lambda dispute: claims.index(dispute.claims[0]))
+
+
+def _makes(passage: Passage, evidence: ClaimEvidence) -> bool:
+    """Whether a passage makes a claim: whether the claim's place begins in it."""
+    span = evidence.claim.passage
+    return span is not None and passage.start <= span[0] < passage.end
 
 
 async def _look(
-    disputed: _Disputed, last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
+    dispute: _Dispute, last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> Change:
-    answer, passage = last.answer.text, disputed.passage
+    """The change that a second look at a disputed passage comes to; a failed one changes nothing.
+
+    A value of a JSON answer is looked at as the words that it stands for. It can hold no dispute:
+    what nothing settles leaves it as it is.
+    """
+    answer, passage = last.answer.text, dispute.passage
     before = answer[passage.start : passage.end]
     whole, round_ = passage.kind == "whole", last.round + 1
-    kept = Change.kept(before, passage.start, disputed.claims, round=round_, whole=whole)
-    shown, is_value = before, passage.kind == "value"
-    if is_value and (before in _TRUTH_VALUES or is_prose(before)):
-        why = "A truth value, or a value of several sentences, is not replaced."
-        return kept.model_copy(update={"reason": why})
+    no_change = Change.kept(before, passage.start, dispute.claims, round=round_, whole=whole)
+    shown_text, looking = before, _looking(last, state, context, meter)
+    if passage.kind == "value":
+        if before in _TRUTH_VALUES or is_prose(before):
+            why = "A truth value, or a value of several sentences, is not replaced."
+            return no_change.model_copy(update={"reason": why})
+        shown_text, looking = said_by(before), replace(looking, unsettled="keep")
     write = partial(_written, passage, last, state, context, meter)
-    looking = _looking(last, state, context, meter)
-    if is_value:  # a dispute cannot be told in a value; a note tells it
-        shown, looking = said_by(before), replace(looking, unsettled="keep")
     try:
-        alone, others = before.strip() == answer.strip(), disputed.others
-        proposal = await propose(shown, disputed.claims, others, looking, write, alone=alone)
+        alone, others = before.strip() == answer.strip(), dispute.others
+        proposal = await propose(shown_text, dispute.claims, others, looking, write, alone=alone)
     except (ProviderError, ContextWindowError, BudgetError) as error:
-        return kept.model_copy(update={"accepted": False, "note": str(error)})
+        return no_change.model_copy(update={"accepted": False, "note": str(error)})
     reason = without_active_content(proposal.reason)
-    looked = kept.model_copy(update={"looks": proposal.looks, "reason": reason})
+    change = no_change.model_copy(update={"looks": proposal.looks, "reason": reason})
+    return _put_in(change, dispute, shown_text, proposal, answer, context)
+
+
+def _put_in(
+    change: Change,
+    dispute: _Dispute,
+    shown_text: str,
+    proposal: NewPassage,
+    answer: str,
+    context: RunContext,
+) -> Change:
+    """A change with the text that was proposed for its passage, if it fits there.
+
+    Args:
+        change: A change of nothing, with its looks.
+        dispute: The passage and its claims.
+        shown_text: The passage as the looks saw it; the words of a JSON value.
+        proposal: The text in its place.
+        answer: The whole answer.
+        context: Says which form the answer must have.
+    """
+    passage, is_value = dispute.passage, dispute.passage.kind == "value"
     text = proposal.text.rstrip()
-    text = text.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in answer else text
-    if not differs(shown, text):
-        return looked
-    if _stands_elsewhere(text, disputed, answer, proposal.looks):
+    if "\r\n" in answer:
+        text = text.replace("\r\n", "\n").replace("\n", "\r\n")
+    if not differs(shown_text, text):
+        return change
+    if _stands_elsewhere(text, dispute, answer, proposal.looks):
         # the right answer stands beside the wrong one, which then has nothing to say any more
         start, end = passage.cut
-        gone = {"start": start, "end": end, "before": answer[start:end], "after": ""}
-        return looked.model_copy(update=gone | {"action": RevisionAction.REMOVE})
+        removal = {"start": start, "end": end, "before": answer[start:end], "after": ""}
+        return change.model_copy(update=removal | {"action": RevisionAction.REMOVE})
     problem = misfit(answer, passage, text)
     if is_value and not problem:
-        problem = _invented(shown, text, proposal)
-        text = new_literal(before, text) or before
+        problem = _invented(shown_text, text, proposal)
+        text = new_literal(change.before, text) or change.before
     problem = problem or _in_wrong_form(answer, [(passage.start, passage.end, text)], context)
     if problem and is_value:  # checked all the same; a note says that the value is disputed
-        return looked.model_copy(update={"reason": f"{reason} It stays: {problem}."})
+        return change.model_copy(update={"reason": f"{change.reason} It stays: {problem}."})
     if problem:
-        return looked.model_copy(update={"accepted": False, "note": problem})
-    return looked.model_copy(update={"after": text, "action": _action(proposal.looks)})
+        return change.model_copy(update={"accepted": False, "note": problem})
+    return change.model_copy(update={"after": text, "action": _action(proposal.looks)})
 
 
 def _action(looks: Sequence[SecondLook]) -> RevisionAction:
@@ -171,8 +201,8 @@ def _action(looks: Sequence[SecondLook]) -> RevisionAction:
 def _invented(before: str, text: str, proposal: NewPassage) -> str | None:
     """Why a value says what no winner says; None where it does not."""
     winners = (look.candidates[look.rival or 0].statement for look in proposal.looks)
-    known = telling_terms(before).union(*map(telling_terms, winners))
-    new = sorted(telling_terms(text) - known)
+    known_terms = telling_terms(before).union(*map(telling_terms, winners))
+    new = sorted(telling_terms(text) - known_terms)
     return f"nothing that was found says “{new[0]}”" if new else None
 
 
@@ -184,14 +214,14 @@ def _in_wrong_form(
 
 
 def _stands_elsewhere(
-    text: str, disputed: _Disputed, answer: str, looks: Sequence[SecondLook]
+    text: str, dispute: _Dispute, answer: str, looks: Sequence[SecondLook]
 ) -> bool:
     """Whether another passage says what takes the place of one that claims nothing else."""
-    if disputed.others or any(look.decision != "replace" for look in looks):
+    if dispute.others or any(look.decision != "replace" for look in looks):
         return False
-    rest = (p for p in passages(answer) if p != disputed.passage)
-    said = any(not differs(answer[p.start : p.end], text) for p in rest)
-    return said and misfit(answer, disputed.passage, "") is None
+    rest = (p for p in passages(answer) if p != dispute.passage)
+    is_said = any(not differs(answer[p.start : p.end], text) for p in rest)
+    return is_said and misfit(answer, dispute.passage, "") is None
 
 
 def _looking(last: Attempt, state: RagState, context: RunContext, meter: UsageMeter) -> Looking:
@@ -223,6 +253,11 @@ async def _written(
     text: str,
     corrections: Iterable[Correction],
 ) -> str:
+    """A passage with corrections put in by the answerer, which sees the answer before the passage.
+
+    A reply that is copied from the request, speaks of the passage or does not fit in its place is
+    asked for again, like any other that cannot be read.
+    """
     answer, render = last.answer.text, context.prompts.render
     fields = ("question", "before", "passage", "corrections")
     ours = render("put_in", **dict.fromkeys(fields, ""))
@@ -232,8 +267,12 @@ async def _written(
         before=material(answer[: passage.start][-_AROUND_CHARS:]),
         passage=material(text),
         corrections="\n\n".join(
-            render("put_in_correction", wrong=material(one.wrong), right=material(one.right))
-            for one in corrections
+            render(
+                "put_in_correction",
+                wrong=material(correction.wrong),
+                right=material(correction.right),
+            )
+            for correction in corrections
         ),
     )
 

@@ -50,15 +50,15 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         looking.weights,
         yes_no=opposite(passage, looking.question) is not None,
     )
-    counted = outcome(candidates, rivals.corrects, contested=rivals.contested)
-    if counted.kind == "replace" and is_led_to_yes(passage, looking):
-        counted = counted._replace(kind="open")
+    vote = outcome(candidates, rivals.corrects, contested=rivals.contested)
+    if vote.kind == "replace" and is_led_to_yes(passage, looking):
+        vote = vote._replace(kind="open")
     weighing = None
-    if counted.kind == "open" and counted.rival is not None:
+    if vote.kind == "open" and vote.rival is not None:
         weighing = await weigh(
             rivals.question,
             candidates,
-            (0, counted.rival),
+            (0, vote.rival),
             looking.documents,
             looking.judge,
             looking.weights,
@@ -69,27 +69,27 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         dropped=rivals.dropped,
         related=rivals.related,
         thing=rivals.thing,
-        rival=counted.rival,
+        rival=vote.rival,
     )
-    return _decided(look, counted, weighing, looking)
+    return _decided(look, vote, weighing, looking)
 
 
 def _decided(
-    look: SecondLook, counted: VoteOutcome, weighing: Weighing | None, looking: Looking
+    look: SecondLook, vote: VoteOutcome, weighing: Weighing | None, looking: Looking
 ) -> SecondLook:
     """The look with its decision and the reason in one sentence."""
-    if counted.rival is None:
+    if vote.rival is None:
         return _without_rival(look)
-    claim, rival = look.candidates[0], look.candidates[counted.rival]
+    claim, rival = look.candidates[0], look.candidates[vote.rival]
     sides = f"{_told(rival)} against {_told(claim)}"
-    if counted.kind == "replace":
+    if vote.kind == "replace":
         update: dict[str, object] = {"decision": "replace", "decided_by": "vote"}
         update |= {"outcome": LookOutcome.VOTE, "why": f"By the documents' vote: {sides}."}
-    elif counted.kind == "keep":
+    elif vote.kind == "keep":
         why = f"A single dissenter changes nothing: {sides}."
         update = _explained(look) or {"outcome": LookOutcome.DISSENTER, "why": why}
     elif weighing is not None and weighing.chosen is not None:
-        update = _weighed(weighing, counted.rival, sides)
+        update = _weighed(weighing, vote.rival, sides)
     elif claim.witnesses > 1 and rival.witnesses < 2:
         # it was weighed for what its document says of itself, which settled nothing
         why = f"A single dissenter changes nothing: {sides}."
@@ -119,11 +119,11 @@ def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
 
 def _without_rival(look: SecondLook) -> SecondLook:
     """A look that found no rival: why, and whether other things of the name are to be told."""
-    of_relation = {one.relation for one in look.related}
+    of_relation = {answer.relation for answer in look.related}
     own = look.candidates[0].evidence
     update: dict[str, object]
-    if explained := _explained(look):
-        update = explained
+    if explanation := _explained(look):
+        update = explanation
     elif Relation.ANOTHER_THING in of_relation:
         why = "The documents that seem to contradict it speak of another thing."
         update = {"outcome": LookOutcome.ANOTHER_THING, "why": why}
@@ -144,14 +144,18 @@ def _without_rival(look: SecondLook) -> SecondLook:
 
 def _explained(look: SecondLook) -> dict[str, object]:
     """The decision to tell apart the things of one name that documents back; empty without any."""
-    things = [one for one in look.related if one.evidence is not None and one.evidence.supports]
+    things = [
+        answer
+        for answer in look.related
+        if answer.evidence is not None and answer.evidence.supports
+    ]
     if not things or not look.candidates[0].evidence.supports:
         return {}
-    names = "; ".join(f"“{one.statement.rstrip('.')}” ({one.thing})" for one in things)
+    names = "; ".join(f"“{answer.statement.rstrip('.')}” ({answer.thing})" for answer in things)
     return {
         "decision": "explain",
         "outcome": LookOutcome.EXPLAINED,
-        "related": tuple(one for one in look.related if one in things or one.evidence is None),
+        "related": tuple(each for each in look.related if each in things or each.evidence is None),
         "why": f"Several things have this name, so nothing is in dispute: {names}.",
     }
 
@@ -194,7 +198,7 @@ class NewPassage(NamedTuple):
 
 async def propose(
     passage: str,
-    disputed: Sequence[ClaimEvidence],
+    disputed_claims: Sequence[ClaimEvidence],
     others: Sequence[str],
     looking: Looking,
     write: Callable[[str, Sequence[Correction]], Awaitable[str]],
@@ -208,36 +212,65 @@ async def propose(
     A dispute that nothing settles, or the other things of one name, are then told in it, one of
     them at most: two would be told over each other.
     """
-    claims = disputed[:_MOST_CLAIMS]
+    claims = disputed_claims[:_MOST_CLAIMS]
     looks = await at_once(partial(look_again_at, claim, passage, looking) for claim in claims)
-    disputed_texts = [claim.claim.text for claim in disputed]
+    disputed_texts = [claim.claim.text for claim in disputed_claims]
 
     def beside(look: SecondLook) -> list[str]:
         own = look.candidates[0].statement
         return [*others, *(text for text in disputed_texts if text != own)]
 
-    text, pending = passage, list[Correction]()
-    for look in looks:
-        if look.decision == "replace" and look.rival is not None:
-            changed = replaced(text, look, beside(look), documents=looking.documents, alone=alone)
-            if changed is None:
-                own, winner = (look.candidates[place].statement for place in (0, look.rival))
-                pending.append(Correction(own, winner))
-            text = text if changed is None else changed
+    text, pending = _with_winners(passage, looks, beside, looking, alone=alone)
     if pending:
         text = await write(text, pending)
-    told = next((look for look in looks if look.tells_several), None)
-    note = None
-    if told is not None:
-        new = _passage_told_anew(text, told, beside(told), looking)
-        if new is None:
-            note = "nothing settles it, and it cannot be told in the words of the answer"
-            looks = tuple(_untold(look) if look is told else look for look in looks)
-        text = text if new is None else new
-    looks = tuple(
-        _untold(look) if look.tells_several and look is not told else look for look in looks
+    return _with_dispute_told(text, looks, beside, looking)
+
+
+def _with_winners(
+    passage: str,
+    looks: Sequence[SecondLook],
+    beside: Callable[[SecondLook], Sequence[str]],
+    looking: Looking,
+    *,
+    alone: bool,
+) -> tuple[str, list[Correction]]:
+    """A passage with the winners that fit in without a model, and the corrections that do not."""
+    text, pending = passage, list[Correction]()
+    for look in looks:
+        if look.decision != "replace" or look.rival is None:
+            continue
+        new_text = replaced(text, look, beside(look), documents=looking.documents, alone=alone)
+        if new_text is None:
+            own, winner = (look.candidates[place].statement for place in (0, look.rival))
+            pending.append(Correction(own, winner))
+        else:
+            text = new_text
+    return text, pending
+
+
+def _with_dispute_told(
+    text: str,
+    looks: Sequence[SecondLook],
+    beside: Callable[[SecondLook], Sequence[str]],
+    looking: Looking,
+) -> NewPassage:
+    """A passage that tells the first dispute that nothing settled, or things of one name, if any.
+
+    The looks that it does not tell then keep their claim, with an outcome that says so.
+    """
+    look_to_tell = next((look for look in looks if look.tells_several), None)
+    if look_to_tell is None:
+        return NewPassage(text, tuple(looks))
+    new_text = _passage_told_anew(text, look_to_tell, beside(look_to_tell), looking)
+    is_told = new_text is not None
+    final_looks = tuple(
+        _untold(look) if look.tells_several and not (look is look_to_tell and is_told) else look
+        for look in looks
     )
-    return NewPassage(text, looks, note)
+    if new_text is None:
+        note = "nothing settles it, and it cannot be told in the words of the answer"
+        return NewPassage(text, final_looks, note)
+    return NewPassage(new_text, final_looks)
 
 
 def _passage_told_anew(

@@ -63,32 +63,32 @@ async def ask_documents(
 
     async def ask(document: Document) -> str | DroppedReply:
         try:
-            fitted = fit([document], model, prompts).documents
-            prompt = render(document=prompts.documents(fitted))
+            shortened_documents = fit([document], model, prompts).documents
+            prompt = render(document=prompts.documents(shortened_documents))
             return await reader.ask(prompt, read_text, _REPLY_TOKENS)
         except (ProviderError, ContextWindowError, BudgetError) as error:
             return DroppedReply(document=document.number, why=brief_reason(error))
 
     replies = await at_once(partial(ask, document) for document in documents)
-    rivals, dropped = list[Rival](), list[DroppedReply]()
-    failed = [reply for reply in replies if isinstance(reply, DroppedReply)]
-    if failed and len(failed) == len(replies):
-        raise ProviderError(failed[0].why, provider=model.name)
+    rivals, dropped_replies = list[Rival](), list[DroppedReply]()
+    failures = [reply for reply in replies if isinstance(reply, DroppedReply)]
+    if failures and len(failures) == len(replies):
+        raise ProviderError(failures[0].why, provider=model.name)
     for document, reply in zip(documents, replies, strict=True):
         if isinstance(reply, DroppedReply):
-            dropped.append(reply)
+            dropped_replies.append(reply)
             continue
         reply = _answer_in(reply, question)
         if why := _useless(reply, question, document, yes_no):
-            said = reply[:_MOST_CHARS]
-            dropped.append(DroppedReply(document=document.number, reply=said, why=why))
+            excerpt = reply[:_MOST_CHARS]
+            dropped_replies.append(DroppedReply(document=document.number, reply=excerpt, why=why))
             continue
         same = next((r for r in rivals if same_answer(r.statement, reply, question)), None)
         if same is None:
             rivals.append(same := Rival(reply))
         same.given_by.append(document.number)
     rivals.sort(key=lambda rival: -len(rival.given_by))
-    return Answered(tuple(rivals), tuple(dropped))
+    return Answered(tuple(rivals), tuple(dropped_replies))
 
 
 def _answer_in(reply: str, question: str) -> str:
@@ -112,9 +112,11 @@ def _useless(reply: str, question: str, document: Document, yes_no: bool) -> str
         return "it is too long for one answer"
     if why := answers_nothing(reply, "" if yes_no else question):
         return why
-    published = str(document.metadata.get("date") or "")
-    if invented := invented_numbers(reply, [document.title, document.text, published, question]):
-        return f"the document has no {min(invented)}"
+    publication_date = str(document.metadata.get("date") or "")
+    if foreign_numbers := invented_numbers(
+        reply, [document.title, document.text, publication_date, question]
+    ):
+        return f"the document has no {min(foreign_numbers)}"
     return None
 
 
@@ -130,8 +132,8 @@ async def own_question(
         line = " ".join(reply.split()).strip("\"'“” ")
         if not line.endswith(_QUESTION_MARKS) or len(line) > _QUESTION_CHARS:
             raise ValueError("it was not one question")
-        if told := next((term for term in secret if term in line), None):
-            raise ValueError(f"it gives “{told}” away, which is what is to be looked up")
+        if leaked_term := next((term for term in secret if term in line), None):
+            raise ValueError(f"it gives “{leaked_term}” away, which is what is to be looked up")
         return line
 
     fields = {"question": material(question), "claim": material(claim)}

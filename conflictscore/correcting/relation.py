@@ -68,23 +68,28 @@ async def related_answers(
     Raises:
         ProviderError: The judge failed, or its reply could not be read.
     """
-    relations = dict[int, Related]()
-    for place, answer in enumerate(answers):
-        if same_answer(answer.statement, claim.claim.text, question):
-            relations[place] = _related(answer, Relation.SAME)
-    pending = [place for place in range(len(answers)) if place not in relations]
-    for place in await _told_by_the_answer([answers[n] for n in pending], looking):
-        relations[pending[place]] = _related(answers[pending[place]], Relation.SAME)
-    pending = [place for place in pending if place not in relations]
+    same = await _places_of_same(claim, question, answers, looking)
+    relations = {place: _related(answers[place], Relation.SAME) for place in same}
+    pending = [place for place in range(len(answers)) if place not in same]
     if pending and looking.judge.model.is_local:
-        for place in pending:
-            relations[place] = _by_thing(claim, question, answers[place], looking)
+        relations |= {n: _by_thing(claim, question, answers[n], looking) for n in pending}
     elif pending:
-        asked, left_out = pending[:_MOST_COMPARED], pending[_MOST_COMPARED:]
-        judged = await _judged(claim, question, [answers[n] for n in asked], looking)
-        relations |= dict(zip(asked, judged, strict=True))
+        places_to_judge, left_out = pending[:_MOST_COMPARED], pending[_MOST_COMPARED:]
+        verdicts = await _judged(claim, question, [answers[n] for n in places_to_judge], looking)
+        relations |= dict(zip(places_to_judge, verdicts, strict=True))
         relations |= {n: _related(answers[n], Relation.NOTHING) for n in left_out}
     return tuple(relations[place] for place in range(len(answers)))
+
+
+async def _places_of_same(
+    claim: ClaimEvidence, question: str, answers: Sequence[Rival], looking: Looking
+) -> set[int]:
+    """The places of answers that say what the claim says, or that the whole answer says already."""
+    own = claim.claim.text
+    same = {n for n, each in enumerate(answers) if same_answer(each.statement, own, question)}
+    pending = [place for place in range(len(answers)) if place not in same]
+    supported_places = await _told_by_the_answer([answers[n] for n in pending], looking)
+    return same | {pending[place] for place in supported_places}
 
 
 def _related(answer: Rival, relation: Relation, **more: Any) -> Related:
@@ -99,7 +104,7 @@ async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> lis
     """
     if not answers or not looking.answer or not looking.is_labelled_by_embedded:
         return []
-    told = values_in(looking.answer)
+    answer_values = values_in(looking.answer)
     evidence = await label_table(
         looking.labeler,
         [answer.as_claim(number) for number, answer in enumerate(answers, start=1)],
@@ -112,7 +117,10 @@ async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> lis
         place
         for place, each in enumerate(evidence)
         if each.labels[0].label is Label.SUPPORTS
-        and all(any(value.agrees(known) for known in told) for value in values_in(each.claim.text))
+        and all(
+            any(claim_value.agrees(answer_value) for answer_value in answer_values)
+            for claim_value in values_in(each.claim.text)
+        )
     ]
 
 
@@ -125,8 +133,10 @@ def _by_thing(claim: ClaimEvidence, question: str, answer: Rival, looking: Looki
     apart: tuple[Thing, Thing] | None = told_apart(own, others, names)
     if apart is None:
         return _related(answer, Relation.RIVAL)
-    own_thing, thing = apart
-    return _related(answer, Relation.ANOTHER_THING, thing=thing.words, own_thing=own_thing.words)
+    own_thing, other_thing = apart
+    return _related(
+        answer, Relation.ANOTHER_THING, thing=other_thing.words, own_thing=own_thing.words
+    )
 
 
 async def _judged(
@@ -159,12 +169,12 @@ async def _judged(
     verdicts = await judge.ask(prompt, partial(read_relations, count=len(answers)), room)
     behind = [documents[n] for n in claim.supports if n in documents]
     texts = [Document(number=1, text=f"{looking.answer}\n{claim.claim.text}"), *behind]
-    related = []
+    relations = []
     for answer, giver, verdict in zip(answers, givers, verdicts, strict=True):
         is_named = stands_in(verdict.thing, giver) if verdict.thing else False
         own_stands = any(stands_in(verdict.own_thing, text) for text in texts)
         apart = is_named and own_stands
-        related.append(
+        relations.append(
             _related(
                 answer,
                 verdict.relation,
@@ -173,7 +183,7 @@ async def _judged(
                 own_thing=verdict.own_thing if apart else "",
             )
         )
-    return related
+    return relations
 
 
 class RelationVerdict(NamedTuple):
@@ -203,13 +213,18 @@ def read_relations(reply: str, count: int) -> list[RelationVerdict]:
 
 
 def _verdict(match: re.Match[str]) -> RelationVerdict:
+    """The verdict of one line; words too long to name a thing are dropped, both of them."""
     name = match["relation"].upper()
     if name == "OTHER":
-        words = [part.strip(" \t\"'“”*_.") for part in (match["things"] or "").split("|")[1:3]]
-        thing, own_thing = (*words, "", "")[:2]
-        if max(len(thing), len(own_thing)) > _MOST_THING_CHARS:
-            thing = own_thing = ""
-        return RelationVerdict(Relation.ANOTHER_THING, thing=thing, own_thing=own_thing)
+        things = match["things"] or ""
+        words = [part.strip(" \t\"'“”*_.") for part in things.split("|")[1:3]]
+        if any(len(each) > _MOST_THING_CHARS for each in words):
+            words = []
+        return RelationVerdict(
+            Relation.ANOTHER_THING,
+            thing=words[0] if words else "",
+            own_thing=words[1] if len(words) > 1 else "",
+        )
     if name == "CORRECTS":
         return RelationVerdict(Relation.RIVAL, knows_better="rival")
     if name == "CORRECTED":

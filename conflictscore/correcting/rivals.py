@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from conflictscore.answering.statements import (
     affirms,
@@ -62,6 +62,22 @@ class Rivals(NamedTuple):
     contested: bool = False
 
 
+class _Rival(NamedTuple):
+    """A rival of a claim, and the answers that come to it once they are worded like the claim."""
+
+    statement: str
+    answers: tuple[Related, ...]
+
+    @property
+    def given_by(self) -> tuple[int, ...]:
+        """The documents that gave it, ascending."""
+        return _givers_of(self.answers)
+
+    def is_marked(self, side: Literal["rival", "claim"]) -> bool:
+        """Whether a judge read, of one of the answers, that this side's document knows better."""
+        return any(answer.knows_better == side for answer in self.answers)
+
+
 async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
     """Ask the documents of the other side, and relate what they answer to the claim.
 
@@ -73,45 +89,52 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
     if opposite(passage, looking.question) is not None:
         return await _denied(claim, passage, looking)
     question = await _question_of(claim.claim.text, looking)
-    answered = await _answers(question, claim, looking)
-    related = await related_answers(claim, question, answered.rivals, looking)
-    chosen = dict[str, list[Related]]()
-    for answer in related:
-        if answer.relation is Relation.RIVAL:
-            statement = _worded_alike(answer.statement, claim.claim.text, question)
-            chosen.setdefault(statement, []).append(answer)
-    rivals = [*chosen.items()][:_MOST_RIVALS]
-    things = _things(related, claim.claim.text, looking)
-    stated = [*(text for text, _ in rivals), *(answer.statement for answer in things)]
-    claims = [Claim(number=number, text=text) for number, text in enumerate(stated, start=1)]
+    replies = await _answers(question, claim, looking)
+    answers = await related_answers(claim, question, replies.rivals, looking)
+    rivals = _rivals_among(answers, claim.claim.text, question)
+    namesakes = _namesakes(answers, claim.claim.text, looking)
+    texts = [rival.statement for rival in rivals] + [answer.statement for answer in namesakes]
+    claims = [Claim(number=number, text=text) for number, text in enumerate(texts, start=1)]
     evidence = await labelled(claims, looking)
-    labels_of_thing = dict(zip(things, evidence[len(rivals) :], strict=True))
-    same = {n for one in related if one.relation is Relation.SAME for n in one.given_by}
-    givers = [sorted({n for one in each for n in one.given_by}) for _, each in rivals]
+    rival_evidence, namesake_evidence = evidence[: len(rivals)], evidence[len(rivals) :]
+    evidence_of = dict(zip(namesakes, namesake_evidence, strict=True))
+    same = _givers_of([answer for answer in answers if answer.relation is Relation.SAME])
     return Rivals(
-        question,
-        (claim, *evidence[: len(rivals)]),
-        tuple(map(tuple, (sorted(same), *givers))),
-        answered.dropped,
-        tuple(
+        question=question,
+        evidence=(claim, *rival_evidence),
+        given_by=(same, *(rival.given_by for rival in rivals)),
+        dropped=replies.dropped,
+        related=tuple(
             RelatedAnswer(
                 statement=answer.statement,
                 given_by=answer.given_by,
                 relation=answer.relation,
                 thing=answer.thing,
-                evidence=labels_of_thing.get(answer),
+                evidence=evidence_of.get(answer),
             )
-            for answer in related
+            for answer in answers
             if answer.relation is not Relation.RIVAL
         ),
-        next((answer.own_thing for answer in things), ""),
-        tuple(
-            place
-            for place, (_, each) in enumerate(rivals, start=1)
-            if any(answer.knows_better == "rival" for answer in each)
-        ),
-        any(answer.knows_better == "claim" for _, each in rivals for answer in each),
+        thing=namesakes[0].own_thing if namesakes else "",
+        corrects=tuple(n for n, rival in enumerate(rivals, start=1) if rival.is_marked("rival")),
+        contested=any(rival.is_marked("claim") for rival in rivals),
     )
+
+
+def _rivals_among(answers: Sequence[Related], claim: str, question: str) -> list[_Rival]:
+    """The first few rivals among related answers, those merged that are worded alike."""
+    answers_by_statement = dict[str, list[Related]]()
+    for answer in answers:
+        if answer.relation is Relation.RIVAL:
+            statement = _worded_alike(answer.statement, claim, question)
+            answers_by_statement.setdefault(statement, []).append(answer)
+    rivals = [_Rival(statement, tuple(each)) for statement, each in answers_by_statement.items()]
+    return rivals[:_MOST_RIVALS]
+
+
+def _givers_of(answers: Sequence[Related]) -> tuple[int, ...]:
+    """The documents that gave one of these answers, ascending."""
+    return tuple(sorted({number for answer in answers for number in answer.given_by}))
 
 
 async def labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvidence, ...]:
@@ -146,21 +169,21 @@ async def _question_of(claim: str, looking: Looking) -> str:
     return await own_question(claim, question, looking.reader, secret=secret)
 
 
-def _things(related: Sequence[Related], claim: str, looking: Looking) -> list[Related]:
+def _namesakes(answers: Sequence[Related], claim: str, looking: Looking) -> list[Related]:
     """Answers about other things of the claim's name that are to be told beside it.
 
     None where the question, the answer or the claim says which thing is meant, since an answer that
     names its thing stays.
     """
-    told = f"{looking.question}\n{looking.answer}\n{claim}"
-    things = dict[str, Related]()
-    for answer in related:
+    context = f"{looking.question}\n{looking.answer}\n{claim}"
+    namesakes = dict[str, Related]()
+    for answer in answers:
         if answer.relation is not Relation.ANOTHER_THING or not answer.thing:
             continue
-        if _names_thing(told, answer):
+        if _names_thing(context, answer):
             return []
-        things.setdefault(answer.thing.casefold(), answer)
-    return [*things.values()][:_MOST_THINGS]
+        namesakes.setdefault(answer.thing.casefold(), answer)
+    return list(namesakes.values())[:_MOST_THINGS]
 
 
 def _names_thing(text: str, answer: Related) -> bool:
@@ -197,13 +220,13 @@ async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rival
     question, denial = looking.question, _denial(claim)
     if not looking.is_labelled_by_embedded:
         return Rivals(question, (claim, denial), ((), claim.contradicts))
-    answered = await _answers(question, claim, looking, yes_no=True)
+    replies = await _answers(question, claim, looking, yes_no=True)
     givers: dict[bool, set[int]] = {True: set(), False: set()}
-    for answer in answered.rivals:
+    for answer in replies.rivals:
         givers[affirms(answer.statement, question)] |= {*answer.given_by}
     own = affirms(passage, question)
     given_by = tuple(tuple(sorted(givers[side])) for side in (own, not own))
-    return Rivals(question, (claim, denial), given_by, answered.dropped)
+    return Rivals(question, (claim, denial), given_by, replies.dropped)
 
 
 def is_led_to_yes(passage: str, looking: Looking) -> bool:
@@ -212,10 +235,10 @@ def is_led_to_yes(passage: str, looking: Looking) -> bool:
     Labeler and reader both lean to it: of the votes that made a yes of a no on NatConfQA as many
     were wrong as right.
     """
-    turned = opposite(passage, looking.question)
+    rival = opposite(passage, looking.question)
     return (
-        turned is not None
-        and affirms(turned, looking.question)
+        rival is not None
+        and affirms(rival, looking.question)
         and looking.is_labelled_by_embedded
         and looking.reader.model.is_local
     )
@@ -223,16 +246,21 @@ def is_led_to_yes(passage: str, looking: Looking) -> bool:
 
 def _denial(claim: ClaimEvidence) -> ClaimEvidence:
     """The opposite of a yes or no with its labels: what supports the one contradicts the other."""
-    swapped = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
+    swaps = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
 
     def turned(pair: EvidenceLabel) -> EvidenceLabel:
         likely = pair.probabilities
-        exchanged = likely and {swapped.get(label, label): p for label, p in likely.items()}
-        update = {"label": swapped.get(pair.label, pair.label), "probabilities": exchanged}
+        swapped_probabilities = likely and {
+            swaps.get(label, label): p for label, p in likely.items()
+        }
+        update = {
+            "label": swaps.get(pair.label, pair.label),
+            "probabilities": swapped_probabilities,
+        }
         return pair.model_copy(update=update)
 
-    stated = Claim(number=claim.claim.number, text=denial_of(claim.claim.text))
-    return ClaimEvidence(claim=stated, labels=tuple(map(turned, claim.labels)))
+    opposite_claim = Claim(number=claim.claim.number, text=denial_of(claim.claim.text))
+    return ClaimEvidence(claim=opposite_claim, labels=tuple(map(turned, claim.labels)))
 
 
 def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
@@ -254,14 +282,16 @@ def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
             # a forged copy differs from its original in the one word that matters
             first.setdefault((group, label_of.get(document.number)), document)
     sides = {*claim.supports, *claim.contradicts}
-    ranked = sorted(first.values(), key=lambda d: (d.number not in sides, -shares.get(d.number, 0)))
-    return sorted(ranked[:_MOST_ASKED], key=lambda document: document.number)
+    by_relevance = sorted(
+        first.values(), key=lambda d: (d.number not in sides, -shares.get(d.number, 0))
+    )
+    return sorted(by_relevance[:_MOST_ASKED], key=lambda document: document.number)
 
 
 def _shares(claim: ClaimEvidence, looking: Looking) -> dict[int, float]:
     """By document, the share that it has of the words of question and claim."""
-    asked = Claim(number=1, text=f"{looking.question} {claim.claim.text}")
-    [shares] = overlap_scores([asked], looking.documents)
+    words = Claim(number=1, text=f"{looking.question} {claim.claim.text}")
+    [shares] = overlap_scores([words], looking.documents)
     return dict(zip((d.number for d in looking.documents), shares, strict=True))
 
 

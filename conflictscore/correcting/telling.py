@@ -62,40 +62,53 @@ def hedged(
     if language is None or language.disagree is None:
         return None
     claim, rival = sides_of(look)
-    cited = citations_of(passage, claim, documents)
+    is_cited_by_number = citations_of(passage, claim, documents)
     by_claim, by_rival = (
-        named(side, documents, cited=True) if cited else f"({named(side, documents)})"
+        named(side, documents, cited=True) if is_cited_by_number else f"({named(side, documents)})"
         for side in (claim, rival)
     )
     if others:
-        if not _is_in(language, rival.statement):
-            return None
-        text = passage.rstrip()
-        end = "" if text[-1:] in ".!?\u3002]*_)" else language.stop
-        stated = rival.statement.rstrip(ENDS)
-        return f"{text}{end} {language.others_say}: {stated} {by_rival}{language.stop}"
+        return _with_other_side(passage, rival.statement, by_rival, language)
     # the documents are named here, so the passage's own citations go
     text = without_last_citations(passage.strip(), documents).rstrip(ENDS)
-    first_rival = rival.worth > claim.worth
-    if (denied := opposite(passage, look.question)) is not None:
-        sides = [f"{text} {by_claim}", f"{denied.strip().rstrip(ENDS)} {by_rival}"]
-        told = f" {language.either} ".join(reversed(sides) if first_rival else sides)
-        return f"{language.disagree}: {told}{language.stop}"
+
+    def joined(own_side: str, rival_side: str, between: str) -> str:
+        """Both sides, the better witnessed first."""
+        sides = [f"{own_side} {by_claim}", f"{rival_side} {by_rival}"]
+        return between.join(reversed(sides) if rival.worth > claim.worth else sides)
+
+    opposite_word = opposite(passage, look.question)
+    if opposite_word is not None:
+        sides = joined(text, opposite_word.strip().rstrip(ENDS), f" {language.either} ")
+        return f"{language.disagree}: {sides}{language.stop}"
     spans = spliced_spans(text, claim.statement, rival.statement, (), look.question)
     if spans is None:
         if not _is_in(language, rival.statement):
             return None
-        sides = [f"{text} {by_claim}", f"{rival.statement.strip().rstrip(ENDS)} {by_rival}"]
-        told = "; ".join(reversed(sides) if first_rival else sides)
-        return f"{language.disagree}: {told}{language.stop}"
-    place = _whole_name(text, spans[0])
-    value = text[slice(*place)]
-    new = text[place[0] : spans[0][0]] + spans[1] + text[spans[0][1] : place[1]]
-    sides = [f"{value} {by_claim}", f"{new} {by_rival}"]
-    told = f" {language.either} ".join(reversed(sides) if first_rival else sides)
-    years = [each.is_year for side in (value, new) for each in values_in(side)]
-    lead = language.disagree_on_year if years and all(years) else language.disagree
-    return f"{lead}: {text[: place[0]]}{told}{text[place[1] :]}{language.stop}"
+        sides = joined(text, rival.statement.strip().rstrip(ENDS), "; ")
+        return f"{language.disagree}: {sides}{language.stop}"
+    (start, end), rival_words = spans
+    name_start, name_end = _whole_name(text, (start, end))
+    own_name = text[name_start:name_end]
+    rival_name = text[name_start:start] + rival_words + text[end:name_end]
+    sides = joined(own_name, rival_name, f" {language.either} ")
+    lead = language.disagree_on_year if _are_years(own_name, rival_name) else language.disagree
+    return f"{lead}: {text[:name_start]}{sides}{text[name_end:]}{language.stop}"
+
+
+def _with_other_side(passage: str, rival: str, sources: str, language: Language) -> str | None:
+    """A passage that stays, with a sentence about the other side; None in another language."""
+    if not _is_in(language, rival):
+        return None
+    text = passage.rstrip()
+    end = "" if text[-1:] in ".!?\u3002]*_)" else language.stop
+    return f"{text}{end} {language.others_say}: {rival.rstrip(ENDS)} {sources}{language.stop}"
+
+
+def _are_years(*sides: str) -> bool:
+    """Whether the sides have values, and all of them are years."""
+    years = [each.is_year for side in sides for each in values_in(side)]
+    return bool(years) and all(years)
 
 
 def _whole_name(text: str, span: tuple[int, int]) -> tuple[int, int]:
@@ -121,15 +134,15 @@ def explained_things(
     It calls them no disagreement: each is right of its own thing. None where the passage makes
     further claims, or the project has no words for it in its language.
     """
-    things = [one for one in look.related if one.evidence is not None]
+    things = [answer for answer in look.related if answer.evidence is not None]
     if others or language is None or language.depends is None:
         return None
-    if not all(_is_in(language, one.statement) for one in things):
+    if not all(_is_in(language, answer.statement) for answer in things):
         return None
-    told = [(passage.strip().rstrip(ENDS), look.thing)]
-    told += [(one.statement.strip().rstrip(ENDS), one.thing) for one in things]
-    listed = "; ".join(f"{statement} ({_plain(thing)})" for statement, thing in told)
-    return f"{language.depends}: {listed}{language.stop}"
+    statements = [(passage.strip().rstrip(ENDS), look.thing)]
+    statements += [(answer.statement.strip().rstrip(ENDS), answer.thing) for answer in things]
+    parts = "; ".join(f"{statement} ({_plain(words)})" for statement, words in statements)
+    return f"{language.depends}: {parts}{language.stop}"
 
 
 def _is_in(language: Language, statement: str) -> bool:
@@ -145,9 +158,14 @@ def _plain(words: str) -> str:
 def named(side: Candidate, documents: Sequence[Document], *, cited: bool = False) -> str:
     """The documents behind a candidate, near-copies once: by their titles, or cited by number."""
     behind = set(side.votes or side.evidence.supports)
-    known = [document for document in documents if document.number in behind]
-    ordered = sorted(known, key=lambda d: (d.duplicate_of or d.number, d.number))
-    first = [next(same) for _, same in groupby(ordered, key=lambda d: d.duplicate_of or d.number)]
+    documents_behind = [document for document in documents if document.number in behind]
+    documents_by_group = sorted(
+        documents_behind, key=lambda d: (d.duplicate_of or d.number, d.number)
+    )
+    first = [
+        next(same)
+        for _, same in groupby(documents_by_group, key=lambda d: d.duplicate_of or d.number)
+    ]
     if cited:
         return "".join(f"[{document.number}]" for document in first)
     names = [_name(document) for document in first[:_MOST_NAMES]]
@@ -184,10 +202,16 @@ def told_evidence(look: SecondLook) -> ClaimEvidence:
     return ClaimEvidence(claim=Claim(number=own.claim.number, text=text), labels=labels)
 
 
-def _either(one: EvidenceLabel, other: EvidenceLabel) -> EvidenceLabel:
-    for pair in (one, other):
+def _either(first: EvidenceLabel, second: EvidenceLabel) -> EvidenceLabel:
+    """The label of a document for a statement of both sides, from its labels for either.
+
+    SUPPORTS for one of them is enough. IRRELEVANT for one comes next, since only a document that
+    contradicts all sides contradicts the statement.
+    """
+    pairs = (first, second)
+    for pair in pairs:
         if pair.label is Label.SUPPORTS:
             return pair
-    if one.label is other.label:
-        return one
-    return next((pair for pair in (one, other) if pair.label is Label.IRRELEVANT), one)
+    if first.label is second.label:
+        return first
+    return next((pair for pair in pairs if pair.label is Label.IRRELEVANT), first)

@@ -62,8 +62,8 @@ def told_apart(
     other_things = [*_things(others, names)]
     if not own_things or not other_things:
         return None
-    own_terms = frozenset[str]().union(*(thing.terms for thing in own_things))
-    other_terms = frozenset[str]().union(*(thing.terms for thing in other_things))
+    own_terms = frozenset[str]().union(*(namesake.terms for namesake in own_things))
+    other_terms = frozenset[str]().union(*(namesake.terms for namesake in other_things))
     return None if own_terms & other_terms else (own_things[0], other_things[0])
 
 
@@ -75,17 +75,17 @@ def _things(documents: Iterable[Document], names: str) -> Iterable[Thing]:
 @lru_cache(maxsize=256)
 def things_in(text: str, names: str) -> tuple[Thing, ...]:
     """The ways in which a text tells the thing that one of the names stands for."""
-    known = telling_terms(names)
-    found = list[Thing]()
+    name_terms = telling_terms(names)
+    things = list[Thing]()
     for name in names_in(names):
         for form in (_BRACKET, _IS_A, _APPOSITION, _IN):
             for match in re.finditer(rf"{re.escape(name)}{form}", text):
                 words = " ".join(match["words"].split()[:_MOST_WORDS]).strip(" ,-–'\"")
-                terms = telling_terms(words) - known - _GENERAL
+                terms = telling_terms(words) - name_terms - _GENERAL
                 if terms:
-                    found.append(Thing(words, frozenset(terms)))
+                    things.append(Thing(words, frozenset(terms)))
                     break
-    return tuple(found)
+    return tuple(things)
 
 
 @lru_cache(maxsize=64)

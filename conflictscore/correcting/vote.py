@@ -42,21 +42,32 @@ def votes_of(
     votes: list[list[int]] = [[] for _ in statements]
     for document, pairs in sorted(by_document.items()):
         gave = [document in givers for givers in given_by]
-        if (chosen := _vote(pairs, gave)) is not None:
-            votes[chosen].append(document)
+        if (place_of_vote := _vote(pairs, gave)) is not None:
+            votes[place_of_vote].append(document)
     return [tuple(each) for each in votes]
 
 
 def _vote(pairs: Sequence[EvidenceLabel | None], gave: Sequence[bool]) -> int | None:
+    """The place of the one statement that a document votes for; None where it votes for none.
+
+    Args:
+        pairs: The document's label for each statement; None where it has none.
+        gave: For each statement whether the document gave it when it was asked alone.
+    """
+    places = _places_supported(pairs)
+    if len(places) > 1:
+        places = [place for place in places if gave[place]]
+    return places[0] if len(places) == 1 else None
+
+
+def _places_supported(pairs: Sequence[EvidenceLabel | None]) -> list[int]:
+    """The places of the statements whose side a document is on; several where none leads."""
     supports = [pair.p_supports if pair else None for pair in pairs]
-    known = [p for p in supports if p is not None]
-    if len(known) == len(pairs):
-        most = max(known) - _LEAST_LEAD
-        near = [n for n, p in enumerate(known) if p > most and p >= _LEAST_SUPPORT]
-    else:
-        near = [n for n, pair in enumerate(pairs) if pair and pair.label is Label.SUPPORTS]
-    chosen = near if len(near) == 1 else [n for n in near if gave[n]]
-    return chosen[0] if len(chosen) == 1 else None
+    probabilities = [p for p in supports if p is not None]
+    if len(probabilities) < len(pairs):  # a lead over a statement without a probability is no lead
+        return [place for place, pair in enumerate(pairs) if pair and pair.label is Label.SUPPORTS]
+    most = max(probabilities) - _LEAST_LEAD
+    return [n for n, p in enumerate(probabilities) if p > most and p >= _LEAST_SUPPORT]
 
 
 def tallied(
@@ -68,15 +79,15 @@ def tallied(
     yes_no: bool = False,
 ) -> tuple[Candidate, ...]:
     """The statements with their votes."""
-    made = list[Candidate]()
+    candidates = list[Candidate]()
     for statement, givers, votes in zip(
         statements, given_by, votes_of(statements, given_by), strict=True
     ):
         # The labels of an opposite are the claim's, turned around: a document has to have said it.
-        unsaid = {*votes} - {*givers} if yes_no and made else set[int]()
+        unsaid = {*votes} - {*givers} if yes_no and candidates else set[int]()
         audible = tuple(n for n in votes if weights.get(n, 1.0) > 0 and n not in unsaid)
         against = [n for n in statement.contradicts if n not in audible]
-        made.append(
+        candidates.append(
             Candidate(
                 evidence=statement,
                 given_by=givers,
@@ -86,7 +97,7 @@ def tallied(
                 against=worth(against, duplicates, weights),
             )
         )
-    return tuple(made)
+    return tuple(candidates)
 
 
 def outcome(
@@ -102,24 +113,32 @@ def outcome(
     Counting does not settle it either where a document shows that it knows better than the others:
     behind one of the rivals that ``corrects``, or behind the claim if it is ``contested``.
     """
-    claim = candidates[0]
+    claim, by_strength = candidates[0], _sound_rivals(candidates)
+    if not by_strength:
+        return VoteOutcome("keep")
+    for place in by_strength:
+        if place in corrects:
+            return VoteOutcome("open", place)
+    for place in by_strength:
+        if _outvotes(candidates[place], claim):
+            is_open = claim.witnesses >= _WITNESSES or (claim.witnesses > 0 and contested)
+            return VoteOutcome("open" if is_open else "replace", place)
+    best = candidates[by_strength[0]]
+    is_dissenter = best.witnesses < _WITNESSES and best.worth < claim.worth
+    return VoteOutcome("keep" if is_dissenter else "open", by_strength[0])
+
+
+def _sound_rivals(candidates: Sequence[Candidate]) -> list[int]:
+    """The places of the rivals that a document both gave and votes for, the strongest first."""
     sound = [
         place
         for place, rival in enumerate(candidates[1:], start=1)
         if rival.witnesses and not set(rival.given_by).isdisjoint(rival.votes)
     ]
-    ranked = sorted(sound, key=lambda n: (-candidates[n].worth, candidates[n].against, n))
-    for place in ranked:
-        if place in corrects:
-            return VoteOutcome("open", place)
-    for place in ranked:
-        rival = candidates[place]
-        backed = rival.witnesses >= _WITNESSES and rival.against <= rival.worth
-        if backed and rival.worth > claim.worth:
-            is_open = claim.witnesses >= _WITNESSES or (claim.witnesses and contested)
-            return VoteOutcome("open" if is_open else "replace", place)
-    if not ranked:
-        return VoteOutcome("keep")
-    best = candidates[ranked[0]]
-    dissenter = best.witnesses < _WITNESSES and best.worth < claim.worth
-    return VoteOutcome("keep" if dissenter else "open", ranked[0])
+    return sorted(sound, key=lambda n: (-candidates[n].worth, candidates[n].against, n))
+
+
+def _outvotes(rival: Candidate, claim: Candidate) -> bool:
+    """Whether a rival has the witnesses that a change takes, and more weight than the claim."""
+    is_backed = rival.witnesses >= _WITNESSES and rival.against <= rival.worth
+    return is_backed and rival.worth > claim.worth

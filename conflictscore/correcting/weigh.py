@@ -38,6 +38,11 @@ _TOMORROW = timedelta(days=1)  # somewhere on Earth it is a day later than here
 
 
 class _Verdict(NamedTuple):
+    """A judge's reply: the side (0 the first shown, 1 the second), its ground and its reason.
+
+    None stands for a part that the reply does not have; NEITHER is a reply without a side.
+    """
+
     side: int | None
     ground: Ground | None
     reason: str | None
@@ -68,8 +73,8 @@ async def weigh(
     render = judge.prompts.render
     grounds = [ground for ground in Ground if current or ground is not Ground.NEWER]
 
-    async def rule(shown: tuple[int, int]) -> Ruling:
-        side_a, side_b = (candidates[n] for n in shown)
+    async def rule(order: tuple[int, int]) -> Ruling:
+        side_a, side_b = (candidates[n] for n in order)
         prompt = render(
             "weigh",
             question=material(question),
@@ -82,12 +87,12 @@ async def weigh(
         try:
             verdict = await judge.ask(prompt, partial(read_ruling, grounds=grounds), _REPLY_TOKENS)
         except (ProviderError, ContextWindowError, BudgetError) as error:
-            return Ruling(shown=shown, error=brief_reason(error))
-        chosen = None if verdict.side is None else shown[verdict.side]
-        return Ruling(shown=shown, chosen=chosen, ground=verdict.ground, reason=verdict.reason)
+            return Ruling(shown=order, error=brief_reason(error))
+        winner = None if verdict.side is None else order[verdict.side]
+        return Ruling(shown=order, chosen=winner, ground=verdict.ground, reason=verdict.reason)
 
     orders = (sides, (sides[1], sides[0]))
-    first_ruling, second_ruling = await at_once(partial(rule, shown) for shown in orders)
+    first_ruling, second_ruling = await at_once(partial(rule, order) for order in orders)
     stable = first_ruling.chosen is not None and first_ruling.chosen == second_ruling.chosen
     decides = stable and first_ruling.ground is not None and second_ruling.ground is not None
     return Weighing(
@@ -119,8 +124,8 @@ def _newer(
     newer = newer_side([candidates[n].votes for n in sides], documents_by_number)
     if newer is None:
         return None
-    chosen, older = candidates[sides[newer]], candidates[sides[1 - newer]]
-    return sides[newer] if chosen.worth >= older.worth else None
+    newer_candidate, older = candidates[sides[newer]], candidates[sides[1 - newer]]
+    return sides[newer] if newer_candidate.worth >= older.worth else None
 
 
 def newer_side(
@@ -156,7 +161,7 @@ def date_of(document: Document) -> date | None:
     else:
         return None
     try:
-        published = date(year, month, day)
+        day_published = date(year, month, day)
     except ValueError:
         return None
-    return published if published <= datetime.now(UTC).date() + _TOMORROW else None
+    return day_published if day_published <= datetime.now(UTC).date() + _TOMORROW else None

@@ -46,13 +46,13 @@ def spliced_spans(
     passage: str, claim: str, rival: str, others: Sequence[str] = (), question: str = ""
 ) -> tuple[tuple[int, int], str] | None:
     """Where that span stands in the passage, and what takes its place; see :func:`spliced_span`."""
-    values = _other_value(claim, rival, question)
-    if values is not None:
-        own, new = values
+    differing_values = _differing_values(claim, rival, question)
+    if differing_values is not None:
+        own, new = differing_values
         text = rival[slice(*new.span)]
-        if any(value.agrees(own) for other in others for value in values_in(other)):
+        if any(each.agrees(own) for statement in others for each in values_in(statement)):
             return None
-        places = [value.span for value in values_in(passage) if value.agrees(own)]
+        places = [each.span for each in values_in(passage) if each.agrees(own)]
         if len(places) == 1:
             old = passage[slice(*places[0])]
             return places[0], _in_style(text, old, language_of(passage, claim))
@@ -69,10 +69,10 @@ def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
     None where it is not one value in which they differ, or where the rest does not agree: a rival
     with another verb, or another unit, is not about the claim's number.
     """
-    values = _other_value(claim, rival, question)
-    if values is None:
+    differing_values = _differing_values(claim, rival, question)
+    if differing_values is None:
         return None
-    own, new = values
+    own, new = differing_values
     text = _in_style(rival[slice(*new.span)], claim[slice(*own.span)], language_of(claim))
     return claim[: own.span[0]] + text + claim[own.span[1] :]
 
@@ -89,19 +89,34 @@ def with_other_answer(claim: str, answer: str, question: str) -> str | None:
     return claim[: place[0]] + answer[slice(*span)] + claim[place[1] :]
 
 
-def _other_value(claim: str, rival: str, question: str) -> tuple[StatedValue, StatedValue] | None:
+def _differing_values(
+    claim: str, rival: str, question: str
+) -> tuple[StatedValue, StatedValue] | None:
     """The one value in which claim and rival differ, in either; the rest of them has to agree."""
-    own, others = values_in(claim), values_in(rival)
-    lost = [value for value in own if not any(value.agrees(other) for other in others)]
-    new = [value for value in others if not any(value.agrees(mine) for mine in own)]
-    if len(lost) != 1 or len(new) != 1 or (lost[0].date is None) != (new[0].date is None):
-        years = len(lost) == 1 == len(new) and lost[0].is_year and new[0].is_year
-        if not years:
-            return None
-    if lost[0].dimension != new[0].dimension:
+    claim_values, rival_values = values_in(claim), values_in(rival)
+    only_in_claim = [each for each in claim_values if not _is_among(each, rival_values)]
+    only_in_rival = [each for each in rival_values if not _is_among(each, claim_values)]
+    if len(only_in_claim) != 1 or len(only_in_rival) != 1:
         return None
-    known = words_beside_values(claim) | telling_terms(question)
-    return (lost[0], new[0]) if words_beside_values(rival) <= known else None
+    own, new = only_in_claim[0], only_in_rival[0]
+    if not _can_stand_for(own, new):
+        return None
+    claim_terms = words_beside_values(claim) | telling_terms(question)
+    return (own, new) if words_beside_values(rival) <= claim_terms else None
+
+
+def _is_among(own: StatedValue, stated_values: Sequence[StatedValue]) -> bool:
+    return any(own.agrees(each) for each in stated_values)
+
+
+def _can_stand_for(own: StatedValue, new: StatedValue) -> bool:
+    """Whether one value can take the place of another: a date for a date, metres for metres.
+
+    A year is a date to one sentence and a bare number to the next.
+    """
+    both_years = own.is_year and new.is_year
+    both_dates_or_neither = (own.date is None) == (new.date is None)
+    return (both_years or both_dates_or_neither) and own.dimension == new.dimension
 
 
 def _in_style(number: str, old: str, language: str | None) -> str:
@@ -126,23 +141,22 @@ def _only_place(old: str, text: str) -> tuple[int, int] | None:
 
 
 def _differing(claim: str, rival: str) -> tuple[str, str] | None:
-    one, other = claim.strip(ENDS), rival.strip(ENDS)
-    spans = [[match.span() for match in _TOKEN.finditer(text)] for text in (one, other)]
-    if not all(0 < len(each) <= _MOST_TOKENS for each in spans):
+    """The one span of words in which a claim and its rival differ, in either; None otherwise."""
+    texts = claim.strip(ENDS), rival.strip(ENDS)
+    claim_spans, rival_spans = ([match.span() for match in _TOKEN.finditer(t)] for t in texts)
+    if not all(0 < len(spans) <= _MOST_TOKENS for spans in (claim_spans, rival_spans)):
         return None
-    words = [
-        [text[a:b].casefold() for a, b in each]
-        for text, each in zip((one, other), spans, strict=True)
-    ]
-    matcher = SequenceMatcher(None, words[0], words[1], autojunk=False)
-    changed = [code for code in matcher.get_opcodes() if code[0] != "equal"]
-    if len(changed) != 1 or changed[0][0] != "replace":
+    claim_words = [texts[0][start:end].casefold() for start, end in claim_spans]
+    rival_words = [texts[1][start:end].casefold() for start, end in rival_spans]
+    matcher = SequenceMatcher(None, claim_words, rival_words, autojunk=False)
+    differences = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    if len(differences) != 1 or differences[0][0] != "replace":
         return None
-    _, a, b, c, d = changed[0]
-    if 2 * (b - a) > len(words[0]):  # they share too little to be the same sentence
+    _, first, end, rival_first, rival_end = differences[0]
+    if 2 * (end - first) > len(claim_words):  # they share too little to be the same sentence
         return None
-    old = one[spans[0][a][0] : spans[0][b - 1][1]]
-    new = other[spans[1][c][0] : spans[1][d - 1][1]]
+    old = texts[0][claim_spans[first][0] : claim_spans[end - 1][1]]
+    new = texts[1][rival_spans[rival_first][0] : rival_spans[rival_end - 1][1]]
     return old, new
 
 
@@ -162,13 +176,13 @@ def replaced(
     with a style or a language of its own take a writer.
     """
     claim, rival = sides_of(look)
-    if (denied := opposite(passage, look.question)) is not None:
-        return denied
+    if (opposite_word := opposite(passage, look.question)) is not None:
+        return opposite_word
     passage = cited_anew(without_agreement(passage), claim, rival, documents)
-    spliced = spliced_span(passage, claim.statement, rival.statement, others, look.question)
+    changed_passage = spliced_span(passage, claim.statement, rival.statement, others, look.question)
     sentence = passage.rstrip(" *_)\"'\u201d")[-1:] in _STOPS or cites(passage, documents)
-    if spliced is not None or others or not (alone or sentence):
-        return spliced
+    if changed_passage is not None or others or not (alone or sentence):
+        return changed_passage
     if not _is_plain(passage, claim.statement, rival.statement, look.question):
         return None
     stop = "\u3002" if passage.rstrip().endswith("\u3002") else "."
@@ -181,15 +195,15 @@ def _is_plain(passage: str, claim: str, rival: str, question: str) -> bool:
     It does where the passage says hardly more than claim and question, and the rival is in their
     language; where that is not told, it shares half of its words with them.
     """
-    asked = telling_terms(claim) | telling_terms(question)
-    own = telling_terms(passage) - asked - telling_terms(rival)
+    claim_terms = telling_terms(claim) | telling_terms(question)
+    own = telling_terms(passage) - claim_terms - telling_terms(rival)
     if len(own) > 1:
         return False
-    language, other = language_of(passage, claim), language_of(rival)
-    if language is not None and other is not None:
-        return language == other
+    language, rival_language = language_of(passage, claim), language_of(rival)
+    if language is not None and rival_language is not None:
+        return language == rival_language
     words = words_beside_values(rival)
-    return 2 * len(words & asked) >= len(words)
+    return 2 * len(words & claim_terms) >= len(words)
 
 
 def sides_of(look: SecondLook) -> tuple[Candidate, Candidate]:
@@ -201,8 +215,8 @@ def sides_of(look: SecondLook) -> tuple[Candidate, Candidate]:
 
 def passed_over(after: str, before: str, claims: Sequence[str], question: str) -> str | None:
     """The words of a change that none of its claims has; None for at most two and no number."""
-    known = telling_terms(before) | telling_terms(question)
-    known = known.union(*map(telling_terms, claims))
-    left = sorted(telling_terms(after) - known)
-    number = any(any(map(str.isdigit, word)) for word in left)
-    return ", ".join(left) if number or len(left) > _MOST_PASSED_OVER else None
+    known_terms = telling_terms(before) | telling_terms(question)
+    known_terms = known_terms.union(*map(telling_terms, claims))
+    new_terms = sorted(telling_terms(after) - known_terms)
+    number = any(any(map(str.isdigit, word)) for word in new_terms)
+    return ", ".join(new_terms) if number or len(new_terms) > _MOST_PASSED_OVER else None
