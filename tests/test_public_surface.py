@@ -18,9 +18,9 @@ PUBLIC = {
         ConflictScoreError ContentCache ContextWindowError Document
         EvidenceLabel InputError Label Method NoDocumentsError
         PRESETS PromptSet ProviderError QuotaError Run RunContext RunStatus
-        Scores UncheckedAnswerError UnreadableReplyError Usage acorrect acorrect_batch ascore conflict_report correct
-        correct_batch create_conflict_scorer create_self_correcting_rag run_context score
-        score_frame Settings
+        Scores UncheckedAnswerError UnreadableReplyError Usage acorrect acorrect_batch ascore
+        conflict_report correct correct_batch create_conflict_scorer create_self_correcting_rag
+        run_context score score_frame Settings
     """,
     "conflictscore.benchmarks": """
         Asked Asker BENCHMARKS Benchmark BenchmarkMethod BenchmarkRun METHODS MethodEntry Question
