@@ -30,7 +30,7 @@ _LINK = re.compile(r"\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200}){0,9
 _NEARBY = 200  # characters before a block in which a blank line is looked for
 _LEAST_TELLING = 15  # characters of a passage that nobody writes twice by chance
 _LEAST_OVERLAP, _LONGEST_OVERLAP = 2, 60
-"""Words of a replacement's end that are held against what follows it."""
+"""Words of a replacement's end that are compared with what follows it."""
 _GROWTH, _ROOM = 3, 400
 
 _ORDINAL = re.compile(r"^[ \t>*+-]{0,40}(\d{1,9})[.)][ \t]", re.MULTILINE)

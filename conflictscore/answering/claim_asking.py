@@ -168,7 +168,7 @@ async def _with_the_rest(
 ) -> AnswerClaims:
     """The claims, with those of the parts that they pass over, and what is still left.
 
-    The model is asked once more about the parts of which something stands in no claim. Its word
+    The model is asked once more about the parts that no claim covers fully. Its word
     that they claim nothing decides nothing: what they hold does.
     """
     parts = await _off_the_loop(unclaimed_in, answer, placed, question)

@@ -73,7 +73,7 @@ _MANY_CAPITALS = 0.4
 
 
 class UnclaimedPart(NamedTuple):
-    """A passage of the answer of which something stands in no claim."""
+    """A passage of the answer that no claim covers fully."""
 
     start: int
     end: int
@@ -154,7 +154,7 @@ class _Terms(NamedTuple):
 def unclaimed_parts(
     answer: str, claims: Sequence[str], spans: Sequence[tuple[int, int] | None], question: str = ""
 ) -> tuple[UnclaimedPart, ...]:
-    """The passages of an answer of which something stands in no claim, in their order.
+    """The passages of an answer that no claim covers fully, in their order.
 
     Args:
         answer: The answer, in Markdown.

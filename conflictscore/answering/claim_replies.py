@@ -108,7 +108,7 @@ def read_placed_claims(reply: str, answer: str = "") -> tuple[tuple[str, str], .
 
 
 def each_once(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts, of which those that differ in case, space or a last full stop count once."""
+    """The texts; those that differ only in case, space or a last full stop count once."""
     first: dict[str, str] = {}
     for text in texts:
         first.setdefault(folded(text), text)
@@ -222,7 +222,7 @@ def _marked(lines: Sequence[_Line], words: frozenset[str]) -> list[str]:
 
 
 def _own_blocks(lines: Sequence[_Line], words: frozenset[str]) -> list[list[bool]]:
-    """Of each block of lines between blank ones, which lines have most words from the answer."""
+    """For each block of lines between blank ones, which lines have most words from the answer."""
     blocks: list[list[bool]] = []
     for line in lines:
         if line.apart or not blocks:

@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-_LOOKED_AT = 2000  # characters of a text by which its language is told
+_LOOKED_AT = 2000  # characters of a text that decide its language
 
 
 class Language(NamedTuple):
     """A language that statements are compared in, and hedges written in.
 
     Attributes:
-        common: Frequent words by which a text in it is told.
+        common: Frequent words by which a text in it is recognised.
         denials: Words that deny.
         yes: Words of a bare yes, the usual one first.
         no: Words of a bare no, the usual one first.
@@ -204,7 +204,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 _SPACED_DENIALS = frozenset[str]().union(
     *(one.denials for code, one in LANGUAGES.items() if code not in ("en", *_UNSPACED))
 ) - {"no", "ni", "e", "ne", "ej"}
-"""Of languages beside English; without words that mean something else in another of them."""
+"""Denials in languages other than English, without words that mean something else in one of
+them."""
 _DENIALS_OF_SCRIPT = {
     "ja": re.compile("ない|ません|なかった|ではあり|ず[。、]"),
     "zh": re.compile("[不没沒無无未]"),

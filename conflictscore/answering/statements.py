@@ -27,7 +27,8 @@ _FUNCTION_WORDS = word_set(
     their them then there these they this those to too under until up was we were what when where
     which while who whom whose why will with would you your said says according also"""
 )
-"""Of English. Words of other languages are all telling: two answers are then one less often."""
+"""English only. In other languages every word is telling, so two answers count as the same less
+often."""
 _LEADING = word_set("a an at by for from in on the to with")
 _WITHIN_A_NAME = word_set("and de la of the van von")
 _NEGATIONS = frozenset(["no", "not", "never", "none", "neither", "nor", "cannot", "without"])
@@ -310,7 +311,7 @@ def answers_question(claim: str, question: str) -> bool:
     answer is wanted, such as "in which year", are not looked for.
     """
     if language_of(question) not in (None, "en"):
-        return True  # which of its words ask is told for English alone
+        return True  # which of its words ask is known for English alone
     asked = _base_forms(telling_terms(question) - _KINDS_OF_ANSWER)
     return asked <= _base_forms(telling_terms(claim))
 

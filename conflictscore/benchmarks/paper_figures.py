@@ -30,8 +30,8 @@ class PaperTransitions:
     corrections: int
     harms: int
     p_value: float
-    """Of corrections against harms by the exact McNemar test, two-sided. Ours: the paper gives
-    none."""
+    """P-value of corrections against harms by the exact two-sided McNemar test. Ours: the paper
+    gives none."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class PaperFigures:
     smaller: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
     """The same measures of other answering models, by the name of the model."""
     tables: tuple[Card, ...] = ()
-    """Those that no run can be held against cell by cell."""
+    """Figures of the paper that no run can be compared with cell by cell."""
 
     def of(self, model: str) -> "PaperFigures":
         """The figures of the paper's model that this one is; its first where it is none of them."""

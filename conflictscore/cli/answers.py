@@ -1,4 +1,4 @@
-"""conflictscore ask, score and correct: one answer, and the documents that it is held against."""
+"""conflictscore ask, score and correct: one answer, and the documents it is checked against."""
 
 from pathlib import Path
 from typing import Any

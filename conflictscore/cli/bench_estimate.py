@@ -10,7 +10,7 @@ from conflictscore.cli.bench_plan import BenchPlan
 from conflictscore.cli.common import plain_console
 
 _SNIPPET_TOKENS, _PAGE_TOKENS = 45, 1500
-"""Of a result of a search that is not asked for an estimate."""
+"""Assumed tokens of a search result, since an estimate asks no search."""
 
 
 def print_estimate(plan: BenchPlan) -> None:

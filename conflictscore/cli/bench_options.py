@@ -23,7 +23,7 @@ LOCAL_QUESTIONS, REMOTE_QUESTIONS = 1, 4
 """How many questions are worked on at a time, with the local model and with others."""
 
 STUDY_TEMPERATURE = 0.7
-"""Of the answers in a study of several seeds, where none is given."""
+"""Default temperature of the answers in a study of several seeds."""
 
 _Option = Callable[[Any], Any]
 _number = partial(click.option, type=click.IntRange(min=1), metavar="N")

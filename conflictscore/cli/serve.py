@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 _GRACE_S = 30.0
-"""The most seconds that running requests may go on once the server is told to stop."""
+"""The most seconds that running requests may take after the server is asked to stop."""
 
 
 def with_address_options(command: Any, *, port: int = 8400) -> Any:

@@ -16,7 +16,8 @@ from conflictscore.records import (
 
 _MOST_DOCUMENTS = 4  # of a side; more of them would be an argument by number
 _SHOWN_CHARS = 900
-"""Of a document: enough for the sentence that explains an error beside the one that corrects it."""
+"""Characters shown of a document: room for the sentence that explains an error and the one that
+corrects it."""
 
 
 def evidence_behind(

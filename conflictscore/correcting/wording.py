@@ -19,7 +19,7 @@ from conflictscore.records import Candidate, Document, SecondLook
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _MOST_TOKENS = 80  # of a statement that is compared token by token, which takes quadratic time
 _MOST_CHARS = 400
-"""Of a span that is looked for: at each place in a text, it may be read to its end."""
+"""Characters of a span that is searched for; at each place of a text it may be read to its end."""
 ENDS = " .!\u3002"
 _STOPS = ".!?\u3002"
 _MOST_PASSED_OVER = 2

@@ -104,7 +104,7 @@ class OpenClaim(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """One call: claims, and the document that they are held against."""
+    """One call: claims, and the document they are checked against."""
 
     claims: tuple[Claim, ...]
     document: Document

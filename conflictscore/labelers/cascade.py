@@ -112,7 +112,7 @@ class Cascade:
         """Labels statements that compete: the cheap labeler, where the judge is embedded too.
 
         The embedded judge asks for a call a pair and is right less often than ``nli-mpnet``, and
-        probabilities of two models cannot be held against one another.
+        probabilities of two models cannot be compared.
         """
         return self._cheap if getattr(self._judge, "embedded", False) else self
 

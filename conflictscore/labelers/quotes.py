@@ -123,7 +123,7 @@ def _nearest(claim: str, text: str) -> str:
     return best
 
 
-@lru_cache(maxsize=32)  # all claims of an answer are held against the same documents
+@lru_cache(maxsize=32)  # all claims of an answer are compared with the same documents
 def _sentences(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """Sentences with their terms, each on one line; one that is too long to show is cut up."""
     starts = [*sentence_starts(text), len(text)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # help and errors are made from here, and need no client of a
 LabelerName = Literal["json", "choice", "nli", "cascade", "per-document"]
 """The names of ``LABELERS``, for type checkers."""
 _NLI_PACKAGES = ("onnxruntime", "tokenizers")
-"""Of the extra ``nli``."""
+"""Packages of the extra ``nli``."""
 
 
 def _share(text: str) -> float:

@@ -40,7 +40,7 @@ async def label_table(
     failure never is.
 
     ``on_label`` is called for each pair as soon as its label is there. At most ``max_claims`` are
-    judged, those that the documents say most of. ``seconds`` is the most time to spend: then the
+    judged, the ones that the documents cover best. ``seconds`` is the most time to spend: then the
     pairs that are likely to tell most go first, and those that are not done in time are left out;
     verdicts of the cache cost none. ``seconds_if_disputed`` is the most once the labels put a claim
     in dispute; what is left of ``seconds`` is kept for its correction then.

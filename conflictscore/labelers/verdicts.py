@@ -55,7 +55,7 @@ async def judging(
 
     def judged(verdict: EvidenceLabel) -> None:
         place = (verdict.claim, verdict.document)
-        del waiting[place]  # one that is told twice is an error of the labeler
+        del waiting[place]  # a second verdict on a pair is an error of the labeler
         if cache is not None and place in keys and verdict.label is not Label.UNLABELLED:
             cache.keep(keys[place], verdict.to_json() | take_cost())
         tell(verdict)

@@ -16,7 +16,7 @@ from conflictscore.records import (
 
 ONE_DOCUMENT = Gap(
     kind=GapKind.ONE_DOCUMENT,
-    note="it was held against one document alone, so no disagreement of sources could be seen",
+    note="it was checked against one document alone, so no disagreement of sources could be seen",
 )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-_LOOKED_AT = 2000  # characters at the head of a message by which it is told
+_LOOKED_AT = 2000  # characters at the head of a message by which it is recognised
 _CONTINUES = re.compile(
     r"\W{0,3}(?:please |now |ok(?:ay)?,? )?(?:continue|go on|keep going|proceed|carry on|resume)"
     r"(?: (?:with|from) (?:the|your) (?:\w+ ){0,3}\w+| generating| the conversation| please"
@@ -54,7 +54,7 @@ def is_client_task(text: str) -> bool:
 
 
 def question_place(messages: Sequence[BaseMessage]) -> int | None:
-    """The place of the last human message that a user wrote; None where there is none.
+    """The place of the last human message that a user wrote; None if there is no such message.
 
     Where every human message is a framework's, it is the last of them: it is all that was asked.
     """

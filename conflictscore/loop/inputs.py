@@ -52,7 +52,7 @@ def read_question(state: RagState) -> tuple[str, list[str]]:
 
 
 def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
-    """The first answer that the caller gave; None where there is none."""
+    """The first answer that the caller gave; None if the caller gave none."""
     text = state.get("draft_answer")
     if text is None:
         return None

@@ -59,7 +59,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     ```
 
     Answers in words are checked, and structured ones value by value, against what the agent's tools
-    have brought since the last human message. Where that is nothing, the retriever is asked;
+    have brought since the last human message. If tools returned nothing, the retriever is queried;
     without one, a follow-up is checked against earlier results of the conversation.
 
     A new answer is asked for in the agent's own conversation, with the evidence of both sides at

@@ -262,7 +262,7 @@ class AgentTurn:
         return first.replaced(standing, {"conflict_proposal": proposal})
 
     def _refused(self, run: Run, cause: Exception | None = None) -> Response:
-        """The builder's message in place of an answer, or an error where there is none."""
+        """The builder's message in place of an answer, or an error if the builder gave none."""
         settings, first = self._settings, self._answers[0]
         if settings.refusal is None:
             refuse(run, settings.require, cause)

@@ -115,7 +115,7 @@ class SelfCorrectingChatModel(SettingFields):
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
     """LangChain's cache of whole replies; off, since documents change. See ``content_cache``."""
     disable_streaming: bool | Literal["tool_calling"] = True
-    """There is nothing to stream before the reply stands, which is then the one chunk."""
+    """The reply is streamed as one chunk once it is final."""
 
     _opening: Any = PrivateAttr(default_factory=threading.Lock)
     _opened: _Opened | None = PrivateAttr(default=None)

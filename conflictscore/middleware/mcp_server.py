@@ -144,7 +144,7 @@ class _Tools:
 
     @asynccontextmanager
     async def _opened(self, call: Context[Any]) -> AsyncIterator[RunContext]:
-        """The context of one call, whose errors are told in one line, without secrets."""
+        """The context of one call; its errors become one line without secrets."""
         context: RunContext | None = None
         told: Exception
         try:

@@ -30,7 +30,7 @@ class ChatQuestion:
     """A conversation, read as a question with a history."""
 
     question: str
-    """Text of the last human message; empty where there is none."""
+    """Text of the last human message; empty if there is no such message."""
     history: list[dict[str, str]]
     """The turns before it, as ``role`` and ``content``; what tools said is left out."""
     since: tuple[BaseMessage, ...]

@@ -30,7 +30,7 @@ Ask = Callable[[str, UsageMeter], Awaitable[tuple[str, str | None]]]
 where that was not by itself."""
 
 _ANSWER_SHARE = 4
-"""Without a limit of the caller's, one part in so many of the window is left for the answer."""
+"""Without a limit from the caller, this fraction (1/n) of the window is left for the answer."""
 _MOST_ANSWER_TOKENS = 4096
 
 

@@ -8,7 +8,7 @@ import httpx2
 from conflictscore.errors import ProviderError
 
 _MOST_BYTES = 32 << 20
-"""Of a whole reply, frames of a stream included: over 100,000 tokens even one by one."""
+"""Bytes of a whole reply, stream frames included: over 100,000 tokens even if sent one by one."""
 
 
 def check_length(size: int, provider: str) -> None:

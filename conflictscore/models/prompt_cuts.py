@@ -20,7 +20,7 @@ _LEAST_WINDOW = 256
 _LONGER = 2
 """A prompt that was read this many times as long shows that the window is not the cause."""
 _SHARE = 0.5
-"""Of Latin text, which is left, tokenizers' counts differ by less than that."""
+"""Tokenizers' counts of Latin text, which is what remains, differ by less than this."""
 
 
 def require_whole_prompt(

@@ -27,7 +27,7 @@ _TAG = re.compile(
 )
 _FIRST_FENCE = re.compile(r"\s*```\w*\s*")
 _END_NAMES = ("end_", "end▁")
-"""Of closing tags without a slash, such as ``<|END_THINKING|>``."""
+"""Prefixes of closing tags without a slash, such as ``<|END_THINKING|>``."""
 _QUOTES = ("`", '"', "'", "“")
 """A closing tag behind one of these is spoken of, not used."""
 _HARMONY = re.compile(

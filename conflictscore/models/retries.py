@@ -99,7 +99,7 @@ def _seconds(value: str) -> float:
 class Retries:
     """The waits between the attempts at one call: doubled each time, with jitter.
 
-    A call that fails or is not answered in time is made so many times in all. One that the provider
+    A failed or timed-out call is attempted at most ``attempts`` times. One that the provider
     refuses for now (429) is made again for as long as the patience lasts, however often that is, so
     that a minute of refusals loses nothing: refusals are cheap, and the endpoint's window keeps
     them few. Nothing waits for a provider that asks for more than the patience.

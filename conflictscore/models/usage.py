@@ -148,7 +148,7 @@ def add_cost(reply: Any) -> None:
 def take_cost() -> dict[str, Any]:
     """The field to store with a value: the cost of the calls since the last one was stored.
 
-    Of several values that one call gave, the first has its whole cost.
+    If one call gave several values, the first carries its whole cost.
     """
     cost = _UNSTORED.get()
     if cost is None:

@@ -133,7 +133,7 @@ class SecondLook(Record):
     decided_by: Literal["vote", "weighing", "date"] | None = None
     """Ground of the decision; None where nothing decided."""
     rival: Annotated[int, Field(ge=1)] | None = None
-    """The candidate that the claim was held against in the end; None where no rival counted."""
+    """The candidate that the claim was finally compared with; None if no rival counted."""
     why: str = ""
     """The decision in one sentence."""
 
@@ -174,7 +174,7 @@ class SecondLook(Record):
         winner = "neither" if ruling.chosen is None else self.candidates[ruling.chosen].statement
         ground = ruling.ground.value if ruling.ground else "no ground that counts"
         reason = f": {ruling.reason}" if ruling.reason else ""
-        return f"weighed with “{first}” first, the judge chose “{winner}winner” ({ground}){reason}"
+        return f"weighed with “{first}” first, the judge chose “{winner}” ({ground}){reason}"
 
 
 def _related(one: RelatedAnswer) -> str:

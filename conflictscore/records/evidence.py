@@ -300,7 +300,7 @@ class ConflictReport(Record):
         return len({self.duplicates.get(number, number) for number in document_numbers})
 
     def evidence(self, claim: int) -> ClaimEvidence:
-        """The claim with this number; KeyError where there is none."""
+        """The claim with this number; KeyError if there is no such claim."""
         return {evidence.claim.number: evidence for evidence in self.claims}[claim]
 
     def summary(self) -> dict[str, Any]:

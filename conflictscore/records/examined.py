@@ -32,7 +32,7 @@ class GapKind(StrEnum):
     UNCLAIMED = "unclaimed"  # a part of the answer stands in no claim
     CLAIM_BEYOND_ANSWER = "claim_beyond_answer"  # a claim says what the answer does not
     UNLABELLED = "unlabelled"  # some pairs have no label
-    ONE_DOCUMENT = "one_document"  # it was held against one document and its copies
+    ONE_DOCUMENT = "one_document"  # it was checked against one document and its copies
     DOCUMENT_CUT = "document_cut"  # a document was not read to its end
     EVIDENCE_LEFT_OUT = "evidence_left_out"  # the model saw evidence that was not read
     UNFINISHED_ANSWER = "unfinished_answer"  # the answer was cut, or its stream had no end
@@ -50,7 +50,7 @@ _IN_SHORT = {
     GapKind.UNCLAIMED: "a part of the answer stands in no claim",
     GapKind.CLAIM_BEYOND_ANSWER: "a claim says what the answer does not",
     GapKind.UNLABELLED: "some pairs of claim and document have no label",
-    GapKind.ONE_DOCUMENT: "it was held against one document alone",
+    GapKind.ONE_DOCUMENT: "it was checked against one document alone",
     GapKind.DOCUMENT_CUT: "a document was not read to its end",
     GapKind.EVIDENCE_LEFT_OUT: "the model saw evidence that was not read",
     GapKind.UNFINISHED_ANSWER: "the answer may not be whole",
@@ -123,7 +123,7 @@ class Examined(Record):
 
     @property
     def main_gap(self) -> Gap | None:
-        """The gap that decides :attr:`checked`; None where there is none."""
+        """The gap that decides :attr:`checked`; None if the check has no gap."""
         deciding = [gap for gap in self.gaps if gap.kind in _DECIDE_NO]
         return next(iter([*deciding, *self.gaps]), None)
 

@@ -26,7 +26,7 @@ class Answer(Record):
     option: Annotated[int, Field(ge=0)] | None = None
     """Index of the chosen option, from 0; None in free form."""
     probabilities: Annotated[tuple[float, ...], Field(exclude_if=lambda each: not each)] = ()
-    """Of each option, where the model was asked for them; they sum to 1."""
+    """Probability of each option, if the model was asked for them; they sum to 1."""
     justification: str | None = None
     """The model's reason for this answer, where it was asked for one."""
     cited: tuple[int, ...] = ()
@@ -169,7 +169,7 @@ class Run(Record):
     method: Method | None = None
     """How the answer was produced; None where the loop never began."""
     answer: str | None = None
-    """The final answer; None where there is none."""
+    """The final answer; None if the run has no answer."""
     first_answer: str | None = None
     justification: str | None = None
     """Why the answer was changed or confirmed, where the model gave a reason."""
@@ -231,7 +231,7 @@ class Run(Record):
         return report is not None and report.coverage is not None and report.coverage < 1
 
     def with_gaps(self, *gaps: Gap) -> Self:
-        """The same run, of which something more was not examined; each is noted."""
+        """The same run with more gaps in what was examined; each adds a note."""
         gaps = tuple(Gap.model_validate(encodable(gap.model_dump())) for gap in gaps)
         before = self.examined or Examined()
         examined = before.with_gaps(*gaps)

@@ -101,7 +101,7 @@ def open_search(
 
 
 def described(retriever: BaseRetriever | None) -> str:
-    """Where a retriever searches, in a few words for a reader; no path, address or key is told."""
+    """Where a retriever searches, in a few words for a reader, without path, address or key."""
     if retriever is None:
         return ""
     if inner := getattr(retriever, "retriever", None):

@@ -76,7 +76,7 @@ _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORE
 _MOST_ARGUMENTS = 100
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
-"""A text of so many words reads like a document, whatever the tool is called."""
+"""A text of this many words reads like a document, whatever the tool is called."""
 _NOTHING = re.compile(
     r"(?:sorry[,. ]*)?"
     r"(?:(?:there (?:are|were) )?(?:no|zero|0)(?: \w+){0,4}"

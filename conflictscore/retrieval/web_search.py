@@ -37,7 +37,7 @@ _OTHER_WAYS = (
     " (your own files)"
 )
 _MOST_BYTES = 5_000_000
-"""Of a provider's reply; a page of results has some ten thousand."""
+"""Bytes of a provider's reply; a page of results has about ten thousand."""
 _USED_UP = re.compile(r"credit|quota|billing|usage limit", re.I)
 _FOR_LONG = re.compile(r"per\s*day|daily|month", re.I)
 _MOMENTARY = re.compile(r"per\s*(?:second|minute)|rate[\s_-]?limit", re.I)

@@ -114,7 +114,7 @@ class Columns:
 
 
 def value_at(fields: Mapping[str, Any], path: str) -> Any:
-    """The value at a path; None where there is none.
+    """The value at a path; None if there is no such value.
 
     An object on the way may be written into a text, as LangSmith and pandas write one to CSV.
     """

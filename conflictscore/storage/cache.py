@@ -109,7 +109,7 @@ class ContentCache:
         return await in_thread(lambda: self.find(keys)) if keys else {}
 
     async def get_async(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """:meth:`get` in a thread; empty where there is none."""
+        """:meth:`get` in a thread; empty if nothing is cached."""
         found = await self.find_async([content_key(content)])
         return next(iter(found.values()), {})
 

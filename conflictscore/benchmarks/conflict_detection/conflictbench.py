@@ -1,8 +1,8 @@
 """ConflictBench's sources in their published formats, and its construction (paper, appendix A).
 
 ConflictBench itself is not published. Its construction gives each question one claim. With
-conflict, the claim is held against documents that give its answer and documents that give another
-one; without, against one document that gives its answer and two of other questions.
+conflict, the claim is checked against documents that give its answer and documents that give
+another one; without, against one document that gives its answer and two of other questions.
 
 What the paper leaves open is decided here, and so figures can differ from its Table 2:
 

@@ -21,7 +21,7 @@ class GroupDocument(Record):
 
 
 class ClaimGroup(Record):
-    """One claim, the documents it is held against, and whether these are in conflict on it."""
+    """One claim, the documents it is checked against, and whether they are in conflict on it."""
 
     set: str
     id: str
@@ -30,7 +30,7 @@ class ClaimGroup(Record):
     question: str = ""
     """The question that the claim answers; empty where the claim itself was given."""
     answer: str = ""
-    """Of the question, as the claim has it."""
+    """Answer to the question, as the claim gives it."""
     documents: Annotated[tuple[GroupDocument, ...], Field(min_length=1)]
     has_conflict: bool
     """People's answer: some document supports the claim, and another contradicts it."""

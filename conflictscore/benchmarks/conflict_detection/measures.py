@@ -1,4 +1,4 @@
-"""Claims held against their documents by any labeler, and the figures that come of the verdicts.
+"""Claims checked against their documents by any labeler, and figures of the verdicts.
 
 Figures depend on the verdicts alone, not on their order. What cannot be had is None, never 0.
 Intervals resample groups, since the pairs of a group hang together.
@@ -53,7 +53,7 @@ class SetFigures(Record):
     groups: _Count
     """Groups that were judged."""
     conflicts: _Count
-    """Of these, groups with conflict by people's answer."""
+    """Groups among these that people call a conflict."""
     undecidable: _Count
     """Groups in which pairs without a label could turn "no conflict" into "conflict"; in no
     figure of detection. Conflicts that were found in spite of such pairs do count, so the more of
@@ -65,9 +65,9 @@ class SetFigures(Record):
     pairs: _Count
     """Pairs of claim and document."""
     unlabelled: _Count
-    """Of these, pairs that the labeler failed on."""
+    """Pairs among these that the labeler failed on."""
     label_accuracy: Interval
-    """Of single verdicts, over the documents that people labelled too."""
+    """Accuracy of single verdicts, over the documents that people labelled too."""
 
     @property
     def beaten_by(self) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ class DetectionFigures(Record):
     overall: SetFigures
     """All groups as one set."""
     usage: Usage
-    """Of this run; verdicts of the cache are counted as such."""
+    """Usage of this run; cached verdicts are counted as such."""
     seconds: float
     """Calls and tokens of this run."""
 

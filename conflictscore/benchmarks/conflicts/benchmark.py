@@ -44,7 +44,7 @@ _TYPES = {
 _ONE_ANSWER = frozenset(
     {ConflictType.NO_CONFLICT, ConflictType.OUTDATED, ConflictType.MISINFORMATION}
 )
-"""The types of which people were asked for the right answer (section 3); with the others an answer
+"""The types for which people gave the right answer (section 3); with the others an answer
 stands there now and then, and is one of several."""
 _NO_DATE = frozenset({"", "na", "n/a", "none", "unknown"})
 

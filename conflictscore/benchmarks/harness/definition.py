@@ -69,7 +69,7 @@ class Benchmark:
     graded: frozenset[str] = frozenset()
     """Those of the measures whose values are numbers in [0, 1] rather than yes or no."""
     falling: frozenset[str] = frozenset()
-    """Those of the graded measures of which less is better."""
+    """Graded measures where lower is better."""
     scored: bool = False
     """Whether free-form answers are judged by their ConflictScore against the documents of their
     question; ``measures`` are then :data:`SCORES`, and there is no judge."""

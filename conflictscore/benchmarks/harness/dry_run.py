@@ -49,7 +49,8 @@ _GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
 _SAMPLE = 30
 _COUNTED = ("calls", "input_tokens", "output_tokens")
 _THINKING_TOKENS, _VERDICT_TOKENS, _MESSAGE_TOKENS = 800, 130, 8
-"""Of a reasoning model on top of each reply; of a judge's JSON; around a chat message."""
+"""Assumed tokens: a reasoning model's thinking per reply, a judge's JSON, a chat message's
+frame."""
 _SENTENCE = "Item {n}.{k} of the record gives this account of what was asked [1][2]."
 _REPLIES = (
     "{text}",

@@ -69,7 +69,7 @@ class Paired(Record):
     p_holm: float | None = None
     """Holm-adjusted over all pairs and measures of the run; None where there is a single one."""
     difference: Interval
-    """Method less the other, by question, of whichever measure."""
+    """The difference method minus other, by question, for the given measure."""
 
 
 class Transitions(Record):
@@ -84,9 +84,9 @@ class Transitions(Record):
     measure: str
     conflict: int
     failed: int
-    """Of these, questions on which the method failed."""
+    """Questions among these on which the method failed."""
     retained: Proportion
-    """Of the conflicts that did not fail."""
+    """Share of the conflicts that did not fail."""
     revised: Proportion
     """The same, the other way round."""
     corrections: Proportion
@@ -123,7 +123,7 @@ class TypeAccuracy(Record):
     accuracy: Proportion
     """Over the questions that the method finished; one without a type is wrong."""
     untold: Annotated[int, Field(ge=0)]
-    """Questions of which it could tell no type."""
+    """Questions whose type the method could not name."""
 
 
 class MethodScores(Record):
@@ -183,9 +183,9 @@ class Figures(Record):
     transitions: tuple[Transitions, ...]
     categories: tuple[CategoryFigures, ...]
     types: tuple[TypeAccuracy, ...] = ()
-    """Of the methods that tell the type of the conflict."""
+    """Accuracy of the methods that name the type of the conflict."""
     scores: tuple[MethodScores, ...] = ()
-    """Of the methods whose answers were scored."""
+    """Scores of the methods whose answers were scored."""
     coverage: Interval
     """Labelled pairs / pairs, by question, of the first answers."""
     cost: Cost

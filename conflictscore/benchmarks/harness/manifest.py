@@ -59,7 +59,7 @@ class Manifest(Record):
     hashes: dict[str, str]
     """SHA-256 of what is read, by name, such as ``data`` and ``recorded``."""
     versions: dict[str, str]
-    """Of Python and packages, by name; for the reader, and compared by no rule."""
+    """Versions of Python and packages, by name; for readers, compared by no rule."""
     compare: tuple[tuple[str, str], ...] = ()
     """The pairs of methods that were last asked for by ``--compare``; empty for the paper's. They
     decide what is shown, and not whether the run can be resumed."""
@@ -164,7 +164,7 @@ def now() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of Python, and of the installed packages that a run's figures pass through."""
+    """Versions of Python and of the installed packages that affect a run's figures."""
     found = {"python": platform.python_version()}
     for name in _PACKAGES:
         with suppress(PackageNotFoundError):

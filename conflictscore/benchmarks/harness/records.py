@@ -46,7 +46,7 @@ class Question(Record):
     """Documents of its own (``text``, and as known ``title``, ``url``); with them nothing is
     retrieved."""
     conflict_type: ConflictType | None = None
-    """How people say that its documents relate; no method but ``oracle`` is told."""
+    """How people say that its documents relate; only the method ``oracle`` sees it."""
 
     @model_validator(mode="after")
     def _gold_is_an_option(self) -> "Question":
@@ -207,8 +207,8 @@ class QuestionResult(Record):
     usage: dict[str, dict[str, Usage]] = Field(default_factory=dict)
     """Calls and tokens of each step, by the model's name."""
     first_usage: dict[str, Usage] | None = None
-    """Of the first answer alone, which ``rag`` pays for, had no reply come from a cache; None where
-    that is not known."""
+    """Usage of the first answer alone, which ``rag`` pays for, as if no reply came from a cache;
+    None if that is not known."""
     check_usage: dict[str, Usage] | None = None
     """The same of the score and the explanation of the last answer, which the paper does
     without."""

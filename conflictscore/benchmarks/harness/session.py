@@ -79,7 +79,7 @@ class Session:
             self._records[record.question].append(record)
 
     async def run(self, concurrency: int) -> BudgetError | None:
-        """All questions, so many at a time; the error that stopped it where a budget did.
+        """All questions, ``concurrency`` at a time; the error that stopped it if a budget did.
 
         A question whose next call the budget forbids ends there; calls in flight are waited for.
         """

@@ -47,8 +47,8 @@ class RunSettings:
     """The number of a repetition in a study: from 1 on, answers and their verdicts are sampled
     anew, with a seed of their own where the model takes one."""
     temperature: float | None = None
-    """Of the answers; None leaves the answering model as it was opened, which is 0 for the models
-    that are named by a spec. Claims, labels and verdicts do not depend on it."""
+    """Temperature of the answers; None leaves the answering model as it was opened: 0 for the
+    models that are named by a spec. Claims, labels and verdicts do not depend on it."""
     reconsider: Reconsider = "worst"
     """The claim that the paper's loop puts back; see ``RunContext``."""
 

@@ -27,7 +27,7 @@ def require_statistics() -> None:
 
 
 def proportion(count: int, n: int) -> Proportion:
-    """So many of so many, with the Wilson 95 % interval; nothing but the counts where n is 0."""
+    """A count out of a total, with its Wilson 95 % interval; only the counts if n is 0."""
     if not 0 <= count <= n:
         raise ValueError(f"{count} of {n} is not a proportion")
     if not n:

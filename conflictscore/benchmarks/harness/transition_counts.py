@@ -325,7 +325,7 @@ def _categories(
 def _predicted_types(
     results: Sequence[QuestionResult], methods: Sequence[str]
 ) -> tuple[TypeAccuracy, ...]:
-    """Of each method that tells a type; none where people did not label types."""
+    """Accuracy of each method that names a type; empty if people did not label types."""
     typed = [result for result in results if result.question.conflict_type]
     if not typed:
         return ()

@@ -23,7 +23,7 @@ _PUBLISHED = {
     "conflicts precision": 0.6371,
 }
 _FEWEST = 4
-"""Of three points without any correlation, Pearson's |r| is above .9 in 29 % of draws."""
+"""The fewest points: with three uncorrelated ones, Pearson's |r| is above .9 in 29 % of draws."""
 
 _Natural = Annotated[int, Field(ge=0)]
 

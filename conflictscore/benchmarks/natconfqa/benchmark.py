@@ -87,7 +87,7 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
 
 
 def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
-    """The questions of which no two answers are in conflict (section 5.2, Table 6).
+    """The questions without two conflicting answers (section 5.2, Table 6).
 
     They are asked and judged as those with conflict are, by the quality of answers.
     """

@@ -53,7 +53,7 @@ class NatConfQuestion(Record):
     question_type: QuestionType
     answers: tuple[str, ...]
     """Those that people found in the passages, each once, ``Yes`` or ``No`` in a yes/no question;
-    empty where there is none."""
+    empty if it has none."""
     conflicts: tuple[AnswerPair, ...]
     """The pairs of ``answers`` that people found to be in conflict, ascending."""
     passages: tuple[str, ...]

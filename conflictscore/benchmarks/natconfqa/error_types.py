@@ -44,13 +44,14 @@ _PUBLISHED = {
     ErrorType.RESOLVES: 0.13,
     ErrorType.REFRAINS: 0.05,
 }
-"""Of the 80 wrong answers of 160, of four models by default prompting; the rest is not told."""
+"""Shares of the 80 wrong answers among 160, by four models with default prompting; others are not
+reported."""
 
 
 async def told_in_full(
     question: NatConfQuestion, answer: str, judgement: Judgement, judge: Judge
 ) -> Verdict:
-    """Whether every conflict is told, and otherwise how the answer is wrong.
+    """Whether the answer tells every conflict, and otherwise how it is wrong.
 
     By rule, where the decisions on the answer settle it: it ``refrains`` where it gives no
     reference and no short answer at all, and ``chooses`` where it gives a reference and of every

@@ -48,13 +48,13 @@ class Judgement(Record):
     """None where the answer could not be taken apart; both precisions are then unknown."""
     error: str | None = None
     references: tuple[Verdict, ...]
-    """Of each reference answer, whether the answer gives it (formula 1)."""
+    """For each reference answer, whether the answer gives it (formula 1)."""
     answers: tuple[Verdict, ...] = ()
-    """Of each short answer of the decomposition, whether the passages give it (formula 2)."""
+    """For each short answer of the decomposition, whether the passages give it (formula 2)."""
     reference_conflicts: tuple[Verdict, ...]
-    """Of each conflict of the question, whether the answer tells of it (formula 3)."""
+    """For each conflict of the question, whether the answer tells of it (formula 3)."""
     conflicts: tuple[Verdict, ...] = ()
-    """Of each conflict of the decomposition, whether the passages have it (formula 4)."""
+    """For each conflict of the decomposition, whether the passages have it (formula 4)."""
 
     @property
     def errors(self) -> tuple[str, ...]:

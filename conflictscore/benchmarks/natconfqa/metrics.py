@@ -30,7 +30,7 @@ def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Ve
     Returns:
         Numbers in [0, 1]; in the explanation of a precision or recall stand its counts, as in
         ``2 of 3``, and what was not found. A measure that is not defined on this answer is absent;
-        one of which a decision could not be had has no value but an error.
+        a metric whose decision could not be had has an error and no value.
     """
     parts, error = judgement.decomposition, judgement.error
     answers = parts.answers if parts else ()

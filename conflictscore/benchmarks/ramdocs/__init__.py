@@ -1,11 +1,11 @@
-"""RAMDocs: ambiguous names, and documents of which some misinform."""
+"""RAMDocs: ambiguous names, with documents some of which misinform."""
 
 from conflictscore.benchmarks.entry import Entry, lazily
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS
 
 ENTRY = Entry(
     name="ramdocs",
-    summary="ambiguous names, and documents of which some misinform; by exact match with all right"
+    summary="ambiguous names, some documents misinform; by exact match with all right"
     " answers and no wrong one",
     data="RAMDocs_test.jsonl, github.com/HanNight/RAMDocs",
     forms=("free-form",),

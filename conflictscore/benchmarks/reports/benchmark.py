@@ -1,8 +1,8 @@
 """Reports as the harness runs them: on topics whose documents disagree, judged by their score.
 
 The paper takes 100 questions of ConflictingQA and names the main entity of each; here the topic is
-the question itself, or the claim where there is none; ``--write-topics`` has a model name entities,
-into a file that can be read and corrected before a report is paid for.
+the question itself, or the claim if there is no question; ``--write-topics`` has a model name
+entities, into a file that can be read and corrected before a report is paid for.
 
 Sets that fit are on matters with several sides: ConflictingQA as it is published (the paper's
 own), Perspectrum, the opinions among CONFLICTS, and HealthVer, Climate-FEVER and NatConfQA, where

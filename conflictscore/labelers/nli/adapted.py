@@ -65,7 +65,7 @@ MPNET = Weights(
 
 @dataclass(frozen=True)
 class AdaptedModel:
-    """A model of which an archive is fetched, and the rest shipped with the package."""
+    """A model that is fetched as an archive and completed by files shipped with the package."""
 
     name: str
     note: str
@@ -79,7 +79,7 @@ class AdaptedModel:
     """The length of pairs that it was trained on."""
     shipped: Path
     stage: int
-    """Of its training: the matrices of another stage do not go with this one's graph."""
+    """Training stage; matrices of another stage do not fit this stage's graph."""
 
     @property
     def folder(self) -> Path:

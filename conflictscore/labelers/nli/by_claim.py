@@ -124,7 +124,7 @@ def most_likely_pair(
 class NliByClaim:
     """NLI models whose conflicts are decided by the claim; verdicts are cached by model and pair.
 
-    Of several models, a pair has the mean of their probabilities.
+    With several models, a pair has the mean of their probabilities.
     """
 
     embedded = True

@@ -19,8 +19,8 @@ from conflictscore.scripts import fold
 from conflictscore.sentences import sentence_starts
 
 _MOST_CHARS, _MOST_OF_CLAIM = 4_000, 500
-"""Of a passage, where a window of an NLI model has some 400; and of a claim, which is held against
-each of its sentences."""
+"""Characters of a passage (a window of an NLI model has some 400) and of a claim, which is
+compared with each of its sentences."""
 _STEM, _SHORTEST = 4, 3
 """Letters."""
 _ALL_BUT = 0.75

@@ -25,7 +25,7 @@ MOST_WINDOWS = 128
 
 _TITLE_TOKENS = 24
 _DATE_CHARS = 10
-"""Of an ISO date the day is shown, without its time."""
+"""Characters of an ISO date without its time; only the day is shown."""
 _LONGEST_DATE = 40
 """Characters of a date in another form; a longer one is no date."""
 _CLAIM_TOKENS = 40
@@ -47,7 +47,8 @@ _ROW = re.compile(r"\|.*\||\t")
 _RULE = re.compile(r"[\s|:+=-]+")
 """The line of a Markdown table between its head and its rows."""
 _FEWEST_SEPARATORS = 2
-"""Of a line of comma-separated values, as many as in the line before or after it."""
+"""The fewest separators that make a line comma-separated values, if a neighbouring line has as
+many."""
 _SEPARATORS = (",", ";")
 
 
@@ -212,7 +213,7 @@ def _table_heads(lines: Sequence[str]) -> list[int | None]:
 
 
 def _trimmed(parts: Sequence[str], most: int, vocabulary: Vocabulary) -> str:
-    """The beginnings of what leads into a window, of at most so many tokens together."""
+    """The beginnings of the lines that lead into a window, at most this many tokens together."""
     trimmed = ""
     for left, part in zip(range(len(parts), 0, -1), parts, strict=True):
         room = (most - vocabulary.count(trimmed)) // left - 1

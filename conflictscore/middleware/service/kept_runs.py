@@ -205,7 +205,7 @@ class KeptRuns:
                 yield json.loads(row[0])
 
     def get(self, run_id: str, owner: str | None) -> dict[str, Any] | None:
-        """A finished run of this owner's, or of anybody's; None where there is none."""
+        """A finished run of this owner, or of anybody; None if there is no such run."""
         mine = "SELECT run FROM runs WHERE id = $1 AND owner = coalesce($2, owner)"
         row = self._one(mine, run_id, owner)
         if row is None:

@@ -76,7 +76,7 @@ def key_holder(line: str, where: str) -> KeyHolder:
 
 
 def read_keys(path: Path) -> tuple[KeyHolder, ...]:
-    """The keys in a file, of which there has to be one at least."""
+    """The keys in a file; it must hold at least one."""
     where = f"--key-file {path}"
     try:
         lines = [line.strip() for line in path.read_text("utf-8").splitlines()]

@@ -35,7 +35,7 @@ _TOOLS = ("tools", "functions", "web_search_options")
 """With any of these, the upstream is asked first, with the request as it is."""
 
 _FORMATS = ("text", "json_object", "json_schema")
-"""Of answers that can be checked."""
+"""Response formats of answers that can be checked."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Penalty = Annotated[float, Field(ge=-2, le=2)]
@@ -161,7 +161,7 @@ class _RunBody(_Fields):
     options: list[str] = []
     documents: RequestDocuments = []
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    """Of the calls that answer."""
+    """Temperature of the calls that write an answer."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def extract(page: FetchedPage) -> PageText:
 
 
 def _main_text(html: str, url: str) -> MainText:
-    """The main text; empty where there is none, or too much of the page to look for it."""
+    """The main text; empty if the page has none, or is too large to look for it."""
     if html.count("<") > _MOST_TAGS:
         return MainText("", "", None)
     import trafilatura

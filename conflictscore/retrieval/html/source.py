@@ -12,7 +12,7 @@ _ATTRIBUTE = (
 _TAG = re.compile(rf"<(/?)([a-zA-Z][^\s/>]*+)((?:[\s/]*+{_ATTRIBUTE})*+)")
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _MOST_ATTRIBUTES, _MOST_OPEN, _MOST_OPTIONS = 2_000, 1_000, 10_000
-"""Of a tag; elements open at once; of a page. The parser's time grows with the square of each."""
+"""Attributes of a tag; open elements; options of a page. Parsing time is quadratic in each."""
 _SELF_CLOSING = frozenset(
     (
         "a",

@@ -36,7 +36,7 @@ _WHITE = re.compile(
 )
 _GROUND = re.compile(r"background(?:-color|-image)?\s*:|bgcolor", re.IGNORECASE)
 _NOT_STATIC = re.compile(r":(?!not\()|^\s*$|@|&")
-"""Of a selector: a state such as ``:hover``, or a part that is no element."""
+"""A selector for a state such as ``:hover``, or for a part that is no element."""
 _MEDIA_OF_SCREENS = re.compile(r"\b(?:all|screen)\b|^\s*$|\(", re.IGNORECASE)
 _NARROW = re.compile(r"max-width|print|prefers|orientation|max-height", re.IGNORECASE)
 _IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]")

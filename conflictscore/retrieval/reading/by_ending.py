@@ -145,4 +145,4 @@ _READERS: dict[str, _Reader] = {
 
 ENDINGS = tuple(_READERS)
 PLAIN_ENDINGS = (".txt",)
-"""Of files that are read in this process: nothing in them makes a reader slow."""
+"""Endings of files that are read in this process, since nothing in them makes a reader slow."""

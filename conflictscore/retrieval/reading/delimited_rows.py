@@ -15,7 +15,7 @@ _SEPARATORS = ",;\t|"
 
 
 MOST_ROWS = 200_000
-"""Of one file: as many documents fit into the memory of a laptop."""
+"""Rows of one file; this many documents fit into the memory of a laptop."""
 _HEADER_WITHIN = 10
 """Rows among which the header is looked for: a title may stand above it."""
 

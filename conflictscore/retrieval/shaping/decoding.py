@@ -67,7 +67,7 @@ _HIGH = bytes(range(128, 256))
 _GUESS_FROM, _LONGEST_CHARACTER = 50_000, 4
 """Bytes that an encoding is guessed from, and of a character."""
 _DAMAGE = 10
-"""One character in so many bytes beyond ASCII may be damaged."""
+"""One character per this many bytes beyond ASCII may be damaged."""
 _SURELY_UTF8 = 4
 """Characters of UTF-8 for each damaged one, in a text of which nothing says that it is UTF-8. Of
 two bytes beyond ASCII in another encoding, one pair in ten looks like a character of UTF-8."""
@@ -75,7 +75,7 @@ _UTF8_CHARACTER = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
 )
 _BINARY, _LEAST_CONTROLS = 20, 5
-"""One character in so many may be a control character, and so many in any text."""
+"""One character in this many may be a control character, and this many in any text."""
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 

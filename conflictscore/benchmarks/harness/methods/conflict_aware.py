@@ -70,7 +70,7 @@ async def _answer_by(
     notes: list[str],
     error: str | None = None,
 ) -> dict[str, Any]:
-    """Answer as the type asks, or with no word about conflicts where there is none."""
+    """Answer as the type asks, or without a word about conflicts if there is no type."""
     fields = typed_fields(kind, asker.context.prompts)
     answer, cut = await ask_with_documents(
         graph_input(asked.question, asked.documents),
@@ -115,6 +115,6 @@ ORACLE = BenchmarkMethod(
     name="oracle",
     ask=_oracle,
     forms=("free-form",),
-    caveat="oracle is told the type of the conflict that people gave: an upper bound, and nothing"
+    caveat="oracle sees the conflict type that people gave: an upper bound, and nothing"
     " that can be used where nobody knows it.",
 )

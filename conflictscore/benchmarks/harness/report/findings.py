@@ -95,7 +95,7 @@ def _by_chance(pair: Paired, differing: int, *, shown: bool) -> str:
     if shown:
         return "Chance alone would seldom do that."
     if pair.p_value is not None and pair.p_value < ALPHA:
-        return "Among so many tests, chance alone could do that."
+        return "With this many tests, chance alone could do that."
     return "Chance alone could do that."
 
 

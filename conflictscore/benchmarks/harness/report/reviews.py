@@ -75,7 +75,7 @@ def review_row(run_id: str, reviewer: str, said: Review) -> dict[str, Any]:
 def reviews_in(rows: Iterable[tuple[str, str | bytes]]) -> dict[str, dict[str, Review]]:
     """Reviews from JSON texts that each come with their place for errors.
 
-    Of several by one reviewer on one run, the last one counts.
+    If a reviewer reviewed a run several times, the last review counts.
 
     Raises:
         InputError: A row cannot be read; names the place and the field.

@@ -40,7 +40,7 @@ from conflictscore.benchmarks.harness.transition_counts import judged_both
 from conflictscore.records import Record
 
 _PairKey = tuple[str, str, str]
-"""Method, the one that it is held against, and measure."""
+"""Method, the method it is compared with, and measure."""
 
 
 class PooledPair(Record):
@@ -76,7 +76,7 @@ class FlipAgreement(Record):
     questions: int
     """Questions answered in all runs, before and after."""
     ever: int
-    """Of these, changed in at least one run."""
+    """Questions among these whose answer changed in at least one run."""
     always: int
     """Changed in all runs."""
     alpha: float | None
@@ -104,13 +104,13 @@ class Study(Record):
     form: str
     runs: tuple[str, ...]
     temperatures: tuple[float | None, ...] = ()
-    """Of the answers of each run; None where the run did not set any."""
+    """Temperature of the answers in each run; None if the run did not set it."""
     questions: int
     """Distinct questions."""
     in_all: int
     """Questions that all runs have."""
     levels: tuple[PooledLevel, ...] = ()
-    """Of every method by every measure."""
+    """Pooled level of every method by every measure."""
     pairs: tuple[PooledPair, ...]
     transitions: tuple[PooledTransitions, ...] = ()
     categories: tuple[CategoryGain, ...] = ()

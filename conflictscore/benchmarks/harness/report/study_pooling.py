@@ -69,7 +69,7 @@ class CategoryGain(Record):
     difference: Interval
     """Pooled as that of a pair of methods."""
     corrected: int
-    """Of all runs together."""
+    """Corrections in all runs together."""
     harmed: int
     p_value: float | None
     p_holm: float | None = None

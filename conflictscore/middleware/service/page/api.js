@@ -3,7 +3,7 @@
 const KEY = "conflictscore.key";
 const LONGEST_WAIT_S = 10;
 
-/** The key of this tab; an empty text where there is none. */
+/** The key of this tab; an empty text if the tab has no key. */
 export const key = {
   get: () => sessionStorage.getItem(KEY) ?? "",
   /** @param {string} value */

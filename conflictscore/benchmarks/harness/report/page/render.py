@@ -38,7 +38,7 @@ _POLICY = (
     " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types"
 )
 _DIFFED_PAIRS = 100_000
-"""Of equal words in two texts. Comparing looks at each pair, and at some of them many times."""
+"""Pairs of equal words in two texts. A comparison looks at each pair, at some many times."""
 
 
 def write_report(runs: Sequence[ReportRun], out: Path) -> None:

@@ -134,7 +134,8 @@ def _bend(step: float) -> float:
 
 
 _NAME_PLACE: Final = 0.2
-"""Of a band's way: before the bands cross, so that their names stand apart."""
+"""Share of a band's length at which its name stands: before the bands cross, so that names stay
+apart."""
 
 
 def _change_name(before: str, after: str) -> str:

@@ -21,7 +21,7 @@ NEUTRAL: Final = "#8a949e"
 """Blue, vermilion and grey: told apart by all kinds of colour vision, and in grey print."""
 
 _DPI: Final = 200
-"""Of PNG files: enough for two columns of print."""
+"""Resolution of PNG files: enough for two columns of print."""
 _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": "#5f6b76",
     "axes.spines.right": False,
