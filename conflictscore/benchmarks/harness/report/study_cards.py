@@ -19,10 +19,11 @@ from conflictscore.reporting.plain_table import Card, card_of
 def all_study_cards(runs: Sequence[ReportRun]) -> Iterator[Card]:
     """The tables of all studies that some of these runs make."""
     for group in study_groups(runs):
-        yield from _cards(study_of(group), group[0].figures)
+        yield from study_cards(study_of(group), group[0].figures)
 
 
-def _cards(study: Study, figures: Figures) -> Iterator[Card]:
+def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
+    """The tables of one study, with the figures of any of its runs."""
     yield Card(
         f"Study: {counted(len(study.runs), 'run')} of {study.benchmark}, {study.form}",
         note=f"{', '.join(map(one_line, study.runs))}\n"

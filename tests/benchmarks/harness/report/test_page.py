@@ -25,6 +25,8 @@ from conflictscore.markup import web_address
 from conflictscore.records import Document
 from tests.benchmarks.harness.report.lamps import HOSTILE, PWN, choice, evidence, free, graded, run
 
+pytestmark = pytest.mark.usefixtures("no_charts")
+
 
 def page(*runs: Any) -> Any:
     return parsed.fromstring(render_report(runs))

@@ -78,6 +78,14 @@ def test_runs_of_a_study_are_pooled_beside_their_own_lines() -> None:
     assert "all runs: regenerated-rag against rag" in shown
 
 
+def test_pooled_levels_of_a_study_are_drawn_with_the_levels_of_its_runs() -> None:
+    charts = by_name(("seed-1", CHOICES[:2]), ("seed-2", [choice("tower", 0, 0), CHOICES[1]]))
+
+    levels = charts["study-1-levels"].description
+    assert "rag: 75.0 % (50.0 to 100.0), runs 50.0, 100.0" in levels
+    assert not [name for name in by_name(("alone", CHOICES)) if "levels" in name]
+
+
 def test_files_are_written_as_svg_and_png_and_are_the_same_bytes_again(tmp_path: Path) -> None:
     runs = [run(f"${HOSTILE}$", CHOICES[:2])]
     folder = tmp_path / "new" / "charts"
@@ -86,9 +94,10 @@ def test_files_are_written_as_svg_and_png_and_are_the_same_bytes_again(tmp_path:
 
     names = {path.name for path in folder.iterdir()}
     assert len(names) == 2 * count
-    for chart in pictures(runs):
+    [first, *_] = charts = pictures(runs)
+    assert (folder / f"{first.name}.svg").read_bytes() == first.image("svg")
+    for chart in charts:
         svg = (folder / f"{chart.name}.svg").read_bytes()
-        assert svg == chart.image("svg")
         drawn = ElementTree.fromstring(svg)
         tags = {element.tag.rpartition("}")[2] for element in drawn.iter()}
         assert not tags & {"script", "image", "foreignObject", "text"}
@@ -105,14 +114,14 @@ def test_runs_without_figures_and_a_file_in_place_of_a_folder_are_refused(tmp_pa
 
 
 def test_the_page_holds_its_charts_with_their_figures_as_the_other_text() -> None:
-    shown = run("One run", CHOICES)
+    shown = run("One run", CHOICES[:1])
 
     page = render_report([shown])
 
     for chart in pictures([shown]):
         assert chart.address in page
         assert f"{chart.title}. " in page
-    assert 'alt="From first answers to regenerated-rag: One run. 4 answers: ' in page
+    assert 'alt="From first answers to regenerated-rag: One run. 1 answer: ' in page
 
 
 # What a card says of the evidence
@@ -150,6 +159,7 @@ def test_a_card_counts_documents_as_the_score_does(
     assert flip.tally(flip.claims[0]) == tally
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_a_card_ties_what_is_cited_to_the_evidence() -> None:
     flip = card("SC", {})
 

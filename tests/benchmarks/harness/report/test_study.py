@@ -92,6 +92,7 @@ def test_flips_of_several_seeds_agree_or_do_not() -> None:
     assert flips.alpha == pytest.approx(1 - (2 / 4) / (32 / 56))
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_one_run_tells_how_many_second_looks_another_choice_would_change() -> None:
     several = scored(
         claim_with("++--0", number=1), claim_with("+--00", number=2), claim_with("+++--", number=3)
@@ -147,6 +148,7 @@ def test_only_runs_that_can_be_pooled_are_a_study() -> None:
     assert (study.runs, study.questions, study.in_all) == (("a", "c"), 2, 1)
 
 
+@pytest.mark.usefixtures("no_charts")
 def test_the_page_shows_the_study_and_no_name_can_take_it_over() -> None:
     html = render_report([outcomes(HOSTILE, 1, 0), outcomes("b", 1, 0)])
     assert 'id="study"' in html

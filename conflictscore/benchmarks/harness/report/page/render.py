@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,8 @@ from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.pictures.charts import pictures
 from conflictscore.benchmarks.harness.report.pictures.picture import can_draw
 from conflictscore.benchmarks.harness.report.reviews import Review
-from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
+from conflictscore.benchmarks.harness.report.study import study_groups, study_of
+from conflictscore.benchmarks.harness.report.study_cards import study_cards
 from conflictscore.benchmarks.harness.report.tables import sections
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.markup import rendered_markdown, shown, web_address
@@ -60,12 +61,18 @@ def render_report(runs: Sequence[ReportRun]) -> str:
         changed, unchanged = cards(run)
         flips += changed
         kept += unchanged
+    groups = study_groups(runs)
+    studies = [study_of(group) for group in groups]
     return page.render(
         runs=runs,
         judged=[run for run in runs if run.figures.measures],
         sectioned=[(run, sections(run.figures, run.paper, run.results)) for run in runs],
-        pictures=pictures(runs) if can_draw() else [],
-        study=list(all_study_cards(runs)),
+        pictures=pictures(runs, studies) if can_draw() else [],
+        study=[
+            card
+            for group, study in zip(groups, studies, strict=True)
+            for card in study_cards(study, group[0].figures)
+        ],
         style=style,
         script=script,
         policy=_POLICY.format(style=style_hash, script=script_hash),
@@ -77,12 +84,18 @@ def render_report(runs: Sequence[ReportRun]) -> str:
 
 def _environment() -> "Environment":
     try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-        from markupsafe import Markup
+        import jinja2  # noqa: F401 - asked whether it is there
     except ImportError as error:
         raise ConfigurationError(
             f"a report needs the extra bench: {install_hint('bench')}"
         ) from error
+    return _compiling_environment()
+
+
+@cache  # it holds the compiled template, and compiling takes longer than filling
+def _compiling_environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
 
     made = Environment(
         loader=FileSystemLoader(_FOLDER),

@@ -5,23 +5,30 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from conflictscore.benchmarks.harness.figures import Interval, Proportion
+from conflictscore.benchmarks.harness.figures import Proportion
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.pictures.flows import end_of, flows
+from conflictscore.benchmarks.harness.report.pictures.forest import (
+    color_of,
+    differences,
+    in_points,
+    levels,
+)
 from conflictscore.benchmarks.harness.report.pictures.picture import (
-    BAD,
     GOOD,
     NEUTRAL,
+    Margins,
     Picture,
     label,
+    lay_out,
 )
-from conflictscore.benchmarks.harness.report.study import study_groups, study_of
+from conflictscore.benchmarks.harness.report.study import Study, study_groups, study_of
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.errors import InputError
-from conflictscore.reporting.figure_text import counted, percent, points, span
+from conflictscore.reporting.figure_text import counted, percent, span
 from conflictscore.storage.private_files import write_whole
 
 if TYPE_CHECKING:
@@ -30,79 +37,19 @@ if TYPE_CHECKING:
 _BINS: Final = 10
 
 
-def pictures(runs: Sequence[ReportRun]) -> list[Picture]:
-    """Every chart that the runs have figures for; none of live runs, which nothing judged."""
+def pictures(runs: Sequence[ReportRun], studies: Sequence[Study] | None = None) -> list[Picture]:
+    """Every chart that the runs have figures for; none of live runs, which nothing judged.
+
+    ``studies`` are those of the runs, if they were computed already: it takes seconds.
+    """
     judged = [run for run in runs if run.figures.measures]
-    charts = [_differences(judged)]
+    studies = [study_of(group) for group in study_groups(judged)] if studies is None else studies
+    charts = [differences(judged, studies)]
+    charts += [levels(study, f"study-{number}") for number, study in enumerate(studies, 1)]
     for number, run in enumerate(judged, 1):
         stem = f"{number}-{_file_name(run.name)}"
         charts += [*flows(run, stem), _scores(run, stem), _by_score(run, stem), _gain(run, stem)]
     return [chart for chart in charts if chart is not None]
-
-
-class _Difference(NamedTuple):
-    """A line of the forest plot: points in percent, and whether several runs are pooled in it."""
-
-    name: str
-    interval: Interval
-    is_pooled: bool
-
-
-def _differences(runs: Sequence[ReportRun]) -> Picture | None:
-    lines: list[_Difference] = []
-    many = len(runs) > 1
-    for run in runs:
-        for pair in run.figures.tests:
-            if pair.difference.value is not None:
-                name = _pair_name(pair.method, pair.against, pair.measure)
-                where = f"{label(run.name)}: " if many else ""
-                lines.append(_Difference(f"{where}{name}", pair.difference, is_pooled=False))
-    for group in study_groups(runs):
-        for pooled in study_of(group).pairs:
-            if pooled.difference.value is not None:
-                name = _pair_name(pooled.method, pooled.against, pooled.measure)
-                lines.append(_Difference(f"all runs: {name}", pooled.difference, is_pooled=True))
-    if not lines:
-        return None
-
-    def draw(figure: "Figure") -> None:
-        figure.set_size_inches(7.5, 0.9 + 0.3 * len(lines))
-        axes = figure.add_subplot()
-        axes.axvline(0, color=NEUTRAL, linewidth=1)
-        for place, line in enumerate(reversed(lines)):
-            low, high = line.interval.low, line.interval.high
-            value = 100 * (line.interval.value or 0.0)
-            color = _color_of(line.interval)
-            if low is not None and high is not None:
-                axes.plot([100 * low, 100 * high], [place] * 2, color=color, linewidth=1.6)
-            axes.plot([value], [place], "D" if line.is_pooled else "o", color=color, markersize=6)
-        axes.set_yticks(range(len(lines)), [line.name for line in reversed(lines)])
-        axes.set_xlabel("points of difference, with the 95 % interval")
-        axes.margins(y=0.5 / len(lines))
-
-    return Picture(
-        "differences",
-        "Differences between methods",
-        "; ".join(f"{line.name}: {_in_points(line.interval)}" for line in lines),
-        draw,
-    )
-
-
-def _pair_name(method: str, against: str, measure: str) -> str:
-    return f"{method} against {against}, {label(measure)}"
-
-
-def _color_of(interval: Interval) -> str:
-    if interval.low is not None and interval.low > 0:
-        return GOOD
-    if interval.high is not None and interval.high < 0:
-        return BAD
-    return NEUTRAL
-
-
-def _in_points(interval: Interval) -> str:
-    bounds = span(points(interval.low), points(interval.high))
-    return f"{points(interval.value)} points" + (f" ({bounds})" if bounds else "")
 
 
 def _scores(run: ReportRun, stem: str) -> Picture | None:
@@ -116,7 +63,7 @@ def _scores(run: ReportRun, stem: str) -> Picture | None:
         return None
 
     def draw(figure: "Figure") -> None:
-        figure.set_size_inches(7.5, 2.6)
+        lay_out(figure, 7.5, 2.6)
         panels = figure.subplots(1, 2, sharey=True)
         for place, (axes, title) in enumerate(zip(panels, ("CS-C", "CS-R"), strict=True)):
             for number, (method, scored) in enumerate(values.items()):
@@ -132,6 +79,8 @@ def _scores(run: ReportRun, stem: str) -> Picture | None:
                 )
             axes.set_xlabel(title)
             axes.set_xlim(0, 1)
+            axes.set_xticks([0, 0.5, 1])
+            axes.set_ylim(0, 105)
         panels[0].set_ylabel("% of answers")
         panels[1].legend(frameon=False, fontsize=8)
 
@@ -183,7 +132,7 @@ def _by_score(run: ReportRun, stem: str) -> Picture | None:
     shares = {band: proportion(sum(v), len(v)) for band, v in sorted(verdicts.items())}
 
     def draw(figure: "Figure") -> None:
-        figure.set_size_inches(5, 2.6)
+        lay_out(figure, 5, 2.6, Margins(bottom=0.65))
         axes = figure.add_subplot()
         for band, share in shares.items():
             if share.low is not None and share.high is not None:
@@ -227,12 +176,12 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
         return None
 
     def draw(figure: "Figure") -> None:
-        figure.set_size_inches(6, 3)
+        lay_out(figure, 6, 3)
         axes = figure.add_subplot()
         axes.axhline(0, color=NEUTRAL, linewidth=1)
         names: dict[tuple[float, float], list[str]] = {}
         for method, tokens, difference in lines:
-            color = _color_of(difference)
+            color = color_of(difference)
             value = 100 * (difference.value or 0.0)
             if difference.low is not None and difference.high is not None:
                 axes.plot([tokens] * 2, [100 * difference.low, 100 * difference.high], color=color)
@@ -246,7 +195,7 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
         axes.set_ylabel("points over rag")
 
     words = "; ".join(
-        f"{method}: {_in_points(difference)} for {tokens:,.0f} tokens"
+        f"{method}: {in_points(difference)} for {tokens:,.0f} tokens"
         for method, tokens, difference in lines
     )
     return Picture(f"{stem}-gain-by-cost", f"Gain and cost: {label(run.name)}", words, draw)

@@ -12,9 +12,12 @@ from conflictscore.benchmarks.harness.report.pictures.picture import (
     BAD,
     GOOD,
     NEUTRAL,
+    Margins,
     Picture,
     bare,
     label,
+    lay_out,
+    text_width,
 )
 from conflictscore.reporting.figure_text import counted
 
@@ -64,7 +67,8 @@ def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str
     )
 
     def draw(figure: "Figure") -> None:
-        figure.set_size_inches(7, 3.4)
+        margin = max(1.2, 0.1 + text_width(label(method), bold=True) / 2)
+        lay_out(figure, 4.6 + 2 * margin, 3.4, Margins(0.0, 0.0, 0.1, 0.1))
         axes = figure.add_subplot()
         bare(axes)
         total = sum(counts.values())
@@ -83,8 +87,9 @@ def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str
                     starts[before] -= count
                     ends[after] -= count
         axes.text(0, gap, "first answers", ha="center", weight="bold")
-        axes.text(1, gap, method, ha="center", weight="bold")
-        axes.set_xlim(-0.28, 1.28)
+        axes.text(1, gap, label(method), ha="center", weight="bold")
+        axes.set_xlim(-margin / 4.6, 1 + margin / 4.6)
+        axes.set_ylim(-total - 2 * gap, 3 * gap)
 
     return Picture(
         f"{stem}-flow-{method}",

@@ -1,0 +1,139 @@
+"""Pictures of estimates with their intervals: differences between methods, and pooled levels."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from conflictscore.benchmarks.harness.figures import Interval
+from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+from conflictscore.benchmarks.harness.report.pictures.picture import (
+    BAD,
+    GOOD,
+    NEUTRAL,
+    Margins,
+    Picture,
+    label,
+    lay_out,
+    text_width,
+)
+from conflictscore.benchmarks.harness.report.study import Study
+from conflictscore.reporting.figure_text import percent, points, span
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_PLOT_INCHES: Final = 4.5
+_LINE_INCHES: Final = 0.3
+
+
+class _Line(NamedTuple):
+    """An estimate in [-1, 1] with its interval, and whether several runs are pooled in it."""
+
+    name: str
+    interval: Interval
+    color: str
+    is_pooled: bool = False
+
+
+def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture | None:
+    """Every tested difference of each run, and of each study with its runs pooled."""
+    lines: list[_Line] = []
+    for run in runs:
+        where = f"{label(run.name)}: " if len(runs) > 1 else ""
+        for pair in run.figures.tests:
+            name = _pair_name(pair.method, pair.against, pair.measure)
+            color = color_of(pair.difference)
+            lines.append(_Line(f"{where}{name}", pair.difference, color))
+    for study in studies:
+        for pooled in study.pairs:
+            name = _pair_name(pooled.method, pooled.against, pooled.measure)
+            color = color_of(pooled.difference)
+            lines.append(_Line(f"all runs: {name}", pooled.difference, color, is_pooled=True))
+    lines = [line for line in lines if line.interval.value is not None]
+    if not lines:
+        return None
+
+    def draw(figure: "Figure") -> None:
+        axes = _forest(figure, lines)
+        axes.axvline(0, color=NEUTRAL, linewidth=1, zorder=0)
+        axes.set_xlabel("points of difference, with the 95 % interval")
+
+    words = "; ".join(f"{line.name}: {in_points(line.interval)}" for line in lines)
+    return Picture("differences", "Differences between methods", words, draw)
+
+
+def levels(study: Study, stem: str) -> Picture | None:
+    """The pooled level of every method, with the levels of single runs in the words."""
+    pooled = [level for level in study.levels if level.level.value is not None]
+    if not pooled:
+        return None
+    several = len({level.measure for level in pooled}) > 1
+    lines = [
+        _Line(
+            f"{label(level.method)}, {label(level.measure)}" if several else label(level.method),
+            level.level,
+            GOOD,
+            is_pooled=True,
+        )
+        for level in pooled
+    ]
+    by_run = [
+        [100 * value for value in level.runs.values() if value is not None] for level in pooled
+    ]
+
+    def draw(figure: "Figure") -> None:
+        axes = _forest(figure, lines)
+        for place, values in enumerate(reversed(by_run)):
+            axes.plot(values, [place] * len(values), "|", color=NEUTRAL, markersize=9, zorder=0)
+        measures = " and ".join(dict.fromkeys(label(level.measure) for level in pooled))
+        axes.set_xlabel(f"{measures}, %: pooled, with the 95 % interval; strokes are single runs")
+
+    words = "; ".join(
+        f"{line.name}: {percent(line.interval.value)} %{_percent_bounds(line.interval)}, runs"
+        f" {', '.join(percent(value) for value in level.runs.values())}"
+        for line, level in zip(lines, pooled, strict=True)
+    )
+    title = f"Levels of all runs together: {label(study.benchmark)}, {label(study.form)}"
+    return Picture(f"{stem}-levels", title, words, draw)
+
+
+def _forest(figure: "Figure", lines: Sequence[_Line]) -> "Axes":
+    """A line for each estimate, the first on top: a stroke from low to high, a dot on the value."""
+    left = 0.15 + max(text_width(line.name) for line in lines)
+    margins = Margins(left=left)
+    lay_out(figure, left + _PLOT_INCHES, 0.75 + _LINE_INCHES * len(lines), margins)
+    axes = figure.add_subplot()
+    for place, line in enumerate(reversed(lines)):
+        low, high = line.interval.low, line.interval.high
+        if low is not None and high is not None:
+            axes.plot([100 * low, 100 * high], [place] * 2, color=line.color, linewidth=1.6)
+        marker = "D" if line.is_pooled else "o"
+        value = 100 * (line.interval.value or 0.0)
+        axes.plot([value], [place], marker, color=line.color, markersize=6)
+    axes.set_yticks(range(len(lines)), [line.name for line in reversed(lines)])
+    axes.set_ylim(-0.6, len(lines) - 0.4)
+    return axes
+
+
+def _pair_name(method: str, against: str, measure: str) -> str:
+    return f"{label(method)} against {label(against)}, {label(measure)}"
+
+
+def color_of(interval: Interval) -> str:
+    """Blue where the whole interval is above 0, vermilion below it, grey if it holds 0."""
+    if interval.low is not None and interval.low > 0:
+        return GOOD
+    if interval.high is not None and interval.high < 0:
+        return BAD
+    return NEUTRAL
+
+
+def in_points(interval: Interval) -> str:
+    """A difference in words, with its interval."""
+    bounds = span(points(interval.low), points(interval.high))
+    return f"{points(interval.value)} points" + (f" ({bounds})" if bounds else "")
+
+
+def _percent_bounds(interval: Interval) -> str:
+    bounds = span(percent(interval.low), percent(interval.high))
+    return f" ({bounds})" if bounds else ""
