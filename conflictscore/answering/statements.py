@@ -4,7 +4,8 @@ Every function takes time in proportion to the length of its texts.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple, Self
 
@@ -21,6 +22,7 @@ from conflictscore.prompts import without_invisibles
 from conflictscore.scripts import terms_in
 
 _STEM = 6  # letters by which two forms of a word are taken to be one: "first", "firstly"
+_LEAST_STEM = 3  # letters of a stem that keeps its ending
 _FUNCTION_WORDS = word_set(
     """a an and are as at be been being but by can could did do does for from had has have he her
     his how i if in into is it its may might of on or our shall she should so such than that the
@@ -44,6 +46,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"\w+")
 _SMALL = 20
 """Numbers up to this are often written as words, so a document need not have their digits."""
+_MOST_MATCHED = 80  # words of two statements that are compared one by one, in quadratic time
 _MOST_COMPARED = 2000  # characters of a statement that are compared; a short sentence has far fewer
 _OF_A_DOCUMENT = (
     r"\b(?:document|text|passage|source|article|excerpt|material|page|report|information)s?\b"
@@ -312,13 +315,51 @@ def answers_question(claim: str, question: str) -> bool:
     """
     if language_of(question) not in (None, "en"):
         return True  # which of its words ask is known for English alone
-    asked = _base_forms(telling_terms(question) - _KINDS_OF_ANSWER)
-    return asked <= _base_forms(telling_terms(claim))
+    asked = base_forms(telling_terms(question) - _KINDS_OF_ANSWER)
+    return asked <= base_forms(telling_terms(claim))
 
 
-def _base_forms(terms: Iterable[str]) -> frozenset[str]:
-    """Stems, with irregular forms of English verbs by their first form: "lit" is "light"."""
-    return frozenset(_IRREGULAR.get(term, term) for term in terms)
+def base_forms(terms: Iterable[str]) -> frozenset[str]:
+    """Stems of English words without their endings: "opens" and "opened" are "open", "lit" "light".
+
+    Irregular verbs are given by their first form. It is made for comparing, not for showing.
+    """
+    return frozenset(_without_ending(_IRREGULAR.get(term, term)) for term in terms)
+
+
+def _without_ending(term: str) -> str:
+    """A stem without a plural or a verb's "s", "ed" or "e", where three letters are left."""
+    for ending in ("s", "d", "e"):
+        if len(term) > _LEAST_STEM and term.endswith(ending) and not term.endswith("ss"):
+            if ending == "d" and not term.endswith("ed"):
+                continue
+            term = term[:-1]
+    return term
+
+
+def predicate_terms(question: str, claim: str) -> frozenset[str]:
+    """Base forms of what a question asks of its subject, where a claim has the words too.
+
+    Of "When was the Ostrow paper mill opened?" it is "opened" alone: names, the words that stand
+    with a name in the claim as in the question, and words that only say what kind of answer is
+    wanted are left out. Where nothing is left, the words that stand with a name count.
+    """
+    words, claimed = (_WORD.findall(text[:_MOST_COMPARED]) for text in (question, claim))
+    is_name = [place > 0 and word[0].isupper() for place, word in enumerate(words)]
+    subject = list[str]()
+    for start, _, length in _runs_in_common(words, claimed):
+        if any(is_name[start : start + length]):
+            subject += words[start : start + length]
+    names = [word for word, named in zip(words, is_name, strict=True) if named]
+    asked = telling_terms(question) - _KINDS_OF_ANSWER - telling_terms(" ".join(names))
+    shared = base_forms(asked) & base_forms(telling_terms(claim))
+    return shared - base_forms(telling_terms(" ".join(subject))) or shared
+
+
+def _runs_in_common(words: Sequence[str], others: Sequence[str]) -> Iterable[tuple[int, int, int]]:
+    """Runs of words that two statements share: where each stands in both, and its length."""
+    lists = [[word.casefold() for word in text[:_MOST_MATCHED]] for text in (words, others)]
+    return SequenceMatcher(None, *lists, autojunk=False).get_matching_blocks()
 
 
 def asks_for_current(question: str) -> bool:

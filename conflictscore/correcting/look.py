@@ -43,6 +43,13 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         looking = replace(looking, labeler=voter)
         [claim] = await labelled([claim.claim], looking)
     rivals = await rivals_of(claim, passage, looking)
+    if not rivals.is_asked:
+        return SecondLook(
+            question=looking.question,
+            candidates=(Candidate(evidence=claim),),
+            outcome=LookOutcome.NO_QUESTION,
+            why="The question that it answers could not be told, so no document was asked.",
+        )
     candidates = tallied(
         rivals.evidence,
         rivals.given_by,

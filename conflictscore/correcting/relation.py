@@ -6,8 +6,8 @@ about *another thing*, or *nothing*; only a rival may be voted on, put in or hed
 
 Three ways of telling are tried, from the cheapest: the statements as what they say, the answer read
 as one more document (what it supports, it says already), and a capable judge that sees the claim,
-its answer and the documents. Where the models are embedded, what each document says of its thing
-takes the judge's place. In doubt an answer is no rival.
+its answer and the documents. Where the models are embedded, the words of each document for its fact
+and its thing take the judge's place. In doubt an answer is no rival.
 """
 
 import re
@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 from conflictscore.answering.statements import same_answer
 from conflictscore.answering.values import values_in
 from conflictscore.correcting.looking import Looking
+from conflictscore.correcting.own_fact import is_told_beside, tells_own_fact
 from conflictscore.correcting.readers import Rival
 from conflictscore.correcting.shown_evidence import evidence_behind, passage_near
 from conflictscore.correcting.things import Thing, told_apart
@@ -72,7 +73,7 @@ async def related_answers(
     relations = {place: _related(answers[place], Relation.SAME) for place in same}
     pending = [place for place in range(len(answers)) if place not in same]
     if pending and looking.judge.model.is_local:
-        relations |= {n: _by_thing(claim, question, answers[n], looking) for n in pending}
+        relations |= {n: _by_words(claim, question, answers[n], looking) for n in pending}
     elif pending:
         places_to_judge, left_out = pending[:_MOST_COMPARED], pending[_MOST_COMPARED:]
         verdicts = await _judged(claim, question, [answers[n] for n in places_to_judge], looking)
@@ -124,15 +125,26 @@ async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> lis
     ]
 
 
-def _by_thing(claim: ClaimEvidence, question: str, answer: Rival, looking: Looking) -> Related:
-    """A rival, unless its documents and those behind the claim tell of different things."""
-    documents = looking.documents_by_number
+def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looking) -> Related:
+    """A rival, unless words say that its documents tell another fact or another thing.
+
+    It is none either where its value stands in the answer already, beside the claim.
+    """
+    documents, text = looking.documents_by_number, claim.claim.text
+    if is_told_beside(answer.statement, text, question, looking.answer):
+        return _related(answer, Relation.ANOTHER_THING)
     own = [documents[n] for n in claim.supports if n in documents]
-    others = [documents[n] for n in answer.given_by if n in documents]
-    names = f"{question}\n{claim.claim.text}"
-    apart: tuple[Thing, Thing] | None = told_apart(own, others, names)
+    others = [
+        documents[n]
+        for n in answer.given_by
+        if n in documents and tells_own_fact(documents[n], question, looking.question, text, own)
+    ]
+    if not others:
+        return _related(answer, Relation.NOTHING)
+    apart: tuple[Thing, Thing] | None = told_apart(own, others, f"{question}\n{text}")
     if apart is None:
-        return _related(answer, Relation.RIVAL)
+        givers = tuple(document.number for document in others)
+        return _related(answer, Relation.RIVAL)._replace(given_by=givers)
     own_thing, other_thing = apart
     return _related(
         answer, Relation.ANOTHER_THING, thing=other_thing.words, own_thing=own_thing.words

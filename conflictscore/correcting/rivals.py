@@ -13,6 +13,7 @@ from conflictscore.answering.statements import (
     telling_terms,
 )
 from conflictscore.correcting.looking import Looking
+from conflictscore.correcting.own_fact import question_for_value
 from conflictscore.correcting.readers import Answered, ask_documents, own_question
 from conflictscore.correcting.relation import Related, related_answers
 from conflictscore.correcting.wording import with_other_answer, with_other_number
@@ -50,6 +51,7 @@ class Rivals(NamedTuple):
         thing: Words for the claim's own thing; empty where no other one has its name.
         corrects: Places of rivals whose document knows better, as a judge read it.
         contested: Whether a judge read that a document behind the claim knows better.
+        is_asked: Whether documents were asked; not where the claim's own question cannot be had.
     """
 
     question: str
@@ -60,6 +62,7 @@ class Rivals(NamedTuple):
     thing: str = ""
     corrects: tuple[int, ...] = ()
     contested: bool = False
+    is_asked: bool = True
 
 
 class _Rival(NamedTuple):
@@ -89,6 +92,8 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
     if opposite(passage, looking.question) is not None:
         return await _denied(claim, passage, looking)
     question = await _question_of(claim.claim.text, looking)
+    if question is None:
+        return Rivals(looking.question, (claim,), ((),), is_asked=False)
     replies = await _answers(question, claim, looking)
     answers = await related_answers(claim, question, replies.rivals, looking)
     rivals = _rivals_among(answers, claim.claim.text, question)
@@ -156,17 +161,24 @@ async def labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvid
     return evidence
 
 
-async def _question_of(claim: str, looking: Looking) -> str:
+async def _question_of(claim: str, looking: Looking) -> str | None:
     """The question that the documents are asked: the claim's own, or the user's if it answers that.
 
     Of an answer with several claims, one that has all telling words of the user's question answers
-    it: "was closed in 1931" does not answer when the mine was opened.
+    it: "was closed in 1931" does not answer when the mine was opened. None where an embedded reader
+    finds no question that the claim answers: it gives the user's again, and what documents answer
+    to that is no rival.
     """
     question = looking.question
     if looking.only_claim or (is_about(claim, question) and answers_question(claim, question)):
         return question
     secret = numbers_in(claim) - numbers_in(question)
-    return await own_question(claim, question, looking.reader, secret=secret)
+    if not looking.reader.model.is_local:
+        return await own_question(claim, question, looking.reader, secret=secret)
+    if (asked := question_for_value(claim, question)) is not None:
+        return asked
+    asked = await own_question(claim, question, looking.reader, secret=secret)
+    return asked if asked != question and answers_question(claim, asked) else None
 
 
 def _namesakes(answers: Sequence[Related], claim: str, looking: Looking) -> list[Related]:

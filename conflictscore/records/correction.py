@@ -45,6 +45,7 @@ class LookOutcome(StrEnum):
     TOLD_ALREADY = "told already"  # the answer itself says all that seems to contradict it
     NO_RIVAL = "no rival"  # no document gives another answer that it supports
     REFUTED = "refuted"  # documents contradict it, and none says what is so instead
+    NO_QUESTION = "no question"  # the question that it answers could not be told, so none was asked
     ASSERTS_NOTHING = "asserts nothing"  # it declines, greets or asks, and claims nothing
 
 

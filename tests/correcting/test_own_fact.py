@@ -1,0 +1,122 @@
+"""An embedded reader puts the value of one fact into another; its document has to tell the fact."""
+
+from typing import Any
+
+import pytest
+
+from conflictscore.answering.statements import predicate_terms
+from conflictscore.correcting.look import look_again_at
+from conflictscore.correcting.looking import Looking
+from conflictscore.correcting.own_fact import (
+    is_told_beside,
+    question_for_value,
+    tells_own_fact,
+)
+from conflictscore.loop.state import Reader
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import LookOutcome, SecondLook
+from tests.correcting.helpers import ByNumbers, Replies, documents_with
+from tests.nodes.steps import PROMPTS, claim_with
+
+QUESTION = "When was the Osk mill opened?"
+OPENED, CLOSED = "The Osk mill was opened in 1854.", "The Osk mill was closed in 1979."
+
+
+async def looked_locally(
+    claim: str, answer: str, reading: str, *texts: str, sides: str
+) -> SecondLook:
+    """A look by an embedded reader that reads the same in each document."""
+    model: Any = Replies(lambda prompt: QUESTION if "Write the question" in prompt else reading)
+    model.is_local = True
+    reads = Reader(model, PROMPTS, UsageMeter())
+    looking = Looking(
+        question=QUESTION,
+        documents=documents_with(*texts),
+        duplicates={},
+        weights={},
+        unsettled="hedge",
+        reader=reads,
+        judge=reads,
+        labeler=ByNumbers(),
+        only_claim=answer == claim,
+        answer=answer,
+    )
+    return await look_again_at(claim_with(sides, claim), answer, looking)
+
+
+async def test_another_fact_that_the_answer_tells_is_no_rival() -> None:
+    texts = ("Osk mill, opened 1854.", "In 1854 the Osk mill was opened.", "Closed in 1979.")
+    reading = "The Osk mill was closed in 1854."
+    look = await looked_locally(CLOSED, f"{OPENED} {CLOSED}", reading, *texts, sides="--+")
+
+    assert (look.decision, look.outcome) == ("keep", LookOutcome.ANOTHER_THING)
+
+
+@pytest.mark.parametrize(
+    ("texts", "outcome"),
+    [
+        (("It was opened in 1854.", "In 1931 it burned.", "In 1931, fire."), "no rival"),
+        (("It was opened in 1854.", "Opened in 1931.", "In 1931 they opened it."), "vote"),
+    ],
+)
+async def test_a_document_without_the_words_of_the_fact_gives_no_rival(
+    texts: tuple[str, ...], outcome: str
+) -> None:
+    reading = "The Osk mill was opened in 1931."
+    look = await looked_locally(OPENED, OPENED, reading, *texts, sides="+--")
+
+    assert look.outcome.value == outcome
+
+
+async def test_a_claim_whose_own_question_cannot_be_had_is_asked_of_no_document() -> None:
+    claim = "Ada Holm and Ida Berg ran the Osk mill."
+    texts = ("Ada Holm ran it with Ida Berg.", "In 1854 the Osk mill was opened.")
+    look = await looked_locally(claim, f"{OPENED} {claim}", OPENED, *texts, sides="+-")
+
+    assert (look.decision, look.outcome) == ("keep", LookOutcome.NO_QUESTION)
+    assert not look.candidates[0].given_by
+
+
+@pytest.mark.parametrize(
+    ("claim", "asked"),
+    [
+        (CLOSED, "The Osk mill was closed in which year?"),
+        ("The Osk bridge has 9 arches.", "The Osk bridge has how many arches?"),
+        ("The Osk bridge is 412 metres long.", "The Osk bridge is how many metres long?"),
+        ("Osk was closed in 1979 after 3 fires.", None),
+        ("Ada Holm ran the Osk mill.", None),
+        ("Die Mühle wurde 1979 von der Stadt geschlossen.", None),
+    ],
+)
+def test_a_claim_with_one_value_is_a_question_for_it(claim: str, asked: str | None) -> None:
+    assert question_for_value(claim, QUESTION) == asked
+
+
+@pytest.mark.parametrize(
+    ("question", "claim", "predicate"),
+    [
+        (QUESTION, OPENED, {"open"}),
+        ("When does the Osk museum open on Sundays?", "The Osk museum opens at 11.", {"open"}),
+        ("How many rooms does the Osk inn have?", "The Osk inn has 24 rooms.", {"room"}),
+        ("Where is Osk?", "Osk is in Wales.", set()),
+    ],
+)
+def test_a_question_asks_for_something_of_its_subject(
+    question: str, claim: str, predicate: set[str]
+) -> None:
+    assert predicate_terms(question, claim) == predicate
+
+
+def test_a_fact_in_another_year_is_another_one() -> None:
+    own, other = documents_with("In 1950 Osk had 5,400 people.", "In 1990 Osk had 7,100 people.")
+    question, claim = "How many people had Osk in 1950?", "Osk had 5,400 people in 1950."
+
+    assert tells_own_fact(own, question, question, claim, [own])
+    assert not tells_own_fact(other, question, question, claim, [own])
+
+
+def test_a_new_value_is_not_told_beside_a_claim() -> None:
+    answer = f"{OPENED} {CLOSED}"
+
+    assert is_told_beside("The Osk mill was closed in 1854.", CLOSED, QUESTION, answer)
+    assert not is_told_beside("The Osk mill was closed in 1981.", CLOSED, QUESTION, answer)
