@@ -358,8 +358,8 @@ def predicate_terms(question: str, claim: str) -> frozenset[str]:
 
 def _runs_in_common(words: Sequence[str], others: Sequence[str]) -> Iterable[tuple[int, int, int]]:
     """Runs of words that two statements share: where each stands in both, and its length."""
-    lists = [[word.casefold() for word in text[:_MOST_MATCHED]] for text in (words, others)]
-    return SequenceMatcher(None, *lists, autojunk=False).get_matching_blocks()
+    own, other = ([word.casefold() for word in text[:_MOST_MATCHED]] for text in (words, others))
+    return SequenceMatcher(None, own, other, autojunk=False).get_matching_blocks()
 
 
 def asks_for_current(question: str) -> bool:
