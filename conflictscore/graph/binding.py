@@ -119,16 +119,16 @@ def _is_long(state: RagState) -> bool:
     """Whether reading the texts of a run could hold up everybody else on the event loop."""
     room, texts = _LONG_CHARS, [state.get(name) for name in _TEXTS]
     while texts and room > 0:
-        value = texts.pop()
+        part = texts.pop()
         room -= 1
-        if isinstance(value, str):
-            room -= len(value)
-        elif isinstance(value, Mapping):
-            texts += value.values()
-        elif isinstance(value, list | tuple):
-            texts += value
+        if isinstance(part, str):
+            room -= len(part)
+        elif isinstance(part, Mapping):
+            texts += part.values()
+        elif isinstance(part, list | tuple):
+            texts += part
         else:
-            texts += getattr(value, "__dict__", {}).values()
+            texts += getattr(part, "__dict__", {}).values()
     return room <= 0
 
 

@@ -62,10 +62,10 @@ _DEFAULTS = {**dict.fromkeys(_MODELS), "cache": True}
 
 def split_options(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
     """The validated settings among an entry point's keywords, and the keywords for its models."""
-    models = {name: value for name, value in options.items() if name in _MODELS}
+    models = {name: option for name, option in options.items() if name in _MODELS}
     if models.get("judge") is not None:
         check_model(models["judge"], "judge")
-    rest: Any = {name: value for name, value in options.items() if name not in _MODELS}
+    rest: Any = {name: option for name, option in options.items() if name not in _MODELS}
     return Settings(**rest), models
 
 

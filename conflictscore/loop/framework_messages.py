@@ -59,5 +59,5 @@ def question_place(messages: Sequence[BaseMessage]) -> int | None:
     Where every human message is a framework's, it is the last of them: it is all that was asked.
     """
     human = [place for place, each in enumerate(messages) if isinstance(each, HumanMessage)]
-    asked = [place for place in human if not is_framework_message(messages[place])]
-    return next(reversed(asked or human), None)
+    questions = [place for place in human if not is_framework_message(messages[place])]
+    return next(reversed(questions or human), None)

@@ -11,20 +11,20 @@ from conflictscore.loop.turns import messages_of
 from conflictscore.records import Answer, Document, differs, encodable
 from conflictscore.retrieval.documents import as_documents
 
+_TEXTS = ("run_id", "draft", "decomposition_error", "decision", "reason", "regeneration_error")
+_VERDICTS = ("answer", "first_answer", "flipped", "justification", "checked", "examined")
+_REPORTS = ("report", "final_report")
+_LISTS = ("changes", "claims", "gaps", "evidence", "attempts", "searches", "notes")
+_MAPPINGS = ("usage", "timings")
 EMPTY_RUN: dict[str, Any] = {
-    **dict.fromkeys(("run_id", "draft", "decomposition_error", "decision", "reason")),
-    **dict.fromkeys(("regeneration_error", "answer", "first_answer", "flipped", "justification")),
-    **dict.fromkeys(("checked", "examined", "report", "final_report")),
-    **{
-        name: []
-        for name in ("changes", "claims", "gaps", "evidence", "attempts", "searches", "notes")
-    },
-    **{name: {} for name in ("usage", "timings")},
+    **dict.fromkeys(_TEXTS + _VERDICTS + _REPORTS),
+    **{name: [] for name in _LISTS},
+    **{name: {} for name in _MAPPINGS},
 }
 """The state of a run before its first step."""
 
 
-def whole_input(given: dict[str, Any], context: RunContext) -> dict[str, Any]:
+def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any]:
     """The input of a run with nothing left over from an earlier question of its thread.
 
     A question joins the thread's messages. Documents of an earlier question stay where there is no
@@ -33,7 +33,7 @@ def whole_input(given: dict[str, Any], context: RunContext) -> dict[str, Any]:
     blank: dict[str, Any] = {"question": "", "options": [], "history": [], "draft_answer": None}
     if context.retriever is not None:
         blank["documents"] = []
-    whole = {**blank, **{name: value for name, value in given.items() if value is not None}}
+    whole = {**blank, **{name: field for name, field in run_input.items() if field is not None}}
     question = whole["question"]
     if messages := messages_of(whole.get("messages"), "messages"):
         whole["messages"] = messages
@@ -77,11 +77,11 @@ def check_question(question: str, options: Sequence[str]) -> None:
         raise InputError("the question is empty")
     if not options:
         return
-    told = sum(bool(option.strip()) for option in options)
-    if told < max(2, len(options)):
-        raise InputError(f"multiple choice takes two options or more with text, got {told}")
-    if told > len(LETTERS):
-        raise InputError(f"multiple choice takes {len(LETTERS)} options at most, got {told}")
+    n_texts = sum(bool(option.strip()) for option in options)
+    if n_texts < max(2, len(options)):
+        raise InputError(f"multiple choice takes two options or more with text, got {n_texts}")
+    if n_texts > len(LETTERS):
+        raise InputError(f"multiple choice takes {len(LETTERS)} options at most, got {n_texts}")
     if len({option.strip().casefold() for option in options}) < len(options):
         raise InputError("two options are the same")
 

@@ -33,22 +33,31 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
     ties_alone = context.settings.look_further == "off"
     if ties_alone and not _has_more_at_hand(state, context):
         return ()
-    last, done = attempts_of(state)[-1], searches_of(state)
-    report = last.report
-    final = not may_look_again(range(last.round), context)
-    if final or report is None or any(search.round == last.round for search in done):
+    last, earlier_searches = attempts_of(state)[-1], searches_of(state)
+    has_searched = any(search.round == last.round for search in earlier_searches)
+    # the answer of the last round is not corrected, whatever a search would find
+    is_final = not may_look_again(range(last.round), context)
+    if is_final or has_searched or last.report is None:
         return ()
-    doubtful = [report.evidence(number) for number in report.disputed]
-    # a second document against such a claim would refute it
-    more = {"contradicted"} if "refuted" in context.settings.disputed else set()
-    if context.settings.look_further == "unsupported":
-        more |= {"unsupported"}
-    others = [e for e in report.claims if e.claim.number not in report.disputed]
-    doubtful += [e for e in others if report.why_disputed(e) in more]
-    known = {search.claim for search in done}
+    doubtful = _doubtful_claims(last.report, context)
     if ties_alone:
-        doubtful = [evidence for evidence in doubtful if _is_tied(evidence, report)]
-    return tuple(evidence for evidence in doubtful if evidence.claim.text not in known)
+        doubtful = [evidence for evidence in doubtful if _is_tied(evidence, last.report)]
+    searched_texts = {search.claim for search in earlier_searches}
+    return tuple(each for each in doubtful if each.claim.text not in searched_texts)
+
+
+def _doubtful_claims(report: ConflictReport, context: RunContext) -> list[ClaimEvidence]:
+    """The disputed claims, then the others that more documents could put into dispute."""
+    kinds = set[str]()
+    if "refuted" in context.settings.disputed:  # a second document against it would refute it
+        kinds.add("contradicted")
+    if context.settings.look_further == "unsupported":
+        kinds.add("unsupported")
+    others = [each for each in report.claims if each.claim.number not in report.disputed]
+    return [
+        *(report.evidence(number) for number in report.disputed),
+        *(each for each in others if report.why_disputed(each) in kinds),
+    ]
 
 
 def _has_more_at_hand(state: RagState, context: RunContext) -> bool:
@@ -66,8 +75,8 @@ def _is_tied(evidence: ClaimEvidence, report: ConflictReport) -> bool:
 
 def unexplained(attempts: Sequence[Attempt]) -> bool:
     """Whether the answer changed and the model gave no reason."""
-    changed = flipped_by(attempts)
-    return changed is not None and changed.answer.justification is None
+    attempt = flipped_by(attempts)
+    return attempt is not None and attempt.answer.justification is None
 
 
 def flipped_by(attempts: Sequence[Attempt]) -> Attempt | None:
@@ -75,5 +84,7 @@ def flipped_by(attempts: Sequence[Attempt]) -> Attempt | None:
     first, last = attempts[0], attempts[-1]
     if not differs(first.answer.text, last.answer.text):
         return None
-    kept = takewhile(lambda a: not differs(a.answer.text, last.answer.text), reversed(attempts))
-    return list(kept)[-1]
+    as_the_last = takewhile(
+        lambda attempt: not differs(attempt.answer.text, last.answer.text), reversed(attempts)
+    )
+    return list(as_the_last)[-1]

@@ -26,20 +26,20 @@ async def find_documents(
     retriever: BaseRetriever, question: str
 ) -> tuple[tuple[Document, ...], list[str]]:
     """Search, number the documents, at least one, and mark near-duplicates; notes on the search."""
-    with collecting() as left:
+    with collecting() as remarks:
         async with in_time("the search"):
-            found = await call(retriever, question)
-        documents = await asyncio.to_thread(to_documents, found)
-    notes = [*getattr(retriever, "notes", ()), *left]
+            hits = await call(retriever, question)
+        documents = await asyncio.to_thread(to_documents, hits)
+    notes = [*getattr(retriever, "notes", ()), *remarks]
     if not documents:
-        why = f" ({'; '.join(left)})" if left else ""
+        why = f" ({'; '.join(remarks)})" if remarks else ""
         raise NoDocumentsError(f"no documents found for: {question}{why}")
     return await asyncio.to_thread(mark_duplicates, documents), notes
 
 
 def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dict[str, Any]:
     """Undo the searches of this round: their documents are left out again."""
-    names, searches = {d.number: _name(d) for d in documents}, list[FurtherSearch]()
+    names, searches = {d.number: source_name(d) for d in documents}, list[FurtherSearch]()
     for search in searches_of(state):
         if names.keys() & {*search.found, *search.known}:
             update = {
@@ -58,5 +58,6 @@ def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dic
     }
 
 
-def _name(document: Document) -> str:
+def source_name(document: Document) -> str:
+    """Words that name a document: its title, its address or how it begins."""
     return document.title or document.url or document.text[:60]

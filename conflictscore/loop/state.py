@@ -175,8 +175,8 @@ class Reader(NamedTuple):
 
     async def ask(self, prompt: str, read: Callable[[str], T], max_tokens: int, **more: Any) -> T:
         """As :meth:`LanguageModel.ask`."""
-        known: Any = {"prompts": self.prompts, "meter": self.meter, **more}
-        return await self.model.ask(prompt, read, max_tokens=max_tokens, **known)
+        options: Any = {"prompts": self.prompts, "meter": self.meter, **more}
+        return await self.model.ask(prompt, read, max_tokens=max_tokens, **options)
 
 
 @dataclass(frozen=True)
@@ -277,9 +277,9 @@ def changes_in(state: RagState, number: int) -> tuple[Change, ...]:
 def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, Any]]:
     """All changes of the run, for the state update; these replace those of their round."""
     rounds = {change.round for change in changes}
-    others = [one for one in state.get("changes", []) if one["round"] not in rounds]
+    others = [each for each in state.get("changes", []) if each["round"] not in rounds]
     everything = [*others, *(change.to_json() for change in changes)]
-    return sorted(everything, key=lambda one: one["round"])
+    return sorted(everything, key=lambda change: change["round"])
 
 
 def may_be_given_up(state: RagState, context: RunContext) -> bool:

@@ -14,10 +14,10 @@ _CALLS_IN_PLACE = 7
 
 def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float | None:
     """Seconds left, less the likely time of a correction; None where there is no budget."""
-    left = time_left(state, context)
-    if left is None or not may_look_again(attempts, context):
-        return left
-    return max(0.0, left - correction_time(state, context))
+    seconds_left = time_left(state, context)
+    if seconds_left is None or not may_look_again(attempts, context):
+        return seconds_left
+    return max(0.0, seconds_left - correction_time(state, context))
 
 
 def correction_time(state: RagState, context: RunContext) -> float:

@@ -27,31 +27,33 @@ class Turn(NamedTuple):
     content: str
 
 
-def messages_of(given: object, field: str) -> list[BaseMessage]:
+def messages_of(conversation: object, field: str) -> list[BaseMessage]:
     """A conversation in any of LangChain's forms: messages, pairs of role and text, mappings.
 
     Raises:
         InputError: It is no list, or a message cannot be read; names its place.
     """
-    if given is None:
+    if conversation is None:
         return []
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        raise InputError(f"{field} is {type(given).__name__}, not a list of messages")
-    read = list[BaseMessage]()
-    for number, item in enumerate([given] if isinstance(given, str | BaseMessage) else given, 1):
+    if isinstance(conversation, Mapping) or not isinstance(conversation, Iterable):
+        raise InputError(f"{field} is {type(conversation).__name__}, not a list of messages")
+    messages = list[BaseMessage]()
+    for number, message in enumerate(
+        [conversation] if isinstance(conversation, str | BaseMessage) else conversation, 1
+    ):
         try:
-            read += convert_to_messages([item])
+            messages += convert_to_messages([message])
         except KeyError as error:
             raise InputError(f"{field}, turn {number}: the field {error} is missing") from None
         except (ValueError, TypeError, NotImplementedError) as error:
             [why, *_] = str(error).splitlines() or ["it is no message"]
             raise InputError(f"{field}, turn {number}: {why}") from None
-    return read
+    return messages
 
 
-def history_of(given: object) -> tuple[Turn, ...]:
+def history_of(history: object) -> tuple[Turn, ...]:
     """The turns of a ``history``; messages of tools, and calls of them, are left out."""
-    messages = messages_of(given, "history")
+    messages = messages_of(history, "history")
     for number, message in enumerate(messages, 1):
         if isinstance(message, SystemMessage | HumanMessage) and not message.text.strip():
             raise InputError(f"history, turn {number}: it has no text")

@@ -10,9 +10,9 @@ from conflictscore.models.usage import UsageMeter
 
 async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Rewrite the question with the conversation before it; it stays where that fails, noted."""
-    asked, context, meter = state["question"], runtime.context, UsageMeter()
+    original, context, meter = state["question"], runtime.context, UsageMeter()
     conversation = conversation_of(state, context.generator)
-    question, notes = asked, list[str]()
+    question, notes = original, list[str]()
     if conversation.left_out:
         notes.append(
             f"the {conversation.left_out} oldest turns of the conversation were left out: they are"
@@ -20,13 +20,13 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         )
     if conversation.spoken:
         try:
-            question = await stand_alone_question(asked, conversation, context, meter)
+            question = await stand_alone_question(original, conversation, context, meter)
         except ProviderError as failure:
             notes.append(
                 f"the question was used as it was asked, without its conversation: {failure}"
             )
-    if question != asked:
-        runtime.stream_writer({"event": "question", "asked": asked, "question": question})
+    if question != original:
+        runtime.stream_writer({"event": "question", "asked": original, "question": question})
     return {
         "question": question,
         "notes": [*state.get("notes", []), *notes],

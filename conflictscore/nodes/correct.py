@@ -1,9 +1,4 @@
-"""correct and justify: write again what is disputed, in place or anew, and ask why it changed.
-
-The paper asks for a reason in multiple choice only (Table 16; 17 in arXiv v1), and small models
-leave it out even there. A flip without a reason cannot be reviewed, so one short question of our
-own follows it.
-"""
+"""correct: write again what is disputed, passage by passage in place or as a whole anew."""
 
 from typing import Any
 
@@ -31,29 +26,30 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         raise ValueError("correct was reached without a disputed claim")
     anew = context.settings.regeneration == "paper" or state["options"]
     write = write_anew if anew and not is_json(last.answer.text) else write_in_place
-    written = await write(last, state, context, meter)
+    new_version = await write(last, state, context, meter)
     update: dict[str, Any] = {
-        "changes": with_changes(state, written.changes),
+        "changes": with_changes(state, new_version.changes),
         "usage": spent(state, meter.usage),
     }
-    if written.answer is None:
-        failure = str(written.changes[0].note)
+    if new_version.answer is None:
+        failure = str(new_version.changes[0].note)
         note = f"the earlier answer stands, because it could not be regenerated: {failure}"
         return update | {
             "decision": "justify" if unexplained(attempts) else "record",
             "reason": note,
             "regeneration_error": failure,
-            "notes": [*state["notes"], note, *written.notes],
+            "notes": [*state["notes"], note, *new_version.notes],
         }
     number = last.round + 1
-    announce(runtime, number, written.answer)
+    announce(runtime, number, new_version.answer)
     if not context.check_last and number >= context.settings.max_rounds:
-        unscored = Attempt(round=number, answer=written.answer)
-        update |= {"decision": "record", "attempts": [*state["attempts"], unscored.to_json()]}
+        # with check_last off, no figure needs a score of this answer
+        attempt = Attempt(round=number, answer=new_version.answer)
+        update |= {"decision": "record", "attempts": [*state["attempts"], attempt.to_json()]}
     else:
         update["decision"] = "decompose"
     return update | {
-        "draft": written.answer.to_json(),
-        "notes": [*state["notes"], *written.notes],
-        "timings": timed(state, "correct", written.seconds),
+        "draft": new_version.answer.to_json(),
+        "notes": [*state["notes"], *new_version.notes],
+        "timings": timed(state, "correct", new_version.seconds),
     }

@@ -28,12 +28,16 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     Where the run looks further, the retriever is asked first, once in each round.
     """
     attempts, changes = attempts_of(state), changes_of(state)
-    left = time_left(state, runtime.context)
+    seconds_left = time_left(state, runtime.context)
     again, reason = _look_again(attempts, changes, runtime.context)
     decision: Decision = "record"
     update: dict[str, Any] = {}
-    if again and left is not None and left <= correction_time(state, runtime.context):
-        how = "leaves no time for it" if left else "is used up"
+    if (
+        again
+        and seconds_left is not None
+        and seconds_left <= correction_time(state, runtime.context)
+    ):
+        how = "leaves no time for it" if seconds_left else "is used up"
         reason = f"the time budget of {runtime.context.settings.budget_seconds:g} s {how}"
         update["notes"] = [*state.get("notes", ()), f"the answer was not corrected: {reason}"]
         if unexplained(attempts):
@@ -52,6 +56,7 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def _look_again(
     attempts: Sequence[Attempt], changes: Sequence[Change], context: RunContext
 ) -> tuple[bool, str]:
+    """Whether the run's method, rounds and evidence allow another correction, and the reason."""
     last = attempts[-1]
     if context.method is not Method.REGENERATED_RAG:
         return False, f"{context.method} answers once"
@@ -67,18 +72,22 @@ def _look_again(
     if context.settings.regeneration == "revise":
         numbers = ", ".join(map(str, sorted(report.disputed)))
         return True, f"disputed claims: {numbers}"
-    found = report.why_disputed(report.evidence(report.reconsider))
-    how = "has evidence on both sides" if found == "conflict" else f"is {found}"
+    kind = report.why_disputed(report.evidence(report.reconsider))
+    how = "has evidence on both sides" if kind == "conflict" else f"is {kind}"
     return True, f"claim {report.reconsider} {how}"
 
 
 def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: RunContext) -> bool:
-    shown = {number for change in changes for claim in change.claims for number in _sides(claim)}
+    """Whether a disputed claim has evidence that no second look has seen yet.
+
+    Without this bound, a claim that a look left as it is would be looked at in every round.
+    """
+    seen_numbers = {number for c in changes for claim in c.claims for number in _sides(claim)}
     again = report.disputed if context.settings.regeneration == "revise" else (report.reconsider,)
-    disputed = [
+    disputed_claims = [
         report.evidence(number).excluding_zero_weight(report.weights) for number in again if number
     ]
-    return any(_sides(claim) - shown for claim in disputed)
+    return any(_sides(claim) - seen_numbers for claim in disputed_claims)
 
 
 def _sides(claim: ClaimEvidence) -> set[int]:

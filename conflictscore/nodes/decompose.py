@@ -83,6 +83,11 @@ def _asserts_nothing(split: AnswerClaims) -> str:
 async def _claims_after(
     changes: Sequence[Change], state: RagState, judge: Reader
 ) -> tuple[tuple[Claim, ...], tuple[Change, ...]]:
+    """The claims of an answer that was written in place, and its changes with their new claims.
+
+    A new text that is what won, word for word, is not taken apart: its claim has its labels. One
+    that cannot be taken apart, or not as a whole, gets a note, for which the guard refuses it.
+    """
     last = attempts_of(state)[-1]
     in_json = is_json(last.answer.text)
 
@@ -101,16 +106,17 @@ async def _claims_after(
             else:
                 texts = await claims_of_passage(before, change.after, judge)
                 update = {"new_claims": texts}
-                left = passed_over(change.after, change.before, texts, state.get("question", ""))
-                if left and change.looks:
-                    update["note"] = f"it was not taken apart into claims as a whole: {left}"
+                question = state.get("question", "")
+                missing_words = passed_over(change.after, change.before, texts, question)
+                if missing_words and change.looks:
+                    update["note"] = _not_as_a_whole(missing_words)
         except (ProviderError, BudgetError) as failure:
             update = {"note": f"it could not be taken apart into claims: {failure}"}
         return change.model_copy(update=update)
 
-    changed = await at_once(partial(take_apart, change) for change in changes)
+    new_changes = await at_once(partial(take_apart, change) for change in changes)
     before = [evidence.claim for evidence in last.report.claims] if last.report else []
-    return claims_in_place(before, [c for c in changed if c.differs]), changed
+    return claims_in_place(before, [c for c in new_changes if c.differs]), new_changes
 
 
 def _is_known(change: Change) -> bool:
@@ -142,7 +148,7 @@ async def _claims_of_told(
     Only the statements of documents are new in it. They are taken apart, unless they are the claim
     in its own words with another value: more than the answer to the question may be in them.
     """
-    told, riders = [], list[str]()
+    sentences, riders = list[str](), list[str]()
     for look in telling:
         own, *others = (side.claim.text for side in look.sides)
         for statement in others:
@@ -150,11 +156,15 @@ async def _claims_of_told(
                 continue
             texts = await claims_of_passage("", statement, judge)
             riders += [text for text in texts if not restates(text, statement, look.question)]
-            if left := passed_over(statement, change.before, texts, look.question):
-                return {"note": f"it was not taken apart into claims as a whole: {left}"}
-        told.append(told_evidence(look).claim.text)
-    replaced = {look.candidates[0].statement for look in telling}
+            if missing_words := passed_over(statement, change.before, texts, look.question):
+                return {"note": _not_as_a_whole(missing_words)}
+        sentences.append(told_evidence(look).claim.text)
+    disputed_texts = {look.candidates[0].statement for look in telling}
     report = last.report
     before = [e.claim for e in report.claims if change.holds(e.claim)] if report else []
-    kept = [claim.text for claim in before if claim.text not in replaced]
-    return {"new_claims": tuple(dict.fromkeys([*kept, *told, *riders]))}
+    undisputed_texts = [claim.text for claim in before if claim.text not in disputed_texts]
+    return {"new_claims": tuple(dict.fromkeys([*undisputed_texts, *sentences, *riders]))}
+
+
+def _not_as_a_whole(missing_words: str) -> str:
+    return f"it was not taken apart into claims as a whole: {missing_words}"

@@ -13,13 +13,13 @@ async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Have the question answered, or take the answer that came with it; a failure is raised."""
     meter, answer = UsageMeter(), given_answer(state, state["options"])
     if answer is not None:
-        given = GeneratedAnswer(answer)
+        generated_answer = GeneratedAnswer(answer)
     else:
-        given = await answerer_of(runtime.context).first(state, meter)
-    announce(runtime, 0, given.answer)
+        generated_answer = await answerer_of(runtime.context).first(state, meter)
+    announce(runtime, 0, generated_answer.answer)
     return {
-        "draft": given.answer.to_json(),
-        "notes": [*state["notes"], *given.notes],
+        "draft": generated_answer.answer.to_json(),
+        "notes": [*state["notes"], *generated_answer.notes],
         "usage": spent(state, meter.usage),
-        "timings": timed(state, "generate", given.seconds),
+        "timings": timed(state, "generate", generated_answer.seconds),
     }

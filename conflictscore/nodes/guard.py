@@ -43,40 +43,45 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         judge_change(change, before.report, now.report) if change.differs else change
         for change in changes_in(state, now.round)
     ]
-    refused = [change for change in changes if change.differs and not change.accepted]
-    applied = [change for change in changes if change.applied]
-    guarded = now
-    if refused and refused[0].whole:
-        kept: dict[str, Any] = {
+    refusals = [change for change in changes if change.differs and not change.accepted]
+    accepted_changes = [change for change in changes if change.applied]
+    final = now
+    if refusals and refusals[0].whole:
+        former: dict[str, Any] = {
             "answer": before.answer,
             "report": before.report,
             "unclaimed": before.unclaimed,
+            "gaps": before.gaps,
         }
-        kept["gaps"] = before.gaps
-        guarded = now.model_copy(update=kept)
-    elif refused:
-        guarded = _with_only(applied, before, now, state, runtime.context)
-    announce(runtime, guarded.round, guarded.answer, guarded=True)
-    notes = [f"a change of “{excerpt(c.before)}” was refused: {c.note}" for c in refused]
+        final = now.model_copy(update=former)
+    elif refusals:
+        final = _with_only(accepted_changes, before, now, state, runtime.context)
+    announce(runtime, final.round, final.answer, guarded=True)
+    notes = [f"a change of “{excerpt(c.before)}” was refused: {c.note}" for c in refusals]
     return {
-        "attempts": [*state["attempts"][:-1], guarded.to_json()],
+        "attempts": [*state["attempts"][:-1], final.to_json()],
         "changes": with_changes(state, changes),
-        "draft": guarded.answer.to_json(),
+        "draft": final.answer.to_json(),
         "notes": [*state["notes"], *notes],
     }
 
 
 def _with_only(
-    applied: Sequence[Change], before: Attempt, now: Attempt, state: RagState, context: RunContext
+    changes: Sequence[Change], before: Attempt, now: Attempt, state: RagState, context: RunContext
 ) -> Attempt:
+    """The attempt with these changes alone in its answer.
+
+    No model is asked: each of its claims was labelled in the answer before or in the one after.
+    """
     reports = [attempt.report for attempt in (before, now) if attempt.report]
-    known = {evidence.claim.text: evidence for report in reports for evidence in report.claims}
-    claims = claims_in_place([e.claim for e in reports[0].claims], applied)
-    text = spliced(before.answer.text, [(c.start, c.end, c.after) for c in applied])
+    evidence_by_text = {each.claim.text: each for report in reports for each in report.claims}
+    claims = claims_in_place([each.claim for each in reports[0].claims], changes)
+    evidence = [renumbered(evidence_by_text[claim.text], claim) for claim in claims]
+    text = spliced(before.answer.text, [(c.start, c.end, c.after) for c in changes])
     answer = before.answer.model_copy(update={"text": text, "justification": None, "cited": ()})
     return now.model_copy(
         update={
-            "answer": explained(answer, applied, documents_of(state)),
-            "report": report_of([renumbered(known[c.text], c) for c in claims], state, context),
+            "answer": explained(answer, changes, documents_of(state)),
+            "report": report_of(evidence, state, context),
         }
     )

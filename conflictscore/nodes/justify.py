@@ -1,4 +1,9 @@
-"""justify: ask why the answer was changed, where no reason came with it."""
+"""justify: ask why the answer was changed, where no reason came with it.
+
+The paper asks for a reason in multiple choice only (Table 16; 17 in arXiv v1), and small models
+leave it out even there. A flip without a reason cannot be reviewed, so one short question of our
+own follows it.
+"""
 
 from typing import Any
 
@@ -27,17 +32,17 @@ _REPLY_TOKENS = 160
 async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Ask the generator for one sentence; a failure is noted, and the flip stays without reason."""
     attempts, documents, meter = attempts_of(state), documents_of(state), UsageMeter()
-    context, changed = runtime.context, flipped_by(attempts)
-    changes = changes_in(state, changed.round) if changed else ()
+    context, changed_attempt = runtime.context, flipped_by(attempts)
+    changes = changes_in(state, changed_attempt.round) if changed_attempt else ()
     about = [claim for change in changes if change.applied for claim in change.claims]
-    if changed is None or not about:
+    if changed_attempt is None or not about:
         raise ValueError("justify was reached without a change of the answer")
     weights = attempts[-1].report.weights if attempts[-1].report else {}
     prompt = context.prompts.render(
         "justify",
         question=material(state["question"]),
         before=material(attempts[0].answer.text),
-        after=material(changed.answer.text),
+        after=material(changed_attempt.answer.text),
         claim=material(about[0].claim.text),
         evidence=conflict_details(about[0], documents, context.prompts, weights),
     )
@@ -50,13 +55,15 @@ async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         note = f"the change has no justification: {error}"
         return {"notes": [*state["notes"], note], "usage": spent(state, meter.usage)}
     reason = " ".join(without_active_content(reason).split())
-    cited = cited_documents(reason, [d.number for d in documents])
-    answer = changed.answer.model_copy(update={"justification": reason, "cited": cited})
-    explained = [*state["attempts"]]
-    explained[attempts.index(changed)] = changed.model_copy(update={"answer": answer}).to_json()
-    reasoned = [c.model_copy(update={"reason": reason}) if c.applied else c for c in changes]
+    numbers = cited_documents(reason, [d.number for d in documents])
+    update = {"justification": reason, "cited": numbers}
+    answer = changed_attempt.answer.model_copy(update=update)
+    explained_attempt = changed_attempt.model_copy(update={"answer": answer})
+    new_attempts = [*state["attempts"]]
+    new_attempts[attempts.index(changed_attempt)] = explained_attempt.to_json()
+    new_changes = [c.model_copy(update={"reason": reason}) if c.applied else c for c in changes]
     return {
-        "attempts": explained,
-        "changes": with_changes(state, reasoned),
+        "attempts": new_attempts,
+        "changes": with_changes(state, new_changes),
         "usage": spent(state, meter.usage),
     }

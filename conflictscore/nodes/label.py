@@ -1,6 +1,6 @@
-"""label and score: every claim against every document, and CS-C and CS-R (paper, section 3)."""
+"""label: every claim against every document (paper, section 3, step 2)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from conflictscore.correcting.telling import told_evidence
@@ -25,6 +25,7 @@ from conflictscore.records import (
     Attempt,
     Claim,
     ClaimEvidence,
+    ConflictReport,
     Document,
     EvidenceLabel,
     Label,
@@ -42,10 +43,10 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         return await _label_more(state, runtime)
     context, claims, meter = runtime.context, claims_of(state), UsageMeter()
     attempts, documents = attempts_of(state), documents_of(state)
-    known = _labelled_before(attempts, len(documents)) | _labelled_in_looks(state)
-    new = [claim for claim in claims if claim.text not in known]
+    evidence_by_text = _labelled_before(attempts, len(documents)) | _labelled_in_looks(state)
+    new = [claim for claim in claims if claim.text not in evidence_by_text]
     try:
-        labelled = await label_table(
+        new_evidence = await label_table(
             context.labeler,
             new,
             documents,
@@ -60,33 +61,32 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         if not may_be_given_up(state, context):
             raise
         # the new claims stay unlabelled, and so their change is refused: nothing is lost
-        labelled = tuple(
+        new_evidence = tuple(
             _unlabelled(claim, documents, str(stop), FailureKind.NOT_ASKED) for claim in new
         )
-    known |= {evidence.claim.text: evidence for evidence in labelled}
-    evidence = [renumbered(known[claim.text], claim) for claim in claims]
-    return {"evidence": [item.to_json() for item in evidence], "usage": spent(state, meter.usage)}
+    evidence_by_text |= {evidence.claim.text: evidence for evidence in new_evidence}
+    evidence = [renumbered(evidence_by_text[claim.text], claim) for claim in claims]
+    return {"evidence": [each.to_json() for each in evidence], "usage": spent(state, meter.usage)}
 
 
 async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Label the last answer's claims against the documents of a further search.
 
     If none of these pairs could be labelled, the documents are left out again: a further search
-    must not lower the coverage of an answer.
+    must not lower the coverage of an answer. Claims without any label are not asked about, since
+    they would lower it too.
     """
     context, meter, attempts = runtime.context, UsageMeter(), attempts_of(state)
     report = attempts[-1].report
     if report is None:
         raise ValueError("label was reached for more documents without labels")
-    held = {pair.document for evidence in report.claims for pair in evidence.labels}
-    new = [document for document in documents_of(state) if document.number not in held]
-    judged = [e for e in report.claims if len(e.unlabelled) < len(e.labels)]
+    new = _unseen_documents(documents_of(state), report)
     failure = "none of their pairs could be labelled"
-    labelled: tuple[ClaimEvidence, ...] = ()
+    new_evidence: tuple[ClaimEvidence, ...] = ()
     try:
-        labelled = await label_table(
+        new_evidence = await label_table(
             context.labeler,
-            [evidence.claim for evidence in judged],
+            [each.claim for each in report.claims if len(each.unlabelled) < len(each.labels)],
             new,
             meter=meter,
             cache=context.cache,
@@ -96,20 +96,37 @@ async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     except BudgetError as stop:
         failure = str(stop)
     usage = spent(state, meter.usage)
-    more = {evidence.claim.number: evidence.labels for evidence in labelled}
-    pairs = [pair for labels in more.values() for pair in labels]
+    pairs = [pair for each in new_evidence for pair in each.labels]
     if all(pair.label is Label.UNLABELLED for pair in pairs):
         reason = f"{failure} ({pairs[0].error})" if pairs else failure
         before = [evidence.to_json() for evidence in report.claims]
         return {"evidence": before, "usage": usage, **rollback(state, new, reason)}
-    evidence = []
-    for known in report.claims:
-        first = known.labels[0]
-        failure_kind = first.failure or FailureKind.NOT_ASKED
-        left_out = _unlabelled(known.claim, new, str(first.error), failure_kind).labels
-        labels = (*known.labels, *more.get(known.claim.number, left_out))
-        evidence.append(known.model_copy(update={"labels": labels}).to_json())
-    return {"evidence": evidence, "usage": usage}
+    labels_by_claim = {each.claim.number: each.labels for each in new_evidence}
+    evidence = [_extended(each, new, labels_by_claim) for each in report.claims]
+    return {"evidence": [each.to_json() for each in evidence], "usage": usage}
+
+
+def _unseen_documents(documents: Sequence[Document], report: ConflictReport) -> list[Document]:
+    """The documents that no claim of a report has a pair with, labelled or not."""
+    numbers = {pair.document for evidence in report.claims for pair in evidence.labels}
+    return [document for document in documents if document.number not in numbers]
+
+
+def _extended(
+    evidence: ClaimEvidence,
+    new: Sequence[Document],
+    labels_by_claim: Mapping[int, tuple[EvidenceLabel, ...]],
+) -> ClaimEvidence:
+    """A claim's evidence with pairs for new documents.
+
+    A claim that was not labelled has unlabelled pairs, for the reason that its first pair has none.
+    """
+    labels = labels_by_claim.get(evidence.claim.number)
+    if labels is None:
+        first = evidence.labels[0]
+        failure = first.failure or FailureKind.NOT_ASKED
+        labels = _unlabelled(evidence.claim, new, str(first.error), failure).labels
+    return evidence.model_copy(update={"labels": (*evidence.labels, *labels)})
 
 
 def _announcing(runtime: RunRuntime) -> Callable[[EvidenceLabel], None]:
@@ -117,6 +134,10 @@ def _announcing(runtime: RunRuntime) -> Callable[[EvidenceLabel], None]:
 
 
 def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, ClaimEvidence]:
+    """Evidence by text of claims that an earlier answer made; only of whole rows of the table.
+
+    A claim with a pair that failed, or without the documents of a further search, is asked again.
+    """
     return {
         evidence.claim.text: evidence
         for attempt in attempts
@@ -128,14 +149,16 @@ def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, C
 
 
 def _labelled_in_looks(state: RagState) -> dict[str, ClaimEvidence]:
-    known: dict[str, ClaimEvidence] = {}
+    """Evidence by text of the statements that this round's second looks put into the answer."""
+    evidence_by_text: dict[str, ClaimEvidence] = {}
     for change in changes_in(state, len(state.get("attempts", ()))):
         for look in change.looks:
-            known |= {one.statement: one.evidence for one in look.candidates[1:]}
+            rivals = look.candidates[1:]
+            evidence_by_text |= {rival.statement: rival.evidence for rival in rivals}
             if look.tells_several:
-                told = told_evidence(look)
-                known[told.claim.text] = told
-    return known
+                sentence = told_evidence(look)
+                evidence_by_text[sentence.claim.text] = sentence
+    return evidence_by_text
 
 
 def _unlabelled(

@@ -1,7 +1,7 @@
 """look_further: ask the retriever again about doubtful claims, before the answer is corrected."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from langgraph.errors import GraphBubbleUp
 from conflictscore.answering.answer_replies import read_queries
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError, brief_reason
 from conflictscore.loop.rounds import to_look_for
-from conflictscore.loop.searching import _name, find_documents
+from conflictscore.loop.searching import find_documents, source_name
 from conflictscore.loop.state import (
     RagState,
     Reader,
@@ -33,9 +33,11 @@ _QUERY_TOKENS = 160
 _NO_RETRIEVER = "there is no retriever to ask"
 
 
-class _Found(NamedTuple):
+class _Search(NamedTuple):
+    """One search for a doubtful claim, and the documents that it brought."""
+
     evidence: ClaimEvidence
-    query: str = ""
+    query: str = ""  # empty where nothing was searched for
     documents: tuple[Document, ...] = ()
     note: str | None = None
     remarks: tuple[str, ...] = ()  # notes of the retriever
@@ -49,107 +51,125 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     correction leaves.
     """
     context, meter = runtime.context, UsageMeter()
-    [*_, last], doubted = attempts_of(state), to_look_for(state, context)
-    chosen, notes = doubted[:_MOST_CLAIMS], list[str]()
-    if (retriever := context.retriever) is None:
-        found = [_Found(evidence, note=_NO_RETRIEVER) for evidence in chosen]
-        notes.append(f"nothing was looked for further: {_NO_RETRIEVER}")
+    [*_, last], doubtful = attempts_of(state), to_look_for(state, context)
+    first_few = doubtful[:_MOST_CLAIMS]
+    if context.retriever is None:
+        searches = [_Search(evidence, note=_NO_RETRIEVER) for evidence in first_few]
+        notes = [f"nothing was looked for further: {_NO_RETRIEVER}"]
     else:
         seconds = spare_time(state, context, attempts_of(state)[:-1])
         half = None if seconds is None else seconds / 2
         with deadline(half, context.settings.budget_seconds):
-            search = partial(_searched, retriever, state, context.reader(meter))
-            searched = await at_once(partial(search, evidence) for evidence in chosen)
-        found = [one for results in searched for one in results]
-        if left := len(doubted) - len(chosen):
-            most = f"{_MOST_CLAIMS} claims a round are"
-            notes.append(f"looking further: {left} more claims are in doubt, and {most} looked for")
-    known = documents_of(state)
-    searches, documents = _sorted_in(found, known, last.round)
-    for one in found:
-        if one.note and one.note != _NO_RETRIEVER:
-            notes.append(f"looking further for “{one.evidence.claim.text}”: {one.note}")
-        notes += one.remarks
+            search = partial(_searches_for, context.retriever, state, context.reader(meter))
+            by_claim = await at_once(partial(search, evidence) for evidence in first_few)
+        searches = [each for searches_of_claim in by_claim for each in searches_of_claim]
+        notes = _notes_on(searches, passed_over=len(doubtful) - len(first_few))
+    before = documents_of(state)
+    records, documents = _sorted_in(searches, before, last.round)
     runtime.stream_writer(
         {
             "event": "look_further",
             "round": last.round,
-            "searches": [search.to_json() for search in searches],
+            "searches": [search.to_json() for search in records],
             "documents": [
                 {"number": d.number, "title": d.title, "url": d.url}
-                for d in documents[len(known) :]
+                for d in documents[len(before) :]
             ],
         }
     )
-    marked = await asyncio.to_thread(mark_duplicates, documents)
+    marked_documents = await asyncio.to_thread(mark_duplicates, documents)
     return {
-        "documents": [document.to_json() for document in marked],
-        "searches": [*state.get("searches", []), *(search.to_json() for search in searches)],
+        "documents": [document.to_json() for document in marked_documents],
+        "searches": [*state.get("searches", []), *(search.to_json() for search in records)],
         "notes": [*state["notes"], *(n for n in dict.fromkeys(notes) if n not in state["notes"])],
         "usage": spent(state, meter.usage),
     }
 
 
-async def _searched(
+def _notes_on(searches: Sequence[_Search], *, passed_over: int) -> list[str]:
+    """Notes for the run: claims that were not searched for, and what went wrong with the others."""
+    notes = []
+    if passed_over:
+        most = f"{_MOST_CLAIMS} claims a round are"
+        notes.append(
+            f"looking further: {passed_over} more claims are in doubt, and {most} looked for"
+        )
+    for search in searches:
+        if search.note:
+            notes.append(f"looking further for “{search.evidence.claim.text}”: {search.note}")
+        notes += search.remarks
+    return notes
+
+
+async def _searches_for(
     retriever: BaseRetriever, state: RagState, reader: Reader, evidence: ClaimEvidence
-) -> list[_Found]:
-    claim, note, found = evidence.claim.text, None, list[_Found]()
+) -> list[_Search]:
+    """The searches for one claim; without queries of the model, the claim itself is searched for.
+
+    A search that fails brings no documents, and its note says why. A configuration error is not
+    one claim's affair, and ends the run.
+    """
+    claim, note, searches = evidence.claim.text, None, list[_Search]()
     fields = {"question": material(state["question"]), "claim": material(claim)}
     try:
         prompt = reader.prompts.render("look_further", **fields)
         queries = await reader.ask(prompt, read_queries, _QUERY_TOKENS)
     except BudgetError as stop:
-        return [_Found(evidence, note=str(stop))]
+        return [_Search(evidence, note=str(stop))]
     except ProviderError as failure:
         queries, note = (claim,), f"the claim itself was searched for, without queries: {failure}"
     for query in queries:
         try:
             documents, remarks = await find_documents(retriever, query)
-            found.append(_Found(evidence, query, documents, note, tuple(remarks)))
+            searches.append(_Search(evidence, query, documents, note, tuple(remarks)))
         except (ConfigurationError, GraphBubbleUp):
             raise
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
-            said = "; ".join(filter(None, [note, brief_reason(error)]))
-            found.append(_Found(evidence, query, note=said))
-    return found
+            why = "; ".join(filter(None, [note, brief_reason(error)]))
+            searches.append(_Search(evidence, query, note=why))
+    return searches
 
 
 def _sorted_in(
-    found: Iterable[_Found], known: tuple[Document, ...], number: int
+    searches: Iterable[_Search], before: Sequence[Document], number: int
 ) -> tuple[list[FurtherSearch], list[Document]]:
-    """Sort results, in their order, into new documents, known ones, and those over the limit."""
-    documents, searches = list(known), list[FurtherSearch]()
-    for one in found:
+    """Sort what searches brought, in order, into new documents, earlier ones, and those left out.
+
+    Returns:
+        The searches' records, and the run's documents with the new ones.
+    """
+    documents, records = list(before), list[FurtherSearch]()
+    for search in searches:
         new, old, left_out = list[int](), list[int](), list[str]()
-        for document in one.documents:
+        for document in search.documents:
             same = next((d.number for d in documents if _is_same(d, document)), None)
             if same is not None:
                 old.append(same)
             elif len(new) == _MOST_NEW:
-                left_out.append(_name(document))
+                left_out.append(source_name(document))
             else:
                 new.append(max((d.number for d in documents), default=0) + 1)
                 update = {"number": new[-1], "duplicate_of": None}
                 documents.append(document.model_copy(update=update))
-        searches.append(
+        records.append(
             FurtherSearch(
                 round=number,
-                claim=one.evidence.claim.text,
-                supports=one.evidence.supports,
-                contradicts=one.evidence.contradicts,
-                query=one.query,
+                claim=search.evidence.claim.text,
+                supports=search.evidence.supports,
+                contradicts=search.evidence.contradicts,
+                query=search.query,
                 found=tuple(new),
                 known=tuple(sorted({*old})),
                 left_out=tuple(left_out),
-                note=one.note,
+                note=search.note,
             )
         )
-    return searches, documents
+    return records, documents
 
 
-def _is_same(one: Document, other: Document) -> bool:
+def _is_same(first: Document, second: Document) -> bool:
     """Whether two documents are one source: the same text, or other parts of one page."""
-    if one.url and other.url:
-        a_page = one.url.startswith(("http://", "https://")) or "passage" in other.metadata
-        return one.url == other.url and (a_page or one.text == other.text)
-    return one.text.split() == other.text.split()
+    if first.url and second.url:
+        a_page = first.url.startswith(("http://", "https://")) or "passage" in second.metadata
+        return first.url == second.url and (a_page or first.text == second.text)
+    return first.text.split() == second.text.split()

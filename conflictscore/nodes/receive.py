@@ -13,19 +13,19 @@ from conflictscore.retrieval.duplicates import mark_duplicates
 
 async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Number the documents, mark near-duplicates, and take the answer as the draft."""
-    given: object = state.get("answer", "")
-    if not isinstance(given, str):
-        raise InputError(f"the answer is {type(given).__name__}, not a text")
-    text = given.strip()
+    answer: object = state.get("answer", "")
+    if not isinstance(answer, str):
+        raise InputError(f"the answer is {type(answer).__name__}, not a text")
+    text = answer.strip()
     if not text:
         raise InputError("the answer is empty")
     documents = given_documents(state)
     if not documents:
         raise InputError("there are no documents to score the answer against")
-    marked = await asyncio.to_thread(mark_duplicates, documents)
+    documents = await asyncio.to_thread(mark_duplicates, documents)
     return {
         **EMPTY_RUN,
-        "documents": [document.to_json() for document in marked],
+        "documents": [document.to_json() for document in documents],
         "draft": Answer(text=text).to_json(),
         "run_id": runtime.context.run_id or uuid4().hex,
     }

@@ -1,7 +1,7 @@
 """record: the answer that stands, whether it was changed and checked, and the run of a state."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -22,6 +22,7 @@ from conflictscore.records import (
     Answer,
     Attempt,
     ConflictReport,
+    EvidenceLabel,
     Examined,
     Gap,
     GapKind,
@@ -41,28 +42,29 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Sum up the run from its attempts."""
     attempts = attempts_of(state)
     if not attempts:
-        return (update := _empty(state)) | _spoken(state, update, runtime)
+        update = _empty(state)
+        return update | _spoken(state, update, runtime)
     first, last = attempts[0], attempts[-1]
-    changed = flipped_by(attempts)
-    if changed is not None:
-        applied = [change.to_json() for change in changes_of(state) if change.applied]
+    flipping_attempt = flipped_by(attempts)
+    if flipping_attempt is not None:
+        changes = [change.to_json() for change in changes_of(state) if change.applied]
         before, after = first.answer.text, last.answer.text
-        flip = {"before": before, "after": after, "changes": applied}
+        flip = {"before": before, "after": after, "changes": changes}
         runtime.stream_writer({"event": "flip", **flip})
-    examined = _examined(state, last, runtime)
+    ledger = _ledger_of(state, last, runtime)
     update = {
         "answer": last.answer.text,
         "first_answer": first.answer.text,
-        "flipped": changed is not None,
-        "checked": examined.checked,
-        "examined": examined.to_json(),
-        "justification": (changed or last).answer.justification,
+        "flipped": flipping_attempt is not None,
+        "checked": ledger.checked,
+        "examined": ledger.to_json(),
+        "justification": (flipping_attempt or last).answer.justification,
         "report": first.report.summary() if first.report else None,
         "final_report": last.report.summary() if last.report and last.round else None,
         "notes": [
             *state["notes"],
             *_notes(attempts, runtime.context.labeler),
-            *(gap.note for gap in examined.gaps if gap.kind is GapKind.ONE_DOCUMENT),
+            *(gap.note for gap in ledger.gaps if gap.kind is GapKind.ONE_DOCUMENT),
             *disputed_values(last),
         ],
     }
@@ -93,14 +95,15 @@ def _held_against_one(state: RagState, last: Attempt, runtime: RunRuntime) -> bo
 
 
 def _empty(state: RagState) -> dict[str, Any]:
+    """The update of a run whose answer has no text, so that nothing was scored."""
     text, note = draft_of(state).text, "the answer is empty, and has no score"
-    examined = Examined(gaps=(Gap(kind=GapKind.EMPTY_ANSWER, note=note),))
+    ledger = Examined(gaps=(Gap(kind=GapKind.EMPTY_ANSWER, note=note),))
     return {
         "answer": text,
         "first_answer": text,
         "flipped": False,
-        "checked": examined.checked,
-        "examined": examined.to_json(),
+        "checked": ledger.checked,
+        "examined": ledger.to_json(),
         "attempts": [],
         "reason": note,
         "notes": [*state["notes"], note],
@@ -108,27 +111,27 @@ def _empty(state: RagState) -> dict[str, Any]:
     }
 
 
-def _examined(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
+def _ledger_of(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
     """The ledger of the answer that stands; what it lacks is logged, unless nothing is stated."""
     least = runtime.context.settings.min_coverage
-    examined = examined_of(
+    ledger = examined_of(
         last,
         documents_of(state),
         runtime.context.labeler.name,
         least=least,
         alone=_held_against_one(state, last, runtime),
     )
-    gap = examined.main_gap
+    gap = ledger.main_gap
     if gap is None or least is None or gap.kind is GapKind.STATES_NOTHING:
-        return examined
-    how = "only in part" if examined.checked == "partly" else "not"
+        return ledger
+    how = "only in part" if ledger.checked == "partly" else "not"
     # each row of a file says it in its notes, and a million warnings would help nobody
     quiet = gap.kind is GapKind.ONE_DOCUMENT and not state.get("question")
     level = logging.INFO if quiet else logging.WARNING
     # words of an answer stay out of logs: another part of the program may have to redact them
     why = gap.kind.value if gap.passage or gap.kind in _QUOTE else gap.note
     _log.log(level, "run %s: the answer was %s checked: %s", state["run_id"], how, why)
-    return examined
+    return ledger
 
 
 def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
@@ -154,45 +157,57 @@ def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Ite
             f": {foreign} of {len(report.claims)} claims are in a script that {labeler.name} has"
             " not learned; their labels mean little"
         )
-    pairs = [pair for claim in report.claims for pair in claim.labels]
-    missing = [pair.error for pair in pairs if pair.label is Label.UNLABELLED]
-    if missing:
-        yield f": {len(missing)} of {len(pairs)} pairs have no label ({missing[0]})"
+    yield from _notes_on_pairs([pair for each in report.claims for pair in each.labels])
+
+
+def _notes_on_pairs(pairs: Sequence[EvidenceLabel]) -> Iterator[str]:
+    """Pairs without a label, and documents that the judge saw in part."""
+    errors = [pair.error for pair in pairs if pair.label is Label.UNLABELLED]
+    if errors:
+        yield f": {len(errors)} of {len(pairs)} pairs have no label ({errors[0]})"
     for number in sorted({pair.document for pair in pairs if pair.document_cut}):
         yield f": the judge saw document {number} cut, for want of room"
 
 
 def run_of(state: Mapping[str, Any]) -> Run:
     """The run of a state, final or from any time before."""
-    state = {name: value for name, value in state.items() if value is not None}
-    known = {name: state[name] for name in Run.model_fields if name in state}
-    if "run_id" not in known:  # until documents have their numbers they are as the caller gave them
-        known.pop("documents", None)
-    known.setdefault("asked", known.get("question"))
-    run = Run.model_validate(known)
+    state = {name: field for name, field in state.items() if field is not None}
+    fields = {name: state[name] for name in Run.model_fields if name in state}
+    if "run_id" not in fields:  # until documents have numbers they are as the caller gave them
+        fields.pop("documents", None)
+    fields.setdefault("asked", fields.get("question"))
+    run = Run.model_validate(fields)
     answers = [*(attempt.answer for attempt in run.attempts)]
     if state.get("draft"):
         answers.append(Answer.model_validate(state["draft"]))
     texts = {"first_answer": answers[0].text, "answer": answers[-1].text} if answers else {}
     run = run.model_copy(update={name: text for name, text in texts.items() if name not in state})
-    return run.model_copy(update={"status": _status(run, finished="flipped" in state)})
+    is_finished = "flipped" in state  # record, the last step, sets it
+    return run.model_copy(update={"status": _status(run) if is_finished else RunStatus.UNFINISHED})
 
 
-def _status(run: Run, *, finished: bool) -> RunStatus:
+def _status(run: Run) -> RunStatus:
+    """The status of a finished run; the first that fits counts.
+
+    A changed answer is CORRECTED even where it was not fully checked. An answer that states nothing
+    passed through, as one without a score did: there was nothing to check.
+    """
     report = run.report
     if report is None:
-        return RunStatus.PASSED_THROUGH if finished else RunStatus.UNFINISHED
-    if not finished:
-        return RunStatus.UNFINISHED
+        return RunStatus.PASSED_THROUGH
     if report.error or (report.claims and report.cs_c is None):
         return RunStatus.FAILED
     if run.flipped:
         return RunStatus.CORRECTED
-    gap = run.examined.main_gap if run.examined else None
-    if gap is not None and gap.kind is GapKind.STATES_NOTHING:
+    if _states_nothing(run):
         return RunStatus.PASSED_THROUGH
     if run.checked == "no":
         return RunStatus.FAILED
     if report.conflicting or report.disputed:
         return RunStatus.KEPT
     return RunStatus.PARTLY_SCORED if run.is_partial else RunStatus.SCORED
+
+
+def _states_nothing(run: Run) -> bool:
+    gap = run.examined.main_gap if run.examined else None
+    return gap is not None and gap.kind is GapKind.STATES_NOTHING

@@ -1,4 +1,4 @@
-"""begin, receive and retrieve: a run's input is checked, and its documents are numbered."""
+"""retrieve: find the documents of a run, or take the caller's, and number them."""
 
 import asyncio
 from typing import Any

@@ -26,12 +26,12 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         *attempts, last = attempts
         attempt = Attempt.model_validate(last).model_copy(update={"report": report})
     else:
-        failed = state.get("decomposition_error")
+        failure = state.get("decomposition_error")
         gaps = tuple(map(Gap.model_validate, state.get("gaps") or ()))
         attempt = Attempt(
             round=len(attempts),
             answer=draft_of(state),
-            report=report.model_copy(update={"error": failed or report.error}),
+            report=report.model_copy(update={"error": failure or report.error}),
             unclaimed="; ".join(gap.note for gap in gaps) or None,
             gaps=gaps,
         )

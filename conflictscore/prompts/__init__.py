@@ -50,7 +50,7 @@ class PromptSet:
         self._templates = {key: Template(text) for key, text in templates.items()}
         self._marked = {key: _with_marks(text) for key, text in templates.items()}
         self._placeholders = {
-            key: frozenset(one.get_identifiers()) for key, one in self._templates.items()
+            key: frozenset(template.get_identifiers()) for key, template in self._templates.items()
         }
 
     @classmethod
@@ -61,8 +61,8 @@ class PromptSet:
             ConfigurationError: No such set or folder, or a file that is no template of the set.
         """
         if name not in _SHIPPED:
-            known = ", ".join(PROMPT_SETS)
-            raise ConfigurationError(f"no prompt set named {name!r}; there are {known}")
+            names = ", ".join(PROMPT_SETS)
+            raise ConfigurationError(f"no prompt set named {name!r}; there are {names}")
         texts, overrides = _SHIPPED[name], dict[str, str]()
         if folder is not None:
             overrides = _read_folder(Path(folder), texts)
@@ -110,15 +110,15 @@ class PromptSet:
             ConfigurationError: The user's folder overrides the replaced one, which is no longer
                 read, and not the stand-in.
         """
-        worded = {name: template.template for name, template in self._templates.items()}
-        for name, other in aliases.items():
-            if name in self.overridden and other not in self.overridden:
+        texts = {name: template.template for name, template in self._templates.items()}
+        for name, stand_in in aliases.items():
+            if name in self.overridden and stand_in not in self.overridden:
                 raise ConfigurationError(
-                    f"{name}.txt of the prompt folder would not be read: {other}.txt stands in for"
-                    " it here; override that one"
+                    f"{name}.txt of the prompt folder would not be read: {stand_in}.txt stands in"
+                    " for it here; override that one"
                 )
-            worded[name] = self._templates[other].template
-        return PromptSet(worded, name=self.name, overridden=self.overridden)
+            texts[name] = self._templates[stand_in].template
+        return PromptSet(texts, name=self.name, overridden=self.overridden)
 
     @cached_property
     def sha256(self) -> str:
@@ -163,19 +163,19 @@ class PromptSet:
 def _with_marks(template: str) -> tuple[Template, frozenset[str]]:
     """A template whose marks around a document have places for ``mark_of`` it, and its fields."""
     mark = r' mark="${mark_of_\g<name>}"'
-    marked = _DOCUMENT.sub(rf"<document\g<about>{mark}>\g<text></document{mark}>", template)
-    return Template(marked), frozenset(found["name"] for found in _DOCUMENT.finditer(template))
+    text = _DOCUMENT.sub(rf"<document\g<about>{mark}>\g<text></document{mark}>", template)
+    return Template(text), frozenset(match["name"] for match in _DOCUMENT.finditer(template))
 
 
 def _attribute(text: str) -> str:
-    folded = material_line(text).replace('"', "'").replace("<", "\u2039")
-    return folded[:_ATTRIBUTE_CHARS]
+    line = material_line(text).replace('"', "'").replace("<", "\u2039")
+    return line[:_ATTRIBUTE_CHARS]
 
 
 def _read_shipped(name: str) -> Mapping[str, str]:
     package = resources.files("conflictscore")
-    sets = [package / "prompts" / one for one in dict.fromkeys((PROMPT_SETS[0], name))]
-    benchmarks = [one / "prompts" for one in (package / "benchmarks").iterdir()]
+    sets = [package / "prompts" / each for each in dict.fromkeys((PROMPT_SETS[0], name))]
+    benchmarks = [folder / "prompts" for folder in (package / "benchmarks").iterdir()]
     return {
         file.name.removesuffix(".txt"): file.read_text("utf-8").strip("\n")
         for folder in (*benchmarks, *sets)
@@ -189,29 +189,32 @@ def _read_shipped(name: str) -> Mapping[str, str]:
 _SHIPPED = {name: _read_shipped(name) for name in PROMPT_SETS}
 
 
-def _read_folder(folder: Path, shipped: Mapping[str, str]) -> dict[str, str]:
+def _read_folder(folder: Path, default_texts: Mapping[str, str]) -> dict[str, str]:
     """A user's templates by name, each with the placeholders of the one it replaces."""
     if not folder.is_dir():
         raise ConfigurationError(f"prompt folder {folder} is not a folder")
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for path in sorted(folder.glob("*.txt")):
-        if path.stem not in shipped:
-            known = ", ".join(sorted(shipped))
-            raise ConfigurationError(f"{path}: no template has this name; the names are {known}")
+        if path.stem not in default_texts:
+            all_names = ", ".join(sorted(default_texts))
+            raise ConfigurationError(
+                f"{path}: no template has this name; the names are {all_names}"
+            )
         try:
             text = path.read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(f"{path}: cannot be read as UTF-8 text ({error})") from error
-        template, replaced = Template(text), Template(shipped[path.stem])
+        template, default = Template(text), Template(default_texts[path.stem])
         if not template.is_valid():
             raise ConfigurationError(
                 f"{path}: a lone $ is not a placeholder; write $$ for a dollar"
             )
-        used, wanted = set(template.get_identifiers()), set(replaced.get_identifiers())
-        if odd := wanted ^ used:
-            how = "missing" if (one := min(odd - used or odd)) in wanted else "unknown"
-            raise ConfigurationError(f"{path}: placeholder ${one} is {how}")
-        found[path.stem] = text.strip("\n")
-    if not found:
+        own_names, names = set(template.get_identifiers()), set(default.get_identifiers())
+        if missing_names := names - own_names:
+            raise ConfigurationError(f"{path}: placeholder ${min(missing_names)} is missing")
+        if unknown_names := own_names - names:
+            raise ConfigurationError(f"{path}: placeholder ${min(unknown_names)} is unknown")
+        texts[path.stem] = text.strip("\n")
+    if not texts:
         raise ConfigurationError(f"prompt folder {folder} holds no NAME.txt template")
-    return found
+    return texts

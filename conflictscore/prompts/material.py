@@ -76,13 +76,13 @@ def neutral(text: str) -> str:
     The first bracket of each becomes a look-alike, also where full-width letters or characters
     that are not drawn hide it; all else stays letter by letter.
     """
-    plain = _NOT_ASCII.sub(lambda found: _form(found[0]), text)
-    found = [m.start() for m in _BRACKET.finditer(plain) if _TOKEN.match(plain, m.start())]
-    if not found:
+    plain = _NOT_ASCII.sub(lambda match: _form(match[0]), text)
+    openings = [m.start() for m in _BRACKET.finditer(plain) if _TOKEN.match(plain, m.start())]
+    if not openings:
         return text
     characters = [*text]
     places = [at for at, character in enumerate(text) for _ in _form(character)]
-    for place in found:
+    for place in openings:
         characters[places[place]] = _LOOK_ALIKE[characters[places[place]]]
     return "".join(characters)
 
