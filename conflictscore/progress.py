@@ -27,12 +27,12 @@ class CountBar:
     """Counts items: a bar at a terminal, in a log a line at each tenth and each minute."""
 
     def __init__(
-        self, console: Console, verb: str, nouns: str, *, enabled: bool = True, reasons: int = 5
+        self, console: Console, verb: str, nouns: str, *, visible: bool = True, reasons: int = 5
     ) -> None:
         """Prepare the bar; it shows from ``with`` on, and prints at most ``reasons`` failures."""
         self._console, self._verb, self._nouns = console, verb, nouns
-        self._enabled, self._reasons = enabled, reasons
-        self._bar = counting_bar(console, _Rate(), enabled=enabled and console.is_terminal)
+        self._enabled, self._reasons = visible, reasons
+        self._bar = counting_bar(console, _Rate(), visible=visible and console.is_terminal)
         self._task = self._bar.add_task(verb, start=False)
         self._tenth, self._last_line = -1, 0.0
         self._printed: set[str] = set()
@@ -44,18 +44,18 @@ class CountBar:
     def __exit__(self, *exc_info: object) -> None:
         self._bar.stop()
 
-    def show(self, done: int, total: int, detail: str = "") -> None:
+    def show(self, count: int, total: int, detail: str = "") -> None:
         """Show how many are done, with a detail such as ``3 failed``."""
         detail = detail and f", {detail}"
         self._bar.start_task(self._task)
         self._bar.update(
-            self._task, description=f"{self._verb}{detail}", completed=done, total=total
+            self._task, description=f"{self._verb}{detail}", completed=count, total=total
         )
-        tenth, now = done * _TENTHS // max(1, total), time.monotonic()
+        tenth, now = count * _TENTHS // max(1, total), time.monotonic()
         if tenth != self._tenth or now - self._last_line >= _LINE_SECONDS:
             self._tenth, self._last_line = tenth, now
             if not self._console.is_terminal:
-                self.say(f"{self._verb}: {done:,} of {total:,} {self._nouns}{detail}")
+                self.say(f"{self._verb}: {count:,} of {total:,} {self._nouns}{detail}")
 
     def say(self, line: str) -> None:
         """Print a line that stays."""
@@ -69,15 +69,15 @@ class CountBar:
             self.say(line)
 
 
-def counting_bar(console: Console, *columns: ProgressColumn, enabled: bool) -> Progress:
+def counting_bar(console: Console, *columns: ProgressColumn, visible: bool) -> Progress:
     """A transient bar with a description, the count, and the time left."""
     counted_columns = (BarColumn(), MofNCompleteColumn(), *columns, TimeRemainingColumn())
-    return _bar(console, *counted_columns, enabled=enabled)
+    return _bar(console, *counted_columns, visible=visible)
 
 
-def _bar(console: Console, *columns: ProgressColumn, enabled: bool) -> Progress:
+def _bar(console: Console, *columns: ProgressColumn, visible: bool) -> Progress:
     label = TextColumn("  {task.description}")
-    return Progress(label, *columns, console=console, transient=True, disable=not enabled)
+    return Progress(label, *columns, console=console, transient=True, disable=not visible)
 
 
 @contextmanager
@@ -88,15 +88,15 @@ def transfer(console: Console, title: str, size: int) -> Iterator[Callable[[str,
     """
     last, shows = ("", -1), console.is_terminal
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with _bar(console, *columns, enabled=shows) as bar:
+    with _bar(console, *columns, visible=shows) as bar:
         task = bar.add_task(title, total=size)
 
-        def show(stage: str, done: int, total: int) -> None:
+        def show(stage: str, bytes_done: int, total: int) -> None:
             nonlocal last
-            bar.update(task, description=f"{title}: {stage}", completed=done, total=total)
-            if not shows and (now := (stage, done * _TENTHS // total)) != last:
+            bar.update(task, description=f"{title}: {stage}", completed=bytes_done, total=total)
+            if not shows and (now := (stage, bytes_done * _TENTHS // total)) != last:
                 last = now
-                line = f"{title}: {stage}, {done / 1e6:.0f} of {total / 1e6:.0f} MB"
+                line = f"{title}: {stage}, {bytes_done / 1e6:.0f} of {total / 1e6:.0f} MB"
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
 
         yield show

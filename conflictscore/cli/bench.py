@@ -32,33 +32,38 @@ def bench() -> None:
     """
 
 
-def _bench_command(entry: "Entry") -> click.Command:
+def _bench_command(benchmark_entry: "Entry") -> click.Command:
     def run(**settings: Any) -> None:
-        _run(entry, settings)
+        _run(benchmark_entry, settings)
 
-    file = entry.data.split()[0].rstrip(",;:")
-    examples = entry.examples or (f"bench {entry.name} --data {file} --sample 20 --methods all",)
-    epilog = "\n".join(["\b", "Examples:", *(f"  conflictscore {line}" for line in examples)])
-    where = "found by --search or in --docs" if entry.searches else "those of its questions"
-    words = (
-        f"{entry.summary[0].upper()}{entry.summary[1:]}.\n\nDocuments: {where}. Default labeler:"
-        f" json, the paper's (a call a pair); with the local model nli. See {entry.docs}."
+    file = benchmark_entry.data.split()[0].rstrip(",;:")
+    examples = benchmark_entry.examples or (
+        f"bench {benchmark_entry.name} --data {file} --sample 20 --methods all",
     )
-    make = click.command(entry.name, cls=ManyDocs, help=words, epilog=epilog)
-    return cast("click.Command", make(with_bench_options(entry, run)))
+    epilog = "\n".join(["\b", "Examples:", *(f"  conflictscore {line}" for line in examples)])
+    where = (
+        "found by --search or in --docs" if benchmark_entry.searches else "those of its questions"
+    )
+    summary = f"{benchmark_entry.summary[0].upper()}{benchmark_entry.summary[1:]}"
+    words = (
+        f"{summary}.\n\nDocuments: {where}. Default labeler:"
+        f" json, the paper's (a call a pair); with the local model nli. See {benchmark_entry.docs}."
+    )
+    make = click.command(benchmark_entry.name, cls=ManyDocs, help=words, epilog=epilog)
+    return cast("click.Command", make(with_bench_options(benchmark_entry, run)))
 
 
-def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
+def _run(benchmark_entry: "Entry", settings: Mapping[str, Any]) -> None:
     """Do what the options ask for: estimate, name topics, or run one seed or several."""
     from conflictscore.cli.bench_estimate import print_estimate
     from conflictscore.cli.report import print_study, read_report_runs, write_study
 
-    plan = planned(entry, settings)
+    plan = planned(benchmark_entry, settings)
     if settings["dry_run"]:
         print_estimate(plan)
         return
-    if entry.write_topics is not None and settings.get("write_topics") is not None:
-        _write_topics(plan, entry.write_topics)
+    if benchmark_entry.write_topics is not None and settings.get("write_topics") is not None:
+        _write_topics(plan, benchmark_entry.write_topics)
         return
     for run in plan.runs:
         _run_one(plan, run)
@@ -102,7 +107,7 @@ def _run_one(plan: BenchPlan, planned_run: PlannedRun) -> None:
     bar = BenchProgress(
         Console(stderr=True, highlight=False),
         len(planned_run.benchmark.questions),
-        enabled=not settings["quiet"],
+        visible=not settings["quiet"],
     )
     with bar as progress:
         run = run_async(
@@ -120,14 +125,16 @@ def _run_one(plan: BenchPlan, planned_run: PlannedRun) -> None:
                 compare=plan.compare,
                 listener=progress,
                 transcripts=not settings["no_transcripts"],
-                study=[other.folder for other in plan.runs if other is not planned_run],
+                study=[seed_run.folder for seed_run in plan.runs if seed_run is not planned_run],
             )
         )
     if len(plan.runs) == 1:
         _deliver(run, plan)
     if run.stopped:
         raise run.stopped
-    if not any(m.answer for result in run.results for m in result.methods.values()):
+    if not any(
+        m.answer for question_result in run.results for m in question_result.methods.values()
+    ):
         raise click.ClickException(
             "no question was answered; fix what failed, and run it again with --retry-failed"
         )

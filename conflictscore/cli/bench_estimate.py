@@ -20,15 +20,15 @@ def print_estimate(plan: BenchPlan) -> None:
     from conflictscore.reporting.plain_table import print_card
 
     settings, benchmark = plan.settings, plan.benchmark
-    expected = estimate(benchmark, plan.setup, prices=plan.prices, assumed=_assumed(plan))
+    costs = estimate(benchmark, plan.setup, prices=plan.prices, assumed=_assumed(plan))
     if settings["as_json"]:
-        click.echo(json.dumps(expected.to_json(), indent=2))
+        click.echo(json.dumps(costs.to_json(), indent=2))
         return
     folder = plan.runs[0].folder
-    begun = (folder / "manifest.json").exists()
+    has_begun = (folder / "manifest.json").exists()
     cards = [
-        estimate_card(expected),
-        power_card(benchmark, read_run(folder, plan.prices).figures.paired if begun else ()),
+        estimate_card(costs),
+        power_card(benchmark, read_run(folder, plan.prices).figures.paired if has_begun else ()),
     ]
     for card in filter(None, cards):
         print_card(card, plain_console())

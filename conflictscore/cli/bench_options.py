@@ -31,21 +31,26 @@ _flag = partial(click.option, is_flag=True)
 _default = partial(click.option, show_default=True)
 
 
-def with_bench_options(entry: "Entry", command: Any) -> Any:
+def with_bench_options(benchmark_entry: "Entry", command: Any) -> Any:
     """Add the options of a command that runs a benchmark.
 
     Options about searching, about the form and about the judge are left out if the benchmark
     brings its documents, has one form, or asks no model to judge.
     """
-    for option in reversed([*_questions(entry), *_running(entry)]):
+    for option in reversed([*_questions(benchmark_entry), *_running(benchmark_entry)]):
         command = option(command)
     command = with_evidence_options(with_model_choice(command))
-    if entry.searches:
+    if benchmark_entry.searches:
         command = with_search_options(with_passage_tokens(command))
     else:
         command = with_passage_tokens(command, tokens=0)
-    if len(entry.forms) > 1:
-        form = _default("--form", type=click.Choice(entry.forms), default=entry.forms[0], help=_MC)
+    if len(benchmark_entry.forms) > 1:
+        form = _default(
+            "--form",
+            type=click.Choice(benchmark_entry.forms),
+            default=benchmark_entry.forms[0],
+            help=_MC,
+        )
         command = form(command)
     return command
 
@@ -61,13 +66,13 @@ _WORST_HELP = (
 )
 
 
-def _questions(entry: "Entry") -> Iterator[_Option]:
+def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
     file: Any = {"type": click.Path(path_type=Path, dir_okay=False)}
-    words = f"The benchmark's official file: {entry.data}."
-    if entry.several:
-        file, words = {"multiple": True}, f"May be given several times: {entry.data}."
+    words = f"The benchmark's official file: {benchmark_entry.data}."
+    if benchmark_entry.several:
+        file, words = {"multiple": True}, f"May be given several times: {benchmark_entry.data}."
     yield click.option("--data", required=True, metavar="FILE", help=words, **file)
-    for name, words in entry.flags.items():
+    for name, words in benchmark_entry.flags.items():
         yield _flag(f"--{name.replace('_', '-')}", help=words)
     yield click.option(
         "--out",
@@ -78,9 +83,10 @@ def _questions(entry: "Entry") -> Iterator[_Option]:
     yield click.option(
         "--methods",
         metavar="NAME[,NAME...]",
-        help=f"Some of {', '.join(entry.methods)}; all runs every one, and rag is always run."
+        help=f"Some of {', '.join(benchmark_entry.methods)}; all runs every one, and rag is always"
+        " run."
         " `conflictscore bench --help` says what each does. Default:"
-        f" {','.join(usual_methods(entry.methods))}.",
+        f" {','.join(usual_methods(benchmark_entry.methods))}.",
     )
     yield with_compare
     yield _number("--sample", help="N questions, drawn by --seed.")
@@ -104,7 +110,7 @@ def _questions(entry: "Entry") -> Iterator[_Option]:
         help="Temperature of the answers. Default: 0, and with --seeds above 1"
         f" {STUDY_TEMPERATURE}, since seeds at 0 measure the endpoint alone.",
     )
-    if entry.write_topics:
+    if benchmark_entry.write_topics:
         yield click.option(
             "--write-topics",
             type=click.Path(path_type=Path, dir_okay=False),
@@ -113,7 +119,7 @@ def _questions(entry: "Entry") -> Iterator[_Option]:
             " the names and write them with the documents into FILE. Correct them there, and give"
             " it as --data.",
         )
-    if entry.searches:
+    if benchmark_entry.searches:
         words = "Fail on questions that --search recorded:FILE lacks, or skip them."
         kinds = click.Choice(["fail", "skip"])
         yield _default("--missing", type=kinds, default="fail", help=words)
@@ -124,8 +130,8 @@ def _questions(entry: "Entry") -> Iterator[_Option]:
         )
 
 
-def _running(entry: "Entry") -> Iterator[_Option]:
-    if entry.judged_by:
+def _running(benchmark_entry: "Entry") -> Iterator[_Option]:
+    if benchmark_entry.judged_by:
         words = "The model that judges free-form answers. Default: that of --judge."
         yield click.option("--answer-judge", metavar="SPEC", help=words)
     yield _number(

@@ -57,7 +57,7 @@ class BenchPlan:
         return self.runs[0].benchmark
 
 
-def planned(entry: "Entry", settings: Mapping[str, Any]) -> BenchPlan:
+def planned(benchmark_entry: "Entry", settings: Mapping[str, Any]) -> BenchPlan:
     """Read the questions, and open models and retriever; nothing is asked yet."""
     from conflictscore.benchmarks.harness.outcome import compared_of
     from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods
@@ -65,10 +65,10 @@ def planned(entry: "Entry", settings: Mapping[str, Any]) -> BenchPlan:
     from conflictscore.prompts import PromptSet
 
     first_seed = settings["seed"]
-    benchmark, selection = _questions(entry, settings, first_seed)
+    benchmark, selection = _questions(benchmark_entry, settings, first_seed)
     methods = chosen_methods(_names(settings["methods"], benchmark.offered), benchmark)
     compare = compared_of(settings["compare"], methods)
-    decided = RunSettings(
+    run_choices = RunSettings(
         seed=first_seed,
         methods=methods,
         reconsider=settings["reconsider"],
@@ -79,15 +79,15 @@ def planned(entry: "Entry", settings: Mapping[str, Any]) -> BenchPlan:
         "prompts": PromptSet.open(settings["prompts"], base=benchmark.prompt_set),
         "references": _references(benchmark) if settings.get("exclude_benchmarks") else None,
     }
-    setup, retrieval, hashes = _opened(entry, decided, opening)
+    setup, retrieval, hashes = _opened(benchmark_entry, run_choices, opening)
     if settings["seeds"] > 1:
         setup = _sampling(setup)
-    whole: Path = settings["out"] or Path("runs") / f"{entry.name}-{benchmark.form}"
+    whole: Path = settings["out"] or Path("runs") / f"{benchmark_entry.name}-{benchmark.form}"
     return BenchPlan(
-        entry=entry,
+        entry=benchmark_entry,
         settings=settings,
         whole=whole,
-        runs=tuple(_runs(entry, settings, whole, setup, benchmark)),
+        runs=tuple(_runs(benchmark_entry, settings, whole, setup, benchmark)),
         selection=selection,
         retrieval=retrieval,
         hashes=hashes,
@@ -115,7 +115,7 @@ def _sampling(setup: "Setup") -> "Setup":
 
 
 def _runs(
-    entry: "Entry",
+    benchmark_entry: "Entry",
     settings: Mapping[str, Any],
     whole: Path,
     setup: "Setup",
@@ -127,28 +127,30 @@ def _runs(
     runs = []
     for number in range(settings["seeds"]):
         seed = settings["seed"] + number
-        ordered = _questions(entry, settings, seed)[0] if number else benchmark
-        repeated = replace(setup, settings=replace(setup.settings, seed=seed, replicate=number))
-        runs.append(PlannedRun(whole / f"seed-{seed}", repeated, ordered))
+        seed_benchmark = _questions(benchmark_entry, settings, seed)[0] if number else benchmark
+        seed_setup = replace(setup, settings=replace(setup.settings, seed=seed, replicate=number))
+        runs.append(PlannedRun(whole / f"seed-{seed}", seed_setup, seed_benchmark))
     return runs
 
 
 def _questions(
-    entry: "Entry", settings: Mapping[str, Any], seed: int
+    benchmark_entry: "Entry", settings: Mapping[str, Any], seed: int
 ) -> tuple["Benchmark", dict[str, Any]]:
     """The questions, the same for every seed, with their options in the order of this one."""
     from conflictscore.benchmarks.registry import open_benchmark
 
     whole = open_benchmark(
-        entry.name,
+        benchmark_entry.name,
         settings["data"],
         form=settings.get("form"),
         seed=seed,
-        **{name: settings[name] for name in entry.flags},
+        **{name: settings[name] for name in benchmark_entry.flags},
     )
     benchmark, selection = whole.selected(settings["sample"], settings["seed"])
     # documents of a search are cut as they are found
-    return benchmark.shortened(0 if entry.searches else settings["passage_tokens"]), selection
+    return benchmark.shortened(
+        0 if benchmark_entry.searches else settings["passage_tokens"]
+    ), selection
 
 
 def _references(benchmark: "Benchmark") -> dict[str, tuple[str, ...]]:
@@ -156,15 +158,15 @@ def _references(benchmark: "Benchmark") -> dict[str, tuple[str, ...]]:
     return {q.question: (*q.correct, *q.incorrect, *q.options) for q in benchmark.questions}
 
 
-def _names(option: str | None, offered: tuple[str, ...]) -> list[str]:
+def _names(option: str | None, method_names: tuple[str, ...]) -> list[str]:
     if option is None:
-        return usual_methods(offered)
+        return usual_methods(method_names)
     names = [part.strip() for part in option.split(",") if part.strip()]
-    return list(offered) if "all" in names else names
+    return list(method_names) if "all" in names else names
 
 
 def _opened(
-    entry: "Entry", decided: "RunSettings", settings: Mapping[str, Any]
+    benchmark_entry: "Entry", run_choices: "RunSettings", settings: Mapping[str, Any]
 ) -> tuple["Setup", dict[str, Any], dict[str, str]]:
     """Models and retriever, how documents are found, and the hashes of what they are found in."""
     from conflictscore.benchmarks.harness.manifest import found_in
@@ -177,7 +179,7 @@ def _opened(
     if settings["passage_tokens"]:
         retrieval |= passages
     retriever = None
-    if entry.searches:
+    if benchmark_entry.searches:
         retriever = open_retriever(settings)
         retrieval = {key: settings[key] for key in ("search", "top_k", "read_pages")} | passages
         if settings["exclude_benchmarks"]:
@@ -186,7 +188,7 @@ def _opened(
         hashes = found_in(settings["search"], settings["docs"] or ())
     loop, models = run_settings(settings, effort="paper", labeler=None)
     setup = Setup.open(
-        decided,
+        run_choices,
         loop,
         model=chosen_spec(settings),
         retriever=retriever,

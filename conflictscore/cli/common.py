@@ -123,7 +123,7 @@ def run_graph(
     from conflictscore.reporting.displays import RunProgress
 
     console = Console(stderr=True, highlight=False)
-    enabled = not options["quiet"] and console.is_terminal
+    shows_progress = not options["quiet"] and console.is_terminal
 
     async def go() -> dict[str, Any]:
         state: dict[str, Any] = {}
@@ -131,12 +131,12 @@ def run_graph(
             "AsyncIterator[tuple[str, dict[str, Any]]]",
             graph.astream(start, stream_mode=["custom", "values"]),
         )
-        with RunProgress(console, enabled=enabled) as progress:
-            async for kind, item in events:
+        with RunProgress(console, visible=shows_progress) as progress:
+            async for kind, update in events:
                 if kind == "custom":
-                    progress.show(item)
+                    progress.show(update)
                 else:
-                    state = item
+                    state = update
         return state
 
     start_seconds = time.perf_counter()

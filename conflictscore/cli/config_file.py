@@ -114,14 +114,14 @@ def _settings_for(ctx: click.Context, table: Mapping[str, Any]) -> dict[str, Any
     while here is not None and here.parent is not None:
         names.insert(0, str(here.info_name))
         here = here.parent
-    merged = dict(table)
+    settings = dict(table)
     for name in names:
         table = table.get(name, {})
-        merged |= table
+        settings |= table
     keys = _keys(ctx.command)
     return {
         key: value
-        for key, value in merged.items()
+        for key, value in settings.items()
         if key in keys and not isinstance(value, Mapping)
     }
 
@@ -130,10 +130,10 @@ def _check_trust(
     path: Path, settings: Mapping[str, Any], options: Mapping[str, click.Option]
 ) -> None:
     """Refuse what a file that was merely found may not set while an API key is set."""
-    if not any(value and _KEY_VARIABLE.search(name) for name, value in os.environ.items()):
+    if not any(setting and _KEY_VARIABLE.search(name) for name, setting in os.environ.items()):
         return
     redirecting = [
-        key for key, value in settings.items() if _redirects(options.get(key), key, value)
+        key for key, setting in settings.items() if _redirects(options.get(key), key, setting)
     ]
     if redirecting:
         raise ConfigurationError(
@@ -146,20 +146,20 @@ def _defaults(path: Path, settings: Mapping[str, Any], ctx: click.Context) -> di
     """Settings as click takes them; without an option of their own, as ``--set`` takes them."""
     options = _options(ctx.command)
     defaults: dict[str, Any] = {"set_": []}
-    for key, value in settings.items():
+    for key, setting in settings.items():
         if key in options:
-            defaults[str(options[key].name)] = _value(path, key, value, options[key], ctx)
+            defaults[str(options[key].name)] = _value(path, key, setting, options[key], ctx)
         else:
-            defaults["set_"].append(f"{key}={','.join(_texts(value))}")
+            defaults["set_"].append(f"{key}={','.join(_texts(setting))}")
     return defaults
 
 
-def _texts(value: Any) -> list[str]:
-    many = value if isinstance(value, list) else [value]
+def _texts(setting: Any) -> list[str]:
+    many = setting if isinstance(setting, list) else [setting]
     return [str(part).lower() if isinstance(part, bool) else str(part) for part in many]
 
 
-def _redirects(option: click.Option | None, key: str, value: Any) -> bool:
+def _redirects(option: click.Option | None, key: str, setting: Any) -> bool:
     """Whether a setting decides where calls go, which files are used, or what is checked with what.
 
     The documents of a folder may be those that lie beside its settings, and no others.
@@ -168,36 +168,36 @@ def _redirects(option: click.Option | None, key: str, value: Any) -> bool:
         return True
     if key == "docs":
         here = Path.cwd()
-        return not all((here / text).resolve().is_relative_to(here) for text in _texts(value))
+        return not all((here / text).resolve().is_relative_to(here) for text in _texts(setting))
     if option is None or key in _READ_ONLY:
         return False
     if isinstance(option.type, click.Path) or key in ("prompts", "host", "no-auth"):
         return True
-    return key.endswith("url") or any(s in text for s in _PATH_SIGNS for text in _texts(value))
+    return key.endswith("url") or any(s in text for s in _PATH_SIGNS for text in _texts(setting))
 
 
 def _check(path: Path, table: Mapping[str, Any], command: click.Command, at: str = "") -> None:
     """Refuse a key that is no option, a table that is no command, and a secret."""
     below = command.commands if isinstance(command, click.Group) else {}
     known_keys = set[str]().union(*map(_keys, commands_of(command)))
-    for key, value in table.items():
-        if isinstance(value, Mapping) and key in below:
-            _check(path, value, below[key], f"{at}{key}.")
+    for key, setting in table.items():
+        if isinstance(setting, Mapping) and key in below:
+            _check(path, setting, below[key], f"{at}{key}.")
             continue
-        if any(map(_SECRET.search, _texts(value))):
+        if any(map(_SECRET.search, _texts(setting))):
             raise ConfigurationError(
                 f"{path}: {at}{key} is a secret, which belongs in the environment (such as"
                 " OPENAI_API_KEY) and not in a file"
             )
-        if isinstance(value, Mapping) or key not in known_keys:
+        if isinstance(setting, Mapping) or key not in known_keys:
             near = get_close_matches(key.replace("_", "-"), sorted(known_keys | below.keys()), n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise ConfigurationError(f"{path}: {at}{key} is neither an option nor a command{hint}")
 
 
-def _value(path: Path, key: str, value: Any, option: click.Option, ctx: click.Context) -> Any:
-    texts = _texts(value)
-    if isinstance(value, list) and not option.multiple:
+def _value(path: Path, key: str, setting: Any, option: click.Option, ctx: click.Context) -> Any:
+    texts = _texts(setting)
+    if isinstance(setting, list) and not option.multiple:
         raise ConfigurationError(f"{path}: {key} takes one value, not a list")
     ready = texts if option.multiple else texts[0]
     try:

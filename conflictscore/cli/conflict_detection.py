@@ -118,7 +118,7 @@ def conflict_detection(
         groups = _written(open_single_model(write_claims, settings), groups, settings, quiet=quiet)
     meter, start = UsageMeter(), time.perf_counter()
     console = Console(stderr=True, highlight=False)
-    with ItemProgress(console, "judging", "pairs", enabled=not quiet, reasons=1) as progress:
+    with ItemProgress(console, "judging", "pairs", visible=not quiet, reasons=1) as progress:
         progress.begin(sum(len(group.documents) for group in groups))
         verdicts = run_async(
             detect(
@@ -141,11 +141,11 @@ def conflict_detection(
 
 
 def _chosen_groups(
-    data: tuple[str, ...], sample: int | None, seed: int, *, paper_counts: bool
+    sources: tuple[str, ...], sample: int | None, seed: int, *, paper_counts: bool
 ) -> list["ClaimGroup"]:
     from conflictscore.benchmarks.conflict_detection.data import as_published, balanced, read_data
 
-    groups = read_data(data, seed=seed)
+    groups = read_data(sources, seed=seed)
     if sample is not None and paper_counts:
         raise InputError("give --sample or --paper-counts, not both")
     if paper_counts:

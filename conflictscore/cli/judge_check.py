@@ -64,8 +64,8 @@ def judge_check(
         figures = run_async(check_judge(people, Judge(model, prompts, meter), bar.count))
     if as_json:
         about = {"judge": model.name, "endpoint": model.endpoint, "prompts": prompts.name}
-        shown = {**about, **figures.to_json(), "usage": meter.usage.to_json()}
-        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        summary = {**about, **figures.to_json(), "usage": meter.usage.to_json()}
+        click.echo(json.dumps(summary, ensure_ascii=False, indent=2))
     else:
         console = Console(highlight=False, markup=False, emoji=False)
         print_card(agreement_card(figures, f"{model.name} at {model.endpoint}"), console)

@@ -115,15 +115,15 @@ def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
         InputError: ``--set`` names something unknown, or a value cannot be read.
     """
     by_option = {name: options.get(name) for name in (*Settings.names(), *_BY_SET)}
-    settings = {name: value for name, value in by_option.items() if value is not None}
+    settings = {name: setting for name, setting in by_option.items() if setting is not None}
     for text in options.get("set_") or ():
-        name, equals, value = (part.strip() for part in text.partition("="))
+        name, equals, setting = (part.strip() for part in text.partition("="))
         name = name.replace("-", "_")
         if not equals:
             raise InputError(f"--set {text}: give NAME=VALUE")
         if name not in SETTABLE:
             raise InputError(f"--set {text}: {unknown_name(name, SETTABLE)}")
-        settings[name] = _read(_BY_SET.get(name) or Settings.kind(name), value)
+        settings[name] = _read(_BY_SET.get(name) or Settings.kind(name), setting)
     return settings
 
 

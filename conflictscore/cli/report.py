@@ -40,16 +40,16 @@ _runs = click.argument(
 )
 
 
-def _pairs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> list[_Pair]:
+def _pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> list[_Pair]:
     pairs = []
-    for text in given:
-        one, _, other = (part.strip() for part in text.partition(":"))
-        if not one or not other or one == other:
+    for text in texts:
+        method, _, against = (part.strip() for part in text.partition(":"))
+        if not method or not against or method == against:
             raise InputError(
                 f"--compare {text}: two different methods are needed, such as"
                 " regenerated-rag:control-rag"
             )
-        pairs.append((one, other))
+        pairs.append((method, against))
     return pairs
 
 
@@ -92,12 +92,12 @@ def report(
     """
     from conflictscore.benchmarks.harness.report.page.render import write_report
 
-    shown = read_report_runs(runs, compare)
-    print_study(shown, as_json=as_json)
+    report_runs = read_report_runs(runs, compare)
+    print_study(report_runs, as_json=as_json)
     if as_json:
         return
     page = out or (runs[0] if runs[0].is_dir() else runs[0].parent) / "report.html"
-    write_report(shown, page)
+    write_report(report_runs, page)
     click.echo(f"Wrote {page}")
 
 
@@ -149,17 +149,17 @@ def export(
         raise InputError(
             "nothing to export: give --to FILE, --figures FILE, --pictures FOLDER or --calls FILE"
         )
-    shown = read_report_runs(runs, compare)
+    report_runs = read_report_runs(runs, compare)
     if to is not None:
-        export_answers(shown, to)
+        export_answers(report_runs, to)
         click.echo(f"Wrote {to}")
     if figures is not None:
-        count = export_figures(shown, figures)
+        count = export_figures(report_runs, figures)
         click.echo(f"Wrote {counted(count, 'table')} to {figures}")
     if pictures is not None:
         from conflictscore.benchmarks.harness.report.pictures.charts import export_pictures
 
-        count = export_pictures(shown, pictures)
+        count = export_pictures(report_runs, pictures)
         click.echo(f"Wrote {counted(count, 'picture')} to {pictures}, each as SVG and PNG")
     if calls is not None:
         count = export_calls([part for run in runs for part in _parts(run)], calls)
@@ -207,21 +207,21 @@ def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) ->
     names = [run.name or run.resolve().name for run in runs]
     if len(set(names)) < len(names):
         names = [run.as_posix() for run in runs]
-    shown = []
+    report_runs = []
     for name, path in zip(names, runs, strict=True):
         if path.is_file():
-            shown.append(live_run(name, read_runs(path), read_reviews(path)))
+            report_runs.append(live_run(name, read_runs(path), read_reviews(path)))
         else:
             run = read_run(path, prices, compare)
             for line in run.notes:
                 click.echo(f"Note: {line}", err=True)
-            shown.append(ReportRun(name, run.manifest.to_json(), run.figures, run.results))
-    return shown
+            report_runs.append(ReportRun(name, run.manifest.to_json(), run.figures, run.results))
+    return report_runs
 
 
 def _parts(run: Path) -> "Sequence[Path]":
     """The runs in the folder of a study, which is none itself; otherwise the run alone."""
     if (run / "manifest.json").exists():
         return [run]
-    found = [path.parent for path in run.glob("seed-*/manifest.json")]
-    return sorted(found, key=lambda path: int(path.name.removeprefix("seed-") or 0)) or [run]
+    seed_folders = [path.parent for path in run.glob("seed-*/manifest.json")]
+    return sorted(seed_folders, key=lambda path: int(path.name.removeprefix("seed-") or 0)) or [run]

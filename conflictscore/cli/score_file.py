@@ -152,7 +152,7 @@ def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
     context = open_context(judging(settings), min_coverage=None)
     at_once, again = settings["concurrency"], settings["retry_failed"]
     console = Console(stderr=True, highlight=False)
-    with ItemProgress(console, "scoring", "rows", enabled=not settings["quiet"]) as progress:
+    with ItemProgress(console, "scoring", "rows", visible=not settings["quiet"]) as progress:
         return run_async(
             ascore_file(
                 source,

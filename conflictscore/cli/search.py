@@ -47,11 +47,11 @@ def search(question: str, as_json: bool, **settings: Any) -> None:
     check_question(question, ())
     documents, notes = run_async(find_documents(open_retriever(settings), question))
     if as_json:
-        shown = {
+        summary = {
             "question": question,
             "documents": [document.to_json() for document in documents],
             "notes": notes,
         }
-        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        click.echo(json.dumps(summary, ensure_ascii=False, indent=2))
     else:
         print_documents(documents, notes, Console(highlight=False, markup=False, emoji=False))

@@ -141,11 +141,11 @@ class SecondLook(Record):
     def told(self) -> tuple[str, ...]:
         """The story of the look, a line each: who stands for what, what was weighed, and why."""
         lines = []
-        for place, one in enumerate(self.candidates):
-            whose = "the answer" if place == 0 else _documents(one.given_by, "asked alone")
-            against = tuple(n for n in one.evidence.contradicts if n not in one.votes)
-            votes = f"{_documents(one.votes, 'for it')}, {_documents(against, 'against it')}"
-            lines.append(f"“{one.statement}” (from {whose}): {votes}")
+        for place, candidate in enumerate(self.candidates):
+            whose = "the answer" if place == 0 else _documents(candidate.given_by, "asked alone")
+            against = tuple(n for n in candidate.evidence.contradicts if n not in candidate.votes)
+            votes = f"{_documents(candidate.votes, 'for it')}, {_documents(against, 'against it')}"
+            lines.append(f"“{candidate.statement}” (from {whose}): {votes}")
         lines += map(self._ruled, self.weighing.rulings if self.weighing else ())
         lines += [
             f"document {dropped_reply.document}, asked alone, does not count: {dropped_reply.why}"
@@ -165,7 +165,14 @@ class SecondLook(Record):
         """The answers that a passage tells in a hedge or an explanation, the claim's own first."""
         own = self.candidates[0].evidence
         if self.decision == "explain":
-            return (own, *(one.evidence for one in self.related if one.evidence is not None))
+            return (
+                own,
+                *(
+                    related_answer.evidence
+                    for related_answer in self.related
+                    if related_answer.evidence is not None
+                ),
+            )
         return (own, self.candidates[self.rival or 0].evidence)
 
     def _ruled(self, ruling: Ruling) -> str:
@@ -178,10 +185,11 @@ class SecondLook(Record):
         return f"weighed with “{first}” first, the judge chose “{winner}” ({ground}){reason}"
 
 
-def _related(one: RelatedAnswer) -> str:
-    thing = f" ({one.thing})" if one.thing else ""
-    givers = _documents(one.given_by, "asked alone")
-    return f"“{one.statement}” (from {givers}) is no rival: {one.relation.value}{thing}"
+def _related(related_answer: RelatedAnswer) -> str:
+    thing_note = f" ({related_answer.thing})" if related_answer.thing else ""
+    givers = _documents(related_answer.given_by, "asked alone")
+    relation = f"{related_answer.relation.value}{thing_note}"
+    return f"“{related_answer.statement}” (from {givers}) is no rival: {relation}"
 
 
 def _documents(numbers: tuple[int, ...], what: str) -> str:

@@ -28,7 +28,7 @@ def encodable(value: Any) -> Any:
             return _SURROGATES.sub("\ufffd", value)
         return value
     if isinstance(value, dict):
-        return {encodable(key): encodable(item) for key, item in value.items()}
+        return {encodable(key): encodable(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(map(encodable, value))
     return value
@@ -51,9 +51,9 @@ class Record(BaseModel):
     @model_validator(mode="after")
     def _encodable(self) -> Self:
         fields = vars(self)
-        for name, value in fields.items():
-            if type(value) in _MAY_HOLD_TEXT:  # a label alone has eleven fields, a run thousands
-                fields[name] = encodable(value)
+        for name, field in fields.items():
+            if type(field) in _MAY_HOLD_TEXT:  # a label alone has eleven fields, a run thousands
+                fields[name] = encodable(field)
         return self
 
     def to_json(self) -> dict[str, Any]:

@@ -234,20 +234,20 @@ class Run(Record):
         """The same run with more gaps in what was examined; each adds a note."""
         gaps = tuple(Gap.model_validate(encodable(gap.model_dump())) for gap in gaps)
         before = self.examined or Examined()
-        examined = before.with_gaps(*gaps)
-        noted = tuple(gap.note for gap in examined.gaps[len(before.gaps) :])
-        update: dict[str, Any] = {"examined": examined, "checked": examined.checked}
-        return self.model_copy(update={**update, "notes": (*self.notes, *noted)})
+        ledger = before.with_gaps(*gaps)
+        gap_notes = tuple(gap.note for gap in ledger.gaps[len(before.gaps) :])
+        update: dict[str, Any] = {"examined": ledger, "checked": ledger.checked}
+        return self.model_copy(update={**update, "notes": (*self.notes, *gap_notes)})
 
     def unchecked(self, answer: str, reason: str, kind: GapKind = GapKind.CHECK_FAILED) -> Self:
         """The same run with an answer that was passed on unchecked, and the reason."""
         answer, reason = encodable((answer, reason))
         update: dict[str, Any] = {"answer": answer, "first_answer": answer, "reason": reason}
         update |= {"notes": (*self.notes, reason), "status": RunStatus.PASSED_THROUGH}
-        examined = Examined(gaps=(Gap(kind=kind, note=reason),))
-        if examined.checked != "no":  # the gap alone would leave some of it checked
-            examined = Examined(gaps=(Gap(kind=GapKind.CHECK_FAILED, note=reason), *examined.gaps))
-        update |= {"examined": examined, "checked": examined.checked}
+        ledger = Examined(gaps=(Gap(kind=kind, note=reason),))
+        if ledger.checked != "no":  # the gap alone would leave some of it checked
+            ledger = Examined(gaps=(Gap(kind=GapKind.CHECK_FAILED, note=reason), *ledger.gaps))
+        update |= {"examined": ledger, "checked": ledger.checked}
         return self.model_copy(update=update)
 
     def verdict(self) -> dict[str, Any]:

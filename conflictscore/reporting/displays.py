@@ -15,9 +15,9 @@ _NEXT = {"correct": "looking again", "look_further": "looking further"}
 class RunProgress:
     """Shows the step that a run is at, from the events of a graph's ``custom`` stream."""
 
-    def __init__(self, console: Console, *, enabled: bool) -> None:
+    def __init__(self, console: Console, *, visible: bool) -> None:
         self._documents = self._claims = 0
-        self._bar = counting_bar(console, enabled=enabled)
+        self._bar = counting_bar(console, visible=visible)
         self._task = self._bar.add_task("searching", total=None)
 
     def __enter__(self) -> Self:
@@ -53,10 +53,10 @@ class RunProgress:
 class ItemProgress(CountBar):
     """Counts items that are judged, some by an earlier run, and prints why the first ones fail."""
 
-    def begin(self, total: int, done: int = 0) -> None:
-        """Start, or resume with ``done`` items of earlier runs."""
-        self._total, self._done, self._failed = total, done, 0
-        self.show(done, total, "resumed" if done else "")
+    def begin(self, total: int, items_done: int = 0) -> None:
+        """Start, or resume with ``items_done`` items of earlier runs."""
+        self._total, self._done, self._failed = total, items_done, 0
+        self.show(items_done, total, "resumed" if items_done else "")
 
     def count(self, error: str | None, name: str) -> None:
         """Count an item, with its name and the error if it failed."""

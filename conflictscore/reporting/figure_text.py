@@ -7,19 +7,19 @@ from conflictscore.reporting.terminal import printable
 NONE = "none"
 
 
-def percent(value: float | None) -> str:
+def percent(share: float | None) -> str:
     """A proportion in [0, 1] as ``78.7``, without the percent sign."""
-    return NONE if value is None else f"{100 * value:.1f}"
+    return NONE if share is None else f"{100 * share:.1f}"
 
 
-def published(value: float) -> str:
+def published(share: float) -> str:
     """A published proportion in [0, 1] as ``78.7`` or ``84.21``, with its own digits."""
-    return f"{100 * value:.2f}".removesuffix("0")
+    return f"{100 * share:.2f}".removesuffix("0")
 
 
-def points(value: float | None) -> str:
+def points(difference: float | None) -> str:
     """A difference of proportions in [-1, 1] as signed percentage points."""
-    return NONE if value is None else f"{round(100 * value, 1) + 0.0:+.1f}"
+    return NONE if difference is None else f"{round(100 * difference, 1) + 0.0:+.1f}"
 
 
 def span(low: str, high: str) -> str:
@@ -27,26 +27,26 @@ def span(low: str, high: str) -> str:
     return NONE if NONE in (low, high) else f"{low} to {high}"
 
 
-def p_value(value: float | None) -> str:
+def p_value(p: float | None) -> str:
     """A p value with three decimals, as small as ``<0.001``."""
-    if value is None:
+    if p is None:
         return NONE
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def money(value: float | None, unknown: Sequence[str] = ()) -> str:
+def money(dollars: float | None, unknown: Sequence[str] = ()) -> str:
     """US dollars, with four decimals below ten cents; ``unknown`` with the unpriced models."""
-    if value is not None:
-        if 0 < value < 0.0001:
+    if dollars is not None:
+        if 0 < dollars < 0.0001:
             return "<$0.0001"
-        return f"${value:.4f}" if 0 < value < 0.1 else f"${value:,.2f}"
+        return f"${dollars:.4f}" if 0 < dollars < 0.1 else f"${dollars:,.2f}"
     names = ", ".join(map(one_line, unknown))
     return f"unknown (no price for {names})" if names else "unknown"
 
 
-def seconds(value: float) -> str:
+def seconds(duration: float) -> str:
     """A time as ``12 s``, ``3 min 05 s`` or ``1 h 02 min``."""
-    whole = round(value)
+    whole = round(duration)
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:

@@ -49,14 +49,14 @@ def check_log(path: Path) -> None:
         raise InputError(f"--log {path}: cannot be written ({error.strerror})") from error
 
 
-def append_log(path: Path, entry: Mapping[str, Any]) -> None:
+def append_log(path: Path, fields: Mapping[str, Any]) -> None:
     """Append one JSON line; a partial line left by a kill is terminated first.
 
     Raises:
         InputError: It cannot be written.
     """
     try:
-        append_line(path, json_line(entry, escape=False))
+        append_line(path, json_line(fields, escape=False))
     except OSError as error:
         raise InputError(f"--log {path}: the run was not logged ({error.strerror})") from error
 
@@ -81,33 +81,33 @@ def read_runs(path: Path) -> list[LoggedRun]:
     try:
         with path.open("rb") as file:
             is_database = file.read(len(_SQLITE)) == _SQLITE
-        entries: list[tuple[str, str | bytes]] = [
+        lines: list[tuple[str, str | bytes]] = [
             *(_kept_entries(path) if is_database else stored_lines(path))
         ]
     except DATABASE_FAILURES as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
-    if not entries:
+    if not lines:
         raise InputError(f"{path}: it holds no run; give a file written by --log or --runs-file")
-    return [logged_run(_entry(text, where), where) for where, text in entries]
+    return [logged_run(_entry(text, where), where) for where, text in lines]
 
 
-def logged_run(entry: Mapping[str, Any], where: str) -> LoggedRun:
+def logged_run(fields: Mapping[str, Any], where: str) -> LoggedRun:
     """A run from its stored JSON object, which errors call ``where``.
 
     Raises:
         InputError: A field is invalid; names it.
     """
     try:
-        run = run_of(entry)
+        run = run_of(fields)
     except ValidationError as error:
         field, why = first_fault(error)
-        versions = entry.get("versions")
+        versions = fields.get("versions")
         writer = versions.get("conflictscore") if isinstance(versions, Mapping) else None
         writer_note = f" (conflictscore {writer} wrote it)" if writer else ""
         raise InputError(f"{where}, field {field}: {why}{writer_note}") from None
-    if status := entry.get("status"):  # stored by the service; otherwise it follows from the run
+    if status := fields.get("status"):  # stored by the service; otherwise it follows from the run
         run = run.model_copy(update={"status": RunStatus(status)})
-    return LoggedRun(run, entry)
+    return LoggedRun(run, fields)
 
 
 def stored_lines(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -125,9 +125,9 @@ def _kept_entries(path: Path) -> Iterator[tuple[str, str]]:
 
 def _entry(text: str | bytes, where: str) -> Mapping[str, Any]:
     try:
-        entry = json.loads(text)
+        fields = json.loads(text)
     except (ValueError, RecursionError):
-        entry = None
-    if not isinstance(entry, Mapping) or "attempts" not in entry or "run_id" not in entry:
+        fields = None
+    if not isinstance(fields, Mapping) or "attempts" not in fields or "run_id" not in fields:
         raise InputError(f"{where}: not a run of conflictscore")
-    return entry
+    return fields

@@ -291,5 +291,5 @@ def _grid(
 
 
 def _scores(of: ConflictReport | WeightedScores) -> str:
-    cs_c, cs_r = ("none" if value is None else f"{value:.2f}" for value in (of.cs_c, of.cs_r))
+    cs_c, cs_r = ("none" if score is None else f"{score:.2f}" for score in (of.cs_c, of.cs_r))
     return f"CS-C {cs_c}   CS-R {cs_r}"

@@ -285,7 +285,7 @@ async def record_questions(
     how = json.loads(encodable(json.dumps(how, ensure_ascii=False)))
     path = Path(out)
     kept = "the questions recorded so far"
-    with RecordFile(path, is_half=_is_half, kept=kept) as file:
+    with RecordFile(path, is_half=_is_half, resumed_from=kept) as file:
         known = _read(file.lines)
         _refuse_other_settings(path, known, how)
         file.resume()

@@ -176,7 +176,7 @@ def _table(reviews_of_runs: Sequence[Mapping[str, Review]]) -> dict[str, Any]:
     }
 
 
-def exported(to: str, entries: Iterable[Mapping[str, Any]], reviews: KeptReviews) -> bytes:
+def exported(to: str, stored_runs: Iterable[Mapping[str, Any]], reviews: KeptReviews) -> bytes:
     """A table of runs, oldest first, with their reviews; ``to`` is one of ``EXPORTS``."""
-    runs = [logged_run(entry, str(entry.get("run_id"))) for entry in entries]
+    runs = [logged_run(stored_run, str(stored_run.get("run_id"))) for stored_run in stored_runs]
     return answer_table([live_run(reviews.name, runs, reviews.by_run)], f".{to}")

@@ -224,8 +224,8 @@ async def export(
                 code="too_many_runs",
             )
         ids = [run.run_id for run in reversed(found_runs)]
-        entries = await read_kept(lambda: list(service.runs.entries(ids)))
-        content = await in_thread(lambda: exported(query.to, entries, reviews))
+        stored_runs = await read_kept(lambda: list(service.runs.entries(ids)))
+        content = await in_thread(lambda: exported(query.to, stored_runs, reviews))
     headers = {"content-disposition": f'attachment; filename="runs.{query.to}"'}
     return Response(content, media_type=EXPORTS[query.to], headers=headers)
 

@@ -28,8 +28,8 @@ def documents_in_cell(cell: str) -> Any:
     if not cell.startswith(("[", "{", "array([")):
         return [cell] if cell else []
     with suppress(ValueError, RecursionError):
-        value = json.loads(cell)
-        return [value] if isinstance(value, dict) else value
+        documents = json.loads(cell)
+        return [documents] if isinstance(documents, dict) else documents
     texts_in = _postgres_items if cell.startswith('{"') else _quoted_items
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
         if (texts := texts_in(cell)) is not None:
@@ -46,19 +46,21 @@ def _quoted_items(cell: str) -> list[str] | None:
     """
     texts: list[str] = []
     place = 1
-    while item := _QUOTED.match(cell, place):
-        texts.append(str(ast.literal_eval(item[1])) if "\\" in item[1] else item[1][1:-1])
-        place = item.end()
+    while text_match := _QUOTED.match(cell, place):
+        texts.append(
+            str(ast.literal_eval(text_match[1])) if "\\" in text_match[1] else text_match[1][1:-1]
+        )
+        place = text_match.end()
     return texts if texts and cell[place:].strip() == "]" else None
 
 
 def _postgres_items(cell: str) -> list[str | None] | None:
     texts: list[str | None] = []
     place = 1
-    while item := _ARRAY_ITEM.match(cell, place):
-        text = item[2] if item[1] is None else _ESCAPED.sub(r"\1", item[1])
-        texts.append(None if item[2] == "NULL" else text)
-        place = item.end()
-        if item[3] == "}":
+    while text_match := _ARRAY_ITEM.match(cell, place):
+        text = text_match[2] if text_match[1] is None else _ESCAPED.sub(r"\1", text_match[1])
+        texts.append(None if text_match[2] == "NULL" else text)
+        place = text_match.end()
+        if text_match[3] == "}":
             break
     return texts if place == len(cell) else None

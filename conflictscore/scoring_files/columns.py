@@ -132,13 +132,13 @@ def _heads(path: str) -> list[str]:
     return [".".join(names[:count]) for count in range(len(names), 0, -1)]
 
 
-def _as_object(value: Any) -> Any:
-    if not isinstance(value, str) or not value.lstrip().startswith("{"):
-        return value
-    if len(value) <= _LONGEST_OBJECT:
+def _as_object(cell: Any) -> Any:
+    if not isinstance(cell, str) or not cell.lstrip().startswith("{"):
+        return cell
+    if len(cell) <= _LONGEST_OBJECT:
         with suppress(ValueError, RecursionError):
-            return json.loads(value)
-    if len(value) <= _LONGEST_LITERAL:
+            return json.loads(cell)
+    if len(cell) <= _LONGEST_LITERAL:
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            return ast.literal_eval(value.strip())
+            return ast.literal_eval(cell.strip())
     return None

@@ -36,9 +36,9 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
     runtime = RunRuntime(context)
     try:
         for node in (receive, decompose, label, score, record):
-            started = time.perf_counter()
+            start = time.perf_counter()
             update = await node(state, runtime)
-            timings = timed(state, node.__name__, time.perf_counter() - started)
+            timings = timed(state, node.__name__, time.perf_counter() - start)
             state = cast("RagState", {**state, **update, "timings": timings})
     except (ConfigurationError, BudgetError):
         raise

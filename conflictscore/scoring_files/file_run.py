@@ -47,8 +47,8 @@ class Outcome(TypedDict):
 class RowListener(Protocol):
     """Receives the progress of a run, in the thread of its event loop."""
 
-    def begin(self, total: int, done: int) -> None:
-        """A run starts, or resumes with ``done`` rows from earlier sessions."""
+    def begin(self, total: int, items_done: int) -> None:
+        """A run starts, or resumes with ``items_done`` rows from earlier sessions."""
 
     def count(self, error: str | None, name: str) -> None:
         """A row was scored, or failed with an error."""
@@ -107,16 +107,16 @@ async def ascore_file(
             try:
                 task = task_of(row, source.columns)
             except InputError as fault:
-                outcome, used, tried = _failed(row, str(fault)), Usage(), False
+                outcome, usage, was_tried = _failed(row, str(fault)), Usage(), False
             else:
-                (outcome, used), tried = await _outcome(context, row, task), True
+                (outcome, usage), was_tried = await _outcome(context, row, task), True
             journal.append(outcome)
             summary.scored_now += 1
-            summary.usage += used
+            summary.usage += usage
             error = outcome["error"]
             if listener is not None:
                 listener.count(error, f"row {row.number:,}")
-            if tried:
+            if was_tried:
                 failures = 0 if error is None else failures + 1
             if failures == _MAX_FAILED_IN_A_ROW:
                 raise ProviderError(
@@ -141,15 +141,15 @@ async def ascore_file(
 
 
 def _kept_beside(out: Path) -> Path:
-    kept = out.with_name(f"{out.name}.run")
+    journal_path = out.with_name(f"{out.name}.run")
     if out.suffix != ".jsonl":
         raise InputError(f"{out}: must end in .jsonl")
-    if out.exists() and not kept.exists():
+    if out.exists() and not journal_path.exists():
         raise InputError(
-            f"--out {out}: exists, but not as the output of a run (there is no {kept.name} beside"
-            " it); give another file, or delete this one"
+            f"--out {out}: exists, but not as the output of a run (there is no {journal_path.name}"
+            " beside it); give another file, or delete this one"
         )
-    return kept
+    return journal_path
 
 
 async def _outcome(context: RunContext, row: Row, task: Any) -> tuple[Outcome, Usage]:
@@ -235,7 +235,7 @@ class _Journal:
         self._path = path
         if path.is_dir():
             raise _other_version(path)
-        self._file = RecordFile(path, kept="the rows that were scored so far")
+        self._file = RecordFile(path, resumed_from="the rows that were scored so far")
         try:
             for line in self._file.lines:
                 self._read(line, manifest)
@@ -250,7 +250,7 @@ class _Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, *exc_details: object) -> None:
         self._file.close()
 
     def append(self, outcome: Outcome) -> None:
@@ -267,25 +267,25 @@ class _Journal:
                 outcome: Outcome = json.loads(file.readline())
                 yield outcome
 
-    def _append(self, value: Mapping[str, Any]) -> None:
-        line = json_line(value, escape=False)
+    def _append(self, fields: Mapping[str, Any]) -> None:
+        line = json_line(fields, escape=False)
         self._file.append(line)
         self._end += len(line)
 
     def _read(self, line: RecordLine, manifest: Mapping[str, Any]) -> None:
         try:
-            value: Any = json.loads(line.text)
+            fields: Any = json.loads(line.text)
             if line.number > 1:
-                self._add(value, line.start)
+                self._add(fields, line.start)
                 return
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
             raise InputError(
                 f"{self._path}, line {line.number}: damaged, or changed since it was written; put"
                 " back a copy, or give another --out"
             ) from None
-        if not isinstance(value, dict) or value.get("format") != _FORMAT:
+        if not isinstance(fields, dict) or fields.get("format") != _FORMAT:
             raise _other_version(self._path)
-        if changes := differences(value, manifest):
+        if changes := differences(fields, manifest):
             raise InputError(
                 f"{self._path}: the run was started with something else: {'; '.join(changes)};"
                 " resume it with the same input and settings, or give another --out"
@@ -294,8 +294,8 @@ class _Journal:
     def _add(self, outcome: Outcome, start: int) -> None:
         row, error, report = outcome["row"], outcome["error"], outcome["report"]
         self.starts[row] = start
-        flawed = error is not None or (report or {}).get("coverage") not in (None, 1)
-        (self.flawed.add if flawed else self.flawed.discard)(row)
+        is_flawed = error is not None or (report or {}).get("coverage") not in (None, 1)
+        (self.flawed.add if is_flawed else self.flawed.discard)(row)
         (self.failed.discard if error is None else self.failed.add)(row)
 
 

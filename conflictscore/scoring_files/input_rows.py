@@ -94,10 +94,10 @@ class _NotFiniteError(ValueError):
 
 
 def _finite(text: str) -> float:
-    value = float(text)
-    if not isfinite(value):
+    number = float(text)
+    if not isfinite(number):
         raise _NotFiniteError(f"{text} is no JSON number")
-    return value
+    return number
 
 
 _STRICT: Final = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)
@@ -137,10 +137,10 @@ def _json_list(path: Path, columns: Columns) -> _Contents:
 def _item_at(text: str, place: int) -> tuple[dict[str, Any] | str, int]:
     """The fields of the object there, or why it has none, and where it ends."""
     try:
-        value, end = _STRICT.raw_decode(text, place)
+        fields, end = _STRICT.raw_decode(text, place)
     except _NotFiniteError as fault:
         return f"is not JSON ({fault})", json.JSONDecoder().raw_decode(text, place)[1]
-    return value if isinstance(value, dict) else "is not an object", end
+    return fields if isinstance(fields, dict) else "is not an object", end
 
 
 def _no_list(path: Path, text: str, place: int, reason: str) -> InputError:
@@ -155,14 +155,14 @@ def _after_blanks(text: str, place: int) -> int:
 
 def _fields_in(line: bytes) -> dict[str, Any] | str:
     try:
-        value = _STRICT.decode(line.decode())
+        fields = _STRICT.decode(line.decode())
     except UnicodeDecodeError:
         return "is not UTF-8"
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         half = "" if line.endswith(b"\n") else "; the file ends within this row"
         return f"is not JSON ({reason}){half}"
-    return value if isinstance(value, dict) else "is not an object"
+    return fields if isinstance(fields, dict) else "is not an object"
 
 
 def _csv_rows(path: Path, columns: Columns) -> _Contents:
@@ -212,28 +212,28 @@ def _parquet_rows(path: Path, columns: Columns) -> _Contents:
         raise InputError(f"{path}: cannot be read as Parquet ({error})") from None
 
 
-def _plain(value: Any) -> Any:
+def _plain(cell: Any) -> Any:
     """A value of Parquet as JSON.
 
     NaN, which pandas writes for a missing value, and infinities become null. Bytes are text if they
     are UTF-8, since Impala and old Hive leave out the mark that says so; others are no text, and
     are never scored as one.
     """
-    match value:
+    match cell:
         case None | bool() | int() | str():
-            return value
+            return cell
         case float():
-            return value if isfinite(value) else None
+            return cell if isfinite(cell) else None
         case dict():
-            return {str(name): _plain(inner) for name, inner in value.items()}
+            return {str(name): _plain(inner) for name, inner in cell.items()}
         case list() | tuple():
-            return [_plain(inner) for inner in value]
+            return [_plain(inner) for inner in cell]
         case bytes():
             try:
-                return value.decode()
+                return cell.decode()
             except UnicodeDecodeError:
-                return {"hex": value.hex()}
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+                return {"hex": cell.hex()}
+    return cell.isoformat() if hasattr(cell, "isoformat") else str(cell)
 
 
 _READERS: Final[Mapping[str, Callable[[Path, Columns], _Contents]]] = {

@@ -48,16 +48,21 @@ class Scores(tuple[Run, ...]):
         ``weighted_cs_r``.
         """
         reports = [run.report for run in self]
-        weighed = [report and report.weighted for report in reports]
-        counted = ("claims", "conflicting", "uncovered")
-        told: dict[str, list[Any]] = {
-            **{name: [getattr(one, name, None) for one in reports] for name in _SCORES},
-            **{name: [one and len(getattr(one, name)) for one in reports] for name in counted},
+        weighted_reports = [report and report.weighted for report in reports]
+        count_names = ("claims", "conflicting", "uncovered")
+        by_column: dict[str, list[Any]] = {
+            **{name: [getattr(report, name, None) for report in reports] for name in _SCORES},
+            **{
+                name: [report and len(getattr(report, name)) for report in reports]
+                for name in count_names
+            },
             "error": [unscored_reason(run.report) if run.report else run.reason for run in self],
         }
-        for name in _SCORES[:2] if any(weighed) else ():
-            told[f"weighted_{name}"] = [getattr(one, name, None) for one in weighed]
-        return told
+        for name in _SCORES[:2] if any(weighted_reports) else ():
+            by_column[f"weighted_{name}"] = [
+                getattr(report, name, None) for report in weighted_reports
+            ]
+        return by_column
 
     def to_pandas(self) -> Any:
         """The columns as a pandas ``DataFrame``."""
@@ -173,11 +178,11 @@ def _pairs(
             for cells in zip(*(_values(frame[path]) for path in paths), strict=True)
         ]
         return [_pair(fields, paths) for fields in rows]
-    needed = [name for name in names if isinstance(name, str)]
-    cells = zip(*(_values(frame[name]) for name in needed), strict=True)
+    column_names = [name for name in names if isinstance(name, str)]
+    cells = zip(*(_values(frame[name]) for name in column_names), strict=True)
     pairs: list[tuple[Any, Any]] = []
     for row in cells:
-        fields = dict(zip(needed, row, strict=True))
+        fields = dict(zip(column_names, row, strict=True))
         try:
             pairs.append(_pair(fields, columns.of(fields)))
         except InputError:  # refused when it is scored
@@ -193,38 +198,40 @@ def _pair(fields: Mapping[str, Any], paths: tuple[str, str]) -> tuple[Any, Any]:
 
 
 def _column_names(frame: Any) -> Collection[Any]:
-    named = getattr(frame, "column_names", None)  # Arrow's ``columns`` are the values
-    if named is None:
-        named = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
-    if named is None or isinstance(named, Mapping):  # a dataset of splits has columns for each
+    names = getattr(frame, "column_names", None)  # Arrow's ``columns`` are the values
+    if names is None:
+        names = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
+    if names is None or isinstance(names, Mapping):  # a dataset of splits has columns for each
         kind = type(frame).__name__
         raise InputError(f"{kind} is not a frame with columns; give one split of a dataset")
-    return list(named)
+    return list(names)
 
 
 def _values(column: Any) -> Iterator[Any]:
-    for value in column.to_pylist() if hasattr(column, "to_pylist") else column:
+    for cell in column.to_pylist() if hasattr(column, "to_pylist") else column:
         with suppress(UnicodeDecodeError):  # bytes that are no text are refused with their row
-            value = value.decode() if isinstance(value, bytes) else value
-        yield value
+            cell = cell.decode() if isinstance(cell, bytes) else cell
+        yield cell
 
 
 def _states(answers: str | Iterable[str], contexts: Iterable[Any]) -> list[RagState]:
     if isinstance(answers, str):
         answers, contexts = [answers], [contexts]
-    texts, listed = list(answers), list(contexts)
-    if len(texts) != len(listed):
-        raise InputError(f"answers: {len(texts)}, but lists of documents: {len(listed)}")
+    texts, document_lists = list(answers), list(contexts)
+    if len(texts) != len(document_lists):
+        raise InputError(f"answers: {len(texts)}, but lists of documents: {len(document_lists)}")
     return [
-        {"answer": text, "documents": _documents(given)}
-        for text, given in zip(texts, listed, strict=True)
+        {"answer": text, "documents": _documents(row_documents)}
+        for text, row_documents in zip(texts, document_lists, strict=True)
     ]
 
 
-def _documents(given: Any) -> Sequence[DocumentLike]:
+def _documents(row_documents: Any) -> Sequence[DocumentLike]:
     """A row's documents; anything else is refused when the row is scored."""
-    single = isinstance(given, str | Mapping | BaseModel)
-    return list(given) if isinstance(given, Iterable) and not single else given
+    single = isinstance(row_documents, str | Mapping | BaseModel)
+    return (
+        list(row_documents) if isinstance(row_documents, Iterable) and not single else row_documents
+    )
 
 
 async def _scored(
@@ -233,16 +240,16 @@ async def _scored(
     if concurrency is not None and concurrency < 1:
         raise InputError(f"concurrency is {concurrency}; give at least 1")
     runs: dict[int, Run] = {}
-    failed = 0
+    failures = 0
     with CountBar(Console(stderr=True, quiet=not progress), "scoring", "answers") as bar:
 
-        async def work(item: tuple[int, RagState]) -> None:
-            nonlocal failed
-            place, state = item
-            ended = await score_answer(context, state)
-            runs[place] = _failed(state, ended) if isinstance(ended, str) else run_of(ended)
-            failed += runs[place].status is RunStatus.FAILED
-            bar.show(len(runs), len(states), f"{failed} failed" if failed else "")
+        async def work(place_and_state: tuple[int, RagState]) -> None:
+            nonlocal failures
+            place, state = place_and_state
+            outcome = await score_answer(context, state)
+            runs[place] = _failed(state, outcome) if isinstance(outcome, str) else run_of(outcome)
+            failures += runs[place].status is RunStatus.FAILED
+            bar.show(len(runs), len(states), f"{failures} failed" if failures else "")
 
         await each(enumerate(states), work, concurrency or default_concurrency(context))
     return Scores(runs[place] for place in range(len(states)))

@@ -15,56 +15,63 @@ _DEEPEVAL_SOURCE: Final = re.compile(r"deepeval_source=(.*?),deepeval_context=(.
 _PHOENIX: Final = "document."
 
 
-def answer_text(value: Any) -> Any:
+def answer_text(answer: Any) -> Any:
     """The text of an answer that may be a serialised message of LangChain; otherwise the value."""
-    if not isinstance(value, Mapping):
-        return value
-    message = _constructed(value)
+    if not isinstance(answer, Mapping):
+        return answer
+    message = _constructed(answer)
     content = message.get("content")
     if isinstance(content, list):  # blocks, some of which hold text
         texts = [block if isinstance(block, str) else _block_text(block) for block in content]
         return "".join(texts)
-    return content if isinstance(content, str) else value
+    return content if isinstance(content, str) else answer
 
 
-def documents_list(value: Any, path: str) -> Any:
+def documents_list(documents: Any, path: str) -> Any:
     """The documents of a row as a list of texts and mappings; a value that is no list as it is.
 
     A text is a list written as a cell of a table, or one document. Shapes of LangChain, Phoenix and
     DeepEval become mappings with ``text`` or ``page_content``.
     """
-    if isinstance(value, str):
-        is_list = path.rpartition(".")[2] in DELIMITED and not value.lstrip().startswith("[")
-        value = value.split("|") if is_list else documents_in_cell(value)
-    return [document_shape(item) for item in value] if isinstance(value, list) else value
+    if isinstance(documents, str):
+        is_list = path.rpartition(".")[2] in DELIMITED and not documents.lstrip().startswith("[")
+        documents = documents.split("|") if is_list else documents_in_cell(documents)
+    return (
+        [document_shape(document) for document in documents]
+        if isinstance(documents, list)
+        else documents
+    )
 
 
-def document_shape(item: Any) -> Any:
+def document_shape(document: Any) -> Any:
     """A document as :func:`~conflictscore.retrieval.documents.as_document` reads it.
 
     What is of no shape known here is returned as it is.
     """
-    if isinstance(item, str):
-        marked = _DEEPEVAL_SOURCE.fullmatch(item)
-        return {"text": marked[2], "title": marked[1]} if marked else item
-    if not isinstance(item, Mapping):
-        return item
-    if isinstance(inner := item.get("document"), Mapping):
-        item = {**item, **inner}
-    elif any(str(key).startswith(_PHOENIX) for key in item):
-        item = {str(key).removeprefix(_PHOENIX): value for key, value in item.items()}
-    item = _constructed(item)
-    if isinstance(metadata := item.get("metadata"), str):  # Phoenix writes it as JSON
+    if isinstance(document, str):
+        source_match = _DEEPEVAL_SOURCE.fullmatch(document)
+        return {"text": source_match[2], "title": source_match[1]} if source_match else document
+    if not isinstance(document, Mapping):
+        return document
+    if isinstance(inner := document.get("document"), Mapping):
+        document = {**document, **inner}
+    elif any(str(key).startswith(_PHOENIX) for key in document):
+        document = {str(key).removeprefix(_PHOENIX): value for key, value in document.items()}
+    document = _constructed(document)
+    if isinstance(metadata := document.get("metadata"), str):  # Phoenix writes it as JSON
         with suppress(ValueError, RecursionError):
-            parsed = json.loads(metadata)
-            item = {**item, "metadata": parsed if isinstance(parsed, Mapping) else None}
-    return item
+            metadata_fields = json.loads(metadata)
+            document = {
+                **document,
+                "metadata": metadata_fields if isinstance(metadata_fields, Mapping) else None,
+            }
+    return document
 
 
-def _constructed(item: Mapping[Any, Any]) -> Mapping[Any, Any]:
+def _constructed(wrapping: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """The content of a wrapping by LangChain's ``dumpd``; without one, the item itself."""
-    arguments = item.get("kwargs")
-    return arguments if item.get("lc") == 1 and isinstance(arguments, Mapping) else item
+    arguments = wrapping.get("kwargs")
+    return arguments if wrapping.get("lc") == 1 and isinstance(arguments, Mapping) else wrapping
 
 
 def _block_text(block: Any) -> str:

@@ -33,8 +33,8 @@ _PUT = "INSERT INTO cache VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value 
 
 def cache_dir() -> Path:
     """The cache folder: ``CONFLICTSCORE_CACHE_DIR``, or the user's cache folder."""
-    configured = os.environ.get("CONFLICTSCORE_CACHE_DIR")
-    return Path(configured) if configured else user_cache_path("conflictscore", appauthor=False)
+    folder = os.environ.get("CONFLICTSCORE_CACHE_DIR")
+    return Path(folder) if folder else user_cache_path("conflictscore", appauthor=False)
 
 
 class ContentCache:
@@ -93,8 +93,8 @@ class ContentCache:
         except ConfigurationError as error:
             self._warn(error)
             return {}
-        values = ((key, _value(text)) for key, text in rows)
-        return {key: value for key, value in values if value is not None}
+        pairs = ((key, _value(text)) for key, text in rows)
+        return {key: value for key, value in pairs if value is not None}
 
     def write_at_once(self) -> None:
         """Write each value before :meth:`keep` returns, on an event loop too.
@@ -110,8 +110,8 @@ class ContentCache:
 
     async def get_async(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """:meth:`get` in a thread; empty if nothing is cached."""
-        found = await self.find_async([content_key(content)])
-        return next(iter(found.values()), {})
+        values_by_key = await self.find_async([content_key(content)])
+        return next(iter(values_by_key.values()), {})
 
     def keep(self, key: str, value: Mapping[str, Any]) -> None:
         """Like :meth:`put`, by the content's :func:`content_key`.
@@ -121,7 +121,7 @@ class ContentCache:
         """
         text = json.dumps(value)
         if self._database.remote or (self._behind and on_event_loop()):
-            self._database.later(_PUT, key, text, done=self._warn, again=True)
+            self._database.later(_PUT, key, text, on_done=self._warn, again=True)
             return
         try:
             self._database.execute(_PUT, key, text)
@@ -164,10 +164,10 @@ def _warn_once(trouble: str) -> None:
 
 def _value(text: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(text)
+        fields = json.loads(text)
     except (ValueError, TypeError, RecursionError):  # written by another program, or damaged
         return None
-    return value if isinstance(value, dict) else None
+    return fields if isinstance(fields, dict) else None
 
 
 def content_key(content: Mapping[str, Any]) -> str:

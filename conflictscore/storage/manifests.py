@@ -18,11 +18,13 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     there, now = dict(_leaves(old)), dict(_leaves(new))
     changes = []
     for field in {**there, **now}:
-        one, other = (_json(side[field]) if field in side else "missing" for side in (there, now))
-        if one != other:
-            same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+        old_text, new_text = (
+            _json(side[field]) if field in side else "missing" for side in (there, now)
+        )
+        if old_text != new_text:
+            same = takewhile(lambda pair: pair[0] == pair[1], zip(old_text, new_text, strict=False))
             start = max(0, sum(1 for _ in same) - _LEAD)
-            changes.append(f"{field} {_cut(one, start)} there and {_cut(other, start)} now")
+            changes.append(f"{field} {_cut(old_text, start)} there and {_cut(new_text, start)} now")
     return changes
 
 
@@ -34,8 +36,8 @@ def shown(value: Any) -> str:
 _json = partial(json.dumps, ensure_ascii=False)
 
 
-def _leaves(value: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    for name, inner in value.items():
+def _leaves(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for name, inner in fields.items():
         field = f"{above}{name}"
         if isinstance(inner, dict) and inner:
             yield from _leaves(inner, f"{field}.")

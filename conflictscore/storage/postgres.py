@@ -96,18 +96,18 @@ class PostgresTables:
 
         self._wait(made)
 
-    def execute(self, statement: str, *values: Value) -> Sequence[Sequence[Any]]:
+    def execute(self, statement: str, *parameters: Value) -> Sequence[Sequence[Any]]:
         """See :class:`~conflictscore.storage.database.Database`."""
-        whole = storable(values)
+        whole = storable(parameters)
 
         async def fetched(connection: Any) -> Sequence[Sequence[Any]]:
             return [tuple(row) for row in await connection.fetch(statement, *whole)]
 
         return self._wait(fetched)
 
-    def later(self, statement: str, *values: Value, done: Done, again: bool = False) -> None:
+    def later(self, statement: str, *parameters: Value, on_done: Done, again: bool = False) -> None:
         """See :class:`~conflictscore.storage.database.Database`."""
-        whole = storable(values)
+        whole = storable(parameters)
 
         async def executed() -> ConfigurationError | None:
             try:
@@ -125,7 +125,7 @@ class PostgresTables:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._closing.wait(), _REST_S)
                 error = await executed()
-            done(error)
+            on_done(error)
 
         self._start(ended())
 

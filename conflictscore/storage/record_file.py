@@ -69,13 +69,13 @@ class RecordLines:
             with self.path.open("rb") as file:
                 for number, text in enumerate(file, 1):
                     line = RecordLine(number, self.size, text)
-                    ended = text.endswith(b"\n")
-                    if not ended and self._is_half(line):
+                    is_whole = text.endswith(b"\n")
+                    if not is_whole and self._is_half(line):
                         self.half = len(text)
                         return
                     yield line
                     self.size += len(text)
-                    self.ended = ended
+                    self.ended = is_whole
         except FileNotFoundError:
             raise
         except OSError as error:
@@ -95,16 +95,17 @@ class RecordFile:
         path: Path,
         *,
         is_half: IsHalf = no_json,
-        kept: str = "what was written so far",
+        resumed_from: str = "what was written so far",
     ) -> None:
         """Open and lock the file; create it if it is missing, and otherwise leave it as it is.
 
-        ``kept`` is the data that the same command resumes from after a full disk, for errors.
+        ``resumed_from`` is the data that the same command resumes from after a full disk; it is
+        for errors.
 
         Raises:
             InputError: The file cannot be written, or another command writes to it.
         """
-        self._path, self._kept = path, kept
+        self._path, self._kept = path, resumed_from
         self.lines = RecordLines(path, is_half)
         self._size: int | None = None
         self._synced = time.monotonic()
@@ -177,7 +178,7 @@ class RecordFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, *exc_details: object) -> None:
         self.close()
 
     def _fail(self, reason: str | None) -> NoReturn:
@@ -208,9 +209,9 @@ def append_line(path: Path, line: bytes) -> None:
             return
         lock(file.fileno(), wait=True)
         size = os.fstat(file.fileno()).st_size
-        with path.open("rb") as written:
-            written.seek(max(0, size - 1))
-            half = written.read(1) not in (b"", b"\n")
+        with path.open("rb") as reader:
+            reader.seek(max(0, size - 1))
+            half = reader.read(1) not in (b"", b"\n")
         try:
             _write(file, b"\n" + line if half else line)
         except BaseException:

@@ -42,7 +42,7 @@ def test_a_log_has_a_line_at_each_tenth_and_each_reason_once() -> None:
         "scoring: 3 of 4 rows, 1 failed",
         "scoring: 4 of 4 rows, 2 failed",
     ]
-    assert counted(1, 0, "no such luck", enabled=False) == []
+    assert counted(1, 0, "no such luck", visible=False) == []
 
 
 def test_a_terminal_has_a_bar_that_goes_when_it_is_done_and_failures_stay() -> None:

@@ -48,8 +48,8 @@ def test_tables_keep_what_they_are_given_and_tell_how_it_ended(tmp_path: Path) -
     tables.make("CREATE TABLE IF NOT EXISTS a (x)", "CREATE TABLE IF NOT EXISTS b (x)")
 
     tables.execute("INSERT INTO a VALUES ($1)", "one")
-    tables.later("INSERT INTO b VALUES ($1)", "two", done=told.append)
-    tables.later("INSERT INTO nowhere VALUES ($1)", "three", done=told.append)
+    tables.later("INSERT INTO b VALUES ($1)", "two", on_done=told.append)
+    tables.later("INSERT INTO nowhere VALUES ($1)", "three", on_done=told.append)
 
     assert tables.execute("SELECT x FROM a") == [("one",)]
     [fine, failed] = told

@@ -109,7 +109,7 @@ class RunStore:
                         " another folder"
                     )
             path = folder / _RECORDS
-            file = RecordFile(path, is_half=no_json, kept="what was recorded so far")
+            file = RecordFile(path, is_half=no_json, resumed_from="what was recorded so far")
             opened.enter_context(file)
             store = cls(folder, begun, held, file.lines, file)
             if half := file.resume():

@@ -146,7 +146,7 @@ class KeptRuns:
         self._running[run_id] = owner
         until = int(time.time() + self._lasts)
         announced = "INSERT INTO running VALUES ($1, $2, $3)"
-        self._database.later(announced, run_id, owner, until, done=_ignored)
+        self._database.later(announced, run_id, owner, until, on_done=_ignored)
 
     def finish(
         self, run_id: str, run: Mapping[str, Any], failed: Callable[[], None] = lambda: None
@@ -167,18 +167,18 @@ class KeptRuns:
 
         def ended(error: ConfigurationError | None) -> None:
             self._running.pop(run_id, None)
-            self._database.later(_OVER, run_id, int(time.time()), done=_ignored, again=True)
+            self._database.later(_OVER, run_id, int(time.time()), on_done=_ignored, again=True)
             go_on(error)
 
         def go_on(error: ConfigurationError | None) -> None:
             if error is not None:
                 failed()
             elif step := next(following, None):
-                self._database.later(step[0], *step[1], done=go_on, again=True)
+                self._database.later(step[0], *step[1], on_done=go_on, again=True)
 
         if len(text) <= self._most_bytes:
             kept = (run_id, owner, now, text, len(text))
-            self._database.later(_KEEP, *kept, done=ended, again=True)
+            self._database.later(_KEEP, *kept, on_done=ended, again=True)
         else:
             following = iter(())
             ended(None)
@@ -211,7 +211,7 @@ class KeptRuns:
         if row is None:
             return None
         used = "UPDATE runs SET used = $2 WHERE id = $1"
-        self._database.later(used, run_id, time.time_ns(), done=_ignored)
+        self._database.later(used, run_id, time.time_ns(), on_done=_ignored)
         run: dict[str, Any] = json.loads(row[0])
         return run
 

@@ -14,8 +14,8 @@ from conflictscore.reporting.figure_text import counted, money, one_line
 class BenchProgress(CountBar, Listener):
     """Shows a run's questions, failures and cost."""
 
-    def __init__(self, console: Console, total: int, *, enabled: bool) -> None:
-        super().__init__(console, "asking", "questions", enabled=enabled)
+    def __init__(self, console: Console, total: int, *, visible: bool) -> None:
+        super().__init__(console, "asking", "questions", visible=visible)
         self._total, self._spent = total, ""
         self._done = self._failed = 0
 

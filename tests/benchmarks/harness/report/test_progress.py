@@ -19,7 +19,7 @@ def watched(
     out = StringIO()
     console = Console(file=out, width=200, force_terminal=terminal, color_system=None)
     used = Usage(calls=3, cached_calls=1, input_tokens=1200, output_tokens=30)
-    with BenchProgress(console, 20, enabled=True) as progress:
+    with BenchProgress(console, 20, visible=True) as progress:
         progress.spent({"a": used, "b": used}, spent)
         for number, error in enumerate(errors):
             name, value = f"{question}-{number}", None if error else {"reason": ""}
