@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from conflictscore.answering.claim_places import Placed
@@ -58,6 +59,7 @@ _PROGRAM = re.compile(
 )
 _WORD_OR_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
 _WORD = re.compile(r"\w[\w'\u2019-]*")
+_LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)")
 _NUMBER_WORDS = dict(
     zip(
         "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"  # noqa: SIM905
@@ -181,6 +183,7 @@ def claims_beyond(
 ) -> tuple[Beyond, ...]:
     """The claims with a number, a name or a negation that the answer has not."""
     names = _tells_names(answer)
+    claims = _without_labels(claims, answer)
     whole, asked = _terms(_plain(answer), names=False), _terms(question, names=False)
     small = _small_numbers(answer) | _small_numbers(question)
     found = []
@@ -195,6 +198,27 @@ def claims_beyond(
         if extra:
             found.append(Beyond(index, tuple(sorted(extra))))
     return tuple(found)
+
+
+def _without_labels(claims: Sequence[str], answer: str) -> list[str]:
+    """The claims without a label that counts them: one word in all, with a rising number.
+
+    Splitters write "Fact F1 …", "Fact F2 …". Where the answer has such words itself, as of roads
+    or rooms, they are no labels.
+    """
+    labels = [{match[1]: match[2] for match in _LABEL.finditer(claim)} for claim in claims]
+    if len(claims) < 2:
+        return list(claims)
+    counting = {
+        word
+        for word in labels[0].keys() - {match[1] for match in _LABEL.finditer(answer)}
+        if all(word in of_claim for of_claim in labels)
+        and all(int(a[word]) < int(b[word]) for a, b in pairwise(labels))
+    }
+    return [
+        _LABEL.sub(lambda match: "" if match[1] in counting else match[0], claim)
+        for claim in claims
+    ]
 
 
 def states_nothing(answer: str, question: str) -> bool:

@@ -65,6 +65,18 @@ def test_a_claim_that_says_what_the_answer_does_not_is_named(claim: str) -> None
     assert GapKind.CLAIM_BEYOND_ANSWER in gap_kinds(BASE, [claim, *sentences(BASE)])
 
 
+def test_labels_that_count_the_claims_of_a_list_say_nothing_beyond_the_answer() -> None:
+    rest = "Gate {} opens at nine.", "Gate {} is green."
+    answer = "The gate opens at nine and is green."
+    counted = [text.format(f"CLAIM{n}") for n, text in enumerate(rest, start=1)]
+    assert not gap_kinds(answer, counted)
+    for labels in (("CLAIM2", "CLAIM1"), ("A1", "B2")):
+        claims = [text.format(label) for text, label in zip(rest, labels, strict=True)]
+        assert GapKind.CLAIM_BEYOND_ANSWER in gap_kinds(answer, claims)
+    roads = ["Road A3 is long.", "Road A4 is short."]
+    assert GapKind.CLAIM_BEYOND_ANSWER in gap_kinds("Road A1 is long, road A2 is short.", roads)
+
+
 @pytest.mark.parametrize(
     "answer",
     [

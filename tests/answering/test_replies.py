@@ -189,6 +189,44 @@ def test_claims_come_back_as_they_were_listed(claims: list[str], line: str, mark
     assert read_claims("\n".join([marker, *listed])) == tuple(claims)
 
 
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "1. **Light**\n   - It is lit.\n   - It is old.\n2. **Place**\n   - It is high.",
+        "1. **Light**\n- It is lit.\n- It is old.\n2. **Place**\n- It is high.",
+        "1. **Light**\n\n- It is lit.\n- It is old.\n\n2. **Place**\n\n- It is high.",
+        "1. **Light.**\n   - It is lit.\n   - It is old.\n2. **Place.**\n   - It is high.",
+        "- **Light**\n* It is lit.\n* It is old.\n- **Place**\n* It is high.",
+        "1. Light\n- It is lit.\n- It is old.\n2. Place\n- It is high.",
+        "1. **Light**\n   1. It is lit.\n   2. It is old.\n2. **Place**\n   1. It is high.",
+        "1. **Light**\n   1.1 It is lit.\n   1.2 It is old.\n2. **Place**\n   2.1 It is high.",
+        "1. **Light**\n   a) It is lit.\n   b) It is old.\n2. **Place**\n   a) It is high.",
+        "### 1. Light\n- It is lit.\n- It is old.\n### 2. Place\n- It is high.",
+        "1. **A**\n  - **B**\n    - It is lit.\n    - It is old.\n2. **C**\n  - It is high.",
+        "1. **A**\n  - It is lit.\n  - It is old.\n2. **B**\n  - It is high.\n3. **C**",
+        "1. **Light** \u2013\n   - It is lit.\n   - It is old.\n   - It is high.",
+    ],
+)
+@pytest.mark.parametrize("marker", ["Claims:\n", ""])
+def test_titles_over_lists_within_a_list_are_no_claims(layout: str, marker: str) -> None:
+    assert read_claims(marker + layout) == ("It is lit.", "It is old.", "It is high.")
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "1. **It is lit.**\n2. **It is old.**",
+        "- **It is lit and old**\n- **It is high**",
+        "1. The gate is open at nine\n- The wall of it is old",
+        "1. It is lit.\n- It is old.",
+        "- 1.1 million came.\n- 2.5 million left.",
+        " 1. It is lit.\n 2. It is red.\n 3. It is old.\n10. It is high.",
+    ],
+)
+def test_a_claim_in_bold_or_of_another_mark_stays_a_claim(listed: str) -> None:
+    assert len(read_claims(f"Claims:\n{listed}")) == len(listed.splitlines())
+
+
 # A passage's replacement
 
 

@@ -1,0 +1,192 @@
+"""The lines of a list: which bullet or number stands before each, and which head a list below."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+_BULLET = re.compile(
+    r"^(?:(?:[-*+–—·‣▪◦○■►➢➤→✓✔✅☑>]|\[[ xX]\])\s+|[・•●]\s*"
+    r"|[*_]{0,3}(?:claim|fact|statement|[cf](?=\d))\s{0,3}#?\d{1,3}[.):][*_]{0,3}\s+)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"^(?P<title>#{1,6}\s)?[*_]{0,3}[(\[#]?(?P<number>\d{1,3})"
+    r"(?:\\?[.):\]][*_]{0,3}\s+|[、\uff0e]\s*|\s[-–—]\s+|(?<=#\d)\s+)(?=\S)"
+)
+_SUBNUMBER = re.compile(r"^[*_]{0,3}(?P<over>\d{1,3})\.(?P<number>\d{1,3})[.):]?[*_]{0,3}\s+(?=\S)")
+_LETTER = re.compile(r"^\(?(?:(?P<letter>[a-z])[.)]|(?P<capital>[A-Z])\))\s+(?=\S)")
+_QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
+_WHOLLY_BOLD = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)\s{0,3}[:\uff1a–—-]?")
+FULL_STOP = re.compile(r"[.!?。\uff01\uff1f।][\"'”’»)\]*_]{0,3}$")
+_BULLETS = 4  # the most in a row: models number bullets, and put bullets before numbers
+_HEADING_CHARS = 120
+_TITLE_WORDS = 4  # the most of a title that no style shows; "The gate is green" has as many
+_DEPTHS = 12  # the most lists within lists that are counted
+_ALIGNMENT = 1  # spaces: " 9." and "10." stand at one depth
+
+
+class Line(NamedTuple):
+    """A line of a reply that has letters or digits."""
+
+    text: str
+    """Without its bullet or number."""
+    indent: int
+    mark: str
+    """What stood before it: "1" for a number, "1.1", "a", "#" for a title, else the bullet; or
+    nothing."""
+    apart: bool
+    """Whether a blank line stands before it."""
+
+    @property
+    def marked(self) -> bool:
+        """Whether it had a bullet or a number."""
+        return bool(self.mark)
+
+    @property
+    def is_bold(self) -> bool:
+        """Whether all of it is bold."""
+        return _WHOLLY_BOLD.fullmatch(self.text) is not None
+
+    @property
+    def is_heading(self) -> bool:
+        """Whether it introduces what follows, and states nothing, whatever that is."""
+        bare = self.text.rstrip("*_ ")
+        bold = self.is_bold and not self.marked
+        titled = self.text.startswith("#") or (bold and not FULL_STOP.search(bare))
+        return bare.endswith((":", "\uff1a")) or (titled and len(bare) <= _HEADING_CHARS)
+
+    def heads(self, after: "Line") -> bool:
+        """Whether it is the title of the list that begins with the line after it.
+
+        That list stands deeper, or has marks of another kind. A sentence with its full stop is no
+        title, unless it is short and bold over lines that are not.
+        """
+        deeper = after.indent > self.indent + _ALIGNMENT
+        if not deeper and after.mark == self.mark:
+            return False
+        short = len(self.text.split()) <= _TITLE_WORDS
+        if self.is_bold and not after.is_bold:
+            return short or (deeper and not FULL_STOP.search(self.text))
+        if FULL_STOP.search(self.text):
+            return False
+        # At one depth a list may have lost its order of marks: then only a title is one.
+        return deeper or self.mark == "#" or (short and self.mark in ("1", "a"))
+
+
+def without_titles(items: Sequence[Line]) -> list[Line]:
+    """The marked lines of a list without the titles of its parts."""
+    titles = {number for number, (item, after) in enumerate(pairwise(items)) if item.heads(after)}
+    kinds = {(items[n].mark, items[n].is_bold) for n in titles}
+    last = items[-1]
+    # A last title has nothing below it; only a style that titles have tells it from a claim.
+    if (last.mark, last.is_bold) in kinds and (last.is_bold or last.mark == "#"):
+        titles.add(len(items) - 1)
+    return [item for n, item in enumerate(items) if n not in titles and not item.is_heading]
+
+
+def lines_of(reply: str) -> list[Line]:
+    """The lines of a reply that have letters or digits, without quotation marks around them."""
+    raws: list[tuple[int, str, str, bool]] = []
+    apart = False
+    for raw in reply.splitlines():
+        text = raw.strip()
+        text = plain = text[1:-1] if _QUOTED.fullmatch(text) else text
+        if not any(map(str.isalnum, text)) or text.startswith(("```", "~~~")):
+            apart = apart or not text
+            continue
+        raws.append((len(raw) - len(raw.lstrip()), plain, _without_bullets(text), apart))
+        apart = False
+    counted = _counted([(indent, text) for indent, _, text, _ in raws])
+    lines = []
+    for place, (indent, plain, text, apart) in enumerate(raws):
+        pattern, mark = counted.get(place, (None, ""))
+        bare = _without_bullets(pattern.sub("", text)) if pattern else text
+        if bare != plain and not mark:
+            mark = plain[0]
+        lines.append(Line(bare, indent, mark if bare != plain else "", apart))
+    return lines
+
+
+def _without_bullets(text: str) -> str:
+    for _ in range(_BULLETS):
+        text = _BULLET.sub("", text).strip()
+    return text
+
+
+class _Run(NamedTuple):
+    """Numbers that count 1, 2, 3 down the lines of one depth."""
+
+    indent: int
+    places: list[int]
+    last: int
+
+
+def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str], str]]:
+    """The lines that a number or a letter counts, with its expression and kind, by their place.
+
+    Args:
+        rows: Each line's indentation and text.
+    """
+    counted: dict[int, tuple[re.Pattern[str], str]] = {}
+    for kind, pattern in (("1", _NUMBER), ("1.1", _SUBNUMBER), ("a", _LETTER)):
+        numbers = [(indent, _number(pattern.match(text))) for indent, text in rows]
+        alone = len(rows) == 1 or any(
+            number == 1 and _WHOLLY_BOLD.fullmatch(pattern.sub("", text, count=1))
+            for (_, number), (_, text) in zip(numbers, rows, strict=True)
+        )
+        for place in _counting(numbers, alone=alone):
+            match = pattern.match(rows[place][1])
+            titled = match is not None and match.groupdict().get("title")
+            counted.setdefault(place, (pattern, "#" if titled else kind))
+    return counted
+
+
+def _number(match: re.Match[str] | None) -> int:
+    """What a mark counts, from 1; 0 if there is none."""
+    if match is None:
+        return 0
+    groups = match.groupdict()
+    if number := groups.get("number"):
+        return int(number)
+    letter = (groups["letter"] or groups["capital"]).casefold()
+    return ord(letter) - ord("a") + 1
+
+
+def _counting(numbers: Sequence[tuple[int, int]], *, alone: bool) -> frozenset[int]:
+    """The places of lines whose numbers count 1, 2, 3 down the lines.
+
+    Where ``alone``, a 1 counts that no 2 follows: a section may have one claim, or there is one.
+
+    Any other number is the claim's own: "12. Mai 1932", "1. FC Vik". Lists within lists count by
+    themselves, each at its depth.
+    """
+    finished: list[_Run] = []
+    open_runs: list[_Run] = []
+    for place, (indent, number) in enumerate(numbers):
+        if not number:
+            continue
+        if number == 1:
+            while open_runs and open_runs[-1].indent >= indent - _ALIGNMENT:
+                finished.append(open_runs.pop())
+            open_runs.append(_Run(indent, [place], 1))
+            finished.extend(open_runs[:-_DEPTHS])
+            open_runs = open_runs[-_DEPTHS:]
+            continue
+        at = next(
+            (n for n in reversed(range(len(open_runs))) if _goes_on(open_runs[n], number)), None
+        )
+        if at is None:
+            continue
+        finished.extend(open_runs[at + 1 :])
+        run = open_runs[at]
+        run.places.append(place)
+        open_runs[at:] = [run._replace(last=number)]
+    runs = [*finished, *open_runs]
+    full = alone or any(len(run.places) > 1 for run in runs)
+    return frozenset(at for run in runs for at in run.places if full)
+
+
+def _goes_on(run: _Run, number: int) -> bool:
+    """Whether a number is a run's next; models lose count, so a run of two may skip some."""
+    return number == run.last + 1 or (len(run.places) > 1 and number > run.last)
