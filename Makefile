@@ -72,7 +72,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --no-compile --editable '.[bench,docs,fetch,inspect,langchain,local,mcp,nli,offline-tokens,postgres,serve]' --group dev --group docs
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[bench,docs,fetch,inspect,langchain,local,mcp,nli,offline-tokens,postgres,serve,socks]' --group dev --group docs
 	touch $@ $(VENV)/.demo
 
 clean:

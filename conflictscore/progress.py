@@ -84,18 +84,20 @@ def _bar(console: Console, *columns: ProgressColumn, visible: bool) -> Progress:
 def transfer(console: Console, title: str, size: int) -> Iterator[Callable[[str, int, int], None]]:
     """Show a transfer in bytes, by a function of its stage, the bytes done and the bytes in all.
 
-    At a terminal it is a bar, in a log a line at each tenth of a stage.
+    At a terminal it is a bar in place, in a log a line for each stage and each minute.
     """
-    last, shows = ("", -1), console.is_terminal
+    last_stage, last_line = "", 0.0
+    shows = console.is_terminal
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with _bar(console, *columns, visible=shows) as bar:
         task = bar.add_task(title, total=size)
 
         def show(stage: str, bytes_done: int, total: int) -> None:
-            nonlocal last
+            nonlocal last_stage, last_line
             bar.update(task, description=f"{title}: {stage}", completed=bytes_done, total=total)
-            if not shows and (now := (stage, bytes_done * _TENTHS // total)) != last:
-                last = now
+            now = time.monotonic()
+            if not shows and (stage != last_stage or now - last_line >= _LINE_SECONDS):
+                last_stage, last_line = stage, now
                 line = f"{title}: {stage}, {bytes_done / 1e6:.0f} of {total / 1e6:.0f} MB"
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
 

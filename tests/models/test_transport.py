@@ -24,6 +24,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
 from tests.fakes.openai_server import Fault, OpenAIServer, then
+from tests.fakes.socks_proxy import socks_proxy
 from tests.models.calling import ask, calling, face, failure
 
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -174,6 +175,28 @@ class TestProxies:
         with face(synchronous):
             error = await failure(replace(model, retries=None))
         assert f"proxy http://127.0.0.1:{port}" in str(error)
+        assert "sesame" not in str(error)
+
+    async def test_calls_go_by_a_socks_proxy(
+        self, server: OpenAIServer, synchronous: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pytest.importorskip("socksio")
+        with socks_proxy() as proxy, face(synchronous):
+            monkeypatch.setenv("ALL_PROXY", proxy.address)
+            assert await ask(open_model("test-model", base_url=server.base_url)) == "In 1871."
+        assert f"http://{proxy.asked[0][0]}:{proxy.asked[0][1]}" == server.address
+        assert len(server.requests) == 1
+
+    async def test_a_socks_proxy_that_does_not_answer_is_named(
+        self, synchronous: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pytest.importorskip("socksio")
+        monkeypatch.setenv("ALL_PROXY", f"socks5://me:sesame@127.0.0.1:{_dead_port()}")
+        model = open_model("test-model", base_url="http://endpoint.example/v1")
+        with face(synchronous):
+            error = await failure(replace(model, retries=None))
+        assert error.failure is FailureKind.UNREACHABLE
+        assert "proxy socks5://127.0.0.1" in str(error)
         assert "sesame" not in str(error)
 
     async def test_a_socks_proxy_that_the_endpoint_does_not_use_stops_nothing(
