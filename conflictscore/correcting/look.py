@@ -9,6 +9,7 @@ from conflictscore.answering.languages import asserts_nothing
 from conflictscore.answering.statements import opposite
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.rivals import is_led_to_yes, labelled, rivals_of
+from conflictscore.correcting.superseding import replaced_by_document
 from conflictscore.correcting.telling import explained_things, hedged, language_to_tell_in
 from conflictscore.correcting.vote import VoteOutcome, outcome, tallied
 from conflictscore.correcting.weigh import weigh
@@ -60,16 +61,9 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
     vote = outcome(candidates, rivals.corrects, contested=rivals.contested)
     if vote.kind == "replace" and is_led_to_yes(passage, looking):
         vote = vote._replace(kind="open")
-    weighing = None
-    if vote.kind == "open" and vote.rival is not None:
-        weighing = await weigh(
-            rivals.question,
-            candidates,
-            (0, vote.rival),
-            looking.documents,
-            looking.judge,
-            looking.weights,
-        )
+    weighing = await _weighing_of(vote, rivals.question, candidates, looking)
+    if weighing is not None and weighing.chosen == 0:
+        vote = vote._replace(kind="open")
     look = SecondLook(
         question=rivals.question,
         candidates=candidates,
@@ -79,6 +73,32 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         rival=vote.rival,
     )
     return _decided(look, vote, weighing, looking)
+
+
+async def _weighing_of(
+    vote: VoteOutcome, question: str, candidates: Sequence[Candidate], looking: Looking
+) -> Weighing | None:
+    """What the evidence of two sides comes to where counting leaves them open; None elsewhere.
+
+    Embedded models do not weigh. For them, a document that says that it replaces the other side is
+    looked for, also where the vote would take what it says away.
+    """
+    if vote.rival is None or vote.kind == "keep":
+        return None
+    if looking.judge.model.is_local and looking.is_labelled_by_embedded:
+        weighing = await replaced_by_document(candidates, vote.rival, looking)
+        if weighing is not None:
+            return weighing
+    if vote.kind != "open":
+        return None
+    return await weigh(
+        question,
+        candidates,
+        (0, vote.rival),
+        looking.documents,
+        looking.judge,
+        looking.weights,
+    )
 
 
 def _decided(

@@ -1,0 +1,114 @@
+"""A document that says itself that its answer took the place of another one, by words and labels.
+
+Embedded models are too small to weigh two sides. But a document that restates, corrects or replaces
+says so near its value, in a few words, and a labeler can be asked whether it supports "A was
+replaced by B". Where that holds on one side alone, a dispute that counting leaves open is settled
+by it, and a claim that is backed in this way is not outvoted by what it replaced. It never
+overrules more witnesses: anybody can write "correction" over a page.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from conflictscore.correcting.looking import Looking
+from conflictscore.labelers.quotes import passage_of
+from conflictscore.labelers.table import label_table
+from conflictscore.prompts import material_line
+from conflictscore.records import (
+    Candidate,
+    Claim,
+    Document,
+    EvidenceLabel,
+    Ground,
+    Label,
+    Ruling,
+    Weighing,
+)
+
+_AROUND = 240  # characters on either side of the passage that has the value
+_COMPARED = 60  # characters by which that passage is found again in the document
+_MOST_STATED = 300  # characters of a statement in the claim that is labelled
+_LEAST_SUPPORT = 0.4  # P(SUPPORTS) of that claim, as of a vote
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_SAYS_SO = re.compile(
+    r"\b(?:supersed(?:es?|ed|ing)|replac(?:es|ed|ing)|restat(?:es?|ed|ing|ement)"
+    r"|correct(?:ion|ions|ed)|errat(?:um|a)|corrigend(?:um|a)|retract(?:s|ed|ion)?"
+    r"|withdr(?:awn|ew)|revok(?:ed|es)|repeal(?:ed|s)?|revis(?:ed|ion)|amended"
+    r"|no longer|not any ?more|any ?more|until now|up to now|formerly|previously|used to"
+    r"|instead of|(?:was|were) wrong|wrongly|mistakenly|in error|misprint"
+    r"|berichtig(?:t|ung)|korrigiert|korrektur|ersetzt|nicht mehr|bisher|statt"
+    r"|ne plus|remplace|rectificatif|jusqu'ici|ya no|sustituye|corrección|finora|non più|rettifica)"
+    rf"\b|\b(?:from|as of|as from|since|effective|starting|with effect from)"
+    rf" (?:\w{{1,9}} )?(?:\d{{1,2}}(?:st|nd|rd|th)? )?{_MONTH}\b"
+    r"(?! ?(?:to|until|till|through|[-\u2013]) )"  # "from May to September" is a season
+    r"|\b(?:from (?:tomorrow|now on)|with (?:immediate effect|the new year))\b"
+    r"|\bab (?:dem )?\d{1,2}\. ?\w",
+    re.IGNORECASE,
+)
+
+
+def says_it_replaces(document: Document, statement: str) -> bool:
+    """Whether a document has, near what a statement takes from it, words of a correction.
+
+    "Restated", "supersedes", "no longer", "instead of", "from 1 June". A long document is read
+    around the sentence that is nearest to the statement.
+    """
+    label = EvidenceLabel(claim=1, document=document.number, label=Label.SUPPORTS)
+    nearest = material_line(passage_of(Claim(number=1, text=statement), document, label) or "")
+    text = material_line(document.text)
+    at = text.find(nearest[:_COMPARED]) if nearest else -1
+    near = nearest if at < 0 else text[max(0, at - _AROUND) : at + len(nearest) + _AROUND]
+    return bool(_SAYS_SO.search(f"{document.title[:_AROUND]}\n{near}"))
+
+
+async def replaced_by_document(
+    candidates: Sequence[Candidate], rival: int, looking: Looking
+) -> Weighing | None:
+    """The side whose document says that it took the other's place; None where none or both do.
+
+    A ProviderError says that no such claim could be labelled.
+    """
+    sides = (0, rival)
+    behind = [_saying(candidates[place], looking) for place in sides]
+    if bool(behind[0]) == bool(behind[1]):
+        return None
+    chosen = sides[0] if behind[0] else sides[1]
+    winner, loser = candidates[chosen], candidates[rival if chosen == 0 else 0]
+    if chosen and winner.worth < loser.worth:
+        return None
+    text = f"“{_short(loser.statement)}” was replaced by “{_short(winner.statement)}”."
+    documents = behind[0] or behind[1]
+    [evidence] = await label_table(
+        looking.labeler,
+        [Claim(number=1, text=text)],
+        documents,
+        meter=looking.reader.meter,
+        cache=looking.cache,
+        seconds=looking.seconds,
+    )
+    saying = [pair.document for pair in evidence.labels if _is_supported(pair)]
+    if not saying:
+        return None
+    reason = f"Document {saying[0]} says itself that this took the place of the other statement."
+    ruling = Ruling(shown=sides, chosen=chosen, ground=Ground.SUPERSEDES, reason=reason)
+    return Weighing(sides=sides, rulings=(ruling,), chosen=chosen, ground=Ground.SUPERSEDES)
+
+
+def _saying(candidate: Candidate, looking: Looking) -> list[Document]:
+    """The documents behind a candidate that say that it replaces something."""
+    numbers: Iterable[int] = candidate.votes or candidate.evidence.supports
+    documents = looking.documents_by_number
+    behind = [documents[number] for number in numbers if number in documents]
+    return [each for each in behind if says_it_replaces(each, candidate.statement)]
+
+
+def _is_supported(pair: EvidenceLabel) -> bool:
+    likely = pair.p_supports
+    return pair.label is Label.SUPPORTS if likely is None else likely >= _LEAST_SUPPORT
+
+
+def _short(statement: str) -> str:
+    return statement[:_MOST_STATED].rstrip(" .")

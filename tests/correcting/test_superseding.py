@@ -1,0 +1,97 @@
+"""What a document says of itself, "restated", "from 1 June", as the embedded models see it."""
+
+from typing import Any
+
+import pytest
+
+from conflictscore.correcting.look import look_again_at
+from conflictscore.correcting.looking import Looking
+from conflictscore.correcting.superseding import says_it_replaces
+from conflictscore.loop.state import Reader
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import (
+    Claim,
+    Document,
+    EvidenceLabel,
+    Ground,
+    Label,
+    LookOutcome,
+    SecondLook,
+)
+from tests.correcting.helpers import ByNumbers, Replies, documents_with
+from tests.nodes.steps import PROMPTS, claim_with
+
+QUESTION = "How much is the Osk rate?"
+CLAIM, RIVAL = "The Osk rate is 320 euros.", "The Osk rate is 380 euros."
+OLD, NEW = "Osk rate: 320 euros.", "From 1 June the Osk rate is 380 euros instead of 320."
+
+
+class Embedded(ByNumbers):
+    """Labels by numbers, without a call; a replacement is supported where a document has it."""
+
+    embedded = True
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        if "replaced by" not in claim.text:
+            own = document.text.replace("instead of 320", "")
+            return await super().label(claim, document.model_copy(update={"text": own}), meter)
+        is_so = "380” was" not in claim.text and "instead of 320" in document.text
+        label = Label.SUPPORTS if is_so else Label.IRRELEVANT
+        return EvidenceLabel(claim=claim.number, document=document.number, label=label)
+
+
+async def looked(claim: str, rival: str, *texts: str, sides: str) -> SecondLook:
+    model: Any = Replies(lambda prompt: rival)
+    model.is_local = True
+    reads = Reader(model, PROMPTS, UsageMeter())
+    looking = Looking(
+        question=QUESTION,
+        documents=documents_with(*texts),
+        duplicates={},
+        weights={},
+        unsettled="hedge",
+        reader=reads,
+        judge=reads,
+        labeler=Embedded(),
+        only_claim=True,
+        answer=claim,
+    )
+    return await look_again_at(claim_with(sides, claim), claim, looking)
+
+
+@pytest.mark.parametrize(
+    ("claim", "rival", "texts", "sides", "decision"),
+    [
+        (CLAIM, RIVAL, (OLD, NEW), "+-", "replace"),
+        (CLAIM, RIVAL, (OLD, "The Osk rate: 380 euros."), "+-", "hedge"),
+        (RIVAL, CLAIM, (NEW, OLD, "The Osk rate is 320 euros."), "+--", "keep"),
+        (CLAIM, RIVAL, (OLD, "Osk rate of 320 euros.", NEW), "++-", "keep"),
+    ],
+)
+async def test_what_replaced_the_other_side_stands_but_against_more_witnesses(
+    claim: str, rival: str, texts: tuple[str, ...], sides: str, decision: str
+) -> None:
+    look = await looked(claim, rival, *texts, sides=sides)
+
+    assert look.decision == decision
+    if look.outcome is LookOutcome.WEIGHED:
+        assert look.weighing is not None
+        assert look.weighing.ground is Ground.SUPERSEDES
+
+
+@pytest.mark.parametrize(
+    ("text", "says_so"),
+    [
+        ("As of 1 March 2026 the rate is 380 euros.", True),
+        ("Correction: the rate is 380 euros, not 320.", True),
+        ("The rate of 320 euros no longer applies; it is 380.", True),
+        ("Der Satz beträgt 380 Euro statt bisher 320.", True),
+        ("The rate is 380 euros.", False),
+        ("The rate is 380 euros, from May to September.", False),
+        (f"Correction of a misprint. {'Nothing else. ' * 90}The rate is 380 euros.", False),
+    ],
+)
+def test_a_document_says_near_its_value_that_it_replaces_another(text: str, says_so: bool) -> None:
+    [document] = documents_with(text)
+
+    assert says_it_replaces(document, "The rate is 380 euros.") is says_so
