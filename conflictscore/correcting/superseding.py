@@ -28,7 +28,6 @@ from conflictscore.records import (
 _AROUND = 240  # characters on either side of the passage that has the value
 _COMPARED = 60  # characters by which that passage is found again in the document
 _MOST_STATED = 300  # characters of a statement in the claim that is labelled
-_LEAST_SUPPORT = 0.4  # P(SUPPORTS) of that claim, as of a vote
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -79,17 +78,17 @@ async def replaced_by_document(
     winner, loser = candidates[chosen], candidates[rival if chosen == 0 else 0]
     if chosen and winner.worth < loser.worth:
         return None
-    text = f"“{_short(loser.statement)}” was replaced by “{_short(winner.statement)}”."
-    documents = behind[0] or behind[1]
-    [evidence] = await label_table(
+    texts = [_replacement(loser, winner), _replacement(winner, loser)]
+    forwards, backwards = await label_table(
         looking.labeler,
-        [Claim(number=1, text=text)],
-        documents,
+        [Claim(number=number, text=text) for number, text in enumerate(texts, start=1)],
+        behind[0] or behind[1],
         meter=looking.reader.meter,
         cache=looking.cache,
         seconds=looking.seconds,
     )
-    saying = [pair.document for pair in evidence.labels if _is_supported(pair)]
+    pairs = zip(forwards.labels, backwards.labels, strict=True)
+    saying = [forward.document for forward, backward in pairs if _is_likelier(forward, backward)]
     if not saying:
         return None
     reason = f"Document {saying[0]} says itself that this took the place of the other statement."
@@ -105,9 +104,18 @@ def _saying(candidate: Candidate, looking: Looking) -> list[Document]:
     return [each for each in behind if says_it_replaces(each, candidate.statement)]
 
 
-def _is_supported(pair: EvidenceLabel) -> bool:
-    likely = pair.p_supports
-    return pair.label is Label.SUPPORTS if likely is None else likely >= _LEAST_SUPPORT
+def _replacement(loser: Candidate, winner: Candidate) -> str:
+    return f"“{_short(loser.statement)}” was replaced by “{_short(winner.statement)}”."
+
+
+def _is_likelier(forward: EvidenceLabel, backward: EvidenceLabel) -> bool:
+    """Whether a document supports that A was replaced by B more than the opposite.
+
+    How high P(SUPPORTS) is says little of so long a claim, which of the two is higher does.
+    """
+    if forward.p_supports is None or backward.p_supports is None:
+        return forward.label is Label.SUPPORTS and backward.label is not Label.SUPPORTS
+    return forward.p_supports > backward.p_supports
 
 
 def _short(statement: str) -> str:

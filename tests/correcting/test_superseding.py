@@ -35,7 +35,7 @@ class Embedded(ByNumbers):
         if "replaced by" not in claim.text:
             own = document.text.replace("instead of 320", "")
             return await super().label(claim, document.model_copy(update={"text": own}), meter)
-        is_so = "380” was" not in claim.text and "instead of 320" in document.text
+        is_so = "380 euros” was" not in claim.text and "instead of 320" in document.text
         label = Label.SUPPORTS if is_so else Label.IRRELEVANT
         return EvidenceLabel(claim=claim.number, document=document.number, label=label)
 
