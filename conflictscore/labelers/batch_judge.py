@@ -48,8 +48,8 @@ _MARK_TOKENS = 16
 
 
 def _object(fields: Mapping[str, Any]) -> dict[str, Any]:
-    required = {"required": [*fields], "additionalProperties": False}
-    return {"type": "object", "properties": dict(fields), **required}
+    constraints = {"required": [*fields], "additionalProperties": False}
+    return {"type": "object", "properties": dict(fields), **constraints}
 
 
 _TEXT = {"type": "string"}
@@ -128,12 +128,12 @@ def read_reply(
     A claim that is left out or named twice stays open. What the reply says of anything that was not
     asked for is passed over.
     """
-    listed = reply.get(VERDICTS)
-    listed = [listed] if isinstance(listed, Mapping) else listed
-    if not isinstance(listed, list):
+    verdict_list = reply.get(VERDICTS)
+    verdict_list = [verdict_list] if isinstance(verdict_list, Mapping) else verdict_list
+    if not isinstance(verdict_list, list):
         raise ValueError(f'"{VERDICTS}" is not a list')  # noqa: TRY004 - as ask_json wants it
     verdicts_by_id: dict[str, list[Mapping[str, Any]]] = {}
-    for verdict in listed:
+    for verdict in verdict_list:
         if isinstance(verdict, Mapping):
             verdicts_by_id.setdefault(str(verdict.get("claim")), []).append(verdict)
     ids, labels, open_claims = batch.ids(), list[EvidenceLabel](), list[OpenClaim]()
@@ -185,9 +185,9 @@ class BatchJudge:
         self._model, self._prompts = model, prompts
         self._rules = prompts.render("label_rules_brief")
         self.name = f"per-document({model.name})"
-        used = ("label_rules_brief", "label_one_claim", _TEMPLATE, "cut", "retry")
+        template_names = ("label_rules_brief", "label_one_claim", _TEMPLATE, "cut", "retry")
         self.identity = identity_of(
-            "per-document", prompts.sha256_of(*used), model, at_once=_MOST_CLAIMS
+            "per-document", prompts.sha256_of(*template_names), model, at_once=_MOST_CLAIMS
         )
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
@@ -256,11 +256,11 @@ class BatchJudge:
 
     def _prompt(self, batch: Batch) -> str:
         ids = batch.ids()
-        listed = [
+        claim_lines = [
             self._prompts.render("label_one_claim", id=ids[c.number], claim=material(c.text))
             for c in batch.claims
         ]
-        return self._around(document=batch.shown, claims="\n".join(listed))
+        return self._around(document=batch.shown, claims="\n".join(claim_lines))
 
     def _around(self, *, document: str = "", claims: str = "") -> str:
         return self._prompts.render(_TEMPLATE, rules=self._rules, document=document, claims=claims)
@@ -289,9 +289,11 @@ class BatchJudge:
         room = _REPLY_TOKENS + _VERDICT_TOKENS * _MOST_CLAIMS + max(_CLAIMS_TOKENS, tokens)
         batch = Batch(tuple(claims), document)
         try:
-            fitted = fit_documents(
+            fitted_document = fit_documents(
                 [document], self._model, self._prompts, around=self._around(), reply_tokens=room
             )
         except ContextWindowError as error:
             return batch._replace(no_room=error)
-        return batch._replace(shown=as_shown(fitted.documents[0]), cut=bool(fitted.cut))
+        return batch._replace(
+            shown=as_shown(fitted_document.documents[0]), cut=bool(fitted_document.cut)
+        )

@@ -57,15 +57,15 @@ class FittedCalibration(BaseModel):
 def read_calibration(path: Path, *, model: str) -> Calibration:
     """Read a calibration from a file, which holds a :class:`FittedCalibration` as JSON."""
     try:
-        fitted = FittedCalibration.model_validate_json(path.read_bytes())
+        fitted_calibration = FittedCalibration.model_validate_json(path.read_bytes())
     except OSError as error:
         raise ConfigurationError(f"cannot read the calibration: {error}") from error
     except ValidationError as error:
         field, why = first_fault(error)
         raise ConfigurationError(f"{path}: {field or 'the file'}: {why}") from error
-    if fitted.model != model:
+    if fitted_calibration.model != model:
         raise ConfigurationError(
-            f"{path} was fitted for the model {fitted.model}, and this is {model}: fit it again or"
-            " remove it"
+            f"{path} was fitted for the model {fitted_calibration.model}, and this is {model}:"
+            " fit it again or remove it"
         )
-    return fitted.calibration
+    return fitted_calibration.calibration

@@ -125,8 +125,8 @@ class Cascade:
         cheap = await self._cheap.label(claim, document, meter)
         if self._settles(claim, cheap):
             return _decided_by(self._cheap, cheap)
-        judged = await self._judge.label(claim, document, meter)
-        return self._believed((claim, document), cheap, judged)
+        judge_verdict = await self._judge.label(claim, document, meter)
+        return self._believed((claim, document), cheap, judge_verdict)
 
     async def label_in_stages(
         self,
@@ -147,29 +147,29 @@ class Cascade:
             if not self._settles(at[place][0], verdict):
                 return
             del hard[place]
-            settled = _decided_by(self._cheap, verdict)
-            if settled.label is Label.IRRELEVANT:  # no conflict can rest on it
-                on_label(settled)
+            final_verdict = _decided_by(self._cheap, verdict)
+            if final_verdict.label is Label.IRRELEVANT:  # no conflict can rest on it
+                on_label(final_verdict)
             else:
-                sides[place] = settled
+                sides[place] = final_verdict
 
-        judged: list[EvidenceLabel] = []
+        judge_verdicts: list[EvidenceLabel] = []
 
         def take_judged(verdict: EvidenceLabel) -> None:
             place = (verdict.claim, verdict.document)
-            judged.append(self._believed(at[place], cheap[place], verdict))
-            on_label(judged[-1])
+            judge_verdicts.append(self._believed(at[place], cheap[place], verdict))
+            on_label(judge_verdicts[-1])
 
         await judge_all(self._cheap, pairs, take_cheap, meter, cache)
         try:
             while True:
-                for place in _deciding(sides.values(), judged, self._deciding):
+                for place in _deciding(sides.values(), judge_verdicts, self._deciding):
                     del sides[place]
                     hard[place] = at[place]
                 if not hard:
                     break
-                awaited = {claim for claim, _ in hard}
-                for place in [place for place in sides if place[0] not in awaited]:
+                claims_with_judge = {claim for claim, _ in hard}
+                for place in [place for place in sides if place[0] not in claims_with_judge]:
                     on_label(sides.pop(place))
                 await judge_all(judge, [*hard.values()], take_judged, meter, cache)
                 hard.clear()
@@ -180,39 +180,64 @@ class Cascade:
     def _settles(self, claim: Claim, cheap: EvidenceLabel) -> bool:
         return self._thresholds.allows(cheap) and supports_script(self._cheap, claim)
 
-    def _believed(self, pair: Pair, cheap: EvidenceLabel, judged: EvidenceLabel) -> EvidenceLabel:
+    def _believed(
+        self, pair: Pair, cheap: EvidenceLabel, judge_verdict: EvidenceLabel
+    ) -> EvidenceLabel:
         """The judge's verdict, or the cheap one where the judge overlooks another number.
 
         A small judge says SUPPORTS of most documents on the topic, whatever year they give.
         """
         claim, document = pair
         if (
-            judged.label is Label.SUPPORTS
+            judge_verdict.label is Label.SUPPORTS
             and cheap.label is not Label.UNLABELLED
             and number_replaced(claim.text, f"{document.title} {document.text}")
         ):
             return _decided_by(self._cheap, cheap)
-        return _decided_by(self._judge, judged)
+        return _decided_by(self._judge, judge_verdict)
 
 
 def _deciding(
-    cheap: Collection[EvidenceLabel], judged: Sequence[EvidenceLabel], which: Deciding
+    cheap: Collection[EvidenceLabel], judge_verdicts: Sequence[EvidenceLabel], which: Deciding
 ) -> list[_Place]:
+    """The places of cheap verdicts that the judge is asked about; see :data:`Deciding`.
+
+    Verdicts of the judge count for a side, and have no place: nobody is asked about them again.
+    """
     if which == "none":
         return []
+    sides_of_claims = _sides_of_claims(cheap, judge_verdicts).values()
+    if which == "sides":
+        return [
+            place
+            for sides in sides_of_claims
+            if Label.CONTRADICTS in sides
+            for side in sides.values()
+            for place in side
+            if place is not None
+        ]
+    sole_places = (
+        side[0]
+        for sides in sides_of_claims
+        if len(sides) == 2
+        for side in sides.values()
+        if len(side) == 1
+    )
+    return [place for place in sole_places if place is not None]
+
+
+def _sides_of_claims(
+    cheap: Collection[EvidenceLabel], judge_verdicts: Sequence[EvidenceLabel]
+) -> dict[int, dict[Label, list[_Place | None]]]:
+    """By claim and side, the places of the cheap verdicts and None for each one of the judge."""
     sides: dict[int, dict[Label, list[_Place | None]]] = {}
-    for verdict in judged:
+    for verdict in judge_verdicts:
         if verdict.label in (Label.SUPPORTS, Label.CONTRADICTS):
             sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(None)
     for verdict in cheap:
         place = (verdict.claim, verdict.document)
         sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(place)
-    if which == "sides":
-        contradicted = [both for both in sides.values() if Label.CONTRADICTS in both]
-        every = (place for both in contradicted for side in both.values() for place in side)
-        return [place for place in every if place is not None]
-    opposed = (side for both in sides.values() if len(both) == 2 for side in both.values())
-    return [side[0] for side in opposed if len(side) == 1 and side[0] is not None]
+    return sides
 
 
 def _decided_by(labeler: Labeler, verdict: EvidenceLabel) -> EvidenceLabel:

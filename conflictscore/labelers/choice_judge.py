@@ -26,10 +26,10 @@ class ChoiceJudge:
         )
         self.name = f"choice({model.name})"
         self.embedded = model.is_local
-        used = prompts.sha256_of("label_rules", "label_choice", "cut", "retry")
+        prompts_sha256 = prompts.sha256_of("label_rules", "label_choice", "cut", "retry")
         # Verdicts of versions that calibrated some models were kept under this; they still count.
         calibration = UNCALIBRATED.model_dump(mode="json")
-        self.identity = identity_of("choice", used, model, calibration=calibration)
+        self.identity = identity_of("choice", prompts_sha256, model, calibration=calibration)
 
     def label(
         self, claim: Claim, document: Document, meter: UsageMeter
@@ -38,7 +38,7 @@ class ChoiceJudge:
         prompt = self._judge_prompts.of(claim, document)
 
         def read(logprobs: Mapping[str, float]) -> EvidenceLabel:
-            by_label = {LETTERS[letter]: value for letter, value in logprobs.items()}
+            by_label = {LETTERS[letter]: logprob for letter, logprob in logprobs.items()}
             probabilities = UNCALIBRATED.probabilities(by_label)
             label = max(probabilities, key=probabilities.__getitem__)
             return EvidenceLabel(

@@ -16,12 +16,16 @@ _ENDS, _QUOTES = " .\n", "“”\"' \n"
 
 def denial_of(statement: str) -> str:
     """The denial of a statement; of a denial, what it denies."""
-    denied = denied_in(statement)
-    return f"It is not true that “{statement.rstrip(_ENDS)}”." if denied is None else f"{denied}."
+    inner_statement = denied_in(statement)
+    return (
+        f"It is not true that “{statement.rstrip(_ENDS)}”."
+        if inner_statement is None
+        else f"{inner_statement}."
+    )
 
 
 def denied_in(statement: str) -> str | None:
     """The statement that a denial denies, without its full stop; None of any other statement."""
-    found = _DENIAL.fullmatch(statement)
-    denied = found and (found["denied"] or found["framed"])
-    return denied and denied.rstrip(_ENDS).strip(_QUOTES).rstrip(_ENDS)
+    match = _DENIAL.fullmatch(statement)
+    inner_statement = match and (match["denied"] or match["framed"])
+    return inner_statement and inner_statement.rstrip(_ENDS).strip(_QUOTES).rstrip(_ENDS)

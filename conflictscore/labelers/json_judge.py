@@ -63,8 +63,8 @@ class JsonJudge:
         self._schema = _PAPERS_SCHEMA if prompts.follows_the_paper else _SCHEMA
         self.name = f"json({model.name})"
         rules = rules_of("label_json", model.endpoint, prompts)
-        used = prompts.sha256_of(rules, "label_json", "cut", "retry")
-        self.identity = identity_of("json", used, model)
+        prompts_sha256 = prompts.sha256_of(rules, "label_json", "cut", "retry")
+        self.identity = identity_of("json", prompts_sha256, model)
 
     def label(
         self, claim: Claim, document: Document, meter: UsageMeter

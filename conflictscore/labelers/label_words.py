@@ -12,9 +12,9 @@ from conflictscore.records import Label
 
 
 def _plain(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", text.translate(_UNSEEN)).casefold()
-    folded = folded.replace("i\u0307", "i")  # of the Turkish capital
-    return " ".join(unicodedata.normalize("NFC", folded).replace("_", " ").split())
+    plain = unicodedata.normalize("NFKC", text.translate(_UNSEEN)).casefold()
+    plain = plain.replace("i\u0307", "i")  # of the Turkish capital
+    return " ".join(unicodedata.normalize("NFC", plain).replace("_", " ").split())
 
 
 _UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
@@ -50,19 +50,19 @@ ANSWER_ALIASES = dict.fromkeys(_FIELDS, "answer")
 """Other names that judges give to the field of the label."""
 
 
-def read_label(said: str) -> Label:
+def read_label(answer: str) -> Label:
     """The label that a text says.
 
     Punctuation and words such as "Answer:" around it make no difference, and an explanation may
     follow that names no label.
     """
-    text = _plain(said)
+    text = _plain(answer)
     if text.endswith("?"):
         raise ValueError("its label was a question")
     text = text.strip(_MARKS)
     for _ in range(2):
-        if found := _LED.match(text):
-            text = text[found.end() :].strip(_MARKS)
+        if introduction := _LED.match(text):
+            text = text[introduction.end() :].strip(_MARKS)
     if (label := _LABELS.get(text)) is not None:
         return label
     verb, _, rest = text.partition(" ")
@@ -70,11 +70,11 @@ def read_label(said: str) -> Label:
         verb, _, rest = rest.partition(" ")
     if verb in _LABELS and _LABELLED.fullmatch(rest):
         return _LABELS[verb]
-    explained = _EXPLAINED.match(text)
-    if explained and explained["label"] in _EXPLAINABLE:
-        found_label = _LABELS[explained["label"]]
-        other = _SIDES if found_label is Label.IRRELEVANT else _ANY_LABEL
-        label = None if other.search(text, explained.end()) else found_label
+    explanation = _EXPLAINED.match(text)
+    if explanation and explanation["label"] in _EXPLAINABLE:
+        found_label = _LABELS[explanation["label"]]
+        rival_labels = _SIDES if found_label is Label.IRRELEVANT else _ANY_LABEL
+        label = None if rival_labels.search(text, explanation.end()) else found_label
     if label is None:
         raise ValueError(f"its label was none of {', '.join(_FORMS)}")
     return label
@@ -91,21 +91,21 @@ def label_of(reply: Mapping[str, Any]) -> Label:
     return labels.pop()
 
 
-def _label_in(value: Any) -> Label:
+def _label_in(answer: Any) -> Label:
     for _ in range(2):
-        if isinstance(value, Mapping):
-            value = [*value.values()]
-        if isinstance(value, list) and len(value) == 1:
-            [value] = value
-    if not isinstance(value, str):
+        if isinstance(answer, Mapping):
+            answer = [*answer.values()]
+        if isinstance(answer, list) and len(answer) == 1:
+            [answer] = answer
+    if not isinstance(answer, str):
         raise ValueError("its label was no text")  # noqa: TRY004 - asked for again
-    return read_label(value)
+    return read_label(answer)
 
 
 def text_of(reply: Mapping[str, Any], field: str) -> str | None:
     """The text in a field that explains a verdict; None where it is blank, null or left out."""
-    value = reply.get(field)
-    if isinstance(value, list | Mapping):
-        parts = value.values() if isinstance(value, Mapping) else value
-        value = " … ".join(part for part in parts if isinstance(part, str))
-    return (value if isinstance(value, str) else "").strip() or None
+    content = reply.get(field)
+    if isinstance(content, list | Mapping):
+        parts = content.values() if isinstance(content, Mapping) else content
+        content = " … ".join(part for part in parts if isinstance(part, str))
+    return (content if isinstance(content, str) else "").strip() or None

@@ -43,8 +43,8 @@ def identity_of(
     """All that a verdict depends on beside its pair; None where that of the model is not known."""
     if model.identity is None:
         return None
-    known = {"labeler": labeler, "prompt": prompt, "context_window": model.context_window}
-    return {**known, **more, **model.identity}
+    identity = {"labeler": labeler, "prompt": prompt, "context_window": model.context_window}
+    return {**identity, **more, **model.identity}
 
 
 class JudgePrompts:
@@ -69,23 +69,28 @@ class JudgePrompts:
         room = _CLAIM_TOKENS
         if len(claim.text.encode(errors="replace")) > room:  # no token is shorter than a byte
             room = max(room, count_tokens(claim.text))
-        shown, cut = self._shown(document, room)
+        document_text, cut = self._shown(document, room)
         text = self._prompts.render(
-            self._template, rules=self._rules, document=shown, claim=material(claim.text)
+            self._template, rules=self._rules, document=document_text, claim=material(claim.text)
         )
         return JudgePrompt(text, document_cut=cut)
 
     def _shown(self, document: Document, room: int) -> tuple[str, bool]:
         last = self._last
         if last is None or last[0] is not document or last[1] != room:
-            fitted = fit_documents(
+            fitted_document = fit_documents(
                 [document],
                 self._model,
                 self._prompts,
                 around=self._around,
                 reply_tokens=self._reply_tokens + room,
             )
-            last = (document, room, as_shown(fitted.documents[0]), bool(fitted.cut))
+            last = (
+                document,
+                room,
+                as_shown(fitted_document.documents[0]),
+                bool(fitted_document.cut),
+            )
             self._last = last
         return last[2:]
 
@@ -102,11 +107,11 @@ def content_ids(texts: Iterable[tuple[int, str]]) -> dict[int, str]:
     An id has three digits, which are one token to most models, and its text decides it. A reply
     that counts claims through, from 0 or from 1, so never has the id of another.
     """
-    taken: dict[int, str] = {}
+    id_by_number: dict[int, str] = {}
     for number, text in texts:
         digest = hashlib.sha256(text.encode(errors="replace")).digest()
         place = int.from_bytes(digest[:4])
-        while (its_id := str(_FIRST_ID + place % _IDS)) in taken.values():
+        while (its_id := str(_FIRST_ID + place % _IDS)) in id_by_number.values():
             place += 1
-        taken[number] = its_id
-    return taken
+        id_by_number[number] = its_id
+    return id_by_number

@@ -44,13 +44,13 @@ def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
 
 
 def _in_order(parts: list[str], text: str) -> tuple[Span, ...]:
-    squeezed, spans, place = _squeezed(text), list[Span](), 0
-    for said in filter(None, (_squeezed(part).text.strip() for part in parts)):
-        start = squeezed.text.find(said, place)
+    squeezed_text, spans, place = _squeezed(text), list[Span](), 0
+    for quote in filter(None, (_squeezed(part).text.strip() for part in parts)):
+        start = squeezed_text.text.find(quote, place)
         if start < 0:
             return ()
-        place = start + len(said)
-        spans.append((squeezed.starts[start], squeezed.ends[place - 1]))
+        place = start + len(quote)
+        spans.append((squeezed_text.starts[start], squeezed_text.ends[place - 1]))
     return tuple(spans)
 
 
@@ -64,9 +64,9 @@ def _squeezed(text: str) -> Folded:
         start, end = match.span()
         if match["divided"]:
             continue
-        said = " " if match["blank"] else match[0]
-        pieces.append(said)
-        end = start + len(said)
+        character = " " if match["blank"] else match[0]
+        pieces.append(character)
+        end = start + len(character)
         starts += whole.starts[start:end]
         ends += whole.ends[start:end]
     return Folded("".join(pieces), starts, ends)
@@ -103,23 +103,23 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
 
 def _nearest(claim: str, text: str) -> str:
     """The sentences in a row, of 400 characters at most, that have most of the claim's words."""
-    sentences, wanted = _sentences(text), set(terms_in(claim))
-    kept = [sentence for sentence, _ in sentences]
-    best, worth = " ".join(kept), (-1.0, -1.0)
+    sentences, claim_words = _sentences(text), set(terms_in(claim))
+    texts = [sentence for sentence, _ in sentences]
+    best, worth = " ".join(texts), (-1.0, -1.0)
     if len(best) <= LONGEST_PASSAGE:
         return best
-    shared = [wanted & terms for _, terms in sentences]
-    spread = Counter(word for words in shared for word in words)
-    weight = {word: log(1 + len(kept) / count) for word, count in spread.items()}
-    for first, sentence in enumerate(kept):
+    shared_words = [claim_words & terms for _, terms in sentences]
+    spread = Counter(word for words in shared_words for word in words)
+    weight = {word: log(1 + len(texts) / count) for word, count in spread.items()}
+    for first, sentence in enumerate(texts):
         last, length = first + 1, len(sentence)
-        while last < len(kept) and length + 1 + len(kept[last]) <= LONGEST_PASSAGE:
-            length += 1 + len(kept[last])
+        while last < len(texts) and length + 1 + len(texts[last]) <= LONGEST_PASSAGE:
+            length += 1 + len(texts[last])
             last += 1
-        has = set[str]().union(*shared[first:last])
-        its = fsum(weight[word] for word in has), fsum(weight[word] for word in shared[first])
+        has = set[str]().union(*shared_words[first:last])
+        its = fsum(weight[word] for word in has), fsum(weight[word] for word in shared_words[first])
         if its > worth:
-            best, worth = " ".join(kept[first:last]), its
+            best, worth = " ".join(texts[first:last]), its
     return best
 
 

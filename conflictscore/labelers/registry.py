@@ -55,8 +55,8 @@ class LabelerKind:
             ConfigurationError: An option is wrong, or its extra is missing.
         """
         maker = partial(resolve_name(f"conflictscore.labelers.{self.maker}"), **options)
-        made: Labeler | LabelerFactory = maker if self.needs == "model" else maker()
-        return made
+        labeler: Labeler | LabelerFactory = maker if self.needs == "model" else maker()
+        return labeler
 
 
 LABELERS: Mapping[str, LabelerKind] = {
@@ -161,30 +161,36 @@ def nli_is_installed() -> bool:
 
 def parse_labeler(spec: str) -> tuple[str, dict[str, Any]]:
     """Name and options of a labeler's spec, ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``."""
-    name, _, told = spec.partition(":")
+    name, _, option_text = spec.partition(":")
     if name not in LABELERS:
-        known = ", ".join(LABELERS)
-        raise ConfigurationError(f"labeler is {spec!r}; give one of {known}, or a labeler")
+        option_help = ", ".join(LABELERS)
+        raise ConfigurationError(f"labeler is {spec!r}; give one of {option_help}, or a labeler")
     kind, options = LABELERS[name], dict[str, Any]()
-    for part in filter(None, told.split(",")):
-        option, _, value = (text.strip() for text in part.partition("="))
+    for part in filter(None, option_text.split(",")):
+        option, _, setting = (text.strip() for text in part.partition("="))
         if option not in kind.options:
-            known = ", ".join(f"{one}=…" for one in kind.options) or "none"
-            raise ConfigurationError(f"labeler is {spec!r}; the options of {name} are {known}")
+            option_help = ", ".join(f"{known_option}=…" for known_option in kind.options) or "none"
+            raise ConfigurationError(
+                f"labeler is {spec!r}; the options of {name} are {option_help}"
+            )
         try:
-            options[option] = kind.options[option](value)
+            options[option] = kind.options[option](setting)
         except ValueError as error:
             raise ConfigurationError(f"labeler is {spec!r}; {option} {error}") from None
     return name, options
 
 
-def check_labeler(given: Any) -> Any:
+def check_labeler(labeler: Any) -> Any:
     """A labeler, a function that makes one, a spec or None, unchanged."""
-    if isinstance(given, str):
-        parse_labeler(given)
-    elif given is not None and not callable(given) and not callable(getattr(given, "label", None)):
+    if isinstance(labeler, str):
+        parse_labeler(labeler)
+    elif (
+        labeler is not None
+        and not callable(labeler)
+        and not callable(getattr(labeler, "label", None))
+    ):
         raise ValueError
-    return given
+    return labeler
 
 
 def open_labeler(spec: str) -> "Labeler | LabelerFactory":

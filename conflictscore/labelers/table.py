@@ -13,7 +13,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
 from conflictscore.scripts import terms_in
 from conflictscore.storage.cache import ContentCache
-from conflictscore.threads import together
+from conflictscore.threads import Work, together
 
 _OUT_OF_TIME = "left out: the time for labelling was used up"
 _TOO_MANY_CLAIMS = "left out: the answer has more claims than are to be labelled"
@@ -53,8 +53,7 @@ async def label_table(
         ConfigurationError: A setting is wrong, so that no pair can be judged.
     """
     labels: dict[tuple[int, int], EvidenceLabel] = {}
-    limit: asyncio.Timeout | None = None
-    hurries, earlier = False, 0.0
+    time_limit = _TimeLimit(seconds, seconds_if_disputed)
 
     def settle(pairs: Sequence[Pair], verdict: EvidenceLabel) -> None:
         passage = passage_of(*pairs[0], verdict)
@@ -64,10 +63,7 @@ async def label_table(
             labels[claim.number, document.number] = label
             on_label(label)
         if seconds_if_disputed is not None and _may_be_disputed(labels.values(), pairs[0][0]):
-            nonlocal hurries
-            hurries = True
-            if limit is not None and (end := limit.when()) is not None:
-                limit.reschedule(min(end, earlier))
+            time_limit.shorten()
 
     pairs = _ordered(claims, documents, max_claims=max_claims, by_worth=seconds is not None)
     alike = {(same[0][0].number, same[0][1].number): same for same in _folded(pairs)}
@@ -78,22 +74,10 @@ async def label_table(
         meter=meter,
         cache=cache,
     )
-    if seconds is None or seconds > 0:
-        short = seconds_if_disputed or 0
-        earlier = asyncio.get_running_loop().time() + short
-        running = limit = asyncio.timeout(min(seconds, short) if hurries and seconds else seconds)
-        try:
-            async with running, together() as start:
-                for work in works:
-                    start(work)
-        except TimeoutError:  # what is not done in time is dropped
-            if not running.expired():
-                raise
-        finally:
-            limit = None
-    chosen = {claim.number for claim, _ in pairs}
+    await time_limit.run(works)
+    judged_claims = {claim.number for claim, _ in pairs}
     for claim in claims:
-        reason = _OUT_OF_TIME if claim.number in chosen else _TOO_MANY_CLAIMS
+        reason = _OUT_OF_TIME if claim.number in judged_claims else _TOO_MANY_CLAIMS
         for document in documents:
             if (claim.number, document.number) not in labels:
                 pair = (claim, document)
@@ -107,9 +91,49 @@ async def label_table(
     )
 
 
+class _TimeLimit:
+    """The time that the judging of a table may take, which a dispute shortens.
+
+    Labels of the cache may put a claim in dispute before the judging begins: it then has the
+    shorter time from the start.
+    """
+
+    def __init__(self, seconds: float | None, seconds_if_disputed: float | None) -> None:
+        self._seconds, self._shorter = seconds, seconds_if_disputed or 0.0
+        self._is_shortened = False
+        self._shorter_end = 0.0
+        self._timeout: asyncio.Timeout | None = None
+
+    def shorten(self) -> None:
+        """End the judging after the shorter time, counted from its start."""
+        self._is_shortened = True
+        if self._timeout is not None and (end := self._timeout.when()) is not None:
+            self._timeout.reschedule(min(end, self._shorter_end))
+
+    async def run(self, works: Sequence[Work]) -> None:
+        """Do the work side by side; what is not done in time is dropped."""
+        seconds = self._seconds
+        if seconds is not None and seconds <= 0:
+            return
+        self._shorter_end = asyncio.get_running_loop().time() + self._shorter
+        if self._is_shortened and seconds:
+            seconds = min(seconds, self._shorter)
+        timeout = self._timeout = asyncio.timeout(seconds)
+        try:
+            async with timeout, together() as start:
+                for work in works:
+                    start(work)
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+        finally:
+            # labels of pairs that were left out come after the end, and shorten nothing
+            self._timeout = None
+
+
 def _may_be_disputed(labels: Iterable[EvidenceLabel], claim: Claim) -> bool:
     """Whether a claim has evidence on both sides, or two documents against it; no weight counts."""
-    sides = [one.label for one in labels if one.claim == claim.number]
+    sides = [verdict.label for verdict in labels if verdict.claim == claim.number]
     against = sides.count(Label.CONTRADICTS)
     return against > 1 or (against == 1 and Label.SUPPORTS in sides)
 
@@ -123,8 +147,8 @@ def _ordered(
 ) -> list[Pair]:
     most = len(claims) if max_claims is None else max_claims
     worth = overlap_scores(claims, documents) if by_worth or most < len(claims) else []
-    chosen = most_overlapping(worth, most) if most < len(claims) else range(len(claims))
-    places = [(row, column) for column in range(len(documents)) for row in chosen]
+    rows = most_overlapping(worth, most) if most < len(claims) else range(len(claims))
+    places = [(row, column) for column in range(len(documents)) for row in rows]
     if by_worth:
         places.sort(key=lambda place: -worth[place[0]][place[1]])
     return [(claims[row], documents[column]) for row, column in places]
@@ -147,8 +171,8 @@ def overlap_scores(claims: Sequence[Claim], documents: Sequence[Document]) -> li
     spread = Counter(word for words in contents for word in words)
     rows = []
     for claim in claims:
-        known = [word for word in sorted(set(terms_in(claim.text))) if word in spread]
-        weights = {word: log(1 + len(documents) / spread[word]) for word in known}
+        known_words = [word for word in sorted(set(terms_in(claim.text))) if word in spread]
+        weights = {word: log(1 + len(documents) / spread[word]) for word in known_words}
         total = sum(weights.values())
         rows.append(
             [

@@ -41,17 +41,21 @@ async def judging(
     waiting = {(claim.number, document.number): (claim, document) for claim, document in pairs}
     breaker = CircuitBreaker()
     keys = {} if cache is None else _keys(labeler, waiting)
-    shared = {} if cache is None else _shared_keys(labeler, waiting)
-    found = {} if cache is None else await cache.find_async([*keys.values(), *shared.values()])
+    shared_keys = {} if cache is None else _shared_keys(labeler, waiting)
+    stored_by_key = (
+        {} if cache is None else await cache.find_async([*keys.values(), *shared_keys.values()])
+    )
     judge = dict(labeler.identity or {})
     model = str(judge["model"]) if "endpoint" in judge else ""  # one of no endpoint makes no call
     for place, key in keys.items():
-        stored = found.get(key) or found.get(shared.get(place, key), {})
-        cost = stored_cost(stored)
-        if (kept := _kept(stored, place)) is not None:
+        stored_verdict = stored_by_key.get(key) or stored_by_key.get(
+            shared_keys.get(place, key), {}
+        )
+        cost = stored_cost(stored_verdict)
+        if (label := _kept(stored_verdict, place)) is not None:
             del waiting[place]
             meter.cached(cost if model else Usage(), model)
-            tell(kept)
+            tell(label)
 
     def judged(verdict: EvidenceLabel) -> None:
         place = (verdict.claim, verdict.document)
@@ -84,10 +88,10 @@ async def judging(
         for pair in list(waiting.values()):
             judged(unlabelled(pair, reason, failure))
 
-    left = list(waiting.values())
-    if left and isinstance(labeler, TableLabeler | StagedLabeler):
-        return [partial(judge_table, labeler, left)]
-    return [partial(judge_one, pair) for pair in left]
+    pairs_left = list(waiting.values())
+    if pairs_left and isinstance(labeler, TableLabeler | StagedLabeler):
+        return [partial(judge_table, labeler, pairs_left)]
+    return [partial(judge_one, pair) for pair in pairs_left]
 
 
 async def judge_all(
@@ -125,14 +129,14 @@ def content_of(document: Document) -> str:
 
 @lru_cache(maxsize=256)
 def _hashed(title: str, text: str) -> str:
-    seen = neutral(f"{title}\0{text}")
-    return hashlib.sha256(seen.encode("utf-8", "surrogatepass")).hexdigest()
+    shown_text = neutral(f"{title}\0{text}")
+    return hashlib.sha256(shown_text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _kept(found: Mapping[str, Any], place: _Place) -> EvidenceLabel | None:
+def _kept(stored_verdict: Mapping[str, Any], place: _Place) -> EvidenceLabel | None:
     numbers = {"claim": place[0], "document": place[1], "cached": True}
     try:
-        return EvidenceLabel.model_validate({**found, **numbers})
+        return EvidenceLabel.model_validate({**stored_verdict, **numbers})
     except ValidationError:
         return None
 
@@ -189,13 +193,13 @@ def _claims_beside(
         numbers.setdefault(document.number, []).append(claim.number)
 
     @cache
-    def hashed(asked: tuple[int, ...]) -> str | None:
-        if len(asked) == 1:
+    def hashed(claim_numbers: tuple[int, ...]) -> str | None:
+        if len(claim_numbers) == 1:
             return None
-        texts = "\0".join(claims[number] for number in asked)
+        texts = "\0".join(claims[number] for number in claim_numbers)
         return hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()
 
-    return {document: hashed(tuple(asked)) for document, asked in numbers.items()}
+    return {document: hashed(tuple(claim_numbers)) for document, claim_numbers in numbers.items()}
 
 
 def _key(claim: str, document: Document, judge: Mapping[str, Any], beside: str | None) -> str:

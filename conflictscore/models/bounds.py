@@ -39,11 +39,17 @@ async def bound_reply_async(response: httpx2.Response) -> None:
 
 
 class _BoundedStream(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+    """The stream of a response, which raises ProviderError at the bound.
+
+    A length that the headers announce is checked before the first byte; that it is missing or wrong
+    makes no difference.
+    """
+
     def __init__(self, response: httpx2.Response) -> None:
         self._stream: Any = response.stream
         self._host, self._read = response.request.url.host, 0
-        said = response.headers.get("content-length", "")
-        check_length(int(said) if said.isdecimal() else 0, self._host)
+        content_length = response.headers.get("content-length", "")
+        check_length(int(content_length) if content_length.isdecimal() else 0, self._host)
 
     def __iter__(self) -> Iterator[bytes]:
         for piece in self._stream:

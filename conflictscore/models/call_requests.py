@@ -42,6 +42,8 @@ class RequestForm(NamedTuple):
 
 
 class _PreparedRequest(NamedTuple):
+    """A request in the style of its endpoint: what writes the reply, and with which parameters."""
+
     writer: Runnable[Any, Any]
     parameters: Mapping[str, Any]
     stated: str = ""
@@ -97,10 +99,10 @@ class StyledRequests:
                 reply = await dispatch(send)
             except Exception as error:  # noqa: BLE001 - raised again unless a style may help
                 refusal = refusal or error
-                sent = SentRequest(
+                sent_request = SentRequest(
                     style, _sent_by(chat, form), self._tokens(form, style), bool(form.schema)
                 )
-                next_style = self.capabilities.other_style(sent, error)
+                next_style = self.capabilities.other_style(sent_request, error)
                 if next_style is None:
                     raise refusal  # noqa: B904 - it keeps its own cause
                 # a refusal for another reason than the form is settled
@@ -112,8 +114,14 @@ class StyledRequests:
 
     def _chat(self, style: RequestStyle) -> BaseChatModel:
         """The chat model without the parameters that it turned out not to take."""
-        dropped = [name for name in style.dropped if getattr(self.chat, name, None) is not None]
-        return self.chat.model_copy(update=dict.fromkeys(dropped)) if dropped else self.chat
+        dropped_names = [
+            name for name in style.dropped if getattr(self.chat, name, None) is not None
+        ]
+        return (
+            self.chat.model_copy(update=dict.fromkeys(dropped_names))
+            if dropped_names
+            else self.chat
+        )
 
     def _tokens(self, form: RequestForm, style: RequestStyle) -> int:
         """The limit of a reply, with room for reasoning."""
@@ -132,9 +140,9 @@ class StyledRequests:
             return _PreparedRequest(writer, _with_length(parameters, style.length))
         if isinstance(chat, _OPENAI_CLIENTS) and type(chat) in _OPENAI_CLIENTS:
             # not by with_structured_output, whose chain costs twice the processor time of a call
-            stated = "" if style.json_form == "json_schema" else form.schema
+            schema_in_prompt = "" if style.json_form == "json_schema" else form.schema
             parameters |= _json_parameters(form.schema, style.json_form, chat.extra_body)
-            return _PreparedRequest(chat, _with_length(parameters, style.length), stated)
+            return _PreparedRequest(chat, _with_length(parameters, style.length), schema_in_prompt)
         if style.json_form == "json_schema":
             with suppress(NotImplementedError, ValueError):  # it has no such way
                 schema = json.loads(form.schema)
@@ -143,12 +151,12 @@ class StyledRequests:
 
 
 def _turns(
-    messages: list[BaseMessage], stated: str, style: RequestStyle, prompts: PromptSet
+    messages: list[BaseMessage], schema_in_prompt: str, style: RequestStyle, prompts: PromptSet
 ) -> list[BaseMessage]:
     """The messages with a JSON schema that the prompt has to state, in the endpoint's style."""
     turns = messages
-    if stated:
-        schema = prompts.render("json_only", schema=stated)
+    if schema_in_prompt:
+        schema = prompts.render("json_only", schema=schema_in_prompt)
         turns = [*messages[:-1], HumanMessage(f"{messages[-1].text}\n\n{schema}")]
     return plain_turns(turns, prompts.render("opening")) if style.plain_turns else turns
 
@@ -174,18 +182,18 @@ def _json_parameters(
 
 def _sent_by(chat: BaseChatModel, form: RequestForm) -> set[str]:
     """The names of the parameters that a refusal may be about."""
-    named = ("temperature", "reasoning_effort", "top_p", "seed")
-    given = {name for name in named if getattr(chat, name, None) is not None}
+    field_names = ("temperature", "reasoning_effort", "top_p", "seed")
+    fields_set = {name for name in field_names if getattr(chat, name, None) is not None}
     # ChatOpenAI renames the one; classes derived from its base do not
     length = "max_completion_tokens" if isinstance(chat, ChatOpenAI) else "max_tokens"
-    return given | {length, *form.parameters}
+    return fields_set | {length, *form.parameters}
 
 
-def _with_length(known: dict[str, Any], length: str) -> dict[str, Any]:
+def _with_length(parameters: dict[str, Any], length: str) -> dict[str, Any]:
     """Call parameters with the limit of a reply under another name, past the client."""
     if not length:
-        return known
-    [most] = [known.pop(name) for name in LENGTHS if name in known][:1] or [None]
+        return parameters
+    [most] = [parameters.pop(name) for name in LENGTHS if name in parameters][:1] or [None]
     if most is None:
-        return known
-    return {**known, "extra_body": {**(known.get("extra_body") or {}), length: most}}
+        return parameters
+    return {**parameters, "extra_body": {**(parameters.get("extra_body") or {}), length: most}}

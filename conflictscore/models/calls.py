@@ -23,7 +23,10 @@ SYNCHRONOUS: ContextVar[bool] = ContextVar("conflictscore_synchronous", default=
 
 
 async def call(
-    runnable: Runnable[In, Out], value: In, config: RunnableConfig | None = None, **parameters: Any
+    runnable: Runnable[In, Out],
+    runnable_input: In,
+    config: RunnableConfig | None = None,
+    **parameters: Any,
 ) -> Out:
     """Call a runnable synchronously or asynchronously, as its caller was called.
 
@@ -34,11 +37,13 @@ async def call(
     """
     if not SYNCHRONOUS.get():
         try:
-            return await on_home_loop(lambda: runnable.ainvoke(value, config, **parameters))
+            return await on_home_loop(
+                lambda: runnable.ainvoke(runnable_input, config, **parameters)
+            )
         except RuntimeError as error:
             if "event loop" not in str(error).casefold():
                 raise
-    return await in_thread(lambda: runnable.invoke(value, config, **parameters))
+    return await in_thread(lambda: runnable.invoke(runnable_input, config, **parameters))
 
 
 async def dispatch(
@@ -76,8 +81,8 @@ async def dispatch(
                     raise
                 if trouble.kind in {"refused", "late"}:
                     limit.refused(began)
-                spent = time.monotonic() - first_sent
-                wait = retries.wait(trouble, attempt, spent) if retries else None
+                seconds_spent = time.monotonic() - first_sent
+                wait = retries.wait(trouble, attempt, seconds_spent) if retries else None
                 if wait is None:
                     raise
                 # one that refuses again and again, and names no time, is let rest too

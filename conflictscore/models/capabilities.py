@@ -58,14 +58,14 @@ class RequestStyle(NamedTuple):
     plain_turns: bool = False
     """Whether messages are put as turns of user and assistant, none of them empty."""
 
-    def combined_with(self, other: "RequestStyle") -> "RequestStyle":
+    def combined_with(self, style: "RequestStyle") -> "RequestStyle":
         """This style with what another one has learned about all but JSON."""
         return RequestStyle(
             self.json_form,
-            self.dropped | other.dropped,
-            other.length or self.length,
-            max(self.least_tokens, other.least_tokens),
-            self.plain_turns or other.plain_turns,
+            self.dropped | style.dropped,
+            style.length or self.length,
+            max(self.least_tokens, style.least_tokens),
+            self.plain_turns or style.plain_turns,
         )
 
 
@@ -119,7 +119,7 @@ class Capabilities:
         if not self.json_read:
             self.style = self.style._replace(json_form=_FORMS[-1])
 
-    def other_style(self, sent: SentRequest, error: Exception) -> RequestStyle | None:
+    def other_style(self, request: SentRequest, error: Exception) -> RequestStyle | None:
         """Another style for a request that was refused; None if none would help."""
         fault = fault_of(error)
         if fault is None or fault.status is None or fault.code == UNMADE_JSON:
@@ -128,13 +128,13 @@ class Capabilities:
         style: RequestStyle | None = None
         if fault.status in _REFUSED:
             style = (
-                _without_parameter(sent, words)
-                or _with_least_tokens(sent, words)
-                or _with_other_length(sent, words)
+                _without_parameter(request, words)
+                or _with_least_tokens(request, words)
+                or _with_other_length(request, words)
             )
         if style is None and fault.status in _REFUSED_TURNS:
-            style = _in_plain_turns(sent, words)
-        return style or (self._other_form(sent.style, fault) if sent.is_json else None)
+            style = _in_plain_turns(request, words)
+        return style or (self._other_form(request.style, fault) if request.is_json else None)
 
     def _other_form(self, style: RequestStyle, fault: ProviderFault) -> RequestStyle | None:
         """Another way to ask for JSON, if the endpoint may have refused this one.
@@ -145,8 +145,10 @@ class Capabilities:
         if fault.status not in _NOT_OFFERED:
             return None
         if self._json_answered:  # another call has found the way while this one was out
-            known = self.style.json_form
-            return None if style.json_form == known else style._replace(json_form=known)
+            working_form = self.style.json_form
+            return (
+                None if style.json_form == working_form else style._replace(json_form=working_form)
+            )
         if self._all_forms_failed:
             return None
         form: JsonForm | None = None
@@ -183,36 +185,36 @@ class Capabilities:
                 first.set()
 
 
-def _without_parameter(sent: SentRequest, words: str) -> RequestStyle | None:
+def _without_parameter(request: SentRequest, words: str) -> RequestStyle | None:
     """The style without the first parameter that a refusal names."""
     for name in _DROPPABLE:
-        if name in sent.parameters and name in words and name not in sent.style.dropped:
-            return sent.style._replace(dropped=sent.style.dropped | {name})
+        if name in request.parameters and name in words and name not in request.style.dropped:
+            return request.style._replace(dropped=request.style.dropped | {name})
     return None
 
 
-def _with_least_tokens(sent: SentRequest, words: str) -> RequestStyle | None:
+def _with_least_tokens(request: SentRequest, words: str) -> RequestStyle | None:
     """The style with the least limit of a reply that a refusal asks for."""
-    if sent.style.least_tokens or not (_LENGTH_NAMES.search(words) and _TOO_FEW.search(words)):
+    if request.style.least_tokens or not (_LENGTH_NAMES.search(words) and _TOO_FEW.search(words)):
         return None
     numbers = [int(digits) for digits in re.findall(r"\d{1,6}", words)]
-    enough = [number for number in numbers if sent.tokens < number <= _MOST_LEAST_TOKENS]
-    if not enough and sent.tokens >= _LEAST_TOKENS:
+    enough = [number for number in numbers if request.tokens < number <= _MOST_LEAST_TOKENS]
+    if not enough and request.tokens >= _LEAST_TOKENS:
         return None
-    return sent.style._replace(least_tokens=min(enough, default=_LEAST_TOKENS))
+    return request.style._replace(least_tokens=min(enough, default=_LEAST_TOKENS))
 
 
-def _with_other_length(sent: SentRequest, words: str) -> RequestStyle | None:
+def _with_other_length(request: SentRequest, words: str) -> RequestStyle | None:
     """The style with the other name of a reply's limit, if a refusal names the present one."""
-    if sent.style.length:
+    if request.style.length:
         return None
     for name, other_name in (LENGTHS, LENGTHS[::-1]):
-        if name in sent.parameters and name in words:
-            return sent.style._replace(length=other_name)
+        if name in request.parameters and name in words:
+            return request.style._replace(length=other_name)
     return None
 
 
-def _in_plain_turns(sent: SentRequest, words: str) -> RequestStyle | None:
-    if sent.style.plain_turns or not ABOUT_TURNS.search(words):
+def _in_plain_turns(request: SentRequest, words: str) -> RequestStyle | None:
+    if request.style.plain_turns or not ABOUT_TURNS.search(words):
         return None
-    return sent.style._replace(plain_turns=True)
+    return request.style._replace(plain_turns=True)

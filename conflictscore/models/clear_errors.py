@@ -42,7 +42,7 @@ def clear_error(
     provider: str,
     endpoint: str,
     secrets: Sequence[str] = (),
-    answered: bool = False,
+    has_answered: bool = False,
 ) -> Exception:
     """Turn a client's exception into one clear line that says what to do next.
 
@@ -79,16 +79,16 @@ def clear_error(
     if fault is not None:
         words = scrubbed(fault.words, *secrets)
         status = f"HTTP {fault.status}" if fault.status else ""
-        said = ": ".join(filter(None, [status, words]))
-        if setting := _wrong_setting(fault, said, provider, endpoint, answered):
+        fault_text = ": ".join(filter(None, [status, words]))
+        if setting := _wrong_setting(fault, fault_text, provider, endpoint, has_answered):
             return setting
-        how = f"failed with {said}" if status else f"failed: {said}"
-        refused = fault.status in {HTTPStatus.TOO_MANY_REQUESTS, OVERLOADED}
+        how = f"failed with {fault_text}" if status else f"failed: {fault_text}"
+        is_refusal = fault.status in {HTTPStatus.TOO_MANY_REQUESTS, OVERLOADED}
         return ProviderError(
             f"{provider} {how}",
             provider=provider,
             status=fault.status,
-            failure=FailureKind.REFUSED if refused else FailureKind.FAILED,
+            failure=FailureKind.REFUSED if is_refusal else FailureKind.FAILED,
         )
     if isinstance(error, ValueError) and _MODERATION.search(str(error)):  # Azure's client
         return UnreadableReplyError(scrubbed(str(error), *secrets), provider=provider, again=False)
@@ -107,7 +107,7 @@ def _by_proxy(endpoint: str) -> str:
 
 
 def _wrong_setting(
-    fault: ProviderFault, said: str, provider: str, endpoint: str, answered: bool
+    fault: ProviderFault, fault_text: str, provider: str, endpoint: str, has_answered: bool
 ) -> ConfigurationError | None:
     """The error for a setting that no call can do with; None if only this call failed."""
     words = f"{fault.words} {fault.code}"
@@ -117,19 +117,21 @@ def _wrong_setting(
         # no QuotaError, which a search has whose chain goes on with the next provider: a run over
         # many rows has to stop here, and is resumed once there is credit
         return ConfigurationError(
-            f"the account behind the key for {provider} has no quota left ({said})"
+            f"the account behind the key for {provider} has no quota left ({fault_text})"
         )
     if fault.status in {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND} and _MODERATION.search(words):
         return None
-    about_key = fault.status == HTTPStatus.FORBIDDEN and (not answered or _ABOUT_KEY.search(words))
+    about_key = fault.status == HTTPStatus.FORBIDDEN and (
+        not has_answered or _ABOUT_KEY.search(words)
+    )
     if fault.status == HTTPStatus.UNAUTHORIZED or about_key:
         return ConfigurationError(
-            f"{endpoint} refused the key for {provider} ({said});"
+            f"{endpoint} refused the key for {provider} ({fault_text});"
             " check OPENAI_API_KEY (used for OpenAI and --base-url) and its permissions"
         )
-    if fault.status == HTTPStatus.NOT_FOUND and (not answered or _ABOUT_MODEL.search(words)):
+    if fault.status == HTTPStatus.NOT_FOUND and (not has_answered or _ABOUT_MODEL.search(words)):
         return ConfigurationError(
-            f"{endpoint} does not know the model {provider} ({said});"
+            f"{endpoint} does not know the model {provider} ({fault_text});"
             " check the name of the model and the endpoint"
         )
     return None

@@ -21,9 +21,9 @@ def clean_reply(reply: Any) -> Any:
     if not isinstance(reply, AIMessage):
         return encodable(reply)
     check_length(len(reply.text), str(reply.response_metadata.get("model_name") or "the model"))
-    given = {"content": reply.content, "tool_calls": reply.tool_calls}
-    clean = encodable(given)
-    return reply if clean == given else reply.model_copy(update=clean)
+    fields = {"content": reply.content, "tool_calls": reply.tool_calls}
+    clean = encodable(fields)
+    return reply if clean == fields else reply.model_copy(update=clean)
 
 
 @lru_cache
@@ -38,15 +38,21 @@ def with_max_tokens(
     chat: BaseChatModel, parameters: Mapping[str, Any]
 ) -> tuple[BaseChatModel, dict[str, Any]]:
     """A chat model and call parameters, with ``max_tokens`` under its client's name for it."""
-    known, fields = dict(parameters), type(chat).model_fields
-    if "max_tokens" in known and "max_tokens" not in fields:
+    call_parameters, fields = dict(parameters), type(chat).model_fields
+    if "max_tokens" in call_parameters and "max_tokens" not in fields:
         if "num_predict" in fields:  # Ollama: options of a call would replace all of the model's
-            return chat.model_copy(update={"num_predict": known.pop("max_tokens")}), known
+            return chat.model_copy(
+                update={"num_predict": call_parameters.pop("max_tokens")}
+            ), call_parameters
         if "max_output_tokens" in fields:  # Gemini
-            known["max_output_tokens"] = known.pop("max_tokens")
-    return chat, known
+            call_parameters["max_output_tokens"] = call_parameters.pop("max_tokens")
+    return chat, call_parameters
 
 
 def secrets_of(chat: BaseChatModel) -> list[str]:
     """The keys that a chat model holds, which must not appear in any message."""
-    return [item.get_secret_value() for item in vars(chat).values() if isinstance(item, SecretStr)]
+    return [
+        attribute.get_secret_value()
+        for attribute in vars(chat).values()
+        if isinstance(attribute, SecretStr)
+    ]

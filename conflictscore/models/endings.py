@@ -61,23 +61,26 @@ _ENDING_CHARS = 60
 
 def abnormal_ending(message: BaseMessage) -> str | None:
     """The provider's name for why a reply ended early; None for a whole reply."""
-    said: Mapping[str, Any] = message.response_metadata
+    metadata: Mapping[str, Any] = message.response_metadata
     for name in _ENDING_FIELDS:
-        value = said.get(name)
-        if value is not None and value != "":
-            reason = str(getattr(value, "name", value)).rpartition(".")[2]
+        ending = metadata.get(name)
+        if ending is not None and ending != "":
+            reason = str(getattr(ending, "name", ending)).rpartition(".")[2]
             if reason.lower().removeprefix("finish_reason_") not in _NORMAL_ENDINGS:
                 return reason
-    native = str(said.get("native_finish_reason") or "")  # OpenRouter's, beside its own
+    native = str(metadata.get("native_finish_reason") or "")  # OpenRouter's, beside its own
     if native.lower() in _LENGTH_ENDINGS:
         return native
-    details = said.get("incomplete_details")  # the Responses API
+    details = metadata.get("incomplete_details")  # the Responses API
     if isinstance(details, Mapping) and details.get("reason"):
         return str(details["reason"])
-    feedback = said.get("prompt_feedback")  # Gemini, for a prompt that it refused
-    blocked = feedback.get("block_reason") if isinstance(feedback, Mapping) else None
-    if blocked and str(getattr(blocked, "name", blocked)).lower() != "block_reason_unspecified":
-        return str(getattr(blocked, "name", blocked))
+    feedback = metadata.get("prompt_feedback")  # Gemini, for a prompt that it refused
+    block_reason = feedback.get("block_reason") if isinstance(feedback, Mapping) else None
+    if (
+        block_reason
+        and str(getattr(block_reason, "name", block_reason)).lower() != "block_reason_unspecified"
+    ):
+        return str(getattr(block_reason, "name", block_reason))
     return "refusal" if message.additional_kwargs.get("refusal") else None
 
 
@@ -99,5 +102,5 @@ def require_whole(message: BaseMessage, model: str, max_tokens: int) -> None:
         raise UnreadableReplyError("it was a refusal", provider=model, reply=text)
     # a filter is no fault of form that the model could mend; a failure may pass
     reason = f"it did not end normally but by “{ending[:_ENDING_CHARS]}”"
-    failed = ending.lower() in _FAILED_ENDINGS
-    raise UnreadableReplyError(reason, provider=model, again=failed)
+    is_failure = ending.lower() in _FAILED_ENDINGS
+    raise UnreadableReplyError(reason, provider=model, again=is_failure)

@@ -80,9 +80,9 @@ class EndpointChat(ChatOpenAI):
             **(generation.generation_info or {}),
             **message.response_metadata,
         }
-        counted = LLMResult(generations=[[generation]], llm_output=answer.llm_output)
+        llm_result = LLMResult(generations=[[generation]], llm_output=answer.llm_output)
         for meter in meters:
-            meter.on_llm_end(counted)
+            meter.on_llm_end(llm_result)
         if not isinstance(message, AIMessage):
             raise TypeError(f"the reply is a message of type {message.type}")
         return message
@@ -126,6 +126,15 @@ class EndpointChat(ChatOpenAI):
     def _create_chat_result(
         self, response: dict[str, Any] | openai.BaseModel, generation_info: Any = None
     ) -> ChatResult:
+        """The reply in a response, with what LangChain's own reader leaves out.
+
+        Responses that differ from OpenAI's form are mended first: choices and tool calls in other
+        shapes, counts of tokens that cannot be true. The reasoning of a reply without text, its
+        refusal and the provider's own name for its ending are kept beside the message.
+
+        Raises:
+            openai.APIError: The body has a status of 200, and tells an error.
+        """
         body: Any = response
         if isinstance(response, openai.BaseModel):
             body = response.model_dump(
@@ -138,15 +147,15 @@ class EndpointChat(ChatOpenAI):
         choices = [*_mended_choices(body)]
         answer = super()._create_chat_result({**body, "choices": choices}, generation_info)
         for generation, choice in zip(answer.generations, choices, strict=True):
-            message, generated = generation.message, choice["message"]
+            message, choice_message = generation.message, choice["message"]
             message.response_metadata |= {
                 "native_finish_reason": choice.get("native_finish_reason")
             }
-            thought = next(filter(None, map(generated.get, _THOUGHTS)), None)
+            thought = next(filter(None, map(choice_message.get, _THOUGHTS)), None)
             if thought and not message.text:
                 message.additional_kwargs["reasoning_content"] = thought
-            if "refusal" in generated:
-                message.additional_kwargs["refusal"] = generated["refusal"]
+            if "refusal" in choice_message:
+                message.additional_kwargs["refusal"] = choice_message["refusal"]
         if isinstance(response, openai.BaseModel):
             _copy_parsed(response, answer)
         return answer
@@ -197,12 +206,15 @@ def _mended_choices(body: Any) -> Iterator[dict[str, Any]]:
 def _mended(message: Mapping[str, Any]) -> dict[str, Any]:
     """A message as an assistant's, its content and the arguments of its calls as LangChain's."""
     content, calls = message.get("content"), message.get("tool_calls")
-    mended = {**message, "role": "assistant"}  # LangChain reads no tool call of any other
+    assistant_message = {
+        **message,
+        "role": "assistant",
+    }  # LangChain reads no tool call of any other
     if isinstance(content, Mapping):
-        mended["content"] = [content]
+        assistant_message["content"] = [content]
     if isinstance(calls, list):
-        mended["tool_calls"] = [*map(_mended_call, calls)]
-    return mended
+        assistant_message["tool_calls"] = [*map(_mended_call, calls)]
+    return assistant_message
 
 
 def _mended_call(call: Any) -> Any:

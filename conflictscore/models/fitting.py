@@ -47,8 +47,8 @@ def fit_documents(
     if _bytes(around) + sum(_bytes(prompts.documents([d])) for d in documents) <= room:
         return Fitted(tuple(documents), ())  # no token is shorter than a byte, so none is counted
     room -= count_tokens(around)
-    emptied = [document.model_copy(update={"text": ""}) for document in documents]
-    frames = [count_tokens(prompts.documents([d])) for d in emptied]
+    empty_documents = [document.model_copy(update={"text": ""}) for document in documents]
+    frames = [count_tokens(prompts.documents([d])) for d in empty_documents]
     sizes = [count_tokens(material(d.text)) for d in documents]
     shares = _share_out(sizes, int(room) - sum(frames))
     if any(share < min(size, _LEAST_TOKENS) for share, size in zip(shares, sizes, strict=True)):
@@ -56,33 +56,33 @@ def fit_documents(
             f"the context window of {model.name} ({model.context_window} tokens) is too small for"
             f" {len(documents)} documents; ask for fewer (top_k) or give the model a larger one"
         )
-    fitted, cut = [], []
+    fitted_documents, cut = [], []
     for document, size, share in zip(documents, sizes, shares, strict=True):
         if share < size:
             document = _cut(document, share, model, prompts)
             cut.append(document.number)
-        fitted.append(document)
-    return Fitted(tuple(fitted), tuple(cut))
+        fitted_documents.append(document)
+    return Fitted(tuple(fitted_documents), tuple(cut))
 
 
 def _share_out(sizes: Sequence[int], room: int) -> list[int]:
     """Give each its size if that is below an even share; the others share the rest."""
     shares = [0] * len(sizes)
-    for left, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
-        shares[index] = min(sizes[index], max(0, room) // (len(sizes) - left))
+    for place, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
+        shares[index] = min(sizes[index], max(0, room) // (len(sizes) - place))
         room -= shares[index]
     return shares
 
 
 def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptSet) -> Document:
     text, total = document.text, len(document.text)
-    shown = total
-    while shown:
-        mark = prompts.render("cut", shown=shown, total=total)
-        size = count_tokens(material(f"{text[:shown]}\n{mark}"))
+    shown_chars = total
+    while shown_chars:
+        mark = prompts.render("cut", shown=shown_chars, total=total)
+        size = count_tokens(material(f"{text[:shown_chars]}\n{mark}"))
         if size <= tokens:
-            return document.model_copy(update={"text": f"{text[:shown]}\n{mark}"})
-        shown = min(shown - 1, int(shown * tokens / size))
+            return document.model_copy(update={"text": f"{text[:shown_chars]}\n{mark}"})
+        shown_chars = min(shown_chars - 1, int(shown_chars * tokens / size))
     raise ContextWindowError(
         f"the context window of {model.name} is too small for document {document.number};"
         " ask for fewer documents (top_k) or give the model a larger one"

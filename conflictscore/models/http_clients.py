@@ -29,7 +29,7 @@ class HttpClients(NamedTuple):
     password in the address."""
 
 
-def http_clients(base_url: str, *, proxied: bool = True) -> HttpClients:
+def http_clients(base_url: str, *, use_proxy: bool = True) -> HttpClients:
     """The clients of the endpoint at an address.
 
     ``proxied`` lets them use the environment's proxies.
@@ -37,7 +37,7 @@ def http_clients(base_url: str, *, proxied: bool = True) -> HttpClients:
     Raises:
         ConfigurationError: The endpoint's proxy needs a package that is missing.
     """
-    proxy = proxy_for(base_url) if proxied else None
+    proxy = proxy_for(base_url) if use_proxy else None
     require_socks(proxy)
     settings: dict[str, Any] = {
         "headers": _UNCOMPRESSED,

@@ -43,60 +43,76 @@ class EmptyReplyError(ValueError):
 
 
 class _Form(NamedTuple):
+    """The JSON object that is asked for, by its fields."""
+
     needed: AbstractSet[str]
+    """An object that lacks one of these fields is none of the form."""
     listed: str
+    """The field that a bare list of objects is taken for; empty where none is a list."""
     aliases: Mapping[str, str]
+    """Needed fields by the other names that models give them."""
 
-    def named(self, value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def named(self, fields: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """An object with the needed fields under their own names; None if it lacks one."""
-        if self.needed <= value.keys():
-            return value
-        own = {self.aliases.get(name, name): part for name, part in value.items()}
-        return own if self.needed <= own.keys() and len(own) == len(value) else None
+        if self.needed <= fields.keys():
+            return fields
+        own = {self.aliases.get(name, name): part for name, part in fields.items()}
+        return own if self.needed <= own.keys() and len(own) == len(fields) else None
 
-    def within(self, value: Any, depth: int = _DEPTH) -> Iterator[dict[str, Any]]:
+    def within(self, json_value: Any, depth: int = _DEPTH) -> Iterator[dict[str, Any]]:
         """The objects of the form that a JSON value is or holds."""
         if not depth:
             return
-        if isinstance(value, str) and value.lstrip()[:1] in {*_BRACKETS, '"'}:
-            yield from self.within(loads(value), depth - 1)
-        elif isinstance(value, list):
-            objects = [item for item in value if isinstance(item, Mapping)]
-            inside = [one for item in value for one in self.within(item, depth - 1)]
-            if self.listed and not inside and len(objects) == len(value) > 0:
-                inside = [{self.listed: value}]
-            yield from inside
-        elif isinstance(value, Mapping):
-            if (named := self.named(value)) is not None:
-                clean: dict[str, Any] = encodable(dict(named))
-                yield clean
-                return
-            for name, part in value.items():
-                if not isinstance(part, str) or name in _CALL_FIELDS:
-                    yield from self.within(part, depth - 1)
+        if isinstance(json_value, str) and json_value.lstrip()[:1] in {*_BRACKETS, '"'}:
+            yield from self.within(loads(json_value), depth - 1)
+        elif isinstance(json_value, list):
+            yield from self._within_list(json_value, depth)
+        elif isinstance(json_value, Mapping):
+            yield from self._within_object(json_value, depth)
 
-    def sole(self, found: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
+    def _within_list(self, elements: list[Any], depth: int) -> list[dict[str, Any]]:
+        objects = [
+            json_object for element in elements for json_object in self.within(element, depth - 1)
+        ]
+        all_mappings = bool(elements) and all(isinstance(element, Mapping) for element in elements)
+        if self.listed and not objects and all_mappings:
+            # the reply has left out the object around its list
+            return [{self.listed: elements}]
+        return objects
+
+    def _within_object(self, fields: Mapping[str, Any], depth: int) -> Iterator[dict[str, Any]]:
+        if (own_fields := self.named(fields)) is not None:
+            clean: dict[str, Any] = encodable(dict(own_fields))
+            yield clean
+            return
+        for name, part in fields.items():
+            if not isinstance(part, str) or name in _CALL_FIELDS:
+                yield from self.within(part, depth - 1)
+
+    def sole(self, objects: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
         """The only object but for the prompt's own template; ValueError for several."""
-        kept: list[dict[str, Any]] = []
-        for one in found:
-            if one not in kept and not any(_is_template(one.get(name)) for name in self.needed):
-                kept.append(one)
-        if len(kept) > 1:
-            raise ValueError(f"it held {len(kept)} JSON objects instead of one")
-        return kept[0] if kept else None
+        distinct_objects: list[dict[str, Any]] = []
+        for candidate in objects:
+            if candidate not in distinct_objects and not any(
+                _is_template(candidate.get(name)) for name in self.needed
+            ):
+                distinct_objects.append(candidate)
+        if len(distinct_objects) > 1:
+            raise ValueError(f"it held {len(distinct_objects)} JSON objects instead of one")
+        return distinct_objects[0] if distinct_objects else None
 
 
-def _is_template(value: Any) -> bool:
-    if isinstance(value, Mapping):  # a field of a JSON schema
-        return not {"type", "enum", "const"}.isdisjoint(value)
-    return isinstance(value, str) and _TEMPLATE.fullmatch(value.strip()) is not None
+def _is_template(json_value: Any) -> bool:
+    if isinstance(json_value, Mapping):  # a field of a JSON schema
+        return not {"type", "enum", "const"}.isdisjoint(json_value)
+    return isinstance(json_value, str) and _TEMPLATE.fullmatch(json_value.strip()) is not None
 
 
 def json_reply(
     message: AIMessage,
-    needed: AbstractSet[str],
+    needed_fields: AbstractSet[str],
     *,
-    listed: str = "",
+    list_field: str = "",
     aliases: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The only JSON object of a reply that has the needed fields, their names in small letters.
@@ -110,10 +126,10 @@ def json_reply(
     Raises:
         ValueError: There is none, or several that differ.
     """
-    form = _Form(needed, listed, aliases or {})
+    form = _Form(needed_fields, list_field, aliases or {})
     calls = [call["args"] for call in message.tool_calls]
-    if found := form.sole(form.within(loads(json.dumps(calls, default=str)))):
-        return found
+    if json_object := form.sole(form.within(loads(json.dumps(calls, default=str)))):
+        return json_object
     broken = [str(call["args"] or "") for call in message.invalid_tool_calls]
     if len(broken) + len(calls) > 1:
         raise ValueError(f"it made {len(broken) + len(calls)} tool calls instead of one")
@@ -123,8 +139,8 @@ def json_reply(
         if not isinstance(reasoning, str):
             raise EmptyReplyError("it was empty")
         # vLLM puts a reply there that its grammar holds to JSON
-        if found := form.sole(form.within(loads(reasoning))):
-            return found
+        if json_object := form.sole(form.within(loads(reasoning))):
+            return json_object
         raise EmptyReplyError("it was empty but for the model's reasoning")
     return _object_in(text, form)
 
@@ -132,29 +148,29 @@ def json_reply(
 def _object_in(text: str, form: _Form) -> dict[str, Any]:
     text = text.translate(_UNSEEN)
     typographic = text.translate(_TYPOGRAPHIC)
-    for written, read in ((text, loads), (text, _mended), (typographic, _mended)):
-        if found := _one_of(_bracketed(written), read, written, form):
-            return found
+    for variant, parse in ((text, loads), (text, _mended), (typographic, _mended)):
+        if json_object := _one_of(_bracketed(variant), parse, variant, form):
+            return json_object
     raise ValueError(_NOT_ONE_OBJECT)
 
 
 def _one_of(
-    parts: Iterable[str], read: Callable[[str], Any], text: str, form: _Form
+    parts: Iterable[str], parse: Callable[[str], Any], text: str, form: _Form
 ) -> dict[str, Any] | None:
     """The object that one part of a text is or holds, and no other part has fields of."""
-    found: list[dict[str, Any]] = []
-    accounted = Counter[str]()
+    objects: list[dict[str, Any]] = []
+    fields_in_parts = Counter[str]()
     for part in parts:
-        value = read(part)
-        inside = [*form.within(value)]
+        json_value = parse(part)
+        inside = [*form.within(json_value)]
         # valid JSON without such an object, such as a schema, is no part of one that is broken
-        if inside or (read is loads and value is not None):
-            accounted += _fields_written(part, quoted=True)
-        found += inside
-    sole = form.sole(found)
-    everywhere = _fields_written(text, quoted=True)
+        if inside or (parse is loads and json_value is not None):
+            fields_in_parts += _fields_written(part, quoted_only=True)
+        objects += inside
+    sole = form.sole(objects)
+    everywhere = _fields_written(text, quoted_only=True)
     marks = {*form.needed, *form.aliases}
-    if sole and any(everywhere[name] != accounted[name] for name in marks):
+    if sole and any(everywhere[name] != fields_in_parts[name] for name in marks):
         raise ValueError(_NOT_ONE_OBJECT)  # the object is a part of one that is broken
     return sole
 
@@ -169,13 +185,13 @@ def loads(text: str) -> Any:
 
 def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """An object with its names in small letters; ValueError if one has two different values."""
-    known: dict[str, Any] = {}
-    for name, value in pairs:
-        folded = "_".join(re.findall(r"\w+", name.lower()))
-        kept = known.setdefault(folded, value)
-        if kept is not value and kept != value:  # NaN is not equal to itself
+    fields: dict[str, Any] = {}
+    for name, content in pairs:
+        plain_name = "_".join(re.findall(r"\w+", name.lower()))
+        first_content = fields.setdefault(plain_name, content)
+        if first_content is not content and first_content != content:  # NaN is not equal to itself
             raise ValueError(f"{name} stands twice")
-    return known
+    return fields
 
 
 def _bracketed(text: str) -> Iterator[str]:
@@ -185,17 +201,17 @@ def _bracketed(text: str) -> Iterator[str]:
     """
     start = 0
     for _ in range(_RESTARTS):
-        parts, unclosed = _outermost(text, start)
+        parts, open_at = _outermost(text, start)
         yield from parts
-        if unclosed is None:
+        if open_at is None:
             return
-        start = unclosed + 1
+        start = open_at + 1
 
 
 def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
     """The parts between outermost brackets that match, and where one opens that is not closed."""
     parts: list[str] = []
-    awaited: list[str] = []
+    closing_signs: list[str] = []
     begins, in_string = start, False
     while mark := _JSON_MARK.search(text, start):
         sign, start = mark[0], mark.end()
@@ -203,42 +219,46 @@ def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
             start += sign == "\\"
             in_string = sign != '"'
         elif sign in _BRACKETS:
-            begins = begins if awaited else mark.start()
-            awaited.append(_BRACKETS[sign])
-        elif awaited and sign == '"':
+            begins = begins if closing_signs else mark.start()
+            closing_signs.append(_BRACKETS[sign])
+        elif closing_signs and sign == '"':
             in_string = True
-        elif awaited and sign in "]}":
-            if sign != awaited.pop():
-                awaited = []
-            elif not awaited:
+        elif closing_signs and sign in "]}":
+            if sign != closing_signs.pop():
+                closing_signs = []
+            elif not closing_signs:
                 parts.append(text[begins:start])
-    return parts, begins if awaited else None
+    return parts, begins if closing_signs else None
 
 
 def _mended(body: str) -> Any:
     """Result of json-repair for a text, if it keeps every field that was written."""
-    unclosed = sum(map(body.count, "{[(")) - sum(map(body.count, "}])"))
-    if not body or len(body) > _REPAIRABLE_CHARS or unclosed > _MOST_UNCLOSED:
+    open_brackets = sum(map(body.count, "{[(")) - sum(map(body.count, "}])"))
+    if not body or len(body) > _REPAIRABLE_CHARS or open_brackets > _MOST_UNCLOSED:
         return None
     try:
-        value = loads(json.dumps(repair_json(body, return_objects=True)))
+        json_value = loads(json.dumps(repair_json(body, return_objects=True)))
     except (ValueError, RecursionError):
         return None
-    quoted, written = _fields_written(body, quoted=True), _fields_written(body)
-    kept = _fields_of(value).items()
-    return value if all((quoted[name] or written[name]) == n for name, n in kept) else None
-
-
-def _fields_written(text: str, *, quoted: bool = False) -> Counter[str]:
-    """How often each word stands in a text as the name of a field."""
-    return Counter(
-        found["name"].lower() for found in _FIELD.finditer(text) if found["open"] or not quoted
+    names_quoted, names_written = _fields_written(body, quoted_only=True), _fields_written(body)
+    field_counts = _fields_of(json_value).items()
+    return (
+        json_value
+        if all((names_quoted[name] or names_written[name]) == n for name, n in field_counts)
+        else None
     )
 
 
-def _fields_of(value: Any) -> Counter[str]:
+def _fields_written(text: str, *, quoted_only: bool = False) -> Counter[str]:
+    """How often each word stands in a text as the name of a field."""
+    return Counter(
+        match["name"].lower() for match in _FIELD.finditer(text) if match["open"] or not quoted_only
+    )
+
+
+def _fields_of(json_value: Any) -> Counter[str]:
     counts = Counter[str]()
-    parts = [value]
+    parts = [json_value]
     while parts:
         part = parts.pop()
         if isinstance(part, Mapping):
@@ -259,68 +279,115 @@ def json_texts(text: str) -> list[str] | None:
         ValueError: The reply looks like JSON, and is no such list.
     """
     bare = _ASSIGNED.sub("", _FENCE.sub("", text).translate(_UNSEEN).strip())
-    parts = [*_bracketed(bare)]
-    values = [loads(part) for part in parts]
-    texts = [_texts_of(value) for value in values]
-    if texts and all(texts) and _letters("".join(parts)) * 2 > _letters(bare):
-        return [one for several in texts for one in several or ()]
+    texts = _bracketed_texts(bare)
+    if texts is not None:
+        return texts
     lines = [loads(line.strip(", \t\r")) for line in bare.splitlines()]
     if lines and all(isinstance(line, str) for line in lines):
         return [encodable(line) for line in lines]
-    # prose may have brackets: a list is most of what stands there, and has quotation marks
+    start = _start_of_list(bare)
+    if start is None:
+        return None
+    texts = _repaired_texts(bare, start)
+    if texts is None:
+        raise ValueError("it was no JSON list of texts")
+    return texts
+
+
+def _bracketed_texts(bare: str) -> list[str] | None:
+    """The texts of the valid lists that make up most of a reply; None if none do."""
+    parts = [*_bracketed(bare)]
+    lists = [_texts_of(loads(part)) for part in parts]
+    are_most = _letters("".join(parts)) * 2 > _letters(bare)
+    if not (lists and all(lists) and are_most):
+        return None
+    return [text for texts in lists for text in texts or ()]
+
+
+def _start_of_list(bare: str) -> int | None:
+    """Where a list begins that is no valid JSON; None if the reply is prose.
+
+    Prose may have brackets too: a list is most of what stands there, and has quotation marks.
+    """
     start = min((at for sign in _BRACKETS if (at := bare.find(sign)) >= 0), default=-1)
     if start < 0 or 2 * _letters(bare[start:]) < _letters(bare):
         return None
     if not ('"' in bare or "'" in bare or bare[start] == bare[:1]):
         return None
-    ends = bare.rstrip(";) ").endswith(("]", "}"))
-    if start == 0 and not ends and not re.match(r"[\[{]\s*[\"'{\[]", bare):
+    if start == 0 and not _is_closed(bare) and not re.match(r"[\[{]\s*[\"'{\[]", bare):
         return None
-    found = None
-    if ends and len(bare) <= _REPAIRABLE_CHARS:  # json-repair would complete a list that was cut
-        mended = repair_json(bare[start:], return_objects=True)
-        kept = _letters(json.dumps(mended, ensure_ascii=False))
-        found = _texts_of(mended) if kept == _letters(bare[start:]) else None
-    if found is None:
-        raise ValueError("it was no JSON list of texts")
-    return found
+    return start
 
 
-def _texts_of(value: Any, depth: int = _DEPTH) -> list[str] | None:
+def _repaired_texts(bare: str, start: int) -> list[str] | None:
+    """The texts of a damaged list, if mending it loses and adds no letter; None otherwise."""
+    # json-repair would complete a list that was cut
+    if not _is_closed(bare) or len(bare) > _REPAIRABLE_CHARS:
+        return None
+    json_value = repair_json(bare[start:], return_objects=True)
+    letters = _letters(json.dumps(json_value, ensure_ascii=False))
+    return _texts_of(json_value) if letters == _letters(bare[start:]) else None
+
+
+def _is_closed(bare: str) -> bool:
+    return bare.rstrip(";) ").endswith(("]", "}"))
+
+
+def _texts_of(json_value: Any, depth: int = _DEPTH) -> list[str] | None:
     """The texts of a list, or of the one list in an object; None if it is neither."""
-    if isinstance(value, Mapping):
-        lists = [part for part in value.values() if isinstance(part, list | Mapping) and part]
-        named = [value[name] for name in ("claims", "atomic_claims") if name in value]
-        if lists:
-            [value] = lists if len(lists) == 1 else [*named, None][:1]
-        elif len(value) != 1 or not (only := _only_text(value)):
-            return None
-        else:
-            value = [only]
-    if not isinstance(value, list):
-        return _texts_of(value, depth - 1) if isinstance(value, Mapping) and depth else None
+    elements = _sole_list_in(json_value) if isinstance(json_value, Mapping) else json_value
+    if isinstance(elements, Mapping):
+        return _texts_of(elements, depth - 1) if depth else None
+    if not isinstance(elements, list):
+        return None
     texts: list[str] = []
-    for item in value:
-        holds = isinstance(item, list) or (
-            isinstance(item, Mapping) and any(isinstance(part, list) for part in item.values())
-        )
-        inner = _texts_of(item, depth - 1) if holds and depth else None
-        only = None if holds else _only_text(item)
-        if inner is None and only is None:
+    for element in elements:
+        inner_texts = _texts_in_element(element, depth)
+        if inner_texts is None:
             return None
-        texts += inner or [encodable(only)]
+        texts += inner_texts
     return texts or None
 
 
-def _only_text(item: Any) -> str | None:
+def _sole_list_in(fields: Mapping[str, Any]) -> Any:
+    """The list of claims in an object, or the object that holds it; None if it cannot be told.
+
+    One list or object among the fields is it; of several, the one that is named for claims. An
+    object whose only field is a text counts as a list of that text.
+    """
+    lists = [part for part in fields.values() if isinstance(part, list | Mapping) and part]
+    if len(lists) == 1:
+        return lists[0]
+    if lists:
+        by_name = [fields[name] for name in ("claims", "atomic_claims") if name in fields]
+        return by_name[0] if by_name else None
+    text = _only_text(fields) if len(fields) == 1 else None
+    return [text] if text else None
+
+
+def _texts_in_element(element: Any, depth: int) -> list[str] | None:
+    """The texts that an element of a list is or holds; None if it has no text of its own."""
+    holds_list = isinstance(element, list) or (
+        isinstance(element, Mapping) and any(isinstance(part, list) for part in element.values())
+    )
+    if holds_list:
+        return _texts_of(element, depth - 1) if depth else None
+    text = _only_text(element)
+    return None if text is None else [encodable(text)]
+
+
+def _only_text(element: Any) -> str | None:
     """A text, or the text of an object: the one under a known name, or the only one with words."""
-    if isinstance(item, Mapping):
-        texts = {name: value for name, value in item.items() if isinstance(value, str)}
-        named = [texts[name] for name in _TEXT_FIELDS if name in texts]
-        if len(texts) > 1 and not named:
-            texts = {name: value for name, value in texts.items() if " " in value.strip()}
-        item = named[0] if named else [*texts.values(), None][0] if len(texts) == 1 else None
-    return item if isinstance(item, str) else None
+    if not isinstance(element, Mapping):
+        return element if isinstance(element, str) else None
+    text_by_name = {name: part for name, part in element.items() if isinstance(part, str)}
+    for name in _TEXT_FIELDS:
+        if name in text_by_name:
+            return text_by_name[name]
+    texts = [*text_by_name.values()]
+    if len(texts) > 1:  # one word beside a claim is its number, kind or source
+        texts = [text for text in texts if " " in text.strip()]
+    return texts[0] if len(texts) == 1 else None
 
 
 def _letters(text: str) -> int:

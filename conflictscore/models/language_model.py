@@ -132,14 +132,14 @@ class LanguageModel:
         repeatable = self.deterministic and self.identity is not None and not parameters
         cache = self.cache if repeatable else None
         form = RequestForm(max_tokens, parameters or {})
-        stored = {} if cache is None else await cache.get_async(key)
-        if isinstance(kept := stored.get("text"), str):
+        stored_reply = {} if cache is None else await cache.get_async(key)
+        if isinstance(stored_text := stored_reply.get("text"), str):
             with suppress(ValueError):  # what was readable to another reader is asked for again
-                value = read(without_reasoning(encodable(kept)))
-                meter.cached(stored_cost(stored), self.name)
+                reading = read(without_reasoning(encodable(stored_text)))
+                meter.cached(stored_cost(stored_reply), self.name)
                 if self.on_kept is not None:
-                    self.on_kept([*history, HumanMessage(prompt)], max_tokens, stored)
-                return value
+                    self.on_kept([*history, HumanMessage(prompt)], max_tokens, stored_reply)
+                return reading
         begin_cost()
 
         def taken(reply: AIMessage) -> T:
@@ -147,12 +147,12 @@ class LanguageModel:
             text = str(reply.text)
             try:
                 text = reply_text(reply)
-                value = read(text)
+                reading = read(text)
             except ValueError as error:
                 raise self._unreadable(str(error), text) from error
             if cache is not None:
                 cache.put(key, {"text": text, **served_by(reply), **take_cost()})
-            return value
+            return reading
 
         return await self._ask(prompt, form, taken, prompts, meter, history)
 
@@ -177,16 +177,16 @@ class LanguageModel:
         """
         fields = needed if needed is not None else frozenset(schema.get("required", ()))
 
-        def taken(result: Any) -> T:
-            raw = result["raw"] if isinstance(result, Mapping) else result
+        def taken(reply: Any) -> T:
+            raw = reply["raw"] if isinstance(reply, Mapping) else reply
             require_whole(raw, self.name, max_tokens)
             try:
-                value = read(json_reply(raw, fields, listed=listed, aliases=aliases))
+                reading = read(json_reply(raw, fields, list_field=listed, aliases=aliases))
             except ValueError as error:
                 empty = isinstance(error, EmptyReplyError)
                 raise self._unreadable(str(error), str(raw.text), by_form=empty) from error
             self._capabilities.json_read = True
-            return value
+            return reading
 
         form = RequestForm(max_tokens, schema=json.dumps(schema))
         return self._ask(prompt, form, taken, prompts, meter)
@@ -214,12 +214,12 @@ class LanguageModel:
 
         def taken(reply: AIMessage) -> T:
             try:
-                known = letter_logprobs(reply, letters)
+                logprobs = letter_logprobs(reply, letters)
             except ValueError as error:
                 raise self._unreadable(str(error), reply.text) from None
-            if known is None:
+            if logprobs is None:
                 raise without_logprobs(self.name)
-            return read(known)
+            return read(logprobs)
 
         return self._ask(prompt, form, taken, prompts, meter)
 
@@ -233,8 +233,8 @@ class LanguageModel:
 
         The call is scheduled as all others are, never cached, and raises what its client raises.
         """
-        sender, known = with_max_tokens(self.chat, parameters)
-        send = partial(call, sender, [*messages], config, **known)
+        sender, call_parameters = with_max_tokens(self.chat, parameters)
+        send = partial(call, sender, [*messages], config, **call_parameters)
         waits = list[str]()
         async with in_time(self.name, waits):
             message: AIMessage = await self._dispatched(send, object(), waits)
@@ -248,41 +248,45 @@ class LanguageModel:
         self,
         prompt: str,
         form: RequestForm,
-        read: Callable[[Any], T],
+        parse: Callable[[Any], T],
         prompts: PromptSet,
         meter: UsageMeter,
         history: Sequence[BaseMessage] = (),
     ) -> T:
         """Ask, and once more with the reason if the reply cannot be read."""
-        asked = [m.model_copy(update={"content": encodable(m.text)}) for m in history]
-        asked.append(HumanMessage(encodable(prompt)))
+        asked_messages = [m.model_copy(update={"content": encodable(m.text)}) for m in history]
+        asked_messages.append(HumanMessage(encodable(prompt)))
         config, breaker = hidden_config(meter), CircuitBreaker.current()
 
-        async def attempt(said: list[BaseMessage], *, last: bool) -> T:
+        async def attempt(turns: list[BaseMessage], *, last: bool) -> T:
             try:
-                result = await self._replied(form, said, config, prompts, meter)
-                add_cost(result)
-                require_whole_prompt(result, said, self.name, self._capabilities)
-                value = read(result)
+                reply = await self._replied(form, turns, config, prompts, meter)
+                add_cost(reply)
+                require_whole_prompt(reply, turns, self.name, self._capabilities)
+                reading = parse(reply)
             except ProviderError as error:
                 if last or not (isinstance(error, UnreadableReplyError) and error.again):
                     breaker.failed(error)
                 raise
             breaker.succeeded()
-            return value
+            return reading
 
         try:
-            return await attempt(asked, last=False)
+            return await attempt(asked_messages, last=False)
         except UnreadableReplyError as error:
             if error.by_form and form.schema:
                 self._capabilities.form_failed()
             if not error.again:
                 raise
             again = HumanMessage(prompts.render("retry", reason=error.reason))
-            corrected = [*asked, AIMessage(neutral(error.reply) or "(nothing)"), again]
+            messages_with_reason = [
+                *asked_messages,
+                AIMessage(neutral(error.reply) or "(nothing)"),
+                again,
+            ]
             unreadable = error
         async with breaker.again(unreadable):
-            return await attempt(corrected, last=True)
+            return await attempt(messages_with_reason, last=True)
 
     async def _replied(
         self,
@@ -328,7 +332,7 @@ class LanguageModel:
             provider=self.name,
             endpoint=self.endpoint,
             secrets=secrets_of(self.chat),
-            answered=self._capabilities.answered,
+            has_answered=self._capabilities.answered,
         )
 
     def _unreadable(

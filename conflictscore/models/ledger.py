@@ -40,7 +40,7 @@ class Ledger:
         """
         self._max_calls, self._max_tokens, self._prices = max_calls, max_tokens, prices
         self._spent = dict(spent or {})
-        self._sent = sum(used.calls for used in self._spent.values())
+        self._sent = sum(usage.calls for usage in self._spent.values())
         self._endpoints: dict[str, str] = {}
         self._silent = next((m for m, u in self._spent.items() if _unreported(u)), None)
         self._lock = threading.Lock()
@@ -66,12 +66,12 @@ class Ledger:
         inside, and with their former cost those that a cache answers.
         """
         usage: dict[str, Usage] = {}
-        token, kept = _STEPS.set((*_STEPS.get(), usage)), KEPT_CALLS.set(self.count)
+        token, kept_calls_token = _STEPS.set((*_STEPS.get(), usage)), KEPT_CALLS.set(self.count)
         try:
             yield usage
         finally:
             _STEPS.reset(token)
-            KEPT_CALLS.reset(kept)
+            KEPT_CALLS.reset(kept_calls_token)
 
     def admit(self) -> None:
         """Let a call pass, which is about to be sent.
@@ -86,7 +86,7 @@ class Ledger:
                     f"{self._silent} does not report its tokens, so no budget can be kept;"
                     " run without a budget of tokens, or use another model"
                 )
-            tokens = sum(used.input_tokens + used.output_tokens for used in self.spent.values())
+            tokens = sum(usage.input_tokens + usage.output_tokens for usage in self.spent.values())
             if tokens >= self._max_tokens:
                 raise BudgetError(kind="tokens", spent=tokens, limit=self._max_tokens)
         with self._lock:
@@ -107,8 +107,8 @@ class Ledger:
 
         Two models of one name at two endpoints are counted as one, which has no published price.
         """
-        known = self._endpoints.setdefault(model.name, model.endpoint)
-        if known != model.endpoint:
+        endpoint = self._endpoints.setdefault(model.name, model.endpoint)
+        if endpoint != model.endpoint:
             self._endpoints[model.name] = ""
 
 
@@ -125,6 +125,8 @@ def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
 
 
 class _Account(UsageMeter):
+    """A meter that enters each call of a model in a ledger; its errors end the call."""
+
     raise_error = True
 
     def __init__(self, ledger: Ledger, model: str) -> None:

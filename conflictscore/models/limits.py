@@ -13,6 +13,8 @@ from conflictscore.threads import running_loop
 
 @dataclass(eq=False)
 class _Waiter:
+    """A call that waits for a place, which may be given to it from another thread or event loop."""
+
     loop: asyncio.AbstractEventLoop
     place: asyncio.Future[None]
     has_place: bool = False
@@ -52,8 +54,8 @@ class ConcurrencyLimit:
         """Wait for a place, and until the endpoint may be asked again; then hold the place."""
         await self._acquire(caller)
         try:
-            while (left := self._resumes_at - time.monotonic()) > 0:  # noqa: ASYNC110 - a known time
-                await asyncio.sleep(left)
+            while (seconds_left := self._resumes_at - time.monotonic()) > 0:  # noqa: ASYNC110 - a known time
+                await asyncio.sleep(seconds_left)
             yield
         finally:
             self._release()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import exp, fsum, inf, log
+from typing import Any
 
 from langchain_core.messages import BaseMessage
 
@@ -18,22 +19,32 @@ def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, f
     Raises:
         ValueError: What was given cannot be read, or the reply is none of the letters.
     """
-    reported = message.response_metadata.get("logprobs")
-    reported = reported.get("content") if isinstance(reported, dict) else reported
-    if not reported:
+    logprobs = message.response_metadata.get("logprobs")
+    tokens = logprobs.get("content") if isinstance(logprobs, dict) else logprobs
+    if not tokens:
         return None
-    try:
-        likeliest = reported[0].get("top_logprobs") or [reported[0]]
-        told = [(one["token"].strip(), one["logprob"]) for one in reversed(likeliest)]
-        readable = all(type(value) in (int, float) and value <= _ROUNDED for _, value in told)
-    except (LookupError, TypeError, AttributeError):
-        readable = False
-    top = {t: min(float(value), 0.0) for t, value in told if value > -inf} if readable else {}
+    top = _likeliest_first_tokens(tokens)
     if not top:
         raise ValueError("its log-probabilities are not numbers up to 0, each with a token")
     if not any(letter in top for letter in letters):
         raise ValueError(f"it was none of {', '.join(letters)}")
     # a letter that is not reported has at most what the reported tokens leave over
-    left = max(_LEAST_PROBABILITY, 1 - fsum(exp(value) for value in top.values()))
-    floor = min(log(left), *top.values())
+    rest = max(_LEAST_PROBABILITY, 1 - fsum(exp(logprob) for logprob in top.values()))
+    floor = min(log(rest), *top.values())
     return {letter: top.get(letter, floor) for letter in letters}
+
+
+def _likeliest_first_tokens(tokens: Any) -> dict[str, float]:
+    """The reported log-probabilities of the first token, by its text; empty if unreadable."""
+    try:
+        likeliest = tokens[0].get("top_logprobs") or [tokens[0]]
+        # from the least likely: "A" and " A" are one letter, of which the likelier token counts
+        pairs = [(token["token"].strip(), token["logprob"]) for token in reversed(likeliest)]
+        are_logprobs = all(
+            type(logprob) in (int, float) and logprob <= _ROUNDED for _, logprob in pairs
+        )
+    except (LookupError, TypeError, AttributeError):
+        return {}
+    if not are_logprobs:
+        return {}
+    return {token: min(float(logprob), 0.0) for token, logprob in pairs if logprob > -inf}

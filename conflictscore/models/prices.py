@@ -42,9 +42,11 @@ class Price:
             return 0.0
         if usage.calls and not usage.input_tokens:
             return None
-        cached = min(usage.cache_read_tokens, usage.input_tokens)
-        read = (usage.input_tokens - cached) * self.input + cached * cached_input
-        return (read + usage.output_tokens * self.output) / 1e6
+        cached_tokens = min(usage.cache_read_tokens, usage.input_tokens)
+        input_cost = (
+            usage.input_tokens - cached_tokens
+        ) * self.input + cached_tokens * cached_input
+        return (input_cost + usage.output_tokens * self.output) / 1e6
 
 
 class PriceTable:
@@ -86,12 +88,12 @@ class PriceTable:
     ) -> tuple[float | None, tuple[str, ...]]:
         """US dollars of usage by model, None if a price is unknown; and the unpriced models."""
         dollars, unknown = list[float](), list[str]()
-        for model, used in usage.items():
+        for model, model_usage in usage.items():
             price = self.price(model, (endpoints or {}).get(model))
-            cost = price.of(used) if price else None
+            cost = price.of(model_usage) if price else None
             if cost is not None:
                 dollars.append(cost)
-            elif used.calls:
+            elif model_usage.calls:
                 unknown.append(model)
         return (None if unknown else fsum(dollars)), tuple(unknown)
 
@@ -107,14 +109,16 @@ def _published(model: str, endpoint: str | None) -> Price | None:
 
     nothing = Tokens(input_tokens=0, output_tokens=0)
     try:
-        found = calc_price(nothing, model, provider_api_url=endpoint or _OPENAI_URL).model_price
+        model_price = calc_price(
+            nothing, model, provider_api_url=endpoint or _OPENAI_URL
+        ).model_price
     except LookupError:
         return None
-    read, written = _dollars(found.input_mtok), _dollars(found.output_mtok)
-    if read is None or written is None or found.requests_kcount is not None:
+    input_price, output_price = _dollars(model_price.input_mtok), _dollars(model_price.output_mtok)
+    if input_price is None or output_price is None or model_price.requests_kcount is not None:
         return None
     source = f"{_LIBRARY} {version(_LIBRARY)}"
-    return Price(read, written, source, _dollars(found.cache_read_mtok))
+    return Price(input_price, output_price, source, _dollars(model_price.cache_read_mtok))
 
 
 def _dollars(price: "Decimal | TieredPrices | None") -> float | None:

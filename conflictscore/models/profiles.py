@@ -38,15 +38,15 @@ def known_profile(name: str) -> ModelProfile:
     for candidate in (name, bare, _DATED.sub("", bare)):
         if candidate in _MODEL_PROFILES:
             return _MODEL_PROFILES[candidate]
-    within = [known for known in _MODEL_PROFILES if _names(bare, known)]
+    within = [known_name for known_name in _MODEL_PROFILES if _names(bare, known_name)]
     return _MODEL_PROFILES[max(within, key=len)] if within else {}
 
 
-def _names(bare: str, known: str) -> bool:
+def _names(bare: str, known_name: str) -> bool:
     """Whether a name is that of a known model with additions."""
-    if known.startswith("gpt-"):
-        return re.search(rf"(?<![a-z0-9]){re.escape(known)}(?![a-z0-9.])", bare) is not None
-    return bare.startswith(f"{known}-")  # o3 within a longer name may be anything
+    if known_name.startswith("gpt-"):
+        return re.search(rf"(?<![a-z0-9]){re.escape(known_name)}(?![a-z0-9.])", bare) is not None
+    return bare.startswith(f"{known_name}-")  # o3 within a longer name may be anything
 
 
 def split_spec(spec: str) -> tuple[str, dict[str, str]]:
@@ -57,11 +57,15 @@ def split_spec(spec: str) -> tuple[str, dict[str, str]]:
     """
     name, mark, query = spec.partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
-    for key, value in options.items() or ([("", "")] if mark else ()):
-        is_number = key == "temperature" and _number(value) is not None
-        if not is_number and value not in _OPTIONS.get(key, ()):
-            known = "; ".join(f"{name}: {', '.join(values)}" for name, values in _OPTIONS.items())
-            raise ConfigurationError(f"unknown option {key}={value} of a model; there are {known}")
+    for key, setting in options.items() or ([("", "")] if mark else ()):
+        is_number = key == "temperature" and _number(setting) is not None
+        if not is_number and setting not in _OPTIONS.get(key, ()):
+            options_help = "; ".join(
+                f"{name}: {', '.join(choices)}" for name, choices in _OPTIONS.items()
+            )
+            raise ConfigurationError(
+                f"unknown option {key}={setting} of a model; there are {options_help}"
+            )
     return name, options
 
 
@@ -69,8 +73,8 @@ def with_options(model: LanguageModel, options: Mapping[str, str]) -> LanguageMo
     """The model as a user says that it is; what its endpoint can do is then not found out."""
     style, update = RequestStyle(), dict[str, Any]()
     parameters = dict(model.parameters or {})
-    if (said := options.get("temperature")) is not None:
-        temperature = _number(said)
+    if (temperature_text := options.get("temperature")) is not None:
+        temperature = _number(temperature_text)
         update["chat"] = model.chat.model_copy(update={"temperature": temperature})
         parameters.pop("temperature", None)
         parameters |= {} if temperature is None else {"temperature": temperature}
@@ -85,24 +89,24 @@ def with_options(model: LanguageModel, options: Mapping[str, str]) -> LanguageMo
     return replace(model, parameters=parameters, capabilities=own, **update)
 
 
-def _number(said: str) -> float | None:
+def _number(text: str) -> float | None:
     try:
-        value = float(said)
+        number = float(text)
     except ValueError:
         return None
-    return value if 0 <= value <= _MOST_TEMPERATURE else None
+    return number if 0 <= number <= _MOST_TEMPERATURE else None
 
 
 def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str, Any]:
     """The setting of a chat model; empty if it is known to have none such."""
     profile: Mapping[str, Any] = chat.profile or {}
-    known = profile.get("reasoning_effort_levels") or get_args(ReasoningEffort)
+    efforts = profile.get("reasoning_effort_levels") or get_args(ReasoningEffort)
     reasons = profile.get("reasoning_output", True) and _EFFORT in type(chat).model_fields
-    return {_EFFORT: effort} if effort in known and reasons else {}
+    return {_EFFORT: effort} if effort in efforts and reasons else {}
 
 
-def thinking_room(chat: BaseChatModel, window: int, told: Mapping[str, Any]) -> int:
+def thinking_room(chat: BaseChatModel, window: int, effort_setting: Mapping[str, Any]) -> int:
     """The tokens of room for reasoning that a reply gets, by the model's profile and setting."""
     if (chat.profile or {}).get("reasoning_output"):
         return THINKING_TOKENS
-    return min(THINKING_TOKENS, window // 2) if told else 0
+    return min(THINKING_TOKENS, window // 2) if effort_setting else 0

@@ -35,18 +35,19 @@ def require_whole_prompt(
     Raises:
         ProviderError: It cut the prompt; says how to give it a longer context.
     """
-    read = cost_of(reply).input_tokens
-    longest = capabilities.most_tokens_read = max(capabilities.most_tokens_read, read)
-    if read < _LEAST_WINDOW or longest >= _LONGER * read:
+    tokens_read = cost_of(reply).input_tokens
+    longest = capabilities.most_tokens_read = max(capabilities.most_tokens_read, tokens_read)
+    if tokens_read < _LEAST_WINDOW or longest >= _LONGER * tokens_read:
         return
-    if sum(len(message.text) for message in messages) <= _CHARS_PER_TOKEN * read:
+    if sum(len(message.text) for message in messages) <= _CHARS_PER_TOKEN * tokens_read:
         return
-    sent = sum(count_tokens(message.text) for message in messages)
-    if sent >= _LEAST_TOKENS and read < _SHARE * sent:
+    tokens_sent = sum(count_tokens(message.text) for message in messages)
+    if tokens_sent >= _LEAST_TOKENS and tokens_read < _SHARE * tokens_sent:
         raise ProviderError(
-            f"{model} read {read:,} of about {sent:,} tokens of the prompt: its server cut the"
-            " rest; give it a longer context (num_ctx in Ollama, the context length in LM Studio,"
-            f" -c in llama.cpp), or tell this program about it with --context-window {read}",
+            f"{model} read {tokens_read:,} of about {tokens_sent:,} tokens of the prompt: its"
+            " server cut the rest; give it a longer context (num_ctx in Ollama, the context length"
+            " in LM Studio, -c in llama.cpp), or tell this program about it with"
+            f" --context-window {tokens_read}",
             provider=model,
             failure=FailureKind.NO_ROOM,
         )

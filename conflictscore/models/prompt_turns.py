@@ -20,6 +20,16 @@ def plain_turns(messages: Sequence[BaseMessage], opening: str) -> list[BaseMessa
     ``opening`` is the user's turn before a greeting of the assistant.
     """
     system = [m.text for m in messages if isinstance(m, SystemMessage) and m.text.strip()]
+    turns = _joined_turns(messages)
+    if not turns or turns[0][0]:
+        turns.insert(0, (False, [] if system else [opening]))
+    turns[0][1][:0] = system
+    texts = [(by_assistant, "\n\n".join(parts)) for by_assistant, parts in turns]
+    return [AIMessage(text) if by_assistant else HumanMessage(text) for by_assistant, text in texts]
+
+
+def _joined_turns(messages: Sequence[BaseMessage]) -> list[tuple[bool, list[str]]]:
+    """Turns without those of the system: whether they are the assistant's, and their texts."""
     turns: list[tuple[bool, list[str]]] = []
     for message in messages:
         if isinstance(message, SystemMessage) or not message.text.strip():
@@ -28,8 +38,4 @@ def plain_turns(messages: Sequence[BaseMessage], opening: str) -> list[BaseMessa
         if not turns or turns[-1][0] != by_assistant:
             turns.append((by_assistant, []))
         turns[-1][1].append(message.text)
-    if not turns or turns[0][0]:
-        turns.insert(0, (False, [] if system else [opening]))
-    turns[0][1][:0] = system
-    texts = [(by_assistant, "\n\n".join(parts)) for by_assistant, parts in turns]
-    return [AIMessage(text) if by_assistant else HumanMessage(text) for by_assistant, text in texts]
+    return turns

@@ -59,9 +59,9 @@ class ProviderFault(NamedTuple):
 
 def fault_of(error: BaseException) -> ProviderFault | None:
     """The provider's error in a client's exception; None if there was no reply."""
-    found = _fault(error)
+    fault = _fault(error)
     cause = error.__cause__  # clients wrap the errors of others
-    return fault_of(cause) if found is None and cause is not None else found
+    return fault_of(cause) if fault is None and cause is not None else fault
 
 
 def failed_generation(error: BaseException) -> str:
@@ -92,42 +92,46 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
     body = (
         completion.model_dump(warnings=False) if hasattr(completion, "model_dump") else completion
     )
+    request = httpx2.Request("POST", url)
     if isinstance(body, str) and body.strip():  # a page of whatever answers there
-        said = _ErrorWords(body)
-        return openai.APIError(said.words, httpx2.Request("POST", url), body=body)
+        return openai.APIError(_ErrorWords(body).words, request, body=body)
     if not isinstance(body, Mapping):
         return None
+    error = _error_field_of(body)
+    error_words = _ErrorWords(error)
+    if not (error_words.words or error_words.status):
+        return None
+    if error_words.status is None:
+        return openai.APIError(error_words.words, request, body=error)
+    response = httpx2.Response(error_words.status, request=request)
+    return openai.APIStatusError(error_words.words, response=response, body=error)
+
+
+def _error_field_of(body: Mapping[str, Any]) -> Any:
+    """The part of a body that an error may stand in; of a whole completion, that of a choice."""
     choices = body.get("choices")
-    within = [one.get("error") for one in choices or () if isinstance(one, Mapping)]
-    error = next(filter(None, within), None)
     if body.get("error") or not choices:
         error = {name: body[name] for name in {*_STATUS_FIELDS, *_WORD_FIELDS} & body.keys()}
-        error = error or body.get("base_resp")  # MiniMax
-    said = _ErrorWords(error)
-    if not (said.words or said.status):
-        return None
-    request = httpx2.Request("POST", url)
-    if said.status is None:
-        return openai.APIError(said.words, request, body=error)
-    response = httpx2.Response(said.status, request=request)
-    return openai.APIStatusError(said.words, response=response, body=error)
+        return error or body.get("base_resp")  # MiniMax
+    errors = [choice.get("error") for choice in choices if isinstance(choice, Mapping)]
+    return next(filter(None, errors), None)
 
 
 def _fault(error: BaseException) -> ProviderFault | None:
     response = getattr(error, "response", None)
-    known = (getattr(error, "status_code", None), getattr(response, "status_code", None))
-    status = next(filter(_is_status, (*known, getattr(error, "code", None))), None)
-    given = next(filter(None, _bodies(error, response, status)), None)
-    if status is None and given is None:
+    statuses = (getattr(error, "status_code", None), getattr(response, "status_code", None))
+    status = next(filter(_is_status, (*statuses, getattr(error, "code", None))), None)
+    body = next(filter(None, _bodies(error, response, status)), None)
+    if status is None and body is None:
         return None
-    said = _ErrorWords(given)
+    error_words = _ErrorWords(body)
     headers = getattr(response, "headers", None)
-    read: dict[str, str] = {}
+    header_texts: dict[str, str] = {}
     if isinstance(headers, Mapping):
-        read = {str(name).lower(): str(value) for name, value in headers.items()}
-    code = said.code or str(getattr(error, "code", None) or "").lower()
-    words = said.words or _CLIENTS_WORDS.sub("", " ".join(str(error).split()))
-    return ProviderFault(status or said.status, code, words, read)
+        header_texts = {str(name).lower(): str(content) for name, content in headers.items()}
+    code = error_words.code or str(getattr(error, "code", None) or "").lower()
+    words = error_words.words or _CLIENTS_WORDS.sub("", " ".join(str(error).split()))
+    return ProviderFault(status or error_words.status, code, words, header_texts)
 
 
 def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator[Any]:
@@ -139,11 +143,13 @@ def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator
         with suppress(Exception):  # a stream that was not read
             yield response.text
     args: tuple[object, ...] = error.args if isinstance(error, ValueError) else ()
-    yield from [one for one in args[:1] if isinstance(one, Mapping)]  # LangChain: error in a 200
+    yield from [
+        argument for argument in args[:1] if isinstance(argument, Mapping)
+    ]  # LangChain: error in a 200
 
 
-def _is_status(value: object) -> bool:
-    return isinstance(value, int) and 100 <= value < 600 and value != 200
+def _is_status(number: object) -> bool:
+    return isinstance(number, int) and 100 <= number < 600 and number != 200
 
 
 class _ErrorWords:
@@ -159,16 +165,16 @@ class _ErrorWords:
     def words(self) -> str:
         return "; ".join(self._found[:_MOST_WORDS])
 
-    def _read(self, value: Any, depth: int) -> None:
+    def _read(self, part: Any, depth: int) -> None:
         if not depth or len(self._found) >= _MOST_WORDS:
             return
-        if isinstance(value, str):
-            self._read_text(value[:_BODY_CHARS].strip(), depth)
-        elif isinstance(value, list | tuple):
-            for item in value[:_MOST_WORDS]:
-                self._read(item, depth - 1)
-        elif isinstance(value, Mapping):
-            self._read_fields({str(name).lower(): part for name, part in value.items()}, depth)
+        if isinstance(part, str):
+            self._read_text(part[:_BODY_CHARS].strip(), depth)
+        elif isinstance(part, list | tuple):
+            for element in part[:_MOST_WORDS]:
+                self._read(element, depth - 1)
+        elif isinstance(part, Mapping):
+            self._read_fields({str(name).lower(): field for name, field in part.items()}, depth)
 
     def _read_text(self, text: str, depth: int) -> None:
         """Read a message, which may be JSON or HTML of another server."""
@@ -179,29 +185,40 @@ class _ErrorWords:
             title = _TITLE.search(text)
             text = title[1] if title else _TAG.sub(" ", text)
         line = " ".join(text.split())
-        if line and not any(line in known for known in self._found):
+        if line and not any(line in words for words in self._found):
             self._found.append(line)
         return None
 
-    def _read_fields(self, value: Mapping[str, Any], depth: int) -> None:
-        for number in map(value.get, _STATUS_FIELDS):
+    def _read_fields(self, fields: Mapping[str, Any], depth: int) -> None:
+        self._read_status(fields)
+        self._read_code(fields)
+        if isinstance(fields.get("loc"), list | tuple) and "msg" in fields:  # FastAPI
+            place = ".".join(map(str, fields["loc"]))
+            self._read_text(f"{place}: {fields['msg']}", depth)
+        else:
+            self._read_messages(fields, depth)
+
+    def _read_status(self, fields: Mapping[str, Any]) -> None:
+        for number in map(fields.get, _STATUS_FIELDS):
             if isinstance(number, str) and number.isdecimal():
                 number = int(number[:4])
             if self.status is None and _is_status(number):
                 self.status = number
-        for word in map(value.get, _CODE_FIELDS):
+
+    def _read_code(self, fields: Mapping[str, Any]) -> None:
+        for word in map(fields.get, _CODE_FIELDS):
             if not self.code and isinstance(word, str) and not word.isdecimal():
                 self.code = word.lower()
-        if isinstance(value.get("loc"), list | tuple) and "msg" in value:  # FastAPI
-            place = ".".join(map(str, value["loc"]))
-            return self._read_text(f"{place}: {value['msg']}", depth)
+
+    def _read_messages(self, fields: Mapping[str, Any], depth: int) -> None:
+        """Read the fields that providers put their messages in; any object if these have none."""
         before = len(self._found)
         for name in _WORD_FIELDS:
-            self._read(value.get(name), depth - 1)
+            self._read(fields.get(name), depth - 1)
         for name in _LAST_FIELDS:
             if len(self._found) == before or name in {"metadata", "raw", "reasons"}:
-                self._read(value.get(name), depth - 1)
-        for part in value.values() if len(self._found) == before else ():
-            if isinstance(part, Mapping):
-                self._read(part, depth - 1)
-        return None
+                self._read(fields.get(name), depth - 1)
+        if len(self._found) == before:
+            for part in fields.values():
+                if isinstance(part, Mapping):
+                    self._read(part, depth - 1)

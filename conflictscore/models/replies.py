@@ -114,36 +114,55 @@ def _after_bare_header(text: str) -> str:
 
 
 def _without_blocks(text: str) -> str:
-    kept: list[str] = []
-    start, opened = 0, ""
-    fence = _FIRST_FENCE.match(text)
-    begins = fence.end() if fence else len(text) - len(text.lstrip())
+    """A text without its blocks of reasoning; one that is left open is a ValueError.
+
+    Some chat templates put the opening tag into the prompt, so a closing tag that stands alone
+    ends a block too, unless it stands in quotation marks: then it is spoken of.
+    """
+    parts: list[str] = []
+    start, open_name = 0, ""
+    begins = _start_of_words(text)
     for tag in _TAG.finditer(text):
-        if tag["gemma"]:
-            name, closes = "thought", tag["gemma"].startswith("channel")
-        else:
-            name = tag["name"].casefold()
-            closes = bool(tag["close"]) or name.startswith(_END_NAMES)
+        name, closes = _name_of(tag)
         if not _REASONING.search(name):
             continue
         certain = _CERTAIN.search(name) is not None
         if not closes:
-            at_start = tag["line"] is not None and (certain or tag.start() <= begins)
-            if at_start and not opened:
-                kept.append(text[start : tag.start()])
-                opened = name
-        elif opened and (certain or name == opened):
-            start, opened = tag.end(), ""
-        elif not opened and certain and text[tag.start() - 1 : tag.start()] not in _QUOTES:
-            kept, start = [], tag.end()
-    if opened:
+            if not open_name and _starts_block(tag, begins, certain=certain):
+                parts.append(text[start : tag.start()])
+                open_name = name
+        elif open_name:
+            if certain or name == open_name:
+                start, open_name = tag.end(), ""
+        elif certain and text[tag.start() - 1 : tag.start()] not in _QUOTES:
+            parts, start = [], tag.end()
+    if open_name:
         raise ValueError(INTERRUPTED_REASONING)
-    return "".join([*kept, text[start:]]).lstrip() if start else text
+    return "".join([*parts, text[start:]]).lstrip() if start else text
+
+
+def _start_of_words(text: str) -> int:
+    """Where a text begins, behind blanks and the first line of a fence."""
+    fence = _FIRST_FENCE.match(text)
+    return fence.end() if fence else len(text) - len(text.lstrip())
+
+
+def _starts_block(tag: re.Match[str], begins: int, *, certain: bool) -> bool:
+    """Whether an opening tag starts a line; one of an uncertain name, the first of the text."""
+    return tag["line"] is not None and (certain or tag.start() <= begins)
+
+
+def _name_of(tag: re.Match[str]) -> tuple[str, bool]:
+    """The name of a block's tag in small letters, and whether the tag closes the block."""
+    if tag["gemma"]:
+        return "thought", tag["gemma"].startswith("channel")
+    name = tag["name"].casefold()
+    return name, bool(tag["close"]) or name.startswith(_END_NAMES)
 
 
 def _without_tokens(text: str) -> str:
-    if found := _STARTS.match(text):
-        text = text[found.end() :]
+    if match := _STARTS.match(text):
+        text = text[match.end() :]
     for _ in range(_MOST_ENDS):
         bare = text.rstrip()
         end = next((token for token in _ENDS if bare.endswith(token)), None)
@@ -155,8 +174,8 @@ def _without_tokens(text: str) -> str:
 
 def unwrapped(text: str) -> str:
     """A text without the tags that all of it stands in, such as ``<answer>…</answer>``."""
-    found = _WRAPPER.fullmatch(text.strip())
-    return found["inside"].strip() if found else text
+    match = _WRAPPER.fullmatch(text.strip())
+    return match["inside"].strip() if match else text
 
 
 def unfenced(text: str) -> str:
@@ -177,15 +196,15 @@ def labelled_lines(reply: str, names: Collection[str]) -> dict[str, str]:
     Raises:
         ValueError: A name has two different values.
     """
-    found: dict[str, str] = {}
+    content_by_name: dict[str, str] = {}
     for line in unfenced(reply).splitlines():
         bare = line.strip(_AROUND_LINE)
         tag = _TAGGED.fullmatch(bare)
-        name, colon, value = (tag["name"], ":", tag["value"]) if tag else bare.partition(":")
-        name, value = name.strip(_AROUND_LINE).lower(), value.strip(_AROUND_LINE)
-        if colon and name in names and found.setdefault(name, value) != value:
+        name, colon, content = (tag["name"], ":", tag["value"]) if tag else bare.partition(":")
+        name, content = name.strip(_AROUND_LINE).lower(), content.strip(_AROUND_LINE)
+        if colon and name in names and content_by_name.setdefault(name, content) != content:
             raise ValueError(f'the line "{name.upper()}:" occurs twice, with different values')
-    return found
+    return content_by_name
 
 
 def _last_channel(text: str) -> str:

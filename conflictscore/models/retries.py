@@ -13,7 +13,13 @@ from typing import Any, Literal, NamedTuple
 import openai
 
 from conflictscore.models.prompt_turns import ABOUT_TURNS
-from conflictscore.models.provider_faults import NO_CREDIT, OVERLOADED, fault_of, timed_out
+from conflictscore.models.provider_faults import (
+    NO_CREDIT,
+    OVERLOADED,
+    ProviderFault,
+    fault_of,
+    timed_out,
+)
 
 _ABOUT_FORM = re.compile(r"(?i)grammar|json.?schema|response.?format|structured.output")
 """Servers such as llama.cpp fail with a 500 if they cannot compile a schema."""
@@ -47,26 +53,36 @@ def transient_error(error: Exception) -> TransientError | None:
     if isinstance(error, openai.APIConnectionError):
         return TransientError("failed", again=True)
     fault = fault_of(error)
-    if fault is None or fault.status is None:
+    if fault is None or fault.status is None or _is_lasting(fault, fault.status):
         return None
-    status, headers = fault.status, fault.headers
-    if status == HTTPStatus.TOO_MANY_REQUESTS and fault.code in NO_CREDIT:
-        return None
-    about_request = _ABOUT_FORM.search(fault.words) or ABOUT_TURNS.search(fault.words)
-    if status == HTTPStatus.NOT_IMPLEMENTED or (
-        status == HTTPStatus.INTERNAL_SERVER_ERROR and about_request
-    ):
-        return None
-    again, after = headers.get("x-should-retry") != "false", _asked_wait(headers)
-    for_now = status == HTTPStatus.SERVICE_UNAVAILABLE and (after or _LOADING.search(fault.words))
-    if status in {HTTPStatus.TOO_MANY_REQUESTS, OVERLOADED} or for_now:
+    again = fault.headers.get("x-should-retry") != "false"
+    after = _asked_wait(fault.headers)
+    # a 503 without a time to wait is a server that fails, not one that is full
+    for_now = fault.status == HTTPStatus.SERVICE_UNAVAILABLE and (
+        after or _LOADING.search(fault.words)
+    )
+    if fault.status in {HTTPStatus.TOO_MANY_REQUESTS, OVERLOADED} or for_now:
         return TransientError("refused", again, after)
     if (
-        status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT}
-        or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        fault.status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT}
+        or fault.status >= HTTPStatus.INTERNAL_SERVER_ERROR
     ):
         return TransientError("failed", again, after)
     return None
+
+
+def _is_lasting(fault: ProviderFault, status: int) -> bool:
+    """Whether a failure whose status is one that passes is of a kind that does not.
+
+    An account without credit is refused with a 429. A server that cannot compile the schema, or
+    whose chat template takes no such turns, fails with a 500.
+    """
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return fault.code in NO_CREDIT
+    about_request = _ABOUT_FORM.search(fault.words) or ABOUT_TURNS.search(fault.words)
+    return status == HTTPStatus.NOT_IMPLEMENTED or (
+        status == HTTPStatus.INTERNAL_SERVER_ERROR and about_request is not None
+    )
 
 
 def _asked_wait(headers: Mapping[str, Any]) -> float | None:
@@ -84,12 +100,12 @@ def _asked_wait(headers: Mapping[str, Any]) -> float | None:
     return None
 
 
-def _seconds(value: str) -> float:
+def _seconds(text: str) -> float:
     """A number, or the time until a date of HTTP; ValueError if it is neither."""
     try:
-        return float(value)
+        return float(text)
     except ValueError:
-        date = parsedate_to_datetime(value)
+        date = parsedate_to_datetime(text)
     if date.tzinfo is None:  # RFC 9110 knows no other time
         date = date.replace(tzinfo=UTC)
     return (date - datetime.now(UTC)).total_seconds()
@@ -112,7 +128,7 @@ class Retries:
     """Seconds after the first attempt at which a refused call, or one that got no answer in time,
     is not made again."""
 
-    def wait(self, trouble: TransientError, attempt: int, spent: float) -> float | None:
+    def wait(self, trouble: TransientError, attempt: int, seconds_spent: float) -> float | None:
         """Seconds before the next attempt; None to give up.
 
         ``attempt`` counts from 1; ``spent`` is in seconds since the first attempt began.
@@ -120,14 +136,14 @@ class Retries:
         if not trouble.again:
             return None
         if trouble.after is None:
-            doubled = _FIRST_WAIT_S * 2 ** min(attempt - 1, _DOUBLINGS)
-            wait = min(_LONGEST_WAIT_S, doubled) * random.uniform(0.75, 1)  # noqa: S311 - jitter
+            backoff = _FIRST_WAIT_S * 2 ** min(attempt - 1, _DOUBLINGS)
+            wait = min(_LONGEST_WAIT_S, backoff) * random.uniform(0.75, 1)  # noqa: S311 - jitter
         else:
             wait = trouble.after * random.uniform(1, 1.1)  # noqa: S311 - jitter
-        counted, in_time = attempt < self.attempts, spent + wait <= self.patience
+        has_attempts, in_time = attempt < self.attempts, seconds_spent + wait <= self.patience
         worthwhile = {
-            "failed": counted,
-            "late": counted and in_time,
-            "refused": counted or in_time,
+            "failed": has_attempts,
+            "late": has_attempts and in_time,
+            "refused": has_attempts or in_time,
         }
         return wait if worthwhile[trouble.kind] and wait <= self.patience else None

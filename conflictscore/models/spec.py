@@ -76,36 +76,38 @@ def open_model(
     Raises:
         ConfigurationError: The spec names no model, or its key or runtime is missing.
     """
-    named, options = split_spec(spec)
-    given: _Settings = {
+    qualified_name, options = split_spec(spec)
+    settings: _Settings = {
         "context_window": context_window,
         "max_calls": max_calls,
         "reasoning_effort": reasoning_effort,
     }
-    provider, _, name = named.partition(":")
+    provider, _, name = qualified_name.partition(":")
     url = base_url or os.environ.get("OPENAI_BASE_URL") or None
     if provider == "local":
         if base_url:
             raise ConfigurationError("base_url needs a model of that endpoint; local has none")
         model = _open_local(name, context_window)
     elif provider == "openai" or not name or url:
-        name = name if provider == "openai" else named
+        name = name if provider == "openai" else qualified_name
         if not name.strip():
-            raise ConfigurationError(_unknown(named))
-        model = _open_openai(name, url, given)
+            raise ConfigurationError(_unknown(qualified_name))
+        model = _open_openai(name, url, settings)
     else:
-        model = _open_other(provider, name, given)
+        model = _open_other(provider, name, settings)
     model = replace(model, cache=cache)
     return with_options(model, options) if options else model
 
 
 class _Settings(TypedDict):
+    """The settings of :func:`open_model` that :func:`from_chat_model` takes as they are."""
+
     context_window: int | None
     max_calls: int | None
     reasoning_effort: ReasoningEffort | None
 
 
-def _open_other(provider: str, name: str, given: _Settings) -> LanguageModel:
+def _open_other(provider: str, name: str, settings: _Settings) -> LanguageModel:
     """A model of any provider that LangChain knows, at temperature 0 if it has one."""
     spec = f"{provider}:{name}"
     if not (provider and name.strip()):
@@ -132,9 +134,9 @@ def _open_other(provider: str, name: str, given: _Settings) -> LanguageModel:
             f" {provider.upper()}_API_KEY?"
         ) from None
     if "num_ctx" in type(chat).model_fields:  # Ollama cuts a longer prompt, and says nothing
-        window = given["context_window"] or _known_window(chat)
+        window = settings["context_window"] or _known_window(chat)
         chat = chat.model_copy(update={"num_ctx": window})
-    return from_chat_model(chat, **given)
+    return from_chat_model(chat, **settings)
 
 
 def _unknown(spec: str) -> str:
@@ -158,13 +160,16 @@ def from_chat_model(
     Its calls are scheduled like all others, but for the retries, which stay its client's own. Its
     verdicts are cached only if its settings are plain JSON: nothing else tells two models apart.
     """
-    told = told_effort(chat, reasoning_effort)
-    if told:
-        chat = chat.model_copy(update=told)
-    settings = {**chat._identifying_params, **told}
+    effort_setting = told_effort(chat, reasoning_effort)
+    if effort_setting:
+        chat = chat.model_copy(update=effort_setting)
+    settings = {**chat._identifying_params, **effort_setting}
     # Ollama's client has its name in a field alone
-    named = [settings.get("model"), settings.get("model_name"), getattr(chat, "model", None)]
-    name = next((one for one in named if one and isinstance(one, str)), chat._llm_type)
+    names = [settings.get("model"), settings.get("model_name"), getattr(chat, "model", None)]
+    name = next(
+        (candidate for candidate in names if candidate and isinstance(candidate, str)),
+        chat._llm_type,
+    )
     client = getattr(chat, "root_async_client", None)  # knows where it calls; the settings do not
     endpoint = _without_credentials(str(client.base_url) if client else chat._llm_type)
     return LanguageModel(
@@ -174,7 +179,7 @@ def from_chat_model(
         context_window=(window := context_window or _known_window(chat)),
         limit=ConcurrencyLimit.shared(endpoint, max_calls or _REMOTE_CALLS),
         parameters=_plain(settings) if settings else None,
-        thinking_tokens=thinking_room(chat, window, told),
+        thinking_tokens=thinking_room(chat, window, effort_setting),
         cache=cache,
     )
 
@@ -189,7 +194,45 @@ def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> No
         )
 
 
-def _open_openai(name: str, base_url: str | None, given: _Settings) -> LanguageModel:
+def _open_openai(name: str, base_url: str | None, settings: _Settings) -> LanguageModel:
+    """A model of OpenAI or of the compatible endpoint at an address.
+
+    It is asked at temperature 0, and counts as deterministic then, unless its profile says that it
+    takes no temperature, or none while it reasons. A model of another endpoint keeps its bare name,
+    since ``openai:`` would promise OpenAI's own.
+    """
+    url = base_url or _OPENAI_URL
+    key = _endpoint_key(name, base_url)
+    chat = EndpointChat.over(
+        # clients of its own: those that LangChain shares outlive the event loop they are bound to
+        http_clients(url),
+        model=name,
+        api_key=SecretStr(key or "none"),
+        base_url=url,
+        timeout=120.0,
+        profile=known_profile(name) or None,
+    )
+    profile: Mapping[str, Any] = chat.profile or {}
+    effort_setting = told_effort(chat, settings["reasoning_effort"])
+    # what takes a temperature while it does not reason takes none while it does
+    steady = bool(profile.get("temperature", True)) and not (effort_setting and profile)
+    chat = chat.model_copy(update={"temperature": 0.0} if steady else {})
+    return replace(
+        from_chat_model(chat, **settings),
+        name=name if base_url else f"openai:{name}",
+        endpoint=_without_credentials(url),
+        parameters=({"temperature": 0} if steady else {}) | effort_setting,
+        deterministic=steady,
+        retries=Retries(),
+    )
+
+
+def _endpoint_key(name: str, base_url: str | None) -> str:
+    """The key for an endpoint, which may be empty for one of your own; checks the address too.
+
+    Raises:
+        ConfigurationError: The key or the address cannot be one, or OpenAI's key is missing.
+    """
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
         raise ConfigurationError(
@@ -204,31 +247,15 @@ def _open_openai(name: str, base_url: str | None, given: _Settings) -> LanguageM
         raise ConfigurationError(
             "base_url (or OPENAI_BASE_URL) is not an http(s) address; write http://HOST:PORT/v1"
         )
-    chat = EndpointChat.over(
-        # clients of its own: those that LangChain shares outlive the event loop they are bound to
-        http_clients(base_url or _OPENAI_URL),
-        model=name,
-        api_key=SecretStr(key or "none"),
-        base_url=base_url or _OPENAI_URL,
-        timeout=120.0,
-        profile=known_profile(name) or None,
-    )
-    profile: Mapping[str, Any] = chat.profile or {}
-    told = told_effort(chat, given["reasoning_effort"])
-    # what takes a temperature while it does not reason takes none while it does
-    steady = bool(profile.get("temperature", True)) and not (told and profile)
-    chat = chat.model_copy(update={"temperature": 0.0} if steady else {})
-    return replace(
-        from_chat_model(chat, **given),
-        name=name if base_url else f"openai:{name}",
-        endpoint=_without_credentials(base_url or _OPENAI_URL),
-        parameters=({"temperature": 0} if steady else {}) | told,
-        deterministic=steady,
-        retries=Retries(),
-    )
+    return key
 
 
 def _open_local(name: str, window: int | None) -> LanguageModel:
+    """The embedded model, or a ``.gguf`` file, on a server of this process; fetched if need be.
+
+    The digest of its weights is part of its identity, so that verdicts are cached by the weights
+    and not by a name or path. It has one place: more calls at once are no faster on a few cores.
+    """
     from conflictscore.models.local import resolve
     from conflictscore.models.local.server import CONTEXT_WINDOW, shared_server
     from conflictscore.storage.fetching import fetch_with_bar, fetched
@@ -243,7 +270,7 @@ def _open_local(name: str, window: int | None) -> LanguageModel:
     server = shared_server(path, context_window=window or CONTEXT_WINDOW)
     chat = EndpointChat.over(
         # a proxy from the environment must not see calls to this very process
-        http_clients(server.base_url, proxied=False),
+        http_clients(server.base_url, use_proxy=False),
         model=server.model,
         api_key=SecretStr(server.api_key),
         base_url=server.base_url,

@@ -26,10 +26,10 @@ _MOST = 2**53
 """A count beyond this is no count: JSON readers lose its digits, and no database sums it."""
 
 
-def whole_tokens(value: Any) -> int:
+def whole_tokens(count: Any) -> int:
     """A count of tokens that a provider reports; 0, as if it were not told, if it is no count."""
-    is_count = isinstance(value, int) and not isinstance(value, bool)
-    return int(value) if is_count and 0 <= value <= _MOST else 0
+    is_count = isinstance(count, int) and not isinstance(count, bool)
+    return int(count) if is_count and 0 <= count <= _MOST else 0
 
 
 def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
@@ -40,28 +40,29 @@ def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
     """
     if usage is None:
         return None
-    given = usage if isinstance(usage, Mapping) else {}
+    reported_tokens = usage if isinstance(usage, Mapping) else {}
     if not isinstance(usage, Mapping) or any(
-        name in given and _count(given[name]) is None for name in _READ_AND_WRITTEN
+        name in reported_tokens and _count(reported_tokens[name]) is None
+        for name in _READ_AND_WRITTEN
     ):
         _warn_once(model)
         return None
-    known: dict[str, Any] = {}
-    for name, value in given.items():
-        if isinstance(value, Mapping):
-            known[name] = {part: n for part, v in value.items() if (n := _count(v)) is not None}
-        elif (n := _count(value)) is not None:
-            known[name] = n
-        elif value is not None:
+    tokens: dict[str, Any] = {}
+    for name, number in reported_tokens.items():
+        if isinstance(number, Mapping):
+            tokens[name] = {part: n for part, v in number.items() if (n := _count(v)) is not None}
+        elif (n := _count(number)) is not None:
+            tokens[name] = n
+        elif number is not None:
             _warn_once(model)
-    return known
+    return tokens
 
 
-def _count(value: object) -> int | None:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
-    return value if is_count else None  # type: ignore[return-value]
+def _count(number: object) -> int | None:
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    is_count = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= _MOST
+    return number if is_count else None  # type: ignore[return-value]
 
 
 @cache
@@ -88,8 +89,8 @@ class UsageMeter(BaseCallbackHandler):
         """
         usage = Usage(cached_calls=1) if cost is None else cost.kept()
         self.count(usage)
-        if model and (told := KEPT_CALLS.get()) is not None:
-            told(model, usage)
+        if model and (count_call := KEPT_CALLS.get()) is not None:
+            count_call(model, usage)
 
     def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
         """Count a call that was answered."""
@@ -106,16 +107,18 @@ class UsageMeter(BaseCallbackHandler):
 def cost_of(message: Any) -> Usage:
     """Usage of the call that this message answered; it may be the ``raw`` part of a result."""
     message = message["raw"] if isinstance(message, Mapping) else message
-    told = message.usage_metadata if isinstance(message, AIMessage) else None
-    tokens: Mapping[str, Any] = told or {}
-    read = whole_tokens(tokens.get("input_tokens"))
+    usage_metadata = message.usage_metadata if isinstance(message, AIMessage) else None
+    tokens: Mapping[str, Any] = usage_metadata or {}
+    input_tokens = whole_tokens(tokens.get("input_tokens"))
     details = tokens.get("input_token_details") or {}
     # LangChain puts a service tier before the name: flex_cache_read
-    cached = sum(whole_tokens(n) for name, n in details.items() if name.endswith("cache_read"))
+    cached_tokens = sum(
+        whole_tokens(n) for name, n in details.items() if name.endswith("cache_read")
+    )
     return Usage(
         calls=1,
-        input_tokens=read,
-        cache_read_tokens=min(cached, read),
+        input_tokens=input_tokens,
+        cache_read_tokens=min(cached_tokens, input_tokens),
         output_tokens=whole_tokens(tokens.get("output_tokens")),
     )
 
@@ -127,12 +130,12 @@ def served_by(reply: Any) -> dict[str, Any]:
     says neither.
     """
     about = reply.response_metadata if isinstance(reply, AIMessage) else {}
-    named = {
+    reported_fields = {
         "model": about.get("model_name") or about.get("model"),
         "fingerprint": about.get("system_fingerprint"),
     }
-    known = {name: text for name, text in named.items() if isinstance(text, str)}
-    return {"served": known} if known else {}
+    text_fields = {name: text for name, text in reported_fields.items() if isinstance(text, str)}
+    return {"served": text_fields} if text_fields else {}
 
 
 def begin_cost() -> None:
@@ -157,9 +160,9 @@ def take_cost() -> dict[str, Any]:
     return {"cost": cost.to_json()}
 
 
-def stored_cost(value: dict[str, Any]) -> Usage | None:
+def stored_cost(stored_reply: dict[str, Any]) -> Usage | None:
     """Take the cost out of a stored value; None where an earlier version stored it without."""
     try:
-        return Usage.model_validate(value.pop("cost", None))
+        return Usage.model_validate(stored_reply.pop("cost", None))
     except ValidationError:
         return None

@@ -67,7 +67,7 @@ def read(kind: Kind, message: AIMessage) -> Any:
         return label_of(json_reply(message, frozenset({"answer"}), aliases=ANSWER_ALIASES))
     if kind == "claims":
         return read_claims(reply_text(message), ANSWER)
-    reply = json_reply(message, frozenset({VERDICTS}), listed=VERDICTS)
+    reply = json_reply(message, frozenset({VERDICTS}), list_field=VERDICTS)
     labels, _ = read_reply(reply, _BATCH)
     return {one.claim: one.label for one in labels}
 

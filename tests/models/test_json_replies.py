@@ -88,7 +88,7 @@ def test_a_bare_list_of_objects_is_the_value_of_the_listed_field() -> None:
     items = '[{"claim": 1}, {"claim": 2}]'
     read = {"verdicts": [{"claim": 1}, {"claim": 2}]}
     for reply in (items, f'{{"verdicts": {items}}}', f'{{"labels": {items}}}', f"So:\n{items}"):
-        assert json_reply(AIMessage(reply), frozenset({"verdicts"}), listed="verdicts") == read
+        assert json_reply(AIMessage(reply), frozenset({"verdicts"}), list_field="verdicts") == read
 
 
 @pytest.mark.parametrize(

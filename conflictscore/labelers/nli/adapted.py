@@ -88,15 +88,15 @@ class AdaptedModel:
 
     def fetched(self) -> Path | None:
         """Its folder, with the graph of this version; None where it was not fetched."""
-        packed = self.folder / DATA_FILE
-        if not (packed.is_file() and packed.stat().st_size == self.packed_bytes):
+        data_path = self.folder / DATA_FILE
+        if not (data_path.is_file() and data_path.stat().st_size == self.packed_bytes):
             return None
         try:
             for file in self.shipped.iterdir():
-                content, placed = file.read_bytes(), self.folder / file.name
-                known = placed.is_file() and placed.read_bytes() == content
-                if file.name != LEARNED and not known:
-                    _replace(placed, content)
+                content, target = file.read_bytes(), self.folder / file.name
+                is_current = target.is_file() and target.read_bytes() == content
+                if file.name != LEARNED and not is_current:
+                    _replace(target, content)
         except OSError as error:
             raise self._unwritable(error) from error
         return self.folder
@@ -117,12 +117,12 @@ class AdaptedModel:
             archive.unlink(missing_ok=True)  # all that is needed of it is unpacked
         for earlier in (weights_dir() / self.name, weights_dir() / "8bit"):
             shutil.rmtree(earlier, ignore_errors=True)
-        found = self.fetched()
-        if found is None:
+        folder = self.fetched()
+        if folder is None:
             raise ConfigurationError(
                 f"{self.archive.title} holds another {self.data} than expected"
             )
-        return found
+        return folder
 
     def _unwritable(self, error: OSError) -> ConfigurationError:
         return ConfigurationError(
@@ -132,12 +132,12 @@ class AdaptedModel:
 
     def _unpack(self, archive: Path) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=self.folder) as apart, ZipFile(archive) as packed:
+        with TemporaryDirectory(dir=self.folder) as apart, ZipFile(archive) as zip_file:
             tensors = Path(apart) / "tensors"
-            with packed.open(self.data) as source, tensors.open("wb") as target:
+            with zip_file.open(self.data) as source, tensors.open("wb") as target:
                 shutil.copyfileobj(source, target)
-            said = limited(packed.read(self.tokenizer).decode(), self.pair_tokens)
-            _replace(self.folder / "tokenizer.json", said.encode())
+            tokenizer_json = limited(zip_file.read(self.tokenizer).decode(), self.pair_tokens)
+            _replace(self.folder / "tokenizer.json", tokenizer_json.encode())
             self._pack(tensors)
 
     def _pack(self, tensors: Path) -> None:
@@ -145,12 +145,17 @@ class AdaptedModel:
         import numpy as np
 
         # A folder apart, so that of several processes each writes a file of its own.
-        with TemporaryDirectory(dir=self.folder) as apart, np.load(self.shipped / LEARNED) as said:
+        with (
+            TemporaryDirectory(dir=self.folder) as apart,
+            np.load(self.shipped / LEARNED) as arrays,
+        ):
             part = Path(apart) / DATA_FILE
-            found = float_tensors(np.memmap(tensors, np.uint8, "r"))
+            tensor_by_name = float_tensors(np.memmap(tensors, np.uint8, "r"))
             with part.open("wb") as target:
-                for name, parts in json.loads(str(said["order"])).items():
-                    for array in in_blocks(summed(name, [found[one] for one in parts], said)):
+                for name, parts in json.loads(str(arrays["order"])).items():
+                    for array in in_blocks(
+                        summed(name, [tensor_by_name[part_name] for part_name in parts], arrays)
+                    ):
                         content = array.tobytes()
                         target.write(content + bytes(aligned(len(content)) - len(content)))
             part.replace(self.folder / DATA_FILE)
@@ -170,16 +175,16 @@ NLI_MPNET = AdaptedModel(
 
 
 def summed(
-    name: str, parts: Sequence["NDArray[Any]"], learned: Mapping[str, "NDArray[Any]"]
+    name: str, parts: Sequence["NDArray[Any]"], arrays: Mapping[str, "NDArray[Any]"]
 ) -> "NDArray[Any]":
     """A matrix of the checkpoint, whose rows may stand in parts, with what was learned of it."""
     import numpy as np
 
     matrix = np.concatenate(parts)
-    if f"{name}.up" not in learned:
+    if f"{name}.up" not in arrays:
         return matrix
     # In double precision, so that rounding to 8 bits comes out alike on all machines.
-    up, scale, down = (learned[f"{name}.{k}"].astype(np.float64) for k in ("up", "scale", "down"))
+    up, scale, down = (arrays[f"{name}.{k}"].astype(np.float64) for k in ("up", "scale", "down"))
     return (matrix + (up * scale) @ down).astype(np.float32)
 
 
@@ -191,8 +196,8 @@ def in_blocks(matrix: "NDArray[Any]") -> Iterator["NDArray[Any]"]:
     import numpy as np
 
     rows, columns = matrix.shape
-    filled = np.pad(matrix.astype(np.float32), ((0, 0), (0, -columns % BLOCK)))
-    blocks = filled.reshape(rows, -1, BLOCK)
+    full_rows = np.pad(matrix.astype(np.float32), ((0, 0), (0, -columns % BLOCK)))
+    blocks = full_rows.reshape(rows, -1, BLOCK)
     # To 12 bits, so that the last bit of a sum, which processors round differently, does not count:
     # verdicts are cached, and calibrated, by the digest of the file.
     mantissa, exponent = np.frexp(np.abs(blocks).max(axis=2) / np.float32(_MOST))
@@ -215,21 +220,21 @@ def float_tensors(content: "NDArray[Any]") -> "dict[str, NDArray[Any]]":
     header_end = 8 + int(content[:8].view("<u8")[0])
     header = json.loads(content[8:header_end].tobytes())
     tensors = {}
-    for name, entry in header.items():
-        if entry.get("dtype") == "F32":
-            start, end = (header_end + offset for offset in entry["data_offsets"])
-            tensors[name] = content[start:end].view("<f4").reshape(entry["shape"])
+    for name, tensor in header.items():
+        if tensor.get("dtype") == "F32":
+            start, end = (header_end + offset for offset in tensor["data_offsets"])
+            tensors[name] = content[start:end].view("<f4").reshape(tensor["shape"])
     return tensors
 
 
 def limited(tokenizer: str, pair_tokens: int) -> str:
     """A ``tokenizer.json`` that says for which length of pairs a model was trained."""
-    said = json.loads(tokenizer)
-    said["truncation"] = {
+    tokenizer_settings = json.loads(tokenizer)
+    tokenizer_settings["truncation"] = {
         "max_length": pair_tokens, "strategy": "OnlyFirst", "stride": 0, "direction": "Right",
     }  # fmt: skip
-    said["padding"] = None
-    return json.dumps(said, ensure_ascii=False)
+    tokenizer_settings["padding"] = None
+    return json.dumps(tokenizer_settings, ensure_ascii=False)
 
 
 def _replace(path: Path, content: bytes) -> None:

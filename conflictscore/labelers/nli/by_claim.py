@@ -131,9 +131,9 @@ class NliByClaim:
 
     def __init__(self, *models: NliLabeler) -> None:
         self.models = models
-        self.name = f"nli({'+'.join(one.name[len('nli(') : -1] for one in models)})"
+        self.name = f"nli({'+'.join(model.name[len('nli(') : -1] for model in models)})"
         self.scripts = models[0].scripts
-        identities = [one.identity for one in models]
+        identities = [model.identity for model in models]
         self.identity = {
             "labeler": "nli-by-claim",
             "nli": identities,
@@ -142,7 +142,7 @@ class NliByClaim:
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
-        return mean_verdict([await one.label(claim, document, meter) for one in self.models])
+        return mean_verdict([await model.label(claim, document, meter) for model in self.models])
 
     async def label_in_stages(
         self,
@@ -155,22 +155,22 @@ class NliByClaim:
 
         A claim is decided once all its documents are labelled, or when the time is up.
         """
-        expected = Counter(claim.number for claim, _ in pairs)
-        said: dict[tuple[int, int], list[EvidenceLabel]] = {}
+        pairs_by_claim = Counter(claim.number for claim, _ in pairs)
+        verdicts_by_pair: dict[tuple[int, int], list[EvidenceLabel]] = {}
         waiting: dict[int, list[EvidenceLabel]] = {}
 
         def collect(verdict: EvidenceLabel) -> None:
-            of_pair = said.setdefault((verdict.claim, verdict.document), [])
+            of_pair = verdicts_by_pair.setdefault((verdict.claim, verdict.document), [])
             of_pair.append(verdict)
             if len(of_pair) < len(self.models):
                 return
             of_claim = waiting.setdefault(verdict.claim, [])
             of_claim.append(mean_verdict(of_pair))
-            if len(of_claim) == expected[verdict.claim]:
+            if len(of_claim) == pairs_by_claim[verdict.claim]:
                 tell(waiting.pop(verdict.claim))
 
         def tell(of_claim: list[EvidenceLabel]) -> None:
-            for verdict in decided_by_claim(sorted(of_claim, key=lambda one: one.document)):
+            for verdict in decided_by_claim(sorted(of_claim, key=lambda verdict: verdict.document)):
                 on_label(verdict)
 
         try:

@@ -37,13 +37,16 @@ _WINDOWS_A_THREAD = 4
 
 @dataclass
 class _Reading:
+    """A pair on its way through the model: the windows to read, and what was read so far."""
+
     claim: Claim
     """The statement that is read: of a denial, the one that it denies."""
-    denied: bool
+    is_denial: bool
     document: Document
     premises: Premises
-    encoded: list[TokenPair]
-    said: list[dict[Label, float]] = field(default_factory=list)
+    token_pairs: list[TokenPair]
+    """One for each window, as the model reads it."""
+    logprobs: list[dict[Label, float]] = field(default_factory=list)
     """The model's log-probabilities for each window that it has read."""
     error: str | None = None
 
@@ -124,7 +127,7 @@ class NliLabeler:
             ProviderError: The model failed.
         """
         reading = await self._read_one(claim, document)
-        windows = [UNCALIBRATED.probabilities(said) for said in reading.said]
+        windows = [UNCALIBRATED.probabilities(logprobs) for logprobs in reading.logprobs]
         return {k: log(max(p, 1e-30)) for k, p in windows[deciding_window(windows)].items()}
 
     async def _read_one(self, claim: Claim, document: Document) -> _Reading:
@@ -137,14 +140,15 @@ class NliLabeler:
         """Run the model; each pair is given back as soon as all its windows were read."""
         groups = self._groups(pairs)
         while group := await in_thread(partial(next, groups, None)):
-            windows = [pair for reading in group for pair in reading.encoded]
-            said: list[dict[Label, float]] = []
+            windows = [pair for reading in group for pair in reading.token_pairs]
+            logprobs: list[dict[Label, float]] = []
             for reading in group:
-                while len(said) < len(reading.encoded):
+                count = len(reading.token_pairs)
+                while len(logprobs) < count:
                     some, windows = windows[: self._at_once], windows[self._at_once :]
-                    said += await in_thread(partial(self._model.logits, some))
-                own, said = said[: len(reading.encoded)], said[len(reading.encoded) :]
-                reading.said = [*map(_exchanged, own)] if reading.denied else own
+                    logprobs += await in_thread(partial(self._model.logits, some))
+                own, logprobs = logprobs[:count], logprobs[count:]
+                reading.logprobs = [*map(_exchanged, own)] if reading.is_denial else own
                 yield reading
 
     def _groups(self, pairs: Sequence[Pair]) -> Iterator[list[_Reading]]:
@@ -153,7 +157,7 @@ class NliLabeler:
         group: list[_Reading] = []
         for claim, document in pairs:
             group.append(self._prepared(claim, document, cut))
-            if sum(len(reading.encoded) for reading in group) >= self._at_once:
+            if sum(len(reading.token_pairs) for reading in group) >= self._at_once:
                 yield group
                 group = []
         if group:
@@ -163,9 +167,9 @@ class NliLabeler:
         self, claim: Claim, document: Document, cut: dict[tuple[int, str, str], Premises]
     ) -> _Reading:
         tokenizer, most = self._model.tokenizer, self._model.most_tokens
-        if (denied := denied_in(claim.text)) is not None:
-            claim = claim.model_copy(update={"text": denied})
-        made = partial(_Reading, claim, denied is not None, document)
+        if (denied_statement := denied_in(claim.text)) is not None:
+            claim = claim.model_copy(update={"text": denied_statement})
+        make_reading = partial(_Reading, claim, denied_statement is not None, document)
         tokens = tokenizer.count(claim.text)
         size = premise_tokens(tokens, self._model.pair_tokens, tokenizer.marks)
         if tokens + size + tokenizer.marks > most:
@@ -173,20 +177,20 @@ class NliLabeler:
                 f"the claim has {tokens} tokens and leaves no room for a document:"
                 f" {self.name} reads {most} together"
             )
-            return made(Premises((), (), cut=False), [], error=error)
+            return make_reading(Premises((), (), cut=False), [], error=error)
         content = (size, document.title, document.text)
         if content not in cut:
             cut[content] = premises(document, size, tokenizer.vocabulary)
-        chosen = cut[content]
-        return made(chosen, tokenizer.pairs(chosen.texts, claim.text))
+        document_premises = cut[content]
+        return make_reading(document_premises, tokenizer.pairs(document_premises.texts, claim.text))
 
     def _verdict(self, reading: _Reading) -> EvidenceLabel:
         if reading.error is not None:
             pair = (reading.claim, reading.document)
             return unlabelled(pair, reading.error, FailureKind.NO_ROOM)
         # A calibration is fitted on the window that decides without one, so that is the one here.
-        place = deciding_window([UNCALIBRATED.probabilities(said) for said in reading.said])
-        probabilities = self.calibration.probabilities(reading.said[place])
+        place = deciding_window([UNCALIBRATED.probabilities(window) for window in reading.logprobs])
+        probabilities = self.calibration.probabilities(reading.logprobs[place])
         label, score = verdict_on(probabilities), 1.0
         window = reading.premises.windows[place]
         snippet = window.strip() or None
@@ -205,8 +209,8 @@ class NliLabeler:
         )
 
 
-def _exchanged(said: Mapping[Label, float]) -> dict[Label, float]:
-    return {_OPPOSITE.get(label, label): value for label, value in said.items()}
+def _exchanged(logprobs: Mapping[Label, float]) -> dict[Label, float]:
+    return {_OPPOSITE.get(label, label): logprob for label, logprob in logprobs.items()}
 
 
 def verdict_on(window: Mapping[Label, float]) -> Label:

@@ -53,8 +53,8 @@ def resolve(model: str | Path | None) -> Path:
         return _SHIPPED
     larger = adapted.NLI_MPNET
     if model == larger.name:
-        if found := larger.fetched():
-            return found
+        if folder := larger.fetched():
+            return folder
         raise ConfigurationError(
             f"{larger.name} was not fetched yet; run: conflictscore model fetch {larger.name}"
         )
@@ -137,10 +137,10 @@ class PairTokenizer:
 
     def pairs(self, premises: Sequence[str], claim: str) -> list[TokenPair]:
         """Each premise with the claim."""
-        encoded = self._tokenizer.encode_batch(
+        encodings = self._tokenizer.encode_batch(
             [(encodable(premise), encodable(claim)) for premise in premises]
         )
-        return [TokenPair(pair.ids, pair.type_ids) for pair in encoded]
+        return [TokenPair(pair.ids, pair.type_ids) for pair in encodings]
 
     def _starts(self, text: str) -> list[int]:
         offsets = self._tokenizer.encode(encodable(text), add_special_tokens=False).offsets
@@ -183,27 +183,29 @@ class NliModel:
             return list(self._pool.map(self._run, pairs))
 
     def _run(self, pair: TokenPair) -> dict[Label, float]:
-        values = dict(zip(_INPUTS, (pair.ids, [1] * len(pair.ids), pair.sides), strict=True))
-        feed = {name: np.array([values[name]], kind) for name, kind in self._types.items()}
+        array_by_input = dict(
+            zip(_INPUTS, (pair.ids, [1] * len(pair.ids), pair.sides), strict=True)
+        )
+        feed = {name: np.array([array_by_input[name]], kind) for name, kind in self._types.items()}
         name = self.folder.name
         try:
-            found = np.asarray(self._session.run(None, feed)[0], np.float32)
+            logits = np.asarray(self._session.run(None, feed)[0], np.float32)
         except Exception as error:  # the library's errors have no base of their own
             raise ProviderError(
                 f"the NLI model {name} failed: {_first_line(error)}", provider="nli"
             ) from error
-        if found.shape != (1, len(self._labels)) or not np.isfinite(found).all():
+        if logits.shape != (1, len(self._labels)) or not np.isfinite(logits).all():
             raise ProviderError(
-                f"the NLI model {name} gave {found.tolist()} for a pair, not 3 numbers",
+                f"the NLI model {name} gave {logits.tolist()} for a pair, not 3 numbers",
                 provider="nli",
             )
-        return dict(zip(self._labels, found[0].tolist(), strict=True))
+        return dict(zip(self._labels, logits[0].tolist(), strict=True))
 
 
 def _threads() -> int:
-    said = os.environ.get("OMP_NUM_THREADS", "")
-    wanted = int(said) if said.isdecimal() else 0
-    return min(wanted or usable_cores(), _MOST_THREADS)
+    threads_setting = os.environ.get("OMP_NUM_THREADS", "")
+    thread_count = int(threads_setting) if threads_setting.isdecimal() else 0
+    return min(thread_count or usable_cores(), _MOST_THREADS)
 
 
 def _graph(path: Path) -> tuple[Any, dict[str, Any]]:

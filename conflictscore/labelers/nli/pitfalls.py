@@ -51,6 +51,8 @@ _IN_WORDS = 20
 
 
 class _Sentence(NamedTuple):
+    """A sentence in the forms that the traps are looked for in; each is made once."""
+
     text: str
     spoken: str
     """Its words in lower case between blanks, to look for phrases in."""
@@ -90,17 +92,17 @@ _UNITS = {unit: kind for kind, listed in _TABLE["units"].items() for unit in lis
 
 @lru_cache(maxsize=512)
 def _read(text: str) -> _Sentence:
-    found = _WORD.findall(text)
+    tokens = _WORD.findall(text)
     words, stems, numbers = list[str](), list[str](), list[str]()
-    for word in found:
+    for word in tokens:
         if word[0].isdigit():
             numbers.append(_SEPARATOR.sub("", word))
             stems.append(numbers[-1])
-        elif len(word) >= _SHORTEST and (folded := fold(word)) not in _FUNCTION_WORDS:
+        elif len(word) >= _SHORTEST and (plain_word := fold(word)) not in _FUNCTION_WORDS:
             words.append(word)
-            stems.append(folded[:_STEM])
-    spoken = f" {' '.join(found).casefold()} "
-    return _Sentence(text, spoken, tuple(words), tuple(stems), frozenset(numbers))
+            stems.append(plain_word[:_STEM])
+    spoken_text = f" {' '.join(tokens).casefold()} "
+    return _Sentence(text, spoken_text, tuple(words), tuple(stems), frozenset(numbers))
 
 
 def pitfall(claim: str, passage: str, label: Label) -> str | None:
@@ -115,8 +117,10 @@ def pitfall(claim: str, passage: str, label: Label) -> str | None:
     rows = sum(bool(_CELLS.search(line)) for line in passage.splitlines())
     if rows > 1 or _LISTED.search(passage):
         return "a table"
-    said = _read(claim)
-    whys = (_doubt(said, sentence, label) for sentence in _nearest(said, passage))
+    claim_sentence = _read(claim)
+    whys = (
+        _doubt(claim_sentence, sentence, label) for sentence in _nearest(claim_sentence, passage)
+    )
     return next(filter(None, whys), None)
 
 
@@ -124,28 +128,54 @@ def _nearest(claim: _Sentence, passage: str) -> Iterator[_Sentence]:
     bounds = [*sentence_starts(passage), len(passage)]
     sentences = [_read(passage[start:end].strip()) for start, end in pairwise(bounds)]
     words = frozenset(claim.stems)
-    shared = [len(words.intersection(sentence.stems)) for sentence in sentences]
-    most = max(shared)
-    return (s for s, n in zip(sentences, shared, strict=True) if 2 * n >= max(most, 1))
+    shared_counts = [len(words.intersection(sentence.stems)) for sentence in sentences]
+    most = max(shared_counts)
+    return (s for s, n in zip(sentences, shared_counts, strict=True) if 2 * n >= max(most, 1))
 
 
 def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
+    """Why a sentence is doubtful ground for a side; None where nothing shows.
+
+    Of several reasons the first is named: one that no reading of the sentence takes away stands
+    before those that a better reader may settle.
+    """
+    return (
+        _doubt_of_mood(claim, sentence)
+        or _doubt_of_numbers(claim, sentence)
+        or _doubt_of_names(claim, sentence, label)
+    )
+
+
+def _doubt_of_mood(claim: _Sentence, sentence: _Sentence) -> str | None:
+    """A question, plan, condition and the like, unless the claim is one too."""
     if _ASKED.search(sentence.text) and not _ASKED.search(claim.text):
         return "a question"
-    for kind, what in _CUED.items():
+    for kind, reason in _CUED.items():
         if sentence.cues(kind) - claim.cues(kind):
-            return what
+            return reason
     if sum(word in _NEGATIONS for word in sentence.spoken.split()) > 1:
         return "a double negation"
+    return None
+
+
+def _doubt_of_numbers(claim: _Sentence, sentence: _Sentence) -> str | None:
+    """Numbers that may be equal although they look different, or the reverse."""
+    if not (claim.numbers and sentence.numbers):
+        return None
+    if _other_unit(claim, sentence):
+        return "another unit"
     exact = claim.numbers <= sentence.numbers
-    if claim.numbers and sentence.numbers:
-        if _other_unit(claim, sentence):
-            return "another unit"
-        if _inexact(claim) != _inexact(sentence) or (not exact and _inexact(claim)):
-            return "a range or a round number"
+    if _inexact(claim) != _inexact(sentence) or (not exact and _inexact(claim)):
+        return "a range or a round number"
+    return None
+
+
+def _doubt_of_names(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
+    """Words of the claim that stand in other roles, or with another name, in the sentence."""
     if _roles_swapped(claim, sentence):
         return "the same words in another order"
     # A name alone that differs may be what contradicts; with a number it is another thing's.
+    exact = claim.numbers <= sentence.numbers
     if (label is Label.SUPPORTS or not exact) and _renamed(claim, sentence):
         return "another name"
     return None
@@ -176,15 +206,15 @@ def _other_unit(claim: _Sentence, sentence: _Sentence) -> bool:
 
 
 def _quantities(text: str) -> frozenset[tuple[str, str]]:
-    found = set()
+    quantities = set()
     for match in _QUANTITY.finditer(text):
         unit = (match["before"] or match["unit"]).casefold()
-        known = next((u for u in (unit, unit.removesuffix("s")) if u in _UNITS), None)
-        if known is not None:
-            found.add((_UNITS[known], known))
+        unit_name = next((u for u in (unit, unit.removesuffix("s")) if u in _UNITS), None)
+        if unit_name is not None:
+            quantities.add((_UNITS[unit_name], unit_name))
     if _RATIO.search(text):
-        found.add(("share", "ratio"))
-    return frozenset(found)
+        quantities.add(("share", "ratio"))
+    return frozenset(quantities)
 
 
 def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
@@ -205,11 +235,11 @@ def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
     return voices and len(order) == len(ours) > 2
 
 
-def _is_passive(sentence: _Sentence, shared: Container[str]) -> bool:
+def _is_passive(sentence: _Sentence, shared_stems: Container[str]) -> bool:
     """Whether "by" stands in it before one of the words that both have."""
     words = sentence.spoken.split()
     return any(
-        f" {word} " in _CUES["passive"] and any(fold(w)[:_STEM] in shared for w in after)
+        f" {word} " in _CUES["passive"] and any(fold(w)[:_STEM] in shared_stems for w in after)
         for word, after in zip(words, pairwise([*words[1:], ""]), strict=False)
     )
 
@@ -217,20 +247,24 @@ def _is_passive(sentence: _Sentence, shared: Container[str]) -> bool:
 def _exchanged(order: Sequence[int]) -> bool:
     """Whether two exchange places around a third, or all but two keep theirs."""
     reversed_ = any(a > b > c for a, b, c in zip(order, order[1:], order[2:], strict=False))
-    moved = [one for one, other in zip(order, sorted(order), strict=True) if one != other]
-    return reversed_ or len(moved) == 2
+    out_of_place = [
+        place
+        for place, right_place in zip(order, sorted(order), strict=True)
+        if place != right_place
+    ]
+    return reversed_ or len(out_of_place) == 2
 
 
 def _renamed(claim: _Sentence, sentence: _Sentence) -> bool:
-    ours, theirs = (list(pairwise(("", *one.names_and_nouns, ""))) for one in (claim, sentence))
-    known = {word.casefold() for pair in theirs for word in pair}
+    ours, theirs = (list(pairwise(("", *side.names_and_nouns, ""))) for side in (claim, sentence))
+    their_words = {word.casefold() for pair in theirs for word in pair}
 
     def replaced(place: int) -> bool:
         names = {
             (p[1 - place].casefold(), p[place].casefold()) for p in ours if p[place][:1].isupper()
         }
         beside = {p[1 - place].casefold() for p in theirs if p[place][:1].isupper()}
-        return any(word in beside and word and name not in known for word, name in names)
+        return any(word in beside and word and name not in their_words for word, name in names)
 
     return replaced(0) or replaced(1)
 
@@ -242,23 +276,23 @@ def number_replaced(claim: str, document: str) -> str | None:
     days, or a number of things of which it has only other numbers. Round numbers, ranges and other
     units are passed over: they may well come to the same.
     """
-    said, read = _read(claim), _read(document)
-    ours, theirs = _counted(said), _counted(read)
-    if not ours or _inexact(said) or _other_unit(said, read):
+    claim_sentence, document_sentence = _read(claim), _read(document)
+    ours, theirs = _counted(claim_sentence), _counted(document_sentence)
+    if not ours or _inexact(claim_sentence) or _other_unit(claim_sentence, document_sentence):
         return None
-    known = read.numbers
+    document_numbers = document_sentence.numbers
     missing = (
         number
         for what, numbers in ours.items()
         if what in theirs
-        for number in sorted(numbers - known)
+        for number in sorted(numbers - document_numbers)
     )
     return next(missing, None)
 
 
 def _counted(text: _Sentence) -> dict[str, set[str]]:
     """Numbers by what they count: years, days, or the word after (or, without one, before) them."""
-    found: dict[str, set[str]] = {}
+    numbers_by_kind: dict[str, set[str]] = {}
     words = ["", *text.stems, ""]
     for before, number, after in zip(words, words[1:], words[2:], strict=False):
         if not number[:1].isdigit():
@@ -272,5 +306,5 @@ def _counted(text: _Sentence) -> dict[str, set[str]]:
         else:
             what = after if after and not after[0].isdigit() else before
         if what:
-            found.setdefault(what, set()).add(number)
-    return found
+            numbers_by_kind.setdefault(what, set()).add(number)
+    return numbers_by_kind

@@ -103,14 +103,16 @@ def premises(document: Document, size: int, vocabulary: Vocabulary) -> Premises:
         room -= lead
         windows = cut_to(room, room - room // _OVERLAP)
         outline = _Outline(text)
-    shown = [text[window.start : window.end] for window in windows[:MOST_WINDOWS]]
+    window_texts = [text[window.start : window.end] for window in windows[:MOST_WINDOWS]]
     leads = [
         _trimmed(outline.before(window.start), lead, vocabulary) if outline else ""
         for window in windows[:MOST_WINDOWS]
     ]
     return Premises(
-        texts=tuple(heading + before + window for before, window in zip(leads, shown, strict=True)),
-        windows=tuple(shown),
+        texts=tuple(
+            heading + before + window for before, window in zip(leads, window_texts, strict=True)
+        ),
+        windows=tuple(window_texts),
         cut=len(windows) > MOST_WINDOWS,
     )
 
@@ -168,8 +170,10 @@ class _Outline:
             parts += [] if self._starts[head] == start else [self._lines[head]]
         else:
             sentence = self._sentences[bisect_right(self._sentences, start - 1) - 1]
-            begun = bisect_right(self._sentences, start) == bisect_right(self._sentences, start - 1)
-            parts.append(self._text[sentence:start] + ("…" if begun else ""))
+            is_inside = bisect_right(self._sentences, start) == bisect_right(
+                self._sentences, start - 1
+            )
+            parts.append(self._text[sentence:start] + ("…" if is_inside else ""))
         return tuple(dict.fromkeys(" ".join(part.split()) for part in parts))
 
 
@@ -195,9 +199,9 @@ def _table_heads(lines: Sequence[str]) -> list[int | None]:
     """For each line that is in a table the number of the table's first line."""
     counts = [tuple(line.count(separator) for separator in _SEPARATORS) for line in lines]
     alike = [
-        max((n for n, other in zip(one, two, strict=True) if n == other), default=0)
+        max((n for n, second in zip(first_counts, two, strict=True) if n == second), default=0)
         >= _FEWEST_SEPARATORS
-        for one, two in pairwise(counts)
+        for first_counts, two in pairwise(counts)
     ]
     first: int | None = None
     heads: list[int | None] = []
@@ -214,11 +218,11 @@ def _table_heads(lines: Sequence[str]) -> list[int | None]:
 
 def _trimmed(parts: Sequence[str], most: int, vocabulary: Vocabulary) -> str:
     """The beginnings of the lines that lead into a window, at most this many tokens together."""
-    trimmed = ""
-    for left, part in zip(range(len(parts), 0, -1), parts, strict=True):
-        room = (most - vocabulary.count(trimmed)) // left - 1
+    lead = ""
+    for parts_left, part in zip(range(len(parts), 0, -1), parts, strict=True):
+        room = (most - vocabulary.count(lead)) // parts_left - 1
         starts = vocabulary.starts(part)
         if len(starts) > room:
             part = part[: starts[max(room, 0)]].rstrip()
-        trimmed += _as_sentence(part) if part else ""
-    return trimmed
+        lead += _as_sentence(part) if part else ""
+    return lead

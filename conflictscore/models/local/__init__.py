@@ -72,10 +72,10 @@ def resolve(spec: str) -> Weights | Path:
     if "/" in spec or "\\" in spec or spec.endswith(".gguf"):
         try:
             path = Path(spec).expanduser()
-            found = path.is_file()
+            is_file = path.is_file()
         except (OSError, RuntimeError, ValueError):
-            found = False
-        if not found:
+            is_file = False
+        if not is_file:
             raise InputError(f"there is no model file {spec}")
         return path
     raise ConfigurationError(

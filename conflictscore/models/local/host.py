@@ -43,6 +43,11 @@ def _end_with_owner() -> None:
 
 
 def _start(settings: dict[str, Any]) -> Any:
+    """Load the model and start its server, with as few surfaces as llama.cpp allows.
+
+    ``settings`` are those that ``server`` writes to this process. ``threads`` of 0 leaves their
+    number to llama.cpp.
+    """
     import xllamacpp
 
     params = xllamacpp.CommonParams()

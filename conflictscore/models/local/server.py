@@ -116,6 +116,14 @@ class LocalServer:
                 self._process.kill()
 
     def _handshake(self, port: int, log: IO[bytes]) -> str:
+        """Send the settings to the process, and return the address that its server listens at.
+
+        ``log`` gets what the process writes to its error stream, which is where llama.cpp's reason
+        for a failure is read.
+
+        Raises:
+            ConfigurationError: The package is missing, or the model cannot be loaded.
+        """
         usable = usable_cores()
         settings = {
             "path": str(self._file),
@@ -136,8 +144,10 @@ class LocalServer:
                 f" {install_hint('local')}"
             )
         log.seek(0)
-        logged = _LOGGED_ERROR.search(log.read().decode("utf-8", "replace"))
-        reason = logged[1].rpartition(": ")[2] if logged else "the process ended without a message"
+        log_match = _LOGGED_ERROR.search(log.read().decode("utf-8", "replace"))
+        reason = (
+            log_match[1].rpartition(": ")[2] if log_match else "the process ended without a message"
+        )
         raise ConfigurationError(
             f"llama.cpp cannot load {self._file}: {reason[:_REASON_CHARS]}; fetch the file again,"
             " choose another model, or ask for a smaller context window if memory is short"
