@@ -12,6 +12,7 @@ from conflictscore.cli.bench_options import LOCAL_QUESTIONS, REMOTE_QUESTIONS, w
 from conflictscore.cli.bench_plan import BenchPlan, PlannedRun, planned
 from conflictscore.cli.conflict_detection import conflict_detection
 from conflictscore.cli.options import ManyDocs
+from conflictscore.cli.validity import validity
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.entry import Entry
@@ -172,5 +173,5 @@ def _left_out(retriever: Any) -> Mapping[str, int]:
     return retriever.left_out if retriever is not None else {}
 
 
-for _command in (*map(_bench_command, BENCHMARKS.values()), conflict_detection):
+for _command in (*map(_bench_command, BENCHMARKS.values()), conflict_detection, validity):
     bench.add_command(_command)

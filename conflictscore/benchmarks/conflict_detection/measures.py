@@ -7,15 +7,14 @@ Intervals resample groups, since the pairs of a group hang together.
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from conflictscore.answering.answer_replies import read_text
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
+from conflictscore.benchmarks.harness.group_bootstrap import Numbers, group_interval, ratio
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.benchmarks.judging import Judge, at_once
 from conflictscore.errors import ProviderError
@@ -28,8 +27,6 @@ from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import each
 
-_RESAMPLES = 2_000
-_Numbers = NDArray[Any]
 _Count = Annotated[int, Field(ge=0)]
 
 
@@ -147,8 +144,8 @@ def _figures(name: str, judged: Sequence[Judged]) -> SetFigures:
         },
         pairs=sum(map(len, pairs)),
         unlabelled=sum(given.label is Label.UNLABELLED for of in pairs for _, given in of),
-        label_accuracy=_interval(
-            [(sum(of), len(of)) for of in known], lambda cells: _ratio(*cells.T)
+        label_accuracy=group_interval(
+            [(sum(of), len(of)) for of in known], lambda cells: ratio(*cells.T)
         ),
     )
 
@@ -161,43 +158,15 @@ def _detection(truth: Sequence[bool], answers: Sequence[bool]) -> Detection:
     return Detection(
         precision=proportion(tp, tp + fp),
         recall=proportion(tp, tp + fn),
-        f1=_interval(cells, _f1),
+        f1=group_interval(cells, _f1),
         accuracy=proportion(tp + tn, len(truth)),
         accuracy_no_conflict=proportion(tn, tn + fp),
     )
 
 
-def _interval(groups: Sequence[Sequence[int]], figure: Callable[[_Numbers], _Numbers]) -> Interval:
-    """A figure of cells with its 95 % percentile bootstrap interval by group.
-
-    A resample is how often each group is drawn; where the figure depends on the counts of a few
-    kinds of groups, how often each kind is drawn is enough, which is a multinomial draw.
-    Groups that are in no cell do not count. ``figure`` goes from tables of cells, a row each, to
-    the figure of each.
-    """
-    filled = [cells for cells in groups if any(cells)]
-    if not filled:
-        return Interval(value=None, n=0)
-    kinds, counts = np.unique(np.array(filled), axis=0, return_counts=True)
-    n, value = len(filled), float(figure((counts @ kinds)[None, :])[0])
-    if np.isnan(value):
-        return Interval(value=None, n=n)
-    drawn = figure(np.random.default_rng(0).multinomial(n, counts / n, size=_RESAMPLES) @ kinds)
-    low, high = map(float, np.nanpercentile(drawn, [2.5, 97.5]))
-    if low == high:  # equal resamples tell nothing of how far off the figure is
-        return Interval(value=value, n=n)
-    return Interval(value=value, low=low, high=high, n=n)
-
-
-def _f1(cells: _Numbers) -> _Numbers:
+def _f1(cells: Numbers) -> Numbers:
     tp, fn, fp, _ = cells.T
-    return _ratio(2 * tp, 2 * tp + fn + fp)
-
-
-def _ratio(part: _Numbers, whole: _Numbers) -> _Numbers:
-    quotient: _Numbers = np.full(whole.shape, np.nan)
-    np.divide(part, whole, out=quotient, where=whole > 0)
-    return quotient
+    return ratio(2 * tp, 2 * tp + fn + fp)
 
 
 _CLAIM_TOKENS = 200

@@ -7,13 +7,16 @@ from typing import Annotated
 
 from pydantic import Field
 
+from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.records import Verdict
+from conflictscore.benchmarks.harness.statistics import mean_interval, proportion
+from conflictscore.benchmarks.judge_agreement import cohen_kappa
 from conflictscore.benchmarks.judging import Judge, at_once
 from conflictscore.benchmarks.natconfqa.judges import Judgement, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import verdicts_of
 from conflictscore.benchmarks.natconfqa.people import JudgedByPeople
 from conflictscore.records import Record
-from conflictscore.reporting.figure_text import percent
+from conflictscore.reporting.figure_text import percent, points
 from conflictscore.reporting.plain_table import Card
 
 _PUBLISHED = {
@@ -22,6 +25,8 @@ _PUBLISHED = {
     "conflicts recall": 0.6744,
     "conflicts precision": 0.6371,
 }
+_AWARE, _NORMAL = "ContradictAware", "Normal"
+"""The two prompts of the published answers."""
 _FEWEST = 4
 """The fewest points: with three uncorrelated ones, Pearson's |r| is above .9 in 29 % of draws."""
 
@@ -37,9 +42,27 @@ class Correlation(Record):
     """Answers on which the measure is undefined, or a decision is missing on one side."""
     people_mean: float | None
     judge_mean: float | None
+    bias: Interval = Interval(value=None)
+    """The judge's value less people's, a mean over answers."""
+    people_difference: Interval = Interval(value=None)
+    """``ContradictAware`` less ``Normal`` by people, on the questions and models with both."""
+    judge_difference: Interval = Interval(value=None)
+    """The same by the judge."""
     pearson: float | None
     """In [-1, 1]; None with fewer than 4 answers, or where one side gives all the same value."""
     p_value: float | None
+
+
+class DecisionAgreement(Record):
+    """Single decisions, yes or no, of the same thing by people and by the judge."""
+
+    decisions: _Natural
+    undecided: _Natural
+    """Decisions that the judge could not make; in no figure."""
+    agreement: Proportion
+    kappa: float | None
+    people_yes: Proportion
+    judge_yes: Proportion
 
 
 class JudgeAgreement(Record):
@@ -49,6 +72,9 @@ class JudgeAgreement(Record):
     failures: dict[str, tuple[str, ...]]
     """Why the judge could not decide everything, by answer."""
     measures: dict[str, Correlation]
+    decisions: dict[str, DecisionAgreement]
+    """Of ``reference answers`` and ``reference conflicts``: is it in the answer? Precisions have
+    none, since people and judge take an answer apart in their own ways."""
 
 
 async def check_judge(
@@ -81,7 +107,39 @@ def agreement(people: Sequence[JudgedByPeople], judged: Sequence[Judgement]) -> 
     return JudgeAgreement(
         answers=len(pairs),
         failures={row.id: judgement.errors for row, judgement in pairs if judgement.errors},
-        measures={m: _correlation(_values(theirs, m), _values(ours, m)) for m in _PUBLISHED},
+        measures={
+            m: _correlation(people, _values(theirs, m), _values(ours, m)) for m in _PUBLISHED
+        },
+        decisions={
+            "reference answers": _decisions(
+                [row.references for row in people], [one.references for one in judged]
+            ),
+            "reference conflicts": _decisions(
+                [row.reference_conflicts for row in people],
+                [one.reference_conflicts for one in judged],
+            ),
+        },
+    )
+
+
+def _decisions(
+    people: Sequence[Sequence[bool]], judge: Sequence[Sequence[Verdict]]
+) -> DecisionAgreement:
+    pairs = [
+        (theirs, ours.value)
+        for by_people, by_judge in zip(people, judge, strict=True)
+        if len(by_people) == len(by_judge)
+        for theirs, ours in zip(by_people, by_judge, strict=True)
+    ]
+    both = [(theirs, bool(ours)) for theirs, ours in pairs if ours is not None]
+    names = [("yes" if theirs else "no", "yes" if ours else "no") for theirs, ours in both]
+    return DecisionAgreement(
+        decisions=len(pairs),
+        undecided=len(pairs) - len(both),
+        agreement=proportion(sum(theirs == ours for theirs, ours in both), len(both)),
+        kappa=cohen_kappa([t for t, _ in names], [o for _, o in names], ("no", "yes")),
+        people_yes=proportion(sum(theirs for theirs, _ in both), len(both)),
+        judge_yes=proportion(sum(ours for _, ours in both), len(both)),
     )
 
 
@@ -93,7 +151,19 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
     """The figures as a table beside the paper's."""
     return Card(
         title=f"Judge of natconfqa beside people: {judge}",
-        columns=("measure", "n", "left out", "people %", "judge %", "Pearson's r", "p", "paper r"),
+        columns=(
+            "measure",
+            "n",
+            "left out",
+            "people %",
+            "judge %",
+            "bias",
+            "aware: people",
+            "aware: judge",
+            "Pearson's r",
+            "p",
+            "paper r",
+        ),
         rows=tuple(
             (
                 measure,
@@ -101,6 +171,9 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
                 str(row.left_out),
                 percent(row.people_mean),
                 percent(row.judge_mean),
+                points(row.bias.value),
+                points(row.people_difference.value),
+                points(row.judge_difference.value),
                 "-" if row.pearson is None else f"{row.pearson:.3f}",
                 "-" if row.p_value is None else f"{row.p_value:.2g}",
                 f"{_PUBLISHED[measure]:.3f}",
@@ -108,12 +181,38 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
             for measure, row in figures.measures.items()
         ),
         note=f"{figures.answers} answers; paper: Table 7, o4-mini on 120 answers\n"
-        "left out: undefined for the answer, or not decided on one side",
+        "left out: undefined for the answer, or not decided on one side\n"
+        "bias: judge less people, in points; aware: what the prompt to be aware of conflicts"
+        " changes, in points",
         after=tuple(f"{answer}: {'; '.join(why)}" for answer, why in figures.failures.items()),
     )
 
 
-def _correlation(people: Sequence[float | None], judge: Sequence[float | None]) -> Correlation:
+def decisions_card(figures: JudgeAgreement) -> Card:
+    """Single decisions beside people's."""
+    return Card(
+        title="Single decisions: is it in the answer?",
+        columns=("decision", "n", "undecided", "agree %", "kappa", "people yes %", "judge yes %"),
+        rows=tuple(
+            (
+                name,
+                str(row.decisions - row.undecided),
+                str(row.undecided),
+                percent(row.agreement.value),
+                "-" if row.kappa is None else f"{row.kappa:.3f}",
+                percent(row.people_yes.value),
+                percent(row.judge_yes.value),
+            )
+            for name, row in figures.decisions.items()
+        ),
+    )
+
+
+def _correlation(
+    rows: Sequence[JudgedByPeople],
+    people: Sequence[float | None],
+    judge: Sequence[float | None],
+) -> Correlation:
     both = [(x, y) for x, y in zip(people, judge, strict=True) if x is not None and y is not None]
     theirs, ours = ([pair[side] for pair in both] for side in (0, 1))
     pearson, p_value = correlation(theirs, ours) or (None, None)
@@ -122,8 +221,33 @@ def _correlation(people: Sequence[float | None], judge: Sequence[float | None]) 
         left_out=len(people) - len(both),
         people_mean=fmean(theirs) if theirs else None,
         judge_mean=fmean(ours) if ours else None,
+        bias=mean_interval([y - x for x, y in both]),
+        people_difference=_aware_difference(rows, people, judge, side=0),
+        judge_difference=_aware_difference(rows, people, judge, side=1),
         pearson=pearson,
         p_value=p_value,
+    )
+
+
+def _aware_difference(
+    rows: Sequence[JudgedByPeople],
+    people: Sequence[float | None],
+    judge: Sequence[float | None],
+    *,
+    side: int,
+) -> Interval:
+    """What asking to be aware of conflicts changes, by people (side 0) or by the judge (1)."""
+    values: dict[tuple[str, str], dict[str, float]] = {}
+    for row, by_people, by_judge in zip(rows, people, judge, strict=True):
+        if by_people is not None and by_judge is not None:
+            of_prompt = values.setdefault((row.question.id, row.model), {})
+            of_prompt[row.prompt] = by_people if side == 0 else by_judge
+    return mean_interval(
+        [
+            by_prompt[_AWARE] - by_prompt[_NORMAL]
+            for by_prompt in values.values()
+            if {_AWARE, _NORMAL} <= by_prompt.keys()
+        ]
     )
 
 

@@ -6,8 +6,10 @@ What the paper leaves open is decided here:
   short answer, or sets none against another; the recall where there is nothing to find. The
   paper's Table 8 cannot have come about otherwise: Gemini 2.5 Pro, asked to be aware of conflicts,
   has a mean F1 of 100 beside a mean recall of 80.
-- F1 is undefined where precision or recall is, and 0 where both are 0. So the mean F1 of conflicts
-  is over the answers that name any: read it beside the recall.
+- F1 is undefined where precision or recall is, and, as in the authors' code, where both are 0: such
+  an answer is left out of the mean. ``f1 with zeros`` is ours: there it counts as 0. Both are over
+  the answers that name any conflict: read them beside the recall.
+- Conflicting pairs are judged pair by pair, as in the authors' code.
 - A question with a decision that could not be had has no value in that measure, and is counted.
 """
 
@@ -18,7 +20,10 @@ from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
 from conflictscore.benchmarks.natconfqa.judges import Judgement
 
 _KINDS = ("conflicts", "answers")
-MEASURES = tuple(f"{kind} {part}" for kind in _KINDS for part in ("recall", "precision", "f1"))
+_ZEROS = "f1 with zeros"
+MEASURES = tuple(
+    f"{kind} {part}" for kind in _KINDS for part in ("recall", "precision", "f1", _ZEROS)
+)
 """The measures of the benchmark. The first has a value on every question of it whatever was
 answered, as each has a conflict to tell of. A precision, and F1 with it, has none where an answer
 names nothing."""
@@ -48,17 +53,22 @@ def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Ve
 
 def with_f1(shares: Mapping[str, Verdict | None]) -> dict[str, Verdict]:
     """Recall and precision of both kinds, with their F1; without what is undefined (None)."""
-    both = {f"{kind} f1": _f1(*(shares[f"{kind} {p}"] for p in _PARTS)) for kind in _KINDS}
-    known = {**shares, **both}
-    return {name: verdict for name in MEASURES if (verdict := known[name]) is not None}
+    verdicts = dict(shares)
+    for kind in _KINDS:
+        precision, recall = shares[f"{kind} precision"], shares[f"{kind} recall"]
+        with_zeros = _f1(precision, recall)
+        verdicts[f"{kind} {_ZEROS}"] = with_zeros
+        verdicts[f"{kind} f1"] = None if _is_zero(precision) and _is_zero(recall) else with_zeros
+    return {name: verdict for name in MEASURES if (verdict := verdicts[name]) is not None}
+
+
+def _is_zero(verdict: Verdict | None) -> bool:
+    return verdict is not None and verdict.value == 0
 
 
 def pair_names(pairs: Iterable[AnswerPair], answers: Sequence[str]) -> list[str]:
     """Each pair as ``one / other``."""
     return [f"{answers[one]} / {answers[other]}" for one, other in pairs]
-
-
-_PARTS = ("precision", "recall")
 
 
 def _share(
@@ -76,7 +86,7 @@ def _share(
 
 
 def _f1(precision: Verdict | None, recall: Verdict | None) -> Verdict | None:
-    """Undefined where either is, whatever became of the other."""
+    """Undefined where either is, whatever became of the other; 0 where one of them is 0."""
     if precision is None or recall is None:
         return None
     errors = dict.fromkeys(one.error for one in (precision, recall) if one.error)

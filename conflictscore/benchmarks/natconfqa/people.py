@@ -25,6 +25,10 @@ class JudgedByPeople(NamedTuple):
     answer: str
     verdicts: Mapping[str, Verdict]
     """By measure; an error where people's decisions cannot be counted."""
+    references: tuple[bool, ...] = ()
+    """Whether each reference answer was found; empty where that cannot be counted."""
+    reference_conflicts: tuple[bool, ...] = ()
+    """Whether each conflict of the question was told."""
 
     @property
     def id(self) -> str:
@@ -107,6 +111,12 @@ def _judged(row: _Published, where: str, asked: Mapping[str, NatConfQuestion]) -
         prompt=row.prompt_template,
         answer=row.answer,
         verdicts=with_f1(shares),
+        references=(
+            tuple(index in found for index in range(there))
+            if all(index < there for index in found)
+            else ()
+        ),
+        reference_conflicts=tuple(pair in conflicts for pair in question.conflicts),
     )
 
 

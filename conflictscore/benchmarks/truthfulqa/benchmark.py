@@ -68,17 +68,21 @@ async def judge_answer(
     cannot be read, that one has no value but an error.
     """
     judge = Judge(model, prompts, meter)
-    fields = {
-        "question": material_line(question.question),
-        "answer": material(answer),
-        "correct_answers": _listed(question.correct),
-        "incorrect_answers": _listed(question.incorrect),
-    }
-    asked = [
-        partial(judge.decide, prompts.render(template, **fields), word, _REPLY_TOKENS)
-        for template, word in _JUDGES.values()
-    ]
+    asked = [partial(judge_measure, measure, question, answer, judge) for measure in _JUDGES]
     return dict(zip(_JUDGES, await at_once(asked), strict=True))
+
+
+async def judge_measure(measure: str, question: Question, answer: str, judge: Judge) -> Verdict:
+    """The verdict by one measure, ``truthful`` or ``informative``."""
+    template, word = _JUDGES[measure]
+    prompt = judge.prompts.render(
+        template,
+        question=material_line(question.question),
+        answer=material(answer),
+        correct_answers=_listed(question.correct),
+        incorrect_answers=_listed(question.incorrect),
+    )
+    return await judge.decide(prompt, word, _REPLY_TOKENS)
 
 
 def _listed(answers: Sequence[str]) -> str:

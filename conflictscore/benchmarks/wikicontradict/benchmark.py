@@ -71,25 +71,31 @@ class ModelRating:
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
         """The verdicts by measure; without a readable rating all say why."""
+        try:
+            rating, comment = await self.rate(question, answer, Judge(model, prompts, meter))
+        except ProviderError as error:
+            return {name: Verdict(value=None, error=str(error)) for name in MEASURES}
+        values = rating is Rating.CORRECT, rating is not Rating.INCORRECT
+        explanation = f"{rating}: {comment}" if comment else str(rating)
+        return {
+            name: Verdict(value=value, explanation=explanation)
+            for name, value in zip(MEASURES, values, strict=True)
+        }
+
+    async def rate(self, question: Question, answer: str, judge: Judge) -> tuple[Rating, str]:
+        """The rating of an answer, and the judge's comment.
+
+        Raises:
+            ProviderError: There is no reply, or twice none that can be read.
+        """
         right = question.correct[: self.passages]
-        prompt = prompts.render(
+        prompt = judge.prompts.render(
             self.template,
             question=material_line(question.question),
             correct_answers="\n".join(f"- {material_line(one)}" for one in right),
             answer=material(answer.strip()),
         )
-        try:
-            rating, said = await Judge(model, prompts, meter).ask(
-                prompt, read_rating, _REPLY_TOKENS
-            )
-        except ProviderError as error:
-            return {name: Verdict(value=None, error=str(error)) for name in MEASURES}
-        values = rating is Rating.CORRECT, rating is not Rating.INCORRECT
-        said = f"{rating}: {said}" if said else str(rating)
-        return {
-            name: Verdict(value=value, explanation=said)
-            for name, value in zip(MEASURES, values, strict=True)
-        }
+        return await judge.ask(prompt, read_rating, _REPLY_TOKENS)
 
 
 def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:

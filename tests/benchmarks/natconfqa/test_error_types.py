@@ -103,6 +103,7 @@ async def test_questions_without_conflict_are_a_benchmark_of_their_own(tmp_path:
         "answers recall": pytest.approx(2 / 3),
         "answers precision": 1,
         "answers f1": pytest.approx(0.8),
+        "answers f1 with zeros": pytest.approx(0.8),
     }
     assert control.value("answers recall") == pytest.approx(1 / 3)
     with pytest.raises(InputError, match="no question in it has answers that do not conflict"):

@@ -63,7 +63,8 @@ def test_an_index_of_nothing_leaves_that_measure_uncounted(
 ) -> None:
     [judged] = read(tmp_path, people_row(**fields))
     f1 = f"{measure.split()[0]} f1"
-    assert {name for name, one in judged.verdicts.items() if one.value is None} == {measure, f1}
+    undefined = {name for name, one in judged.verdicts.items() if one.value is None}
+    assert undefined == {measure, f1, f"{f1} with zeros"}
     assert "counted from 0, and there are" in (judged.verdicts[measure].error or "")
 
 
@@ -96,6 +97,7 @@ def test_the_published_judgements_are_read() -> None:
     assert [(r.id, name) for r in rows for name, one in r.verdicts.items() if one.error] == [
         ("healthver_63_claims_20.20.1/o3-high/Normal", "answers recall"),
         ("healthver_63_claims_20.20.1/o3-high/Normal", "answers f1"),
+        ("healthver_63_claims_20.20.1/o3-high/Normal", "answers f1 with zeros"),
     ]
 
 
@@ -134,6 +136,28 @@ def test_a_judge_that_decides_as_people_do_has_a_correlation_of_one(tmp_path: Pa
     assert precision.pearson is None
     unseen = figures.measures["conflicts precision"]
     assert (unseen.n, unseen.left_out) == (0, 4)
+
+
+def test_decisions_and_what_a_prompt_changes_stand_beside_people_s(tmp_path: Path) -> None:
+    rows = read(
+        tmp_path,
+        people_row(),
+        people_row(prompt_template="ContradictAware", **{RECALL: "[0,1,2]"}),
+    )
+    judged = [
+        judgement([True, True, False], [True, False]),
+        judgement([True, False, None], [True, False]),
+    ]
+
+    figures = agreement(rows, judged)
+
+    found = figures.decisions["reference answers"]
+    assert (found.decisions, found.undecided, found.agreement.count) == (6, 1, 4)
+    assert (found.people_yes.count, found.judge_yes.count) == (4, 3)
+    assert figures.decisions["reference conflicts"].kappa == 1
+    told = figures.measures["conflicts recall"]
+    assert (told.people_difference.value, told.judge_difference.value) == (0, 0)
+    assert figures.measures["answers recall"].people_difference.value is None, "one has no value"
 
 
 def test_failures_are_named_and_they_and_uncounted_answers_are_in_no_figure(tmp_path: Path) -> None:
@@ -188,7 +212,18 @@ def test_the_command_shows_every_measure_beside_people_s(files: Path) -> None:
         shown = check(files, server)
     assert shown.exit_code == 0, shown.output
     line = next(text for text in shown.stdout.splitlines() if text.startswith("answers recall"))
-    assert line.split()[2:] == ["4", "0", "66.7", "100.0", "-", "-", "0.664"]
+    assert line.split()[2:] == [
+        "4",
+        "0",
+        "66.7",
+        "100.0",
+        "+33.3",
+        "none",
+        "none",
+        "-",
+        "-",
+        "0.664",
+    ]
     assert "4 of 4 answers" in shown.stderr
 
 

@@ -45,7 +45,7 @@ def told(judgement: Judgement, question: NatConfQuestion = WH) -> dict[str, str]
     """The counts of each precision and recall, and why there are none."""
     found = verdicts_of(question, judgement).items()
     counts = {name: (one.explanation or one.error or "").split(";")[0] for name, one in found}
-    return {name: count for name, count in counts.items() if not name.endswith("f1")}
+    return {name: count for name, count in counts.items() if " f1" not in name}
 
 
 async def test_every_count_of_the_formulas_comes_from_its_own_decisions() -> None:
@@ -184,6 +184,14 @@ def test_a_fraction_of_nothing_is_absent_and_its_f1_with_it_whatever_became_of_t
         assert found.get("conflicts recall") == other
 
 
+def test_f1_of_two_zeros_is_undefined_as_in_the_authors_code_and_ours_beside_it_is_0() -> None:
+    nothing = measured(Verdict(value=0), Verdict(value=0))
+    assert "conflicts f1" not in nothing
+    assert nothing["conflicts f1 with zeros"].value == 0
+    half = measured(Verdict(value=0), Verdict(value=0.5))
+    assert half["conflicts f1"].value == half["conflicts f1 with zeros"].value == 0
+
+
 def test_a_decision_that_could_not_be_had_leaves_the_measure_unjudged() -> None:
     found = measured(FAILED, Verdict(value=0.5))
     assert found["conflicts f1"] == FAILED
@@ -192,7 +200,7 @@ def test_a_decision_that_could_not_be_had_leaves_the_measure_unjudged() -> None:
 
 @given(shares, shares)
 def test_f1_is_between_its_parts(precision: Verdict | None, recall: Verdict | None) -> None:
-    f1 = measured(precision, recall).get("conflicts f1")
+    f1 = measured(precision, recall).get("conflicts f1 with zeros")
     known = [one.value for one in (precision, recall) if one and one.value is not None]
     assert (f1 is not None and f1.value is not None) == (len(known) == 2)
     if f1 is not None and f1.value is not None:

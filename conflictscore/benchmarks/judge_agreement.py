@@ -1,0 +1,259 @@
+"""A benchmark's judge beside people who rated the same answers.
+
+Answers to one question hang together, so intervals resample questions. Answers that the judge
+could not rate are counted and are in no figure.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+from statistics import fmean
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
+
+from conflictscore.benchmarks.harness.figures import Interval, Proportion
+from conflictscore.benchmarks.harness.group_bootstrap import Numbers, group_interval, ratio
+from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.statistics import mean_interval, proportion
+from conflictscore.benchmarks.judging import Judge, at_once
+from conflictscore.records import Record
+
+_Count = Annotated[int, Field(ge=0)]
+
+
+class RatedAnswer(NamedTuple):
+    """An answer to a question, and people's rating of it."""
+
+    question: Question
+    answer: str
+    rating: str
+    method: str = ""
+    """What the answer was made by, such as a prompt template; empty where no file says."""
+
+
+class JudgeRating(NamedTuple):
+    """A judge's rating of one answer; None with an error where it gave none."""
+
+    rating: str | None
+    error: str | None = None
+
+
+class RatedSet(NamedTuple):
+    """Answers that people rated, and the judge to be compared with them."""
+
+    name: str
+    scale: tuple[str, ...]
+    """The ratings, worst first. The last counts as right where a share is asked for."""
+    answers: tuple[RatedAnswer, ...]
+    rate: Callable[[RatedAnswer, Judge], Awaitable[JudgeRating]]
+    left_out: Mapping[str, int] = {}
+    """How many rows of the file are not among the answers, by reason."""
+
+
+class RatingBias(Record):
+    """How often people and the judge give one rating."""
+
+    rating: str
+    people: Proportion
+    judge: Proportion
+    difference: Interval
+    """The judge's share less people's, in [-1, 1]."""
+    recall: Proportion
+    """Of the answers that people rated so, those that the judge rated so too."""
+
+
+class MethodDifference(Record):
+    """Two methods by their share of right answers, on the questions that both answered."""
+
+    method: str
+    against: str
+    people: Interval
+    """By people's ratings, in [-1, 1]."""
+    judge: Interval
+    """By the judge's."""
+
+
+class RatingAgreement(Record):
+    """A judge beside people on one set."""
+
+    name: str
+    answers: _Count
+    unrated: _Count
+    """Of these, answers without a rating of the judge."""
+    left_out: dict[str, int]
+    agreement: Proportion
+    """Equal ratings. The Wilson interval takes answers for independent."""
+    agreement_by_question: Interval
+    """The same with an interval that resamples questions."""
+    commonest: Proportion
+    """The agreement of a judge that always gives people's commonest rating."""
+    kappa: float | None
+    """Cohen's, in [-1, 1]; None where it has no value."""
+    kappa_linear: float | None
+    """The same, where a step on the scale counts as part of the way; None with two ratings."""
+    confusion: dict[str, dict[str, int]]
+    """Answers by people's rating and then by the judge's."""
+    bias: tuple[RatingBias, ...]
+    retained_difference: Interval
+    """The share of a true difference between two methods in right answers that the judge's ratings
+    show: its true positive rate less its false positive rate. Below 1, studies need more questions,
+    as its square says; at 0 the judge sees no difference."""
+    differences: tuple[MethodDifference, ...]
+    """Every pair of methods in the file."""
+    failures: dict[str, int]
+    """Why answers were not rated."""
+
+
+async def rated_by_judge(
+    rated: RatedSet, judge: Judge, on_answer: Callable[[str | None, str], object]
+) -> list[JudgeRating]:
+    """The judge's rating of each answer. ``on_answer`` is told why one failed, and its name."""
+
+    async def rate(row: RatedAnswer) -> JudgeRating:
+        rating = await rated.rate(row, judge)
+        on_answer(rating.error, row.question.id)
+        return rating
+
+    return list(await at_once([partial(rate, row) for row in rated.answers]))
+
+
+def rating_agreement(rated: RatedSet, ratings: Sequence[JudgeRating]) -> RatingAgreement:
+    """All figures; ``ratings`` are the judge's, one an answer in the same order."""
+    pairs = [
+        _RatedPair(row, rating.rating)
+        for row, rating in zip(rated.answers, ratings, strict=True)
+        if rating.rating is not None
+    ]
+    people, judge = [row.rating for row, _ in pairs], [rating for _, rating in pairs]
+    counts = Counter(zip(people, judge, strict=True))
+    equal = [row.rating == rating for row, rating in pairs]
+    commonest = max(Counter(people).values(), default=0)
+    best = rated.scale[-1]
+    return RatingAgreement(
+        name=rated.name,
+        answers=len(ratings),
+        unrated=len(ratings) - len(pairs),
+        left_out=dict(rated.left_out),
+        agreement=proportion(sum(equal), len(equal)),
+        agreement_by_question=group_interval(
+            _by_question(pairs, lambda pair: (int(pair.row.rating == pair.judge), 1)),
+            lambda cells: ratio(*cells.T),
+        ),
+        commonest=proportion(commonest, len(people)),
+        kappa=cohen_kappa(people, judge, rated.scale),
+        kappa_linear=(
+            cohen_kappa(people, judge, rated.scale, weights="linear")
+            if len(rated.scale) > 2
+            else None
+        ),
+        confusion={
+            theirs: {ours: counts[theirs, ours] for ours in rated.scale} for theirs in rated.scale
+        },
+        bias=tuple(_bias(pairs, rating) for rating in rated.scale),
+        retained_difference=group_interval(
+            _by_question(pairs, lambda pair: _right_cells(pair, best)), _youden
+        ),
+        differences=tuple(_differences(pairs, best)),
+        failures=dict(Counter(rating.error for rating in ratings if rating.error)),
+    )
+
+
+class _RatedPair(NamedTuple):
+    row: RatedAnswer
+    judge: str
+
+
+def _by_question(
+    pairs: Sequence[_RatedPair], cells_of: Callable[[_RatedPair], tuple[int, ...]]
+) -> list[list[int]]:
+    """The sums of cells over the answers to each question."""
+    sums: dict[str, list[int]] = {}
+    for pair in pairs:
+        cells = cells_of(pair)
+        total = sums.setdefault(pair.row.question.id, [0] * len(cells))
+        for place, cell in enumerate(cells):
+            total[place] += cell
+    return [*sums.values()]
+
+
+def _bias(pairs: Sequence[_RatedPair], rating: str) -> RatingBias:
+    people = [pair.row.rating == rating for pair in pairs]
+    judge = [pair.judge == rating for pair in pairs]
+
+    def cells_of(pair: _RatedPair) -> tuple[int, int, int]:
+        return int(pair.judge == rating), int(pair.row.rating == rating), 1
+
+    def difference(cells: Numbers) -> Numbers:
+        by_judge, by_people, answers = cells.T
+        return ratio(by_judge - by_people, answers)
+
+    both = sum(theirs and ours for theirs, ours in zip(people, judge, strict=True))
+    return RatingBias(
+        rating=rating,
+        people=proportion(sum(people), len(people)),
+        judge=proportion(sum(judge), len(judge)),
+        difference=group_interval(_by_question(pairs, cells_of), difference),
+        recall=proportion(both, sum(people)),
+    )
+
+
+def _right_cells(pair: _RatedPair, best: str) -> tuple[int, int, int, int]:
+    """Right by both, right by people, right by the judge alone, wrong by people."""
+    right, judged_right = pair.row.rating == best, pair.judge == best
+    return (
+        int(right and judged_right),
+        int(right),
+        int(judged_right and not right),
+        int(not right),
+    )
+
+
+def _youden(cells: Numbers) -> Numbers:
+    both, right, judge_alone, wrong = cells.T
+    return ratio(both, right) - ratio(judge_alone, wrong)
+
+
+def _differences(pairs: Sequence[_RatedPair], best: str) -> list[MethodDifference]:
+    """Every two methods, by the mean of each question's answers."""
+    shares: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for pair in pairs:
+        if pair.row.method:
+            values = float(pair.row.rating == best), float(pair.judge == best)
+            by_question = shares.setdefault(pair.row.method, {})
+            by_question.setdefault(pair.row.question.id, []).append(values)
+    differences = []
+    for against, method in combinations(sorted(shares), 2):
+        common = [question for question in shares[method] if question in shares[against]]
+        by_side = [
+            mean_interval(
+                [
+                    fmean(values[side] for values in shares[method][question])
+                    - fmean(values[side] for values in shares[against][question])
+                    for question in common
+                ]
+            )
+            for side in (0, 1)
+        ]
+        differences.append(
+            MethodDifference(method=method, against=against, people=by_side[0], judge=by_side[1])
+        )
+    return differences
+
+
+def cohen_kappa(
+    people: Sequence[str],
+    judge: Sequence[str],
+    scale: Sequence[str],
+    weights: str | None = None,
+) -> float | None:
+    """Cohen's kappa, by statsmodels; None where both always give the same rating, or none."""
+    from statsmodels.stats.inter_rater import cohens_kappa
+
+    if not people or len({*people, *judge}) < 2:
+        return None
+    counts = Counter(zip(people, judge, strict=True))
+    table = [[counts[theirs, ours] for ours in scale] for theirs in scale]
+    kappa: Any = cohens_kappa(table, wt=weights, return_results=False)
+    return float(kappa)

@@ -1,0 +1,107 @@
+"""The figures of a judge beside people, as tables for a terminal."""
+
+from collections.abc import Iterator
+
+from conflictscore.benchmarks.harness.figures import Interval, Proportion
+from conflictscore.benchmarks.judge_agreement import RatingAgreement
+from conflictscore.reporting.figure_text import one_line, percent, points, span
+from conflictscore.reporting.plain_table import Card, card_of
+
+
+def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
+    """Agreement, ratings by people and judge, and what the judge does to differences."""
+    left_out = "; ".join(f"{count:,} {reason}" for reason, count in figures.left_out.items())
+    yield card_of(
+        f"Judge of {figures.name} beside people: {one_line(judge)}",
+        ("", "%", "95 % interval", "n"),
+        [
+            ("equal ratings", *_share(figures.agreement)),
+            ("the same, by question", *_interval(figures.agreement_by_question)),
+            ("always people's commonest rating", *_share(figures.commonest)),
+        ],
+        "\n".join(
+            [
+                f"Cohen's kappa {_kappa(figures.kappa)}"
+                + (
+                    f", with linear weights {_kappa(figures.kappa_linear)}"
+                    if figures.kappa_linear is not None
+                    else ""
+                ),
+                f"{figures.answers:,} answers, {figures.unrated:,} of them not rated by the judge",
+                *([f"rows left out: {left_out}"] if left_out else []),
+            ]
+        ),
+        free_text=True,
+    )
+    yield card_of(
+        "Ratings",
+        ("people", *(f"judge: {rating}" for rating in figures.confusion)),
+        [(people, *row.values()) for people, row in figures.confusion.items()],
+    )
+    yield card_of(
+        "Bias by rating",
+        ("rating", "people %", "judge %", "judge less people, points", "95 % interval", "recall %"),
+        [
+            (
+                bias.rating,
+                percent(bias.people.value),
+                percent(bias.judge.value),
+                points(bias.difference.value),
+                span(points(bias.difference.low), points(bias.difference.high)),
+                percent(bias.recall.value),
+            )
+            for bias in figures.bias
+        ],
+        "recall: of the answers that people rated so, those that the judge rated so too; intervals"
+        " resample questions",
+    )
+    yield from _difference_cards(figures)
+
+
+def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
+    retained = figures.retained_difference
+    if retained.value is not None:
+        bounds = span(percent(retained.low), percent(retained.high))
+        yield Card(
+            "What the judge leaves of a difference between two methods",
+            note=f"{percent(retained.value)} % of a true difference in right answers ({bounds}):"
+            " true positive rate less false positive rate"
+            + (
+                f"\nA study needs about {1 / retained.value**2:.1f} times the questions that"
+                " people's ratings would need"
+                if retained.value > 0
+                else "\nThe judge shows no difference that people see"
+            ),
+        )
+    if figures.differences:
+        yield card_of(
+            "Differences of methods in right answers",
+            ("method", "against", "people, points", "95 %", "judge, points", "95 % ", "questions"),
+            [
+                (
+                    pair.method,
+                    pair.against,
+                    *_difference(pair.people),
+                    *_difference(pair.judge),
+                    pair.people.n,
+                )
+                for pair in figures.differences
+            ],
+        )
+
+
+def _share(share: Proportion) -> tuple[str, str, int]:
+    return percent(share.value), span(percent(share.low), percent(share.high)), share.n
+
+
+def _interval(interval: Interval) -> tuple[str, str, int]:
+    bounds = span(percent(interval.low), percent(interval.high))
+    return percent(interval.value), bounds, interval.n
+
+
+def _difference(interval: Interval) -> tuple[str, str]:
+    return points(interval.value), span(points(interval.low), points(interval.high))
+
+
+def _kappa(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3f}"

@@ -1,0 +1,145 @@
+"""TruthfulQA's published labels of answers: truthful or not, informative or not.
+
+``judge_truth.jsonl`` and ``judge_info.jsonl`` hold 11,015 answers each, which the owners of the
+benchmark trained their judges on.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from conflictscore.benchmarks.harness.question_sample import lot, question_id
+from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.json_lines import PublishedRow, read_json_lines, row_of
+from conflictscore.benchmarks.judge_agreement import JudgeRating, RatedAnswer, RatedSet
+from conflictscore.benchmarks.judging import Judge
+from conflictscore.benchmarks.truthfulqa.benchmark import judge_measure, read_truthfulqa
+from conflictscore.errors import InputError
+
+_PROMPT = re.compile(r"Q: (?P<question>[^\n]+)\nA: ?(?P<answer>.*)\n(?P<asks>True|Helpful):", re.S)
+_MEASURES = {"True": "truthful", "Helpful": "informative"}
+_SCALE = ("no", "yes")
+
+NO_REFERENCES = "no references for the question"
+BOTH_LABELS = "the same answer is labelled both yes and no"
+REPEATED = "repeated"
+A_REFERENCE = "the answer is a reference, which its label follows from"
+
+
+class _Published(PublishedRow):
+    prompt: str
+    completion: Literal[" yes", " no", "yes", "no"]
+
+
+class _Row(NamedTuple):
+    question_id: str
+    answer: str
+    label: str
+
+
+def rated_truthfulqa(
+    answers: str | Path, references: str | Path, *, sample: int | None, seed: int
+) -> RatedSet:
+    """Read one of the two files of labels, and give each answer the references of its question.
+
+    Left out, and counted, are rows that say nothing of a judge's judgement: of questions without
+    references, answers that are labelled both ways, repeated rows, and answers that are references
+    word for word, whose label follows from the list that the judge is shown.
+
+    Args:
+        answers: ``judge_truth.jsonl`` or ``judge_info.jsonl``.
+        references: ``TruthfulQA.csv``; its first version has references for more questions.
+        sample: How many answers, half of each label; None for all.
+        seed: Of the sample.
+    """
+    asked = {
+        question.id: question for question in read_truthfulqa(references, form="free-form", seed=0)
+    }
+    measure, rows = _labelled_rows(Path(answers))
+    usable, left_out = _usable(rows, asked)
+    if not usable:
+        raise InputError(f"{answers}: no answer in it can be judged with {references}")
+    if sample is not None:
+        usable = _balanced_sample(usable, sample, seed)
+
+    async def rate(row: RatedAnswer, judge: Judge) -> JudgeRating:
+        verdict = await judge_measure(measure, row.question, row.answer, judge)
+        if verdict.value is None:
+            return JudgeRating(None, verdict.error)
+        return JudgeRating("yes" if verdict.value else "no")
+
+    return RatedSet(
+        name=f"truthfulqa, {measure}",
+        scale=_SCALE,
+        answers=tuple(RatedAnswer(asked[row.question_id], row.answer, row.label) for row in usable),
+        rate=rate,
+        left_out=left_out,
+    )
+
+
+def _labelled_rows(path: Path) -> tuple[str, list[_Row]]:
+    rows: list[_Row] = []
+    measure = ""
+    for where, record in read_json_lines(path):
+        row = row_of(_Published, record, where)
+        match = _PROMPT.fullmatch(row.prompt.rstrip())
+        if match is None:
+            raise InputError(
+                f'{where}, field prompt: three lines are needed, "Q: …", "A: …", and "True:" or'
+                ' "Helpful:"'
+            )
+        asks = _MEASURES[match["asks"]]
+        if measure and asks != measure:
+            raise InputError(f"{where}, field prompt: it asks for {asks}, and row 1 for {measure}")
+        measure = asks
+        answer = match["answer"].strip()
+        rows.append(_Row(question_id("tqa", match["question"]), answer, row.completion.strip()))
+    if not rows:
+        raise InputError(f"{path}: there is no labelled answer in it")
+    return measure, rows
+
+
+def _usable(rows: Sequence[_Row], asked: dict[str, Question]) -> tuple[list[_Row], dict[str, int]]:
+    labels: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        labels.setdefault((row.question_id, row.answer), set()).add(row.label)
+    usable: list[_Row] = []
+    left_out: Counter[str] = Counter()
+    earlier: set[_Row] = set()
+    for row in rows:
+        question = asked.get(row.question_id)
+        if question is None:
+            left_out[NO_REFERENCES] += 1
+        elif len(labels[row.question_id, row.answer]) > 1:
+            left_out[BOTH_LABELS] += 1
+        elif row in earlier:
+            left_out[REPEATED] += 1
+        elif _folded(row.answer) in map(_folded, (*question.correct, *question.incorrect)):
+            left_out[A_REFERENCE] += 1
+        else:
+            usable.append(row)
+        earlier.add(row)
+    return usable, dict(left_out)
+
+
+def _balanced_sample(rows: Sequence[_Row], size: int, seed: int) -> list[_Row]:
+    """Half of each label by lot, in file order: a judge that always says yes is right in half."""
+    drawn: set[_Row] = set()
+    for label, share in (("yes", size // 2), ("no", size - size // 2)):
+        of_label = [row for row in rows if row.label == label]
+        if len(of_label) < share:
+            raise InputError(
+                f"sample is {size}: {share} answers labelled {label} are needed, and there are"
+                f" {len(of_label)}"
+            )
+        by_lot = sorted(
+            of_label, key=lambda row: lot("labelled", seed, f"{row.question_id}\n{row.answer}")
+        )
+        drawn.update(by_lot[:share])
+    return [row for row in rows if row in drawn]
+
+
+def _folded(answer: str) -> str:
+    return " ".join(answer.casefold().split()).rstrip(".")

@@ -1,0 +1,91 @@
+"""Answers that people judged, with the documents that they were given from.
+
+No language model takes them apart: every sentence is a claim.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
+from conflictscore.benchmarks.harness.question_sample import lot, question_id
+from conflictscore.benchmarks.natconfqa.data import read_natconfqa
+from conflictscore.benchmarks.natconfqa.people import read_people
+from conflictscore.benchmarks.wikicontradict.benchmark import Rating
+from conflictscore.benchmarks.wikicontradict.people import read_human_eval
+from conflictscore.markdown import passages
+
+_VALUES = {str(Rating.INCORRECT): 0.0, str(Rating.PARTIALLY_CORRECT): 0.5, str(Rating.CORRECT): 1.0}
+
+
+class JudgedAnswer(NamedTuple):
+    """An answer with people's judgement of it."""
+
+    id: str
+    part: str
+    """The prompt that it answers; figures are by part, since people judge each by its own rule."""
+    question: str
+    """Id of the question; answers to one question hang together."""
+    text: str
+    documents: tuple[GroupDocument, ...]
+    people: float
+    """In [0, 1]; more is better."""
+
+    @property
+    def groups(self) -> list[ClaimGroup]:
+        """Its sentences, each with all documents."""
+        sentences = [self.text[one.start : one.end] for one in passages(self.text)]
+        return [
+            ClaimGroup(
+                set="answers",
+                id=f"{self.id}/{number}",
+                claim=sentence,
+                documents=self.documents,
+                has_conflict=False,
+            )
+            for number, sentence in enumerate(filter(str.strip, sentences), start=1)
+        ]
+
+
+def wikicontradict_answers(path: str | Path) -> list[JudgedAnswer]:
+    """WikiContradict's rated answers; people's value is 0, .5 or 1."""
+    return [
+        JudgedAnswer(
+            id=f"{question_id('wc', row.question)}/{row.model}/{number}",
+            part=f"template {number}",
+            question=question_id("wc", row.question),
+            text=answer,
+            documents=(GroupDocument(text=row.context1), GroupDocument(text=row.context2)),
+            people=_VALUES[rating],
+        )
+        for row in read_human_eval(path)
+        for number, answer, rating in row.rated()
+    ]
+
+
+def natconfqa_answers(questions: str | Path, judgements: str | Path) -> list[JudgedAnswer]:
+    """NatConfQA's judged answers; people's value is the share of conflicts that are told."""
+    return list(_natconfqa(questions, judgements))
+
+
+def _natconfqa(questions: str | Path, judgements: str | Path) -> Iterator[JudgedAnswer]:
+    for row in read_people(judgements, read_natconfqa(questions).items):
+        verdict = row.verdicts.get("conflicts recall")
+        if verdict is not None and verdict.value is not None:
+            yield JudgedAnswer(
+                id=row.id,
+                part=row.prompt,
+                question=row.question.id,
+                text=row.answer,
+                documents=tuple(GroupDocument(text=text) for text in row.question.passages),
+                people=float(verdict.value),
+            )
+
+
+def drawn_questions(
+    answers: Sequence[JudgedAnswer], questions: int | None, seed: int
+) -> list[JudgedAnswer]:
+    """All answers to so many questions, drawn by seed; all where there are no more."""
+    ids = sorted({one.question for one in answers}, key=lambda id_: lot("validity", seed, id_))
+    drawn = set(ids[:questions])
+    return [one for one in answers if one.question in drawn]

@@ -1,0 +1,153 @@
+"""conflictscore bench validity."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from conflictscore.cli.common import open_labeler_of, plain_console, run_async
+from conflictscore.cli.options import with_model_choice
+from conflictscore.errors import InputError
+
+if TYPE_CHECKING:
+    from conflictscore.benchmarks.validity.judged_answers import JudgedAnswer
+    from conflictscore.benchmarks.validity.tracking import PartFigures
+    from conflictscore.reporting.plain_table import Card
+
+_LOCAL_CLAIMS, _REMOTE_CLAIMS = 1, 4
+_FILE = click.Path(dir_okay=False)
+_EXAMPLES = """\b
+Examples:
+  conflictscore bench validity --wikicontradict human_eval.jsonl --labeler nli
+  conflictscore bench validity --natconfqa questions.jsonl human_judgments.jsonl --sample 20
+"""
+
+
+@click.command("validity", epilog=_EXAMPLES)
+@click.option(
+    "--wikicontradict",
+    type=_FILE,
+    help="WikiContradict's human_eval.jsonl: answers rated correct, partially correct, incorrect.",
+)
+@click.option(
+    "--natconfqa",
+    type=(_FILE, _FILE),
+    metavar="QUESTIONS JUDGMENTS",
+    help="NatConfQA's questions.jsonl and human_judgments.jsonl: people's recall of conflicts.",
+)
+@click.option(
+    "--sample",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="All answers to N questions of each set, drawn by --seed. Default: all.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Of the sample.")
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
+@with_model_choice
+def validity(
+    wikicontradict: str | None,
+    natconfqa: tuple[str, str] | None,
+    sample: int | None,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+    **settings: Any,
+) -> None:
+    """Compare the score with people's judgements of the same answers.
+
+    Every sentence of an answer is a claim, labelled against every document; no model takes answers
+    apart. Spearman's rho of CS-C, CS-R and plain rivals with people's judgement, by prompt. The
+    same command resumes from the cache. More: docs/findings/validity.md
+    """
+    from rich.console import Console
+
+    from conflictscore.benchmarks.conflict_detection.measures import detect
+    from conflictscore.benchmarks.harness.statistics import require_statistics
+    from conflictscore.benchmarks.validity.tracking import (
+        ValidityFigures,
+        labels_by_group,
+        track,
+    )
+    from conflictscore.models.usage import UsageMeter
+    from conflictscore.prompts import PromptSet
+    from conflictscore.reporting.displays import ItemProgress
+    from conflictscore.reporting.plain_table import print_card
+
+    require_statistics()
+    answers = _read(wikicontradict, natconfqa, sample, seed)
+    settings["prompts"] = PromptSet.open(settings["prompts"], base="paper")
+    labeler, cache, is_local = open_labeler_of(settings)
+    groups = [group for judged in answers.values() for one in judged for group in one.groups]
+    console = Console(stderr=True, highlight=False)
+    with ItemProgress(console, "judging", "pairs", enabled=not quiet, reasons=1) as progress:
+        progress.begin(sum(len(group.documents) for group in groups))
+        verdicts = run_async(
+            detect(
+                labeler,
+                groups,
+                meter=UsageMeter(),
+                cache=cache,
+                concurrency=_LOCAL_CLAIMS if is_local else _REMOTE_CLAIMS,
+                on_pair=lambda label: progress.count(label.error, "a pair"),
+            )
+        )
+    labels = labels_by_group(verdicts)
+    figures = ValidityFigures(
+        labeler=labeler.name,
+        parts=tuple(
+            part for name, judged in answers.items() for part in track(name, judged, labels)
+        ),
+    )
+    if as_json:
+        click.echo(json.dumps(figures.to_json(), ensure_ascii=False, indent=2))
+        return
+    for part in figures.parts:
+        print_card(_card(part, figures.labeler), plain_console())
+
+
+def _read(
+    wikicontradict: str | None,
+    natconfqa: tuple[str, str] | None,
+    sample: int | None,
+    seed: int,
+) -> "dict[str, list[JudgedAnswer]]":
+    from conflictscore.benchmarks.validity.judged_answers import (
+        drawn_questions,
+        natconfqa_answers,
+        wikicontradict_answers,
+    )
+
+    sets = {}
+    if wikicontradict is not None:
+        sets["WikiContradict"] = wikicontradict_answers(wikicontradict)
+    if natconfqa is not None:
+        sets["NatConfQA"] = natconfqa_answers(*natconfqa)
+    if not sets:
+        raise InputError("nothing to compare with: give --wikicontradict or --natconfqa, or both")
+    return {name: drawn_questions(judged, sample, seed) for name, judged in sets.items()}
+
+
+def _card(part: "PartFigures", labeler: str) -> "Card":
+    from conflictscore.reporting.figure_text import one_line, span
+    from conflictscore.reporting.plain_table import card_of
+
+    def number(value: float | None) -> str:
+        return "none" if value is None else f"{value:.2f}"
+
+    return card_of(
+        f"{part.set}, {part.part}: {part.answers:,} answers to {part.questions:,} questions",
+        ("measure", "a better answer has", "mean", "rho with people", "95 % interval"),
+        [
+            (
+                one.measure,
+                "more" if one.expected > 0 else "less",
+                number(one.mean),
+                number(one.rho.value),
+                span(number(one.rho.low), number(one.rho.high)),
+            )
+            for one in part.measures
+        ],
+        f"labels by {one_line(labeler)}; people's mean {number(part.people_mean)}"
+        + (f"; {part.unscored:,} answers without a labelled claim" if part.unscored else ""),
+    )
