@@ -103,8 +103,12 @@ def judge_check(
     else:
         figures, cards, reason = _check_ratings(rated, judge)
     if as_json:
-        about = {"judge": model.name, "endpoint": model.endpoint, "prompts": prompts.name}
-        about |= {"sample_seed": None if sample is None else seed}
+        about: dict[str, Any] = {
+            "judge": model.name,
+            "endpoint": model.endpoint,
+            "prompts": prompts.name,
+            "sample_seed": None if sample is None else seed,
+        }
         shown = {**about, **figures.to_json(), "usage": judge.meter.usage.to_json()}
         click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
