@@ -70,8 +70,8 @@ def validity(
         track,
     )
     from conflictscore.models.usage import UsageMeter
+    from conflictscore.progress import ItemProgress
     from conflictscore.prompts import PromptSet
-    from conflictscore.reporting.displays import ItemProgress
     from conflictscore.reporting.plain_table import print_card
 
     require_statistics()
@@ -80,7 +80,7 @@ def validity(
     labeler, cache, is_local = open_labeler_of(settings)
     groups = [group for judged in answers.values() for one in judged for group in one.groups]
     console = Console(stderr=True, highlight=False)
-    with ItemProgress(console, "judging", "pairs", enabled=not quiet, reasons=1) as progress:
+    with ItemProgress(console, "judging", "pairs", visible=not quiet, reasons=1) as progress:
         progress.begin(sum(len(group.documents) for group in groups))
         verdicts = run_async(
             detect(
