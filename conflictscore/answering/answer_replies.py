@@ -31,27 +31,29 @@ _CITATION = re.compile(
 )
 
 
-def form_of(options: Sequence[str], *, weighed: bool = False) -> str:
+def form_of(options: Sequence[str], *, by_probability: bool = False) -> str:
     """The first words of a template's name.
 
     The paper's templates are for two options and a reply such as ``(A)``. A letter can be weighed
     only where the reply begins with it.
     """
-    if len(options) > 2 or weighed:
+    if len(options) > 2 or by_probability:
         return "options"
     return "multiple_choice" if options else "free_form"
 
 
-def option_fields(options: Sequence[str], *, weighed: bool = False) -> dict[str, str]:
+def option_fields(options: Sequence[str], *, by_probability: bool = False) -> dict[str, str]:
     """The options as fields of these templates; none in free form."""
     if not options:
         return {}
-    if form_of(options, weighed=weighed) == "multiple_choice":
+    if form_of(options, by_probability=by_probability) == "multiple_choice":
         return {"option_a": material(options[0]), "option_b": material(options[1])}
     letters = LETTERS[: len(options)]
-    lines = (f"({letter}) {material(one)}" for letter, one in zip(letters, options, strict=True))
-    named = f"{', '.join(letters[:-1])} or {letters[-1]}"
-    return {"options": "\n".join(lines), "letters": named}
+    lines = (
+        f"({letter}) {material(option)}" for letter, option in zip(letters, options, strict=True)
+    )
+    letter_list = f"{', '.join(letters[:-1])} or {letters[-1]}"
+    return {"options": "\n".join(lines), "letters": letter_list}
 
 
 async def weigh(
@@ -76,10 +78,10 @@ async def weigh(
 
     cache = model.cache if model.deterministic and model.identity is not None else None
     key = {"letters to": prompt, "of": letters, "by": model.identity}
-    stored = {} if cache is None else await cache.get_async(key)
-    if "logprobs" in stored:
-        meter.cached(stored_cost(stored), model.name)
-        return read(stored["logprobs"])
+    record = {} if cache is None else await cache.get_async(key)
+    if "logprobs" in record:
+        meter.cached(stored_cost(record), model.name)
+        return read(record["logprobs"])
     begin_cost()
     logprobs = await model.ask_letter(prompt, letters, dict, prompts=prompts, meter=meter)
     if cache is not None:
@@ -105,8 +107,8 @@ def read_text(reply: str) -> str:
 def read_queries(reply: str) -> tuple[str, ...]:
     """The queries on the lines ``FOR: …`` and ``AGAINST: …``, one or two different ones."""
     lines = labelled_lines(reply, ("for", "against"))
-    said = [" ".join(lines.get(name, "").split()) for name in ("for", "against")]
-    queries = each_once(query[:_QUERY_CHARS] for query in said if any(map(str.isalnum, query)))
+    texts = [" ".join(lines.get(name, "").split()) for name in ("for", "against")]
+    queries = each_once(query[:_QUERY_CHARS] for query in texts if any(map(str.isalnum, query)))
     if not queries:
         raise ValueError('no query followed "FOR:" or "AGAINST:"')
     return queries

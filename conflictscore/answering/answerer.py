@@ -51,9 +51,11 @@ def answerer_of(context: RunContext) -> Answerer:
     return context.answerer or ModelAnswerer(context)
 
 
-def announce(runtime: RunRuntime, number: int, answer: Answer, *, guarded: bool = False) -> None:
+def announce(
+    runtime: RunRuntime, number: int, answer: Answer, *, after_guard: bool = False
+) -> None:
     """Stream an answer as an event; with a guard, a later round's only once it is judged."""
-    awaits_guard = runtime.context.settings.guard and number and not guarded
+    awaits_guard = runtime.context.settings.guard and number and not after_guard
     if not awaits_guard:
         runtime.stream_writer({"event": "answer", "round": number, "answer": answer.text})
 
@@ -67,7 +69,7 @@ class ModelAnswerer:
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
         """Answer in free form, or by choosing an option."""
         context, options = self.context, state["options"]
-        weighed = context.option_probabilities
+        by_probability = context.option_probabilities
         history = conversation_of(state, context.generator).messages
 
         def read(reply: str) -> Answer:
@@ -77,14 +79,15 @@ class ModelAnswerer:
             return Answer(text=options[choice.option], option=choice.option)
 
         kind = "control_rag" if context.method is Method.CONTROL_RAG else "rag"
-        template = f"{form_of(options, weighed=weighed)}_{kind}"
+        template = f"{form_of(options, by_probability=by_probability)}_{kind}"
         fields = {"question": material(state["question"])}
-        fields |= option_fields(options, weighed=weighed)
+        fields |= option_fields(options, by_probability=by_probability)
         reader, render = context.reader(meter), partial(context.prompts.render, template, **fields)
-        prompt, fitted = _with_documents(render, documents_of(state), reader, history)
-        given = context.answer_parameters
-        answer = await _answered(reader, prompt, options if weighed else (), read, history, given)
-        return GeneratedAnswer(answer, tuple(cut_notes(fitted, "answer")))
+        prompt, fit = _with_documents(render, documents_of(state), reader, history)
+        options_to_weigh = options if by_probability else ()
+        parameters = context.answer_parameters
+        answer = await _answered(reader, prompt, options_to_weigh, read, history, parameters)
+        return GeneratedAnswer(answer, tuple(cut_notes(fit, "answer")))
 
     async def again(
         self, state: RagState, request: RevisionRequest, meter: UsageMeter
@@ -119,12 +122,16 @@ class ModelAnswerer:
 
         The caller's call parameters apply, except those for the text of an answer.
         """
-        given = {k: v for k, v in self.context.answer_parameters.items() if k not in _OF_THE_TEXT}
-        if body := given.pop("extra_body", None):
-            given["extra_body"] = {k: v for k, v in body.items() if k not in _OF_THE_TEXT}
+        parameters = _without_text_parameters(self.context.answer_parameters)
+        if body := parameters.pop("extra_body", None):
+            parameters["extra_body"] = _without_text_parameters(body)
         history = conversation_of(state, self.context.generator).messages
         reader = self.context.reader(meter)
-        return await reader.ask(prompt, read, max_tokens, history=history, parameters=given)
+        return await reader.ask(prompt, read, max_tokens, history=history, parameters=parameters)
+
+
+def _without_text_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in parameters.items() if name not in _OF_THE_TEXT}
 
 
 async def ask_with_documents(
@@ -144,10 +151,10 @@ async def ask_with_documents(
         What ``read`` makes of the reply, and notes on documents that were cut: "to STEP, document 1
         was cut".
     """
-    told = {"question": material(state["question"]), **fields}
-    reader, render = context.reader(meter), partial(context.prompts.render, template, **told)
-    prompt, fitted = _with_documents(render, documents_of(state), reader, (), reply_tokens)
-    return await reader.ask(prompt, read, reply_tokens), cut_notes(fitted, step)
+    all_fields = {"question": material(state["question"]), **fields}
+    reader, render = context.reader(meter), partial(context.prompts.render, template, **all_fields)
+    prompt, fit = _with_documents(render, documents_of(state), reader, (), reply_tokens)
+    return await reader.ask(prompt, read, reply_tokens), cut_notes(fit, step)
 
 
 def _with_documents(
@@ -160,20 +167,20 @@ def _with_documents(
     """A prompt with its documents, cut to what the window leaves beside all else."""
     model, prompts, _ = reader
     around = read_after(history, render(documents=""))
-    fitted = fit_documents(documents, model, prompts, around=around, reply_tokens=reply_tokens)
-    return render(documents=prompts.documents(fitted.documents)), fitted
+    fit = fit_documents(documents, model, prompts, around=around, reply_tokens=reply_tokens)
+    return render(documents=prompts.documents(fit.documents)), fit
 
 
 async def _answered(
     reader: Reader,
     prompt: str,
-    weighed: Sequence[str],
+    options_to_weigh: Sequence[str],
     read: Callable[[str], Answer],
     history: Sequence[BaseMessage],
     parameters: Mapping[str, Any] | None,
 ) -> Answer:
-    if weighed:
-        return await weigh(*reader, prompt, weighed)
+    if options_to_weigh:
+        return await weigh(*reader, prompt, options_to_weigh)
     return await reader.ask(prompt, read, REPLY_TOKENS, history=history, parameters=parameters)
 
 
@@ -197,7 +204,7 @@ class Reconsideration:
 
     def prompt(self, model: LanguageModel, prompts: PromptSet) -> tuple[str, Fitted]:
         """The whole prompt, and its documents as they were fitted to the context window."""
-        form = form_of(self.options, weighed=self.weighed)
+        form = form_of(self.options, by_probability=self.weighed)
         option = self.before.option
         letter = "" if option is None else f"{LETTERS[option]} – "  # as the model wrote it
         fields = {
@@ -205,7 +212,7 @@ class Reconsideration:
             "answer": material(f"{letter}{self.before.text}"),
             "claim": material(self.claim.claim.text),
             "evidence": conflict_details(self.claim, self.documents, prompts, self.weights),
-            **option_fields(self.options, weighed=self.weighed),
+            **option_fields(self.options, by_probability=self.weighed),
         }
         render = partial(prompts.render, f"{form}_regenerate", **fields)
         reader = Reader(model, prompts, UsageMeter())
@@ -224,20 +231,20 @@ class Reconsideration:
             if not self.options:
                 return Answer(text=read_text(reply))
             numbers = [document.number for document in self.documents]
-            option, reason, cited = read_reconsidered_choice(reply, self.options, numbers)
+            option, reason, documents = read_reconsidered_choice(reply, self.options, numbers)
             text = self.options[option]
-            return Answer(text=text, option=option, justification=reason, cited=cited)
+            return Answer(text=text, option=option, justification=reason, cited=documents)
 
-        prompt, fitted = self.prompt(model, prompts)
-        weighed = self.options if self.weighed else ()
+        prompt, fit = self.prompt(model, prompts)
+        options_to_weigh = self.options if self.weighed else ()
         reader = Reader(model, prompts, meter)
-        answer = await _answered(reader, prompt, weighed, read, self.history, parameters)
-        return answer, cut_notes(fitted, "answer again")
+        answer = await _answered(reader, prompt, options_to_weigh, read, self.history, parameters)
+        return answer, cut_notes(fit, "answer again")
 
 
-def cut_notes(fitted: Fitted, step: str) -> list[str]:
+def cut_notes(fit: Fitted, step: str) -> list[str]:
     """Notes on documents that the answering model saw only in part."""
     return [
         f"to {step}, document {number} was cut: it is longer than its share of the context window"
-        for number in fitted.cut
+        for number in fit.cut
     ]

@@ -88,10 +88,7 @@ async def claims_of_answer(
     """
     question = state.get("question", "")
     if is_json(answer):
-        values = await claims_of_values(answer, question, judge)
-        value_gaps = tuple(Gap(kind=GapKind.UNCLAIMED, note=note) for note in values.left_out)
-        value_gaps = value_gaps or gaps_of(answer, values.claims, question)
-        return AnswerClaims(placed_claims(values.claims), value_gaps)
+        return await _claims_of_json(answer, question, judge)
     # an answer that is scored alone has no question, and is not given again
     in_place = context.settings.regeneration == "revise" and bool(question)
     short = in_place and _is_short(answer)
@@ -103,24 +100,37 @@ async def claims_of_answer(
     if state.get("options") or not (in_place or checks_all):
         texts = await (asking.statement() if short else asking.claims())
         return _asserting([(text, None) for text in texts])
+    if short:
+        return await _claim_of_short(asking)
     names_places = in_place and may_look_again(state.get("attempts", ()), context)
-    if short:  # a statement is read only where it says what the answer does
-        texts = await asking.statement()
-        asserting = _asserting(_placed([(text, "") for text in texts], answer))
-        return asserting if asserting.claims else asserting._replace(gaps=(_NOTHING,))
-    if names_places:
-        placed = await asking.placed_claims()
-    else:
-        placed = _placed([(text, "") for text in await asking.claims()], answer)
-    return await _with_the_rest(placed, answer, question, judge)
+    located_claims = await asking.placed_claims(by_model=names_places)
+    return await _with_the_rest(located_claims, answer, question, judge)
+
+
+async def _claims_of_json(answer: str, question: str, judge: Reader) -> AnswerClaims:
+    """A claim for each value, and gaps for values that were left out, or else for the answer."""
+    json_claims = await claims_of_values(answer, question, judge)
+    gaps = tuple(Gap(kind=GapKind.UNCLAIMED, note=note) for note in json_claims.left_out)
+    gaps = gaps or gaps_of(answer, json_claims.claims, question)
+    return AnswerClaims(placed_claims(json_claims.claims), gaps)
+
+
+async def _claim_of_short(asking: "_Asking") -> AnswerClaims:
+    """The one statement of a short answer, which needs no second asking.
+
+    A statement is read only where it says what the answer does, so nothing can be missing from it.
+    """
+    texts = await asking.statement()
+    claims = _asserting(_placed([(text, "") for text in texts], asking.answer))
+    return claims if claims.claims else claims._replace(gaps=(_NOTHING,))
 
 
 async def claims_of_passage(before: str, passage: str, judge: Reader) -> tuple[str, ...]:
     """The claims of a passage, with what the answer says before it in view."""
     render = partial(judge.prompts.render, "decompose_passage")
     prompt = render(before=material(before[-_BEFORE_CHARS:]), answer=material(passage))
-    read = partial(_read_own, read_claims, render(before="", answer=""), passage)
-    return await _ask(prompt, passage, read, judge)
+    read_own = partial(_read_own, read_claims, render(before="", answer=""), passage)
+    return await _ask(prompt, passage, read_own, judge)
 
 
 @dataclass(frozen=True)
@@ -135,11 +145,15 @@ class _Asking:
         """The claims alone, which is the easier form."""
         return await self._ask_in(read_claims)
 
-    async def placed_claims(self) -> list[Placed]:
-        """The claims with their places; alone where a small model cannot keep to that form."""
-        form = self.judge.prompts.render("decompose_places")
-        with suppress(UnreadableReplyError):
-            return _placed(await self._ask_in(read_placed_claims, form), self.answer)
+    async def placed_claims(self, *, by_model: bool) -> list[Placed]:
+        """The claims with their places, which their words tell where the model does not name them.
+
+        A small model cannot keep to that form; it is then asked for the claims alone.
+        """
+        if by_model:
+            form = self.judge.prompts.render("decompose_places")
+            with suppress(UnreadableReplyError):
+                return _placed(await self._ask_in(read_placed_claims, form), self.answer)
         return _placed([(text, "") for text in await self.claims()], self.answer)
 
     async def statement(self) -> tuple[str, ...]:
@@ -147,10 +161,11 @@ class _Asking:
         render = partial(self.judge.prompts.render, "decompose_short")
         prompt = render(question=self.question, answer=material_line(self.answer))
         ours = render(question="", answer="")
-        read = partial(_read_own, partial(_read_statement, self.question), ours, self.answer)
-        return await _ask(prompt, self.answer, read, self.judge)
+        read_statement = partial(_read_statement, self.question)
+        read_own = partial(_read_own, read_statement, ours, self.answer)
+        return await _ask(prompt, self.answer, read_own, self.judge)
 
-    async def _ask_in(self, read: _Read[C], form: str = "") -> tuple[C, ...]:
+    async def _ask_in(self, read_reply: _Read[C], form: str = "") -> tuple[C, ...]:
         """Ask with the question in view where there is one, in a form of reply beside the plain."""
         render = self.judge.prompts.render
         parts, ours = [render("decompose", answer=material(self.answer))], [form]
@@ -159,40 +174,40 @@ class _Asking:
             parts.append(render("decompose_question", question=self.question))
             ours.append(render("decompose_question", question=""))
         prompt = "\n\n".join([*parts, form] if form else parts)
-        own = partial(_read_own, read, "\n".join(ours), self.answer)
+        own = partial(_read_own, read_reply, "\n".join(ours), self.answer)
         return await _ask(prompt, self.answer, own, self.judge)
 
 
 async def _with_the_rest(
-    placed: list[Placed], answer: str, question: str, judge: Reader
+    located_claims: list[Placed], answer: str, question: str, judge: Reader
 ) -> AnswerClaims:
     """The claims, with those of the parts that they pass over, and what is still left.
 
     The model is asked once more about the parts that no claim covers fully. Its word
     that they claim nothing decides nothing: what they hold does.
     """
-    parts = await _off_the_loop(unclaimed_in, answer, placed, question)
+    parts = await _off_the_loop(unclaimed_in, answer, located_claims, question)
     failure_note = ""
     if parts:
         try:
             rest = "\n\n".join(answer[part.start : part.end] for part in parts)
             texts = await claims_of_passage(answer[: parts[0].start], rest, judge)
-            placed = _with_more(placed, texts, answer)
+            located_claims = _with_more(located_claims, texts, answer)
         except (ProviderError, BudgetError) as failure:
-            if not placed:
+            if not located_claims:
                 raise
             failure_note = f" ({failure})"
-    gaps = await _off_the_loop(gaps_of, answer, placed, question, failure_note)
-    asserting = _asserting(placed)
-    if placed and not asserting.claims and not gaps:
+    gaps = await _off_the_loop(gaps_of, answer, located_claims, question, failure_note)
+    claims = _asserting(located_claims)
+    if located_claims and not claims.claims and not gaps:
         gaps = (_NOTHING,)
-    return asserting._replace(gaps=gaps)
+    return claims._replace(gaps=gaps)
 
 
-def _asserting(placed: Sequence[Placed]) -> AnswerClaims:
+def _asserting(located_claims: Sequence[Placed]) -> AnswerClaims:
     """The claims that assert something, and the texts of the others."""
-    silent = [text for text, _ in placed if asserts_nothing(text)]
-    claims = placed_claims([one for one in placed if one[0] not in silent])
+    silent = [text for text, _ in located_claims if asserts_nothing(text)]
+    claims = placed_claims([each for each in located_claims if each[0] not in silent])
     return AnswerClaims(claims, asserting_nothing=tuple(silent))
 
 
@@ -203,11 +218,11 @@ async def _off_the_loop(compare: Callable[..., T], answer: str, *more: object) -
     return await asyncio.to_thread(compare, answer, *more)
 
 
-def _with_more(placed: Sequence[Placed], texts: Sequence[str], answer: str) -> list[Placed]:
+def _with_more(located_claims: Sequence[Placed], texts: Sequence[str], answer: str) -> list[Placed]:
     """The claims and further ones, each once, in the order of the answer."""
-    before = {text.casefold() for text, _ in placed}
+    before = {text.casefold() for text, _ in located_claims}
     new = [(text, "") for text in texts if text.casefold() not in before]
-    return sorted([*placed, *_placed(new, answer)], key=place_order)
+    return sorted([*located_claims, *_placed(new, answer)], key=place_order)
 
 
 def _is_short(answer: str) -> bool:
@@ -217,34 +232,51 @@ def _is_short(answer: str) -> bool:
 
 def _stated(question: str, answer: str) -> str | None:
     """The statement of a bare yes or no to a question that states what it asks about."""
-    asked = _TRUE_OR_FALSE.fullmatch(question)
-    if asked is None or opposite(answer) is None:
+    match = _TRUE_OR_FALSE.fullmatch(question)
+    if match is None or opposite(answer) is None:
         return None
-    statement = asked["statement"].rstrip(" ?")
+    statement = match["statement"].rstrip(" ?")
     return statement if affirms(answer, question) else denial_of(statement)
 
 
 def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
+    """The one sentence of a reply, which has to say what a short answer says.
+
+    It has the answer's numbers, half of its telling words (of the question's, where a bare yes or
+    no has none), and denies where the answer does. Any other reply is a ValueError.
+    """
     line = next(filter(None, map(str.strip, reply.splitlines())), "")
     statement = line.removeprefix("Sentence:").strip('"“” ')
     if len(words_in(statement)) < max(_LEAST_WORDS, len(words_in(answer))):
         raise ValueError(f"“{statement}” is no full sentence in answer to the question")
     if missing := numbers_in(answer) - numbers_in(statement):
         raise ValueError(f"“{statement}” leaves out {', '.join(sorted(missing))}")
-    first = words_in(answer)[0]
-    own = telling_terms(answer) - {*_AFFIRMS, *_DENIES}
-    if (side := yes_or_no(first, question)) is not None:
-        own -= telling_terms(first)
-    wanted = own or telling_terms(question)
-    if wanted and not 2 * len(wanted & telling_terms(statement)) >= (len(own) or 1):
+    own_terms = _terms_beside_yes_or_no(answer, question)
+    needed_terms = own_terms or telling_terms(question)
+    shared_terms = needed_terms & telling_terms(statement)
+    if needed_terms and 2 * len(shared_terms) < max(1, len(own_terms)):
         raise ValueError(f"“{statement}” is not what the answer says")
-    if side is None:
-        side = first in _AFFIRMS if first in (*_AFFIRMS, *_DENIES) else None
-    if side is not None and affirms(statement, question) != side:
-        if own or side or denies(statement):
-            raise ValueError(f"“{statement}” is the opposite of what the answer says")
-        return (denial_of(statement),)  # small models write what a bare "No." denies
-    return (statement,)
+    side = _side_of(words_in(answer)[0], question)
+    if side is None or affirms(statement, question) == side:
+        return (statement,)
+    if own_terms or side or denies(statement):
+        raise ValueError(f"“{statement}” is the opposite of what the answer says")
+    return (denial_of(statement),)  # small models write what a bare "No." denies
+
+
+def _terms_beside_yes_or_no(answer: str, question: str) -> frozenset[str]:
+    """The telling words of an answer without a yes or no that it begins with."""
+    first = words_in(answer)[0]
+    terms = telling_terms(answer) - {*_AFFIRMS, *_DENIES}
+    return terms if yes_or_no(first, question) is None else terms - telling_terms(first)
+
+
+def _side_of(word: str, question: str) -> bool | None:
+    """Whether an answer's first word says yes; None where it says neither yes nor no."""
+    side = yes_or_no(word, question)
+    if side is None and word in (*_AFFIRMS, *_DENIES):
+        return word in _AFFIRMS
+    return side
 
 
 def _placed(claims: Sequence[tuple[str, str]], answer: str) -> list[Placed]:
@@ -259,9 +291,9 @@ def _place(claim: str, opening: str, answer: str) -> _Span | None:
     return (place.start, place.end) if place else None
 
 
-def _read_own(read: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ...]:
+def _read_own(read_reply: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ...]:
     """The claims of a reply; one that is copied from the request is none of the answer's."""
-    claims = read(reply, answer)
+    claims = read_reply(reply, answer)
     for claim in claims:
         text = claim if isinstance(claim, str) else claim[0]
         if copied(text, ours, answer):
@@ -269,7 +301,7 @@ def _read_own(read: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ..
     return claims
 
 
-async def _ask(prompt: str, text: str, read: Callable[[str], T], judge: Reader) -> T:
+async def _ask(prompt: str, text: str, read_reply: Callable[[str], T], judge: Reader) -> T:
     """Ask with room for a reply in proportion to the text that is split."""
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * count_tokens(text))
-    return await judge.ask(prompt, read, room)
+    return await judge.ask(prompt, read_reply, room)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from operator import and_
 
 from conflictscore.answering.list_marks import FULL_STOP, Line, lines_of, without_titles
@@ -47,22 +47,29 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
     reply = unwrapped(reply)
     if _OTHER_FORM.search(reply):
         raise ValueError("it was a table, or had tags around its claims")
-    listed, headed = _after_heading(reply)
-    texts = json_texts(listed)
-    if texts is not None:
-        rows = lines_of("\n".join(" ".join(text.split()) for text in texts))
-        texts = [line.text for line in rows if not line.is_heading]
+    listing, has_heading = _after_heading(reply)
+    json_claims = json_texts(listing)
+    if json_claims is None:
+        texts = _texts_of(lines_of(listing), _stems(answer), has_heading=has_heading)
     else:
-        lines, words = lines_of(listed), _stems(answer)
-        if not headed:
-            lines = _without_lead(lines, words)
-        told = [line for line in lines if not line.is_heading]
-        unmarked = [line.text for line in _without_remark(told, words)]
-        texts = _marked(lines, words) if told and told[0].marked else unmarked
-        if lines and not texts:
-            raise ValueError("it had headings and no claim")
-    texts = [_STYLED.sub(r"\g<inside>", t) if _STYLED.fullmatch(t) else t for t in texts]
-    return each_once(text for text in texts if _says_something(text))
+        lines = lines_of("\n".join(" ".join(text.split()) for text in json_claims))
+        texts = [line.text for line in lines if not line.is_heading]
+    plain_texts = (_STYLED.sub(r"\g<inside>", t) if _STYLED.fullmatch(t) else t for t in texts)
+    return each_once(text for text in plain_texts if _says_something(text))
+
+
+def _texts_of(lines: list[Line], words: frozenset[str], *, has_heading: bool) -> list[str]:
+    """The claims among the lines of a reply; the first of them tells whether all have a mark."""
+    if not has_heading:
+        lines = _without_lead(lines, words)
+    claim_lines = [line for line in lines if not line.is_heading]
+    if claim_lines and claim_lines[0].marked:
+        texts = _marked(lines, words)
+    else:
+        texts = [line.text for line in _without_remark(claim_lines, words)]
+    if lines and not texts:
+        raise ValueError("it had headings and no claim")
+    return texts
 
 
 def read_placed_claims(reply: str, answer: str = "") -> tuple[tuple[str, str], ...]:
@@ -70,13 +77,13 @@ def read_placed_claims(reply: str, answer: str = "") -> tuple[tuple[str, str], .
 
     The words follow two bars; they are empty where a small model leaves them out.
     """
-    placed: dict[str, tuple[str, str]] = {}
+    claims: dict[str, tuple[str, str]] = {}
     for line in read_claims(reply, answer):
         text, _, opening = line.partition("||")
         if _says_something(text):
-            said = opening.strip().strip("\"'“”‘’«»").rstrip(".… ")
-            placed.setdefault(folded(text), (text.strip(), said))
-    return tuple(placed.values())
+            first_words = opening.strip().strip("\"'“”‘’«»").rstrip(".… ")
+            claims.setdefault(folded(text), (text.strip(), first_words))
+    return tuple(claims.values())
 
 
 def each_once(texts: Iterable[str]) -> tuple[str, ...]:
@@ -95,8 +102,8 @@ def folded(text: str) -> str:
 def _after_heading(reply: str) -> tuple[str, bool]:
     rows = reply.splitlines()
     for number, row in enumerate(rows):
-        if not row.rstrip().endswith(("[", "{")) and (found := _HEADING.match(row.strip())):
-            return "\n".join([found["first"] or "", *rows[number + 1 :]]), True
+        if not row.rstrip().endswith(("[", "{")) and (heading := _HEADING.match(row.strip())):
+            return "\n".join([heading["first"] or "", *rows[number + 1 :]]), True
     for number, row in enumerate(rows[:_LEAD_LINES]):
         for line in lines_of(row):
             if line.marked:
@@ -107,36 +114,56 @@ def _after_heading(reply: str) -> tuple[str, bool]:
 
 
 def _without_lead(lines: Sequence[Line], words: frozenset[str]) -> list[Line]:
-    marked = [line.marked for line in lines]
-    if any(marked[: _LEAD_LINES + 1]):
-        return [*lines[marked.index(True) :]]
-    kept = _without_remark(lines, words)
-    if not kept or not words or any(_share(line, words) < _OWN for line in kept):
+    """The lines of a list without its introduction; ValueError where there is no list of claims.
+
+    A list with marks begins at its first mark. Of one without, every line has to be the answer's.
+    """
+    has_mark = [line.marked for line in lines]
+    if any(has_mark[: _LEAD_LINES + 1]):
+        return [*lines[has_mark.index(True) :]]
+    claim_lines = _without_remark(lines, words)
+    if not claim_lines or not words or any(_share(line, words) < _OWN for line in claim_lines):
         raise ValueError(_NO_LIST)
-    return kept
+    return claim_lines
 
 
 def _marked(lines: Sequence[Line], words: frozenset[str]) -> list[str]:
     """The claims of a list with bullets or numbers, with lines that go on joined."""
     last = max(number for number, line in enumerate(lines) if line.marked)
-    items: list[Line] = []
-    for line in lines[: last + 1]:
-        if line.marked:
-            items.append(line)
-        elif items and not line.apart and line.indent > items[-1].indent:
-            items[-1] = items[-1]._replace(text=f"{items[-1].text} {line.text}")
-        elif not line.is_heading:
-            raise ValueError(_MIXED)
-    rest = lines[last + 1 :]
-    while rest and not rest[0].apart and rest[0].indent > items[-1].indent:
-        items[-1] = items[-1]._replace(text=f"{items[-1].text} {rest[0].text}")
-        rest = rest[1:]
-    goes_on = rest and not rest[0].apart and not FULL_STOP.search(items[-1].text)
+    claims = _joined(lines[: last + 1])
+    last_claim, rest = claims[-1], lines[last + 1 :]
+    continuing = [*takewhile(lambda line: _continues(line, last_claim), rest)]
+    for line in continuing:
+        claims[-1] = _with_line(claims[-1], line)
+    rest = rest[len(continuing) :]
+    goes_on = rest and not rest[0].apart and not FULL_STOP.search(claims[-1].text)
     if goes_on or (words and any(map(all, _own_blocks(rest, words)))):
         raise ValueError(_MIXED)
-    if len(items) > 1 and _is_alien(items[-1], items[:-1], words):
-        items.pop()
-    return [item.text for item in without_titles(items)]
+    if len(claims) > 1 and _is_alien(claims[-1], claims[:-1], words):
+        claims.pop()
+    return [claim.text for claim in without_titles(claims)]
+
+
+def _joined(lines: Sequence[Line]) -> list[Line]:
+    """The lines with a mark, each with the lines that go on with it; headings stay out."""
+    claims: list[Line] = []
+    for line in lines:
+        if line.marked:
+            claims.append(line)
+        elif claims and _continues(line, claims[-1]):
+            claims[-1] = _with_line(claims[-1], line)
+        elif not line.is_heading:
+            raise ValueError(_MIXED)
+    return claims
+
+
+def _continues(line: Line, claim: Line) -> bool:
+    """Whether a line without a mark goes on with a claim: below it, and further in."""
+    return not line.apart and line.indent > claim.indent
+
+
+def _with_line(claim: Line, line: Line) -> Line:
+    return claim._replace(text=f"{claim.text} {line.text}")
 
 
 def _own_blocks(lines: Sequence[Line], words: frozenset[str]) -> list[list[bool]]:
@@ -155,18 +182,22 @@ def _without_remark(lines: Sequence[Line], words: frozenset[str]) -> list[Line]:
     They have hardly a word of the answer, and stand apart from the list or address somebody.
     """
     shares = [_share(line, words) for line in lines] if words else []
-    agreeing = [*accumulate((share >= _OWN for share in shares), and_)]
-    apart = [*accumulate(line.apart for line in lines)]
+    all_own = [*accumulate((share >= _OWN for share in shares), and_)]
+    n_blank = [*accumulate(line.apart for line in lines)]
+
+    def is_remark(place: int) -> bool:
+        if words and not shares[place] and all_own[place - 1]:
+            return True
+        if words and shares[place] >= _FOREIGN:
+            return False
+        # the one blank line is before the remark: a list with more of them is spaced out
+        stands_apart = lines[place].apart and n_blank[place - 1] == n_blank[0]
+        addresses = _ADDRESSES_READER.search(lines[place].text) is not None
+        return addresses or (stands_apart and bool(words))
+
     count = len(lines)
-    while count > 1:
-        last = count - 1
-        alien = bool(words) and not shares[last] and agreeing[last - 1]
-        foreign = shares[last] < _FOREIGN if words else True
-        sets_apart = lines[last].apart and apart[last - 1] == apart[0]
-        addresses = _ADDRESSES_READER.search(lines[last].text) is not None
-        if not alien and (not foreign or not (addresses or (sets_apart and words))):
-            break
-        count = last
+    while count > 1 and is_remark(count - 1):
+        count -= 1
     return [*lines[:count]]
 
 

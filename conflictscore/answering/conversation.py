@@ -1,4 +1,4 @@
-"""contextualize: the conversation before a question, and the question rewritten to stand alone."""
+"""The conversation before a question, and the question rewritten to stand alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,19 +53,23 @@ def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
     """
     turns = history_of(state.get("history"))
     sizes = [count_tokens(turn.content) + _FRAME_TOKENS for turn in turns]
-    spoken = [index for index, turn in enumerate(turns) if turn.role != "system"]
-    room = model.context_window // _SHARE - sum(sizes) + sum(sizes[index] for index in spoken)
-    shown: list[int] = []
-    for index in reversed(spoken):
+    spoken_indices = [index for index, turn in enumerate(turns) if turn.role != "system"]
+    room = (
+        model.context_window // _SHARE - sum(sizes) + sum(sizes[index] for index in spoken_indices)
+    )
+    shown_indices: list[int] = []
+    for index in reversed(spoken_indices):
         room -= sizes[index]
         if room < 0:
             break
-        shown.insert(0, index)
-    if len(shown) < len(spoken):
-        while shown and turns[shown[0]].role == "assistant":
-            del shown[0]
-    kept = (t for index, t in enumerate(turns) if t.role == "system" or index in shown)
-    return Conversation(tuple(kept), left_out=len(spoken) - len(shown))
+        shown_indices.insert(0, index)
+    if len(shown_indices) < len(spoken_indices):
+        while shown_indices and turns[shown_indices[0]].role == "assistant":
+            del shown_indices[0]
+    shown_turns = (
+        t for index, t in enumerate(turns) if t.role == "system" or index in shown_indices
+    )
+    return Conversation(tuple(shown_turns), left_out=len(spoken_indices) - len(shown_indices))
 
 
 def read_after(messages: Sequence[BaseMessage], prompt: str) -> str:
@@ -74,7 +78,7 @@ def read_after(messages: Sequence[BaseMessage], prompt: str) -> str:
 
 
 async def stand_alone_question(
-    asked: str, conversation: Conversation, context: RunContext, meter: UsageMeter
+    question: str, conversation: Conversation, context: RunContext, meter: UsageMeter
 ) -> str:
     """The question, rewritten by the model so that it needs no conversation to be understood."""
     turns = (
@@ -82,18 +86,18 @@ async def stand_alone_question(
         for turn in conversation.spoken
     )
     prompt = context.prompts.render(
-        "contextualize", history="\n".join(turns), question=material(asked)
+        "contextualize", history="\n".join(turns), question=material(question)
     )
-    length = count_tokens(asked)
+    length = count_tokens(question)
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length)
-    read = partial(_read_question, asked)
-    return await context.reader(meter).ask(prompt, read, room)
+    read_reply = partial(_read_question, question)
+    return await context.reader(meter).ask(prompt, read_reply, room)
 
 
-def _read_question(asked: str, reply: str) -> str:
+def _read_question(question: str, reply: str) -> str:
     """A rewritten question; a statement in its place leads all who read it, and is asked again."""
     text = read_text(reply)
     asks = text.rstrip(_CLOSING).endswith(_QUESTION_MARKS)
-    if asked.rstrip(_CLOSING).endswith(_QUESTION_MARKS) and not asks and text != asked:
+    if question.rstrip(_CLOSING).endswith(_QUESTION_MARKS) and not asks and text != question:
         raise ValueError("it is a statement in place of a question: it answers what was asked")
     return text

@@ -28,12 +28,12 @@ class Witness(NamedTuple):
     def source(self) -> str:
         """Title, site and date where known, and the number of near-copies folded into it."""
         document, more = self.document, len(self.copies)
-        known = [document.title, document.site, str(document.metadata.get("date") or "")]
-        shown = [line[:_SOURCE_CHARS] for text in known if (line := material_line(text))]
+        texts = [document.title, document.site, str(document.metadata.get("date") or "")]
+        parts = [line[:_SOURCE_CHARS] for text in texts if (line := material_line(text))]
         if more:
-            listed = ", ".join(map(str, self.copies))
-            shown.append(f"{more} near-{'copy' if more == 1 else 'copies'}: {listed}")
-        return "; ".join(shown)
+            numbers = ", ".join(map(str, self.copies))
+            parts.append(f"{more} near-{'copy' if more == 1 else 'copies'}: {numbers}")
+        return "; ".join(parts)
 
 
 def witnesses(
@@ -43,14 +43,14 @@ def witnesses(
     weights: Mapping[int, float] = {},
 ) -> Iterator[Witness]:
     """The documents on one side of a claim, near-copies of one another folded into the first."""
-    known = {document.number: document for document in documents}
+    documents_by_number = {document.number: document for document in documents}
     alike: dict[int, list[EvidenceLabel]] = {}
     for pair in _on_side(claim, label, weights):
-        if pair.document in known:
-            original = known[pair.document].duplicate_of or pair.document
+        if pair.document in documents_by_number:
+            original = documents_by_number[pair.document].duplicate_of or pair.document
             alike.setdefault(original, []).append(pair)
     for first, *copies in alike.values():
-        document = known[first.document]
+        document = documents_by_number[first.document]
         passage = _passage(claim.claim, first, document)
         yield Witness(document, first, passage, tuple(sorted(pair.document for pair in copies)))
 
@@ -75,14 +75,14 @@ def conflict_details(
     in the document in one piece, else that of :func:`~conflictscore.labelers.quotes.passage_of`.
     With weights, the heaviest documents of each side come first.
     """
-    known = {document.number: document for document in documents}
+    documents_by_number = {document.number: document for document in documents}
 
     def side(label: Label) -> str:
         return "\n".join(
             prompts.render(
                 "evidence_line",
                 number=pair.document,
-                passage=_quoted(claim.claim, pair, known[pair.document]),
+                passage=_quoted(claim.claim, pair, documents_by_number[pair.document]),
             )
             for pair in _on_side(claim, label, weights)
         )
@@ -125,5 +125,5 @@ def _passage(claim: Claim, pair: EvidenceLabel, document: Document) -> str:
 def _quoted(claim: Claim, pair: EvidenceLabel, document: Document) -> str:
     if len(found_in(pair.snippet or "", document)[1]) != 1:
         return _passage(claim, pair, document)
-    quoted = material_line(pair.snippet or "")
-    return quoted if len(quoted) <= LONGEST_PASSAGE else f"{quoted[:LONGEST_PASSAGE]} …"
+    quotation = material_line(pair.snippet or "")
+    return quotation if len(quotation) <= LONGEST_PASSAGE else f"{quotation[:LONGEST_PASSAGE]} …"

@@ -23,41 +23,48 @@ _STATEMENT = re.compile(r"[ \t*_-]{0,8}(\d{1,4})[.):][ \t]+(\S.*)")
 class ValueClaims(NamedTuple):
     """Statements of a JSON answer with the places of their values, and what was left out."""
 
-    claims: list[tuple[str, tuple[int, int] | None]]
+    claims: Sequence[tuple[str, tuple[int, int] | None]]
     left_out: tuple[str, ...]
     """A sentence for each kind of value that gave no claim, or less than one of its own."""
 
 
 async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueClaims:
     """Have each value of a JSON answer written as a statement, with the question in view."""
-    found = [value for value in json_values(answer) or () if _tells(answer, value)]
-    asked = found[:_MOST_VALUES]
+    values_to_ask = [each for each in json_values(answer) or () if _tells(answer, each)]
+    first_values = values_to_ask[:_MOST_VALUES]
 
     async def ask(first: int) -> list[tuple[int, str]]:
-        some = asked[first : first + _A_REQUEST]
-        told = [(v.pointer, said_by(answer[v.start : v.end])[:_VALUE_CHARS]) for v in some]
+        some = first_values[first : first + _A_REQUEST]
+        texts = [said_by(answer[each.start : each.end])[:_VALUE_CHARS] for each in some]
         prompt = judge.prompts.render(
             "decompose_values",
             question=material_line(question),
             values="\n".join(
-                f"{number}. {material_line(pointer)}: {material_line(text)}"
-                for number, (pointer, text) in enumerate(told, start=1)
+                f"{number}. {material_line(each.pointer)}: {material_line(text)}"
+                for number, (each, text) in enumerate(zip(some, texts, strict=True), start=1)
             ),
         )
-        room = _TOKENS + sum(_TOKENS_A_VALUE + len(text) // 2 for _, text in told)
-        said = await judge.ask(prompt, partial(_read, [text for _, text in told]), room)
-        return [(first + number, text) for number, text in said]
+        room = _TOKENS + sum(_TOKENS_A_VALUE + len(text) // 2 for text in texts)
+        statements = await judge.ask(prompt, partial(_read, texts), room)
+        return [(first + number, text) for number, text in statements]
 
-    said = await at_once(partial(ask, first) for first in range(0, len(asked), _A_REQUEST))
-    claims = [(text, asked[n][1:]) for some in said for n, text in sorted(some)]
-    if not found and json_values(answer) == () and any(map(str.isalnum, answer)):
+    starts = range(0, len(first_values), _A_REQUEST)
+    replies = await at_once(partial(ask, first) for first in starts)
+    statements = [statement for reply in replies for statement in sorted(reply)]
+    if not values_to_ask and json_values(answer) == () and any(map(str.isalnum, answer)):
         return ValueClaims([], ("its values were not taken apart into claims",))
-    why = []
-    if left := len(found) - len(asked):
-        why.append(f"{left} of its {len(found)} values were not taken apart into claims")
-    if prose := sum(is_prose(answer[value.start : value.end]) for value in asked):
-        why.append(f"{prose} of its values are texts of several sentences, each checked as one")
-    return ValueClaims([(text, (a, b)) for text, (a, b) in claims], tuple(why))
+    spans = [(each.start, each.end) for each in first_values]
+    claims = [(text, spans[number]) for number, text in statements]
+    literals = [answer[start:end] for start, end in spans]
+    return ValueClaims(claims, tuple(_left_out(literals, n_values=len(values_to_ask))))
+
+
+def _left_out(literals: Sequence[str], *, n_values: int) -> Iterator[str]:
+    """Sentences on values beyond those that were asked about, and on texts of several sentences."""
+    if n_left_out := n_values - len(literals):
+        yield f"{n_left_out} of its {n_values} values were not taken apart into claims"
+    if prose := sum(map(is_prose, literals)):
+        yield f"{prose} of its values are texts of several sentences, each checked as one"
 
 
 def is_prose(literal: str) -> bool:
@@ -67,42 +74,46 @@ def is_prose(literal: str) -> bool:
 
 def disputed_values(attempt: Attempt) -> Iterator[str]:
     """A note for each value of a JSON answer that its documents dispute."""
-    report, values = attempt.report, json_values(attempt.answer.text)
-    if report is None or not values:
+    report, answer_values = attempt.report, json_values(attempt.answer.text)
+    if report is None or not answer_values:
         return
     for evidence in map(report.evidence, report.disputed):
         start, end = evidence.claim.passage or (0, len(attempt.answer.text))
-        held = next((v for v in values if v.start <= start and end <= v.end), None)
-        if held is not None:
+        around = next((v for v in answer_values if v.start <= start and end <= v.end), None)
+        if around is not None:
             sides = (
                 f"supported by {_listed(evidence.supports)}, contradicted by"
                 f" {_listed(evidence.contradicts)}"
             )
-            yield f"the value at {held.pointer} is disputed: “{evidence.claim.text}” ({sides})"
+            yield f"the value at {around.pointer} is disputed: “{evidence.claim.text}” ({sides})"
 
 
-def _tells(answer: str, value: JsonValue) -> bool:
-    text = said_by(answer[value.start : value.end])
+def _tells(answer: str, leaf: JsonValue) -> bool:
+    """Whether a value may state something: it has a letter or a digit, and is no address."""
+    text = said_by(answer[leaf.start : leaf.end])
     return any(map(str.isalnum, text)) and not text.startswith(("http://", "https://"))
 
 
-def _read(values: Sequence[str], reply: str) -> list[tuple[int, str]]:
-    found = {int(m[1]) - 1: m[2].strip() for m in map(_STATEMENT.match, reply.splitlines()) if m}
-    for index, value in enumerate(values):
-        statement = found.get(index)
+def _read(texts: Sequence[str], reply: str) -> list[tuple[int, str]]:
+    """The statements of a reply by the index of their value; ``none`` is a value without one."""
+    matches = filter(None, map(_STATEMENT.match, reply.splitlines()))
+    statements = {int(match[1]) - 1: match[2].strip() for match in matches}
+    for index, text in enumerate(texts):
+        statement = statements.get(index)
         if statement is None:
             raise ValueError(f"there was no line {index + 1}.")
         if statement.strip(". ").casefold() == "none":
-            found.pop(index)
-        elif not _says(statement, value):
-            raise ValueError(f"line {index + 1} does not say “{value[:60]}”")
-    return [(index, text) for index, text in found.items() if index < len(values)]
+            statements.pop(index)
+        elif not _says(statement, text):
+            raise ValueError(f"line {index + 1} does not say “{text[:60]}”")
+    return [(index, text) for index, text in statements.items() if index < len(texts)]
 
 
-def _says(statement: str, value: str) -> bool:
-    if value in ("true", "false"):
+def _says(statement: str, text: str) -> bool:
+    """Whether a statement has a value's numbers and half of its words; true and false have none."""
+    if text in ("true", "false"):
         return True
-    numbers, own = _plain_numbers(value), telling_terms(value)
+    numbers, own = _plain_numbers(text), telling_terms(text)
     enough = 2 * len(own & telling_terms(statement)) >= len(own)
     return numbers <= _plain_numbers(statement) and (enough or not own - numbers)
 

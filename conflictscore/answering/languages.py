@@ -202,7 +202,7 @@ _UNSPACED = ("ja", "zh")
 _KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]+")
 _SPACED_DENIALS = frozenset[str]().union(
-    *(one.denials for code, one in LANGUAGES.items() if code not in ("en", *_UNSPACED))
+    *(language.denials for code, language in LANGUAGES.items() if code not in ("en", *_UNSPACED))
 ) - {"no", "ni", "e", "ne", "ej"}
 """Denials in languages other than English, without words that mean something else in one of
 them."""
@@ -291,7 +291,9 @@ def _language_of(text: str) -> str | None:
     if _HAN.search(text):
         return "zh"
     words = _WORD.findall(text.casefold())
-    hits = {code: sum(w in one.common for w in words) for code, one in LANGUAGES.items()}
+    hits = {
+        code: sum(word in language.common for word in words) for code, language in LANGUAGES.items()
+    }
     best, second = sorted(hits, key=lambda code: -hits[code])[:2]
     return best if hits[best] > hits[second] else None
 
@@ -323,13 +325,13 @@ def opposite_word(word: str, hints: Iterable[str]) -> str | None:
 
     ``hints`` are texts that tell the language where a word is of several: "ja" is of four.
     """
-    folded, language = word.casefold(), _language_with(word, hints)
+    plain, language = word.casefold(), _language_with(word, hints)
     if language is None:
         return None
-    words, turned = language.yes, language.no
-    if folded not in words:
-        words, turned = turned, words
-    return turned[min(words.index(folded), len(turned) - 1)]
+    words, opposites = language.yes, language.no
+    if plain not in words:
+        words, opposites = opposites, words
+    return opposites[min(words.index(plain), len(opposites) - 1)]
 
 
 def yes_or_no(word: str, *hints: str) -> bool | None:
@@ -340,11 +342,11 @@ def yes_or_no(word: str, *hints: str) -> bool | None:
 
 def _language_with(word: str, hints: Iterable[str]) -> Language | None:
     """The language that has a bare yes or no: that of the hints, or the only one that has it."""
-    folded = word.casefold()
-    codes = [code for code, one in LANGUAGES.items() if folded in (*one.yes, *one.no)]
-    hinted = language_of(*hints)
-    if hinted in codes:
-        return LANGUAGES[str(hinted)]
-    if not codes or (hinted is not None and len(codes) > 1):
+    plain = word.casefold()
+    codes = [code for code, each in LANGUAGES.items() if plain in (*each.yes, *each.no)]
+    code_of_hints = language_of(*hints)
+    if code_of_hints in codes:
+        return LANGUAGES[str(code_of_hints)]
+    if not codes or (code_of_hints is not None and len(codes) > 1):
         return None
     return LANGUAGES[codes[0]]

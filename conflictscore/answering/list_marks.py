@@ -53,8 +53,8 @@ class Line(NamedTuple):
         """Whether it introduces what follows, and states nothing, whatever that is."""
         bare = self.text.rstrip("*_ ")
         bold = self.is_bold and not self.marked
-        titled = self.text.startswith("#") or (bold and not FULL_STOP.search(bare))
-        return bare.endswith((":", "\uff1a")) or (titled and len(bare) <= _HEADING_CHARS)
+        is_title = self.text.startswith("#") or (bold and not FULL_STOP.search(bare))
+        return bare.endswith((":", "\uff1a")) or (is_title and len(bare) <= _HEADING_CHARS)
 
     def heads(self, after: "Line") -> bool:
         """Whether it is the title of the list that begins with the line after it.
@@ -74,15 +74,17 @@ class Line(NamedTuple):
         return deeper or self.mark == "#" or (short and self.mark in ("1", "a"))
 
 
-def without_titles(items: Sequence[Line]) -> list[Line]:
+def without_titles(marked_lines: Sequence[Line]) -> list[Line]:
     """The marked lines of a list without the titles of its parts."""
-    titles = {number for number, (item, after) in enumerate(pairwise(items)) if item.heads(after)}
-    kinds = {(items[n].mark, items[n].is_bold) for n in titles}
-    last = items[-1]
+    titles = {
+        number for number, (line, after) in enumerate(pairwise(marked_lines)) if line.heads(after)
+    }
+    kinds = {(marked_lines[n].mark, marked_lines[n].is_bold) for n in titles}
+    last = marked_lines[-1]
     # A last title has nothing below it; only a style that titles have tells it from a claim.
     if (last.mark, last.is_bold) in kinds and (last.is_bold or last.mark == "#"):
-        titles.add(len(items) - 1)
-    return [item for n, item in enumerate(items) if n not in titles and not item.is_heading]
+        titles.add(len(marked_lines) - 1)
+    return [line for n, line in enumerate(marked_lines) if n not in titles and not line.is_heading]
 
 
 def lines_of(reply: str) -> list[Line]:
@@ -97,10 +99,10 @@ def lines_of(reply: str) -> list[Line]:
             continue
         raws.append((len(raw) - len(raw.lstrip()), plain, _without_bullets(text), apart))
         apart = False
-    counted = _counted([(indent, text) for indent, _, text, _ in raws])
+    marks_by_place = _counted([(indent, text) for indent, _, text, _ in raws])
     lines = []
     for place, (indent, plain, text, apart) in enumerate(raws):
-        pattern, mark = counted.get(place, (None, ""))
+        pattern, mark = marks_by_place.get(place, (None, ""))
         bare = _without_bullets(pattern.sub("", text)) if pattern else text
         if bare != plain and not mark:
             mark = plain[0]
@@ -128,7 +130,7 @@ def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str]
     Args:
         rows: Each line's indentation and text.
     """
-    counted: dict[int, tuple[re.Pattern[str], str]] = {}
+    marks_by_place: dict[int, tuple[re.Pattern[str], str]] = {}
     for kind, pattern in (("1", _NUMBER), ("1.1", _SUBNUMBER), ("a", _LETTER)):
         numbers = [(indent, _number(pattern.match(text))) for indent, text in rows]
         alone = len(rows) == 1 or any(
@@ -137,9 +139,9 @@ def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str]
         )
         for place in _counting(numbers, alone=alone):
             match = pattern.match(rows[place][1])
-            titled = match is not None and match.groupdict().get("title")
-            counted.setdefault(place, (pattern, "#" if titled else kind))
-    return counted
+            is_title = match is not None and match.groupdict().get("title")
+            marks_by_place.setdefault(place, (pattern, "#" if is_title else kind))
+    return marks_by_place
 
 
 def _number(match: re.Match[str] | None) -> int:
@@ -161,16 +163,16 @@ def _counting(numbers: Sequence[tuple[int, int]], *, alone: bool) -> frozenset[i
     Any other number is the claim's own: "12. Mai 1932", "1. FC Vik". Lists within lists count by
     themselves, each at its depth.
     """
-    finished: list[_Run] = []
+    closed_runs: list[_Run] = []
     open_runs: list[_Run] = []
     for place, (indent, number) in enumerate(numbers):
         if not number:
             continue
         if number == 1:
             while open_runs and open_runs[-1].indent >= indent - _ALIGNMENT:
-                finished.append(open_runs.pop())
+                closed_runs.append(open_runs.pop())
             open_runs.append(_Run(indent, [place], 1))
-            finished.extend(open_runs[:-_DEPTHS])
+            closed_runs.extend(open_runs[:-_DEPTHS])
             open_runs = open_runs[-_DEPTHS:]
             continue
         at = next(
@@ -178,11 +180,11 @@ def _counting(numbers: Sequence[tuple[int, int]], *, alone: bool) -> frozenset[i
         )
         if at is None:
             continue
-        finished.extend(open_runs[at + 1 :])
+        closed_runs.extend(open_runs[at + 1 :])
         run = open_runs[at]
         run.places.append(place)
         open_runs[at:] = [run._replace(last=number)]
-    runs = [*finished, *open_runs]
+    runs = [*closed_runs, *open_runs]
     full = alone or any(len(run.places) > 1 for run in runs)
     return frozenset(at for run in runs for at in run.places if full)
 

@@ -9,9 +9,9 @@ import re
 from typing import NamedTuple, Self
 
 from conflictscore.answering.languages import word_set
+from conflictscore.answering.word_lists import STEM
 
 _MOST_COMPARED = 2000  # characters of a statement that are read
-_STEM = 6  # letters of a word that are compared
 _PASSED_OVER = word_set(
     "a an and are be been did do does had has have he his is it its the their they was were which"
     " who der die das den dem des ein eine einen einem le la les un une el los las"
@@ -39,26 +39,26 @@ _PREPOSITIONS = word_set(
 _ORDERED = re.compile(r"(?P<word>\w+)(?P<possessive>['\u2019]s\b(?= \w)|(?<=s)['\u2019](?= \w))?")
 
 
-def differs_in_order(one: str, other: str) -> bool:
+def differs_in_order(statement: str, rival: str) -> bool:
     """Whether the words that two statements share stand in places that say another thing.
 
     They do where a word of direction before the same word is turned around, where a name that
     stands alone in one belongs to somebody in the other, or where two names change places and the
     verb does not change its voice.
     """
-    first, second = _Roles.of(one), _Roles.of(other)
+    first, second = _Roles.of(statement), _Roles.of(rival)
     for term in first.directions.keys() & second.directions.keys():
         if first.directions[term].isdisjoint(second.directions[term]):
             return True
-    owned = (first.owners & second.names) - second.owners
-    owning = (second.owners & first.names) - first.owners
-    if owned or owning:
+    owners_in_first_alone = (first.owners & second.names) - second.owners
+    owners_in_second_alone = (second.owners & first.names) - first.owners
+    if owners_in_first_alone or owners_in_second_alone:
         return True
     order = [name for name in first.subjects if name in second.subjects]
     other_order = [name for name in second.subjects if name in first.subjects]
     # "Vik was beaten by Dal" is "Dal beat Vik": a passive takes the agent behind its verb
-    turned = first.is_passive != second.is_passive
-    return len(order) > 1 and (order == other_order) is turned
+    changes_voice = first.is_passive != second.is_passive
+    return len(order) > 1 and (order == other_order) is changes_voice
 
 
 class _Roles(NamedTuple):
@@ -86,14 +86,13 @@ class _Roles(NamedTuple):
         directions: dict[str, frozenset[str]] = {}
         governing, is_passive, name_end = "", False, -2
         for match in _ORDERED.finditer(statement[:_MOST_COMPARED]):
-            folded = match["word"].casefold()
-            starts = not match.start()
-            if folded in _PREPOSITIONS and (starts or not match["word"][0].isupper()):
-                governing = folded
+            word = match["word"].casefold()
+            if _is_preposition(match):
+                governing = word
                 continue
-            if folded in _PASSED_OVER:
+            if word in _PASSED_OVER:
                 continue
-            term = folded[:_STEM]
+            term = word[:STEM]
             if governing in _DIRECTIONS:
                 directions[term] = _DIRECTIONS[governing]
             if not match["word"][0].isupper():
@@ -110,3 +109,9 @@ class _Roles(NamedTuple):
                 subjects.append(term)
                 name_end = match.end()
         return cls(tuple(subjects), frozenset(names), frozenset(owners), directions, is_passive)
+
+
+def _is_preposition(match: re.Match[str]) -> bool:
+    """Whether a word is a preposition; with a capital within a statement it is part of a name."""
+    in_lower_case = not match["word"][0].isupper()
+    return match["word"].casefold() in _PREPOSITIONS and (in_lower_case or match.start() == 0)

@@ -4,8 +4,7 @@ Every function takes time in proportion to the length of its texts.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple, Self
 
@@ -18,11 +17,10 @@ from conflictscore.answering.languages import (
 )
 from conflictscore.answering.roles import differs_in_order
 from conflictscore.answering.values import StatedValue, all_values_in, values_in
+from conflictscore.answering.word_lists import STEM
 from conflictscore.prompts import without_invisibles
 from conflictscore.scripts import terms_in
 
-_STEM = 6  # letters by which two forms of a word are taken to be one: "first", "firstly"
-_LEAST_STEM = 3  # letters of a stem that keeps its ending
 _FUNCTION_WORDS = word_set(
     """a an and are as at be been being but by can could did do does for from had has have he her
     his how i if in into is it its may might of on or our shall she should so such than that the
@@ -46,7 +44,6 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"\w+")
 _SMALL = 20
 """Numbers up to this are often written as words, so a document need not have their digits."""
-_MOST_MATCHED = 80  # words of two statements that are compared one by one, in quadratic time
 _MOST_COMPARED = 2000  # characters of a statement that are compared; a short sentence has far fewer
 _OF_A_DOCUMENT = (
     r"\b(?:document|text|passage|source|article|excerpt|material|page|report|information)s?\b"
@@ -64,12 +61,6 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 """That the document is silent, not that something is not so: a drink may contain no alcohol."""
-_CURRENT = re.compile(
-    r"\b(?:current(?:ly)?|latest|newest|nowadays|now|today|presently|these days|as of"
-    r"|up[- ]to[- ]date|most recent(?:ly)?|at the moment"
-    r"|at present|still|so far|this (?:year|month|week|season))\b",
-    re.IGNORECASE,
-)
 _OPPOSITES = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _OPPOSITES |= {"correct": "incorrect", "incorrect": "correct"}
 _BARE = re.compile(
@@ -88,71 +79,13 @@ _FRAMED = re.compile(
     r"[.!]?\s{0,8}",
     re.IGNORECASE | re.DOTALL,
 )
-_KINDS_OF_ANSWER = word_set(
-    "year years day days date month time number amount name person people place city country many"
-    " much long wann wer was wo wie welche quand qui que cuándo quién qué"
-    " tell me please know exactl"
-)
-"""Stems of words of a question that its answer need not repeat."""
-_IRREGULAR = {
-    form[:_STEM]: base[:_STEM]
-    for base, *forms in (
-        verb.split(" ")
-        for verb in (
-            "become became",
-            "begin began begun",
-            "break broke broken",
-            "bring brought",
-            "build built",
-            "buy bought",
-            "choose chose chosen",
-            "come came",
-            "draw drew drawn",
-            "fall fell fallen",
-            "fight fought",
-            "find found",
-            "fly flew flown",
-            "get got",
-            "give gave given",
-            "go went gone",
-            "grow grew grown",
-            "hold held",
-            "keep kept",
-            "know knew known",
-            "lead led",
-            "leave left",
-            "light lit",
-            "lose lost",
-            "make made",
-            "meet met",
-            "pay paid",
-            "rise rose risen",
-            "run ran",
-            "say said",
-            "sell sold",
-            "send sent",
-            "shoot shot",
-            "sing sang sung",
-            "sink sank sunk",
-            "speak spoke spoken",
-            "spend spent",
-            "stand stood",
-            "strike struck",
-            "take took taken",
-            "teach taught",
-            "win won",
-            "write wrote written",
-        )
-    )
-    for form in forms
-}
 _OF_THE_FRAME = frozenset(["statem", "claim"])
 _AFFIRMING = frozenset(["yes", "true", "correct"])
 
 
 def numbers_in(text: str) -> frozenset[str]:
     """The numbers of a text, without separators of thousands: 2,140 is 2140."""
-    return frozenset(re.sub(r",(?=\d{3}(?:\D|$))", "", one) for one in _NUMBER.findall(text))
+    return frozenset(re.sub(r",(?=\d{3}(?:\D|$))", "", number) for number in _NUMBER.findall(text))
 
 
 @lru_cache(maxsize=512)
@@ -161,7 +94,7 @@ def telling_terms(text: str) -> frozenset[str]:
     plain = without_invisibles(text[:_MOST_COMPARED])
     numbers = numbers_in(plain)
     words = terms_in(_NUMBER.sub(" ", plain))
-    stems = {word[:_STEM] for word in words if word not in _FUNCTION_WORDS and len(word) > 1}
+    stems = {word[:STEM] for word in words if word not in _FUNCTION_WORDS and len(word) > 1}
     return frozenset(stems | numbers | _NEGATIONS.intersection(words))
 
 
@@ -175,19 +108,19 @@ def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[
     None where it gives none, or several: "by Ida Reeve in 1871". With ``alone``, the statement has
     to be this alone: "By Ada Lowe."
     """
-    asked = telling_terms(question)
+    question_terms = telling_terms(question)
     words = [*_WORD.finditer(statement[:_MOST_COMPARED])]
-    telling = [n for n, word in enumerate(words) if telling_terms(word[0]) - asked]
-    named = [n for n in telling if words[n][0][0].isupper() or words[n][0][0].isdigit()]
-    if not named:
+    telling = [n for n, word in enumerate(words) if telling_terms(word[0]) - question_terms]
+    answering = [n for n in telling if words[n][0][0].isupper() or words[n][0][0].isdigit()]
+    if not answering:
         return None
-    first, last = named[0], named[-1]
-    within = all(n in named or words[n][0] in _WITHIN_A_NAME for n in range(first, last + 1))
+    first, last = answering[0], answering[-1]
+    within = all(n in answering or words[n][0] in _WITHIN_A_NAME for n in range(first, last + 1))
     led = last + 1 == len(words) and all(w[0].casefold() in _LEADING for w in words[:first])
     return (words[first].start(), words[last].end()) if within and (led or not alone) else None
 
 
-def same_answer(one: str, other: str, question: str) -> bool:
+def same_answer(first: str, second: str, question: str) -> bool:
     """Whether two statements answer a question alike.
 
     They do where the telling words of one outside the question are all words of the other, and its
@@ -197,15 +130,15 @@ def same_answer(one: str, other: str, question: str) -> bool:
     ("Ida Reeve", "Ida Reeve's sister"). A statement that says nothing beyond the question is like
     none other than one of that kind.
     """
-    if denies(one) != denies(other) or differs_in_order(one, other):
+    if denies(first) != denies(second) or differs_in_order(first, second):
         return False
-    first, second = _Told.of(one, question), _Told.of(other, question)
-    if first.is_empty or second.is_empty:
-        return first.is_empty and second.is_empty
-    return first.is_within(second) or second.is_within(first)
+    first_facts, second_facts = _Facts.of(first, question), _Facts.of(second, question)
+    if first_facts.is_empty or second_facts.is_empty:
+        return first_facts.is_empty and second_facts.is_empty
+    return first_facts.is_within(second_facts) or second_facts.is_within(first_facts)
 
 
-class _Told(NamedTuple):
+class _Facts(NamedTuple):
     """The words and values of a statement outside its question, and all that it has."""
 
     words: frozenset[str]
@@ -215,19 +148,19 @@ class _Told(NamedTuple):
 
     @classmethod
     def of(cls, statement: str, question: str) -> Self:
-        words, values = words_beside_values(statement), values_in(statement)
-        asked = values_in(question)
-        new = tuple(v for v in values if not any(v.agrees(known) for known in asked))
-        return cls(words - telling_terms(question), new, words, values)
+        words, all_values = words_beside_values(statement), values_in(statement)
+        of_question = values_in(question)
+        new = tuple(v for v in all_values if not any(v.agrees(each) for each in of_question))
+        return cls(words - telling_terms(question), new, words, all_values)
 
     @property
     def is_empty(self) -> bool:
         return not self.words and not self.values
 
-    def is_within(self, other: "_Told") -> bool:
-        """Whether the other says all that this says, and perhaps more."""
-        agreeing = (any(v.agrees(w) for w in other.all_values) for v in self.values)
-        return self.words <= other.all_words and all(agreeing)
+    def is_within(self, whole: "_Facts") -> bool:
+        """Whether another statement says all that this one says, and perhaps more."""
+        agreeing = (any(v.agrees(w) for w in whole.all_values) for v in self.values)
+        return self.words <= whole.all_words and all(agreeing)
 
 
 @lru_cache(maxsize=512)
@@ -235,9 +168,9 @@ def words_beside_values(statement: str) -> frozenset[str]:
     """The telling words of a statement without its values and their units."""
     plain, end = list[str](), 0
     text = statement[:_MOST_COMPARED]
-    for value in values_in(text):
-        plain.append(text[end : value.span[0]])
-        end = value.span[1]
+    for start, value_end in (each.span for each in values_in(text)):
+        plain.append(text[end:start])
+        end = value_end
     plain.append(text[end:])
     return frozenset(term for term in telling_terms(" ".join(plain)) if not term.isdecimal())
 
@@ -286,85 +219,25 @@ def invented_numbers(statement: str, source: Iterable[str]) -> frozenset[str]:
     A number that the source writes as another country does, or in another unit, is not invented.
     """
     texts = tuple(source)
-    known = frozenset[str]().union(*map(numbers_in, texts))
+    source_numbers = frozenset[str]().union(*map(numbers_in, texts))
     new = {
         number
-        for number in numbers_in(statement) - known
+        for number in numbers_in(statement) - source_numbers
         if not (number.isdecimal() and len(number) <= 2 and int(number) <= _SMALL)
     }
     if not new:
         return frozenset()
-    values = [value for text in texts for value in all_values_in(text)]
-    for value in values_in(statement):
-        if any(value.agrees(each) for each in values):
-            new -= numbers_in(statement[slice(*value.span)])
+    source_values = [each for text in texts for each in all_values_in(text)]
+    for own_value in values_in(statement):
+        if any(own_value.agrees(each) for each in source_values):
+            new -= numbers_in(statement[slice(*own_value.span)])
     return frozenset(new)
 
 
 def is_about(claim: str, question: str) -> bool:
     """Whether a claim answers a question: it has most of the question's telling words."""
-    asked = telling_terms(question)
-    return not asked or 2 * len(asked & telling_terms(claim)) > len(asked)
-
-
-def answers_question(claim: str, question: str) -> bool:
-    """Whether a claim has all that a question asks about, and so may be its answer.
-
-    "It was closed in 1931" does not answer when it was opened. Words that only say what kind of
-    answer is wanted, such as "in which year", are not looked for.
-    """
-    if language_of(question) not in (None, "en"):
-        return True  # which of its words ask is known for English alone
-    asked = base_forms(telling_terms(question) - _KINDS_OF_ANSWER)
-    return asked <= base_forms(telling_terms(claim))
-
-
-def base_forms(terms: Iterable[str]) -> frozenset[str]:
-    """Stems of English words without their endings: "opens" and "opened" are "open", "lit" "light".
-
-    Irregular verbs are given by their first form. It is made for comparing, not for showing.
-    """
-    return frozenset(_without_ending(_IRREGULAR.get(term, term)) for term in terms)
-
-
-def _without_ending(term: str) -> str:
-    """A stem without a plural or a verb's "s", "ed" or "e", where three letters are left."""
-    for ending in ("s", "d", "e"):
-        if len(term) > _LEAST_STEM and term.endswith(ending) and not term.endswith("ss"):
-            if ending == "d" and not term.endswith("ed"):
-                continue
-            term = term[:-1]
-    return term
-
-
-def predicate_terms(question: str, claim: str) -> frozenset[str]:
-    """Base forms of what a question asks of its subject, where a claim has the words too.
-
-    Of "When was the Ostrow paper mill opened?" it is "opened" alone: names, the words that stand
-    with a name in the claim as in the question, and words that only say what kind of answer is
-    wanted are left out. Where nothing is left, the words that stand with a name count.
-    """
-    words, claimed = (_WORD.findall(text[:_MOST_COMPARED]) for text in (question, claim))
-    is_name = [place > 0 and word[0].isupper() for place, word in enumerate(words)]
-    subject = list[str]()
-    for start, _, length in _runs_in_common(words, claimed):
-        if any(is_name[start : start + length]):
-            subject += words[start : start + length]
-    names = [word for word, named in zip(words, is_name, strict=True) if named]
-    asked = telling_terms(question) - _KINDS_OF_ANSWER - telling_terms(" ".join(names))
-    shared = base_forms(asked) & base_forms(telling_terms(claim))
-    return shared - base_forms(telling_terms(" ".join(subject))) or shared
-
-
-def _runs_in_common(words: Sequence[str], others: Sequence[str]) -> Iterable[tuple[int, int, int]]:
-    """Runs of words that two statements share: where each stands in both, and its length."""
-    own, other = ([word.casefold() for word in text[:_MOST_MATCHED]] for text in (words, others))
-    return SequenceMatcher(None, own, other, autojunk=False).get_matching_blocks()
-
-
-def asks_for_current(question: str) -> bool:
-    """Whether a question asks for what is current, so that newer documents know better."""
-    return bool(_CURRENT.search(question[:_MOST_COMPARED]))
+    terms = telling_terms(question)
+    return not terms or 2 * len(terms & telling_terms(claim)) > len(terms)
 
 
 def restates(claim: str, statement: str, question: str) -> bool:
@@ -390,14 +263,14 @@ def opposite(answer: str, question: str = "") -> str | None:
         foreign = _FOREIGN.fullmatch(answer[:_MOST_COMPARED])
         word = foreign and opposite_word(foreign["word"], [question])
         if foreign and word:
-            turned = word.capitalize() if foreign["word"][0].isupper() else word
-            return answer[: foreign.start("word")] + turned + answer[foreign.end("word") :]
+            opposite_form = word.capitalize() if foreign["word"][0].isupper() else word
+            return answer[: foreign.start("word")] + opposite_form + answer[foreign.end("word") :]
         return _opposite_of_led(answer, question)
     if (word := opposite_word(bare["word"], [question])) and _is_foreign(question):
-        turned = word.capitalize() if bare["word"][0].isupper() else word
+        opposite_form = word.capitalize() if bare["word"][0].isupper() else word
     else:
-        turned = _turned(bare["word"])
-    return answer[: bare.start("word")] + turned + answer[bare.end("word") :]
+        opposite_form = _turned(bare["word"])
+    return answer[: bare.start("word")] + opposite_form + answer[bare.end("word") :]
 
 
 def _is_foreign(question: str) -> bool:
@@ -407,20 +280,20 @@ def _is_foreign(question: str) -> bool:
 
 def _opposite_of_led(answer: str, question: str) -> str | None:
     """The opposite of an answer that goes on after its yes or no in the question's words."""
-    framed = _FRAMED.fullmatch(answer)
-    led = framed or _LED.match(answer)
+    frame = _FRAMED.fullmatch(answer)
+    led = frame or _LED.match(answer)
     if led is None:
         return None
     word = led["word"].casefold()
-    more = _outside(answer, question) - {word[:_STEM]} - (_OF_THE_FRAME if framed else set())
-    if more - (_NEGATIONS if word not in _AFFIRMING and not framed else set()):
+    more = _outside(answer, question) - {word[:STEM]} - (_OF_THE_FRAME if frame else set())
+    if more - (_NEGATIONS if word not in _AFFIRMING and not frame else set()):
         return None
-    return f"{_turned(word).capitalize() if framed else _turned(led['word'])}."
+    return f"{_turned(word).capitalize() if frame else _turned(led['word'])}."
 
 
 def _turned(word: str) -> str:
     """The opposite of an English yes or no, with its capitals."""
-    turned = _OPPOSITES[word.casefold()]
+    plain = _OPPOSITES[word.casefold()]
     if word.isupper():
-        return turned.upper()
-    return turned.capitalize() if word[0].isupper() else turned
+        return plain.upper()
+    return plain.capitalize() if word[0].isupper() else plain

@@ -92,7 +92,6 @@ _UNITS = {
     # plural forms that only add a letter
     **{f"{name}s": unit for name, unit in _UNITS.items() if len(name) > 4 and name[-1] in "eorm"},
 }
-_DEGREES = {"c": "celsius", "f": "fahrenheit"}
 
 _MONTHS: Mapping[str, int] = {
     name: number
@@ -140,7 +139,6 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*")
-_NUMERALS = "two three four five six seven eight nine ten eleven twelve"
 _NUMBER_WORDS = {
     word: float(number)
     for number, word in enumerate(
@@ -190,32 +188,34 @@ class StatedValue(NamedTuple):
         plain = self.dimension is None and not self.unit and len(self.readings) == 1
         return plain and 1000 <= min(self.readings) <= 2100 and self.span[1] - self.span[0] == 4
 
-    def agrees(self, other: "StatedValue") -> bool:
+    def agrees(self, another: "StatedValue") -> bool:
         """Whether two values can be the same: in other units, rounded, or one day told in part."""
-        if self.date is not None or other.date is not None:
-            return _dates_agree(self, other)
-        if self.dimension and other.dimension and self.dimension != other.dimension:
+        if self.date is not None or another.date is not None:
+            return _dates_agree(self, another)
+        if self.dimension and another.dimension and self.dimension != another.dimension:
             return False
-        if self.dimension is None or other.dimension is None:
-            return _close(self.bare, other.bare, _SAME)
-        converted = self.unit.casefold() != other.unit.casefold()
-        return _close(self.readings, other.readings, _ROUNDED if converted else _SAME)
+        if self.dimension is None or another.dimension is None:
+            return _close(self.bare, another.bare, _SAME)
+        in_other_units = self.unit.casefold() != another.unit.casefold()
+        return _close(self.readings, another.readings, _ROUNDED if in_other_units else _SAME)
 
 
 def _close(readings: frozenset[float], others: frozenset[float], within: float) -> bool:
     return any(isclose(a, b, rel_tol=within) for a in readings for b in others)
 
 
-def _dates_agree(one: StatedValue, other: StatedValue) -> bool:
-    first, second = (value.date or _as_year(value) for value in (one, other))
-    if first is None or second is None:
+def _dates_agree(first: StatedValue, second: StatedValue) -> bool:
+    """Whether two dates name one day, month or year, by the parts that both have."""
+    first_date, second_date = (each.date or _as_year(each) for each in (first, second))
+    if first_date is None or second_date is None:
         return False
-    shared = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
-    return bool(shared) and all(a == b for a, b in shared)
+    parts = zip(first_date, second_date, strict=True)
+    common_parts = [(a, b) for a, b in parts if a is not None and b is not None]
+    return bool(common_parts) and all(a == b for a, b in common_parts)
 
 
-def _as_year(value: StatedValue) -> tuple[int, None, None] | None:
-    return (int(min(value.readings)), None, None) if value.is_year else None
+def _as_year(number: StatedValue) -> tuple[int, None, None] | None:
+    return (int(min(number.readings)), None, None) if number.is_year else None
 
 
 @lru_cache(maxsize=512)
@@ -228,12 +228,12 @@ def all_values_in(text: str) -> tuple[StatedValue, ...]:
     """The values of a text of any length, in its order."""
     dates = [*_dates(text)]
     numbers = [*_numbers(text), *_worded(text)]
-    values, end = list[StatedValue](), 0
-    for value in sorted([*dates, *numbers], key=lambda value: (value.span[0], -value.span[1])):
-        if value.span[0] >= end:  # the day of a date is no number of its own
-            values.append(value)
-            end = value.span[1]
-    return tuple(values)
+    stated_values, end = list[StatedValue](), 0
+    for each in sorted([*dates, *numbers], key=lambda each: (each.span[0], -each.span[1])):
+        if each.span[0] >= end:  # the day of a date is no number of its own
+            stated_values.append(each)
+            end = each.span[1]
+    return tuple(stated_values)
 
 
 def _dates(text: str) -> Iterator[StatedValue]:
@@ -245,34 +245,50 @@ def _dates(text: str) -> Iterator[StatedValue]:
         yield StatedValue(match.span(), date=(year, number, day))
 
 
+class _Amount(NamedTuple):
+    """The words behind a number's digits: its magnitude and its unit, and where they end."""
+
+    end: int
+    magnitude: float = 1.0
+    dimension: str | None = None
+    unit: str = ""
+    factor: float = 1.0  # of the unit, to the base of its dimension
+
+
 def _numbers(text: str) -> Iterator[StatedValue]:
+    """The numbers in digits, with sign, currency, magnitude and unit; degrees as Celsius."""
     for match in _NUMBER.finditer(text):
-        end, factor, magnified, dimension, unit = match.end("digits"), 1.0, 1.0, None, ""
+        amount = _amount_behind(match)
         readings = _readings(match["digits"])
-        magnitude = (match["magnitude"] or "").casefold()
-        following = match["unit"] or ""
-        if match["degree"]:
-            dimension, unit, end = "temperature", match["degree"], match.end("degree")
-            if _DEGREES[unit[-1].casefold()] == "fahrenheit":
-                readings = frozenset((one - 32) / 1.8 for one in readings)
-        elif magnitude in _MAGNITUDES or magnitude == "k":
-            magnified, end = _MAGNITUDES.get(magnitude, 1e3), match.end("magnitude")
-        elif magnitude:  # the word after the number is its unit, or none of the two
-            following = match["magnitude"]
-        if not match["degree"] and (known := _UNITS.get(following.casefold())):
-            (dimension, factor), unit = known, following
-            group = "magnitude" if following == match["magnitude"] else "unit"
-            end = match.end(group)
-        start = match.start("digits")
+        if match["degree"] and amount.unit[-1] in "Ff":
+            readings = frozenset((reading - 32) / 1.8 for reading in readings)
+        start, dimension, unit = match.start("digits"), amount.dimension, amount.unit
         if match["currency"]:
-            symbol = match["currency"].strip()
-            dimension, unit, start = symbol[-1], symbol, match.start("currency")
+            unit, start = match["currency"].strip(), match.start("currency")
+            dimension = unit[-1]
         sign = 1.0
         if match["sign"]:
             sign, start = -1.0, match.start("sign")
-        bare = frozenset(sign * magnified * reading for reading in readings)
-        signed = frozenset(factor * reading for reading in bare)
-        yield StatedValue((start, end), signed, dimension, unit=unit, bare=bare)
+        bare = frozenset(sign * amount.magnitude * reading for reading in readings)
+        in_base_unit = frozenset(amount.factor * reading for reading in bare)
+        yield StatedValue((start, amount.end), in_base_unit, dimension, unit=unit, bare=bare)
+
+
+def _amount_behind(match: re.Match[str]) -> _Amount:
+    """Magnitude and unit of a number: the word after it is one of the two, or neither."""
+    if match["degree"]:
+        return _Amount(match.end("degree"), dimension="temperature", unit=match["degree"])
+    magnitude, end, unit_group = 1.0, match.end("digits"), "unit"
+    word = (match["magnitude"] or "").casefold()
+    if word in _MAGNITUDES or word == "k":
+        magnitude, end = _MAGNITUDES.get(word, 1e3), match.end("magnitude")
+    elif word:
+        unit_group = "magnitude"
+    unit = match[unit_group] or ""
+    if unit.casefold() not in _UNITS:
+        return _Amount(end, magnitude)
+    dimension, factor = _UNITS[unit.casefold()]
+    return _Amount(match.end(unit_group), magnitude, dimension, unit, factor)
 
 
 def _worded(text: str) -> Iterator[StatedValue]:
@@ -291,11 +307,13 @@ def _readings(digits: str) -> frozenset[float]:
         decimal = marks[-1]
         whole, _, part = plain.rpartition(decimal)
         return frozenset([float(f"{re.sub('[.,]', '', whole)}.{re.sub('[.,]', '', part)}")])
-    grouped = float(re.sub("[.,]", "", plain))
+    without_marks = float(re.sub("[.,]", "", plain))
     if len(marks) > 1 and not _GROUPED.fullmatch(plain):  # a version or a section: "2.1.3"
         parts = re.split("[.,]", plain)
         return frozenset([sum(int(part) / 1000**place for place, part in enumerate(parts))])
     if len(marks) > 1:
-        return frozenset([grouped])
+        return frozenset([without_marks])
     fraction = float(plain.replace(",", "."))
-    return frozenset([grouped, fraction]) if _GROUPED.fullmatch(plain) else frozenset([fraction])
+    return (
+        frozenset([without_marks, fraction]) if _GROUPED.fullmatch(plain) else frozenset([fraction])
+    )

@@ -9,9 +9,8 @@ the mean of both encoders 41. So the document itself has to have the words of th
 from collections.abc import Iterable, Sequence
 
 from conflictscore.answering.languages import language_of
+from conflictscore.answering.question_terms import base_forms, predicate_terms
 from conflictscore.answering.statements import (
-    base_forms,
-    predicate_terms,
     telling_terms,
     words_beside_values,
 )
@@ -29,8 +28,7 @@ def question_for_value(claim: str, question: str) -> str | None:
     """
     if language_of(claim, question) not in (None, "en"):
         return None
-    asked = values_in(question)
-    own = [value for value in values_in(claim) if not _agrees_with_any(value, asked)]
+    own = _beyond(values_in(claim), values_in(question))
     if len(own) != 1:
         return None
     start, end = own[0].span
@@ -43,39 +41,39 @@ def question_for_value(claim: str, question: str) -> str | None:
     return f"{claim[:start]}{gap}{claim[end:].rstrip(' .!')}?"
 
 
-def is_told_beside(rival: str, claim: str, asked: str, answer: str) -> bool:
+def is_told_beside(rival: str, claim: str, claim_question: str, answer: str) -> bool:
     """Whether an answer has, beside a claim, all that a rival gives in place of the claim's value.
 
     Then the reader put the value of another fact into the claim, and the answer tells that already.
     """
-    values = _beyond(values_in(rival), [*values_in(claim), *values_in(asked)])
-    if values:
-        told = values_in(answer)
-        return all(_agrees_with_any(value, told) for value in values)
-    words = words_beside_values(rival) - telling_terms(claim) - telling_terms(asked)
+    new_values = _beyond(values_in(rival), [*values_in(claim), *values_in(claim_question)])
+    if new_values:
+        answer_values = values_in(answer)
+        return all(_agrees_with_any(each, answer_values) for each in new_values)
+    words = words_beside_values(rival) - telling_terms(claim) - telling_terms(claim_question)
     return bool(words) and words <= telling_terms(answer)
 
 
 def tells_own_fact(
-    document: Document, asked: str, question: str, claim: str, behind: Sequence[Document]
+    document: Document, claim_question: str, question: str, claim: str, behind: Sequence[Document]
 ) -> bool:
     """Whether a document has the words of the fact that a claim's question asks for.
 
     Args:
         document: It gave another answer.
-        asked: The question that it was asked.
-        question: The user's question; where it is another one, the words that only ``asked`` has
-            tell the two facts apart, and the document needs half of them.
-        claim: The claim, which answers ``asked``.
+        claim_question: The question that it was asked.
+        question: The user's question; where it is another one, the words that it does not have tell
+            the two facts apart, and the document needs half of them.
+        claim: The claim, which answers ``claim_question``.
         behind: Documents that support the claim. One of their words for the fact is enough;
             without them, one of the question's.
     """
     terms = _terms_of(document)
-    if asked != question:
-        apart = base_forms(telling_terms(asked)) & base_forms(telling_terms(claim))
+    if claim_question != question:
+        apart = base_forms(telling_terms(claim_question)) & base_forms(telling_terms(claim))
         apart -= base_forms(telling_terms(question))
         return _has_numbers(terms, apart) and 2 * len(apart & terms) >= len(apart)
-    fact = predicate_terms(asked, claim)
+    fact = predicate_terms(claim_question, claim)
     if behind:
         fact &= frozenset[str]().union(*map(_terms_of, behind))
     words = frozenset(term for term in fact if not term[0].isdigit())
@@ -91,9 +89,11 @@ def _terms_of(document: Document) -> frozenset[str]:
     return base_forms(telling_terms(f"{document.title} {date} {document.text[:_LOOKED_AT]}"))
 
 
-def _beyond(values: Iterable[StatedValue], known: Sequence[StatedValue]) -> list[StatedValue]:
-    return [value for value in values if not _agrees_with_any(value, known)]
+def _beyond(
+    stated_values: Iterable[StatedValue], known_values: Sequence[StatedValue]
+) -> list[StatedValue]:
+    return [each for each in stated_values if not _agrees_with_any(each, known_values)]
 
 
-def _agrees_with_any(value: StatedValue, others: Iterable[StatedValue]) -> bool:
-    return any(value.agrees(other) for other in others)
+def _agrees_with_any(own: StatedValue, others: Iterable[StatedValue]) -> bool:
+    return any(own.agrees(each) for each in others)

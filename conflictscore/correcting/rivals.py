@@ -1,12 +1,12 @@
 """Finding the rivals of a disputed claim: what its documents answer when each is asked alone."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from conflictscore.answering.question_terms import answers_question
 from conflictscore.answering.statements import (
     affirms,
-    answers_question,
     is_about,
     numbers_in,
     opposite,
@@ -102,24 +102,13 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
     claims = [Claim(number=number, text=text) for number, text in enumerate(texts, start=1)]
     evidence = await labelled(claims, looking)
     rival_evidence, namesake_evidence = evidence[: len(rivals)], evidence[len(rivals) :]
-    evidence_of = dict(zip(namesakes, namesake_evidence, strict=True))
     same = _givers_of([answer for answer in answers if answer.relation is Relation.SAME])
     return Rivals(
         question=question,
         evidence=(claim, *rival_evidence),
         given_by=(same, *(rival.given_by for rival in rivals)),
         dropped=replies.dropped,
-        related=tuple(
-            RelatedAnswer(
-                statement=answer.statement,
-                given_by=answer.given_by,
-                relation=answer.relation,
-                thing=answer.thing,
-                evidence=evidence_of.get(answer),
-            )
-            for answer in answers
-            if answer.relation is not Relation.RIVAL
-        ),
+        related=_no_rivals(answers, dict(zip(namesakes, namesake_evidence, strict=True))),
         thing=namesakes[0].own_thing if namesakes else "",
         corrects=tuple(n for n, rival in enumerate(rivals, start=1) if rival.is_marked("rival")),
         contested=any(rival.is_marked("claim") for rival in rivals),
@@ -135,6 +124,23 @@ def _rivals_among(answers: Sequence[Related], claim: str, question: str) -> list
             answers_by_statement.setdefault(statement, []).append(answer)
     rivals = [_Rival(statement, tuple(each)) for statement, each in answers_by_statement.items()]
     return rivals[:_MOST_RIVALS]
+
+
+def _no_rivals(
+    answers: Sequence[Related], evidence_by_answer: Mapping[Related, ClaimEvidence]
+) -> tuple[RelatedAnswer, ...]:
+    """The answers that are no rivals; those about another thing to tell have their labels."""
+    return tuple(
+        RelatedAnswer(
+            statement=answer.statement,
+            given_by=answer.given_by,
+            relation=answer.relation,
+            thing=answer.thing,
+            evidence=evidence_by_answer.get(answer),
+        )
+        for answer in answers
+        if answer.relation is not Relation.RIVAL
+    )
 
 
 def _givers_of(answers: Sequence[Related]) -> tuple[int, ...]:
@@ -175,10 +181,12 @@ async def _question_of(claim: str, looking: Looking) -> str | None:
     secret = numbers_in(claim) - numbers_in(question)
     if not looking.reader.model.is_local:
         return await own_question(claim, question, looking.reader, secret=secret)
-    if (asked := question_for_value(claim, question)) is not None:
-        return asked
-    asked = await own_question(claim, question, looking.reader, secret=secret)
-    return asked if asked != question and answers_question(claim, asked) else None
+    value_question = question_for_value(claim, question)
+    if value_question is not None:
+        return value_question
+    claim_question = await own_question(claim, question, looking.reader, secret=secret)
+    is_own = claim_question != question and answers_question(claim, claim_question)
+    return claim_question if is_own else None
 
 
 def _namesakes(answers: Sequence[Related], claim: str, looking: Looking) -> list[Related]:

@@ -74,9 +74,9 @@ async def replaced_by_document(
     behind = [_saying(candidates[place], looking) for place in sides]
     if bool(behind[0]) == bool(behind[1]):
         return None
-    chosen = sides[0] if behind[0] else sides[1]
-    winner, loser = candidates[chosen], candidates[rival if chosen == 0 else 0]
-    if chosen and winner.worth < loser.worth:
+    place = sides[0] if behind[0] else sides[1]
+    winner, loser = candidates[place], candidates[rival if place == 0 else 0]
+    if place and winner.worth < loser.worth:
         return None
     texts = [_replacement(loser, winner), _replacement(winner, loser)]
     forwards, backwards = await label_table(
@@ -92,8 +92,8 @@ async def replaced_by_document(
     if not saying:
         return None
     reason = f"Document {saying[0]} says itself that this took the place of the other statement."
-    ruling = Ruling(shown=sides, chosen=chosen, ground=Ground.SUPERSEDES, reason=reason)
-    return Weighing(sides=sides, rulings=(ruling,), chosen=chosen, ground=Ground.SUPERSEDES)
+    ruling = Ruling(shown=sides, chosen=place, ground=Ground.SUPERSEDES, reason=reason)
+    return Weighing(sides=sides, rulings=(ruling,), chosen=place, ground=Ground.SUPERSEDES)
 
 
 def _saying(candidate: Candidate, looking: Looking) -> list[Document]:

@@ -64,7 +64,9 @@ def hedged(
     claim, rival = sides_of(look)
     is_cited_by_number = citations_of(passage, claim, documents)
     by_claim, by_rival = (
-        named(side, documents, cited=True) if is_cited_by_number else f"({named(side, documents)})"
+        named(side, documents, by_number=True)
+        if is_cited_by_number
+        else f"({named(side, documents)})"
         for side in (claim, rival)
     )
     if others:
@@ -155,7 +157,7 @@ def _plain(words: str) -> str:
     return re.sub(r"[*_`\[\]|<>\\()]", " ", material_line(words)).strip(" ,;:.")
 
 
-def named(side: Candidate, documents: Sequence[Document], *, cited: bool = False) -> str:
+def named(side: Candidate, documents: Sequence[Document], *, by_number: bool = False) -> str:
     """The documents behind a candidate, near-copies once: by their titles, or cited by number."""
     behind = set(side.votes or side.evidence.supports)
     documents_behind = [document for document in documents if document.number in behind]
@@ -166,7 +168,7 @@ def named(side: Candidate, documents: Sequence[Document], *, cited: bool = False
         next(same)
         for _, same in groupby(documents_by_group, key=lambda d: d.duplicate_of or d.number)
     ]
-    if cited:
+    if by_number:
         return "".join(f"[{document.number}]" for document in first)
     names = [_name(document) for document in first[:_MOST_NAMES]]
     if more := len(first) - len(names):

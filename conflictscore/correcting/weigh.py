@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from conflictscore.active_content import without_active_content
-from conflictscore.answering.statements import asks_for_current
+from conflictscore.answering.question_terms import asks_for_current
 from conflictscore.correcting.shown_evidence import evidence_behind
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
 from conflictscore.loop.state import Reader

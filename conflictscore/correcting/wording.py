@@ -57,7 +57,7 @@ def spliced_spans(
             old = passage[slice(*places[0])]
             return places[0], _in_style(text, old, language_of(passage, claim))
     differing = _differing(claim, rival)
-    if differing is None or any(differing[0] in other for other in others):
+    if differing is None or any(differing[0] in statement for statement in others):
         return None
     place = _only_place(differing[0], passage)
     return None if place is None else (place, differing[1])

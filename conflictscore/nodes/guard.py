@@ -56,7 +56,7 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         final = now.model_copy(update=former)
     elif refusals:
         final = _with_only(accepted_changes, before, now, state, runtime.context)
-    announce(runtime, final.round, final.answer, guarded=True)
+    announce(runtime, final.round, final.answer, after_guard=True)
     notes = [f"a change of “{excerpt(c.before)}” was refused: {c.note}" for c in refusals]
     return {
         "attempts": [*state["attempts"][:-1], final.to_json()],

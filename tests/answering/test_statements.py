@@ -2,10 +2,10 @@
 
 import pytest
 
+from conflictscore.answering.question_terms import asks_for_current
 from conflictscore.answering.statements import (
     affirms,
     answers_nothing,
-    asks_for_current,
     invented_numbers,
     is_about,
     opposite,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from conflictscore.answering.statements import answers_question, invented_numbers, same_answer
+from conflictscore.answering.question_terms import answers_question
+from conflictscore.answering.statements import invented_numbers, same_answer
 from conflictscore.answering.values import values_in
 
 LONG = "How long is the Osk viaduct?"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.answering.statements import predicate_terms
+from conflictscore.answering.question_terms import predicate_terms
 from conflictscore.correcting.look import look_again_at
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.own_fact import (

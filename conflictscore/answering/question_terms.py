@@ -1,0 +1,144 @@
+"""What a question asks of its subject, and whether a claim or a document has the words of it.
+
+Words are compared by their base forms. Every function takes time in proportion to the length of
+its texts.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+
+from conflictscore.answering.languages import language_of, word_set
+from conflictscore.answering.statements import telling_terms
+from conflictscore.answering.word_lists import STEM
+
+_LEAST_STEM = 3  # letters of a stem that keeps its ending
+_MOST_COMPARED = 2000  # characters of a statement that are read
+_MOST_MATCHED = 80  # words of two statements that are compared one by one, in quadratic time
+_WORD = re.compile(r"\w+")
+_CURRENT = re.compile(
+    r"\b(?:current(?:ly)?|latest|newest|nowadays|now|today|presently|these days|as of"
+    r"|up[- ]to[- ]date|most recent(?:ly)?|at the moment"
+    r"|at present|still|so far|this (?:year|month|week|season))\b",
+    re.IGNORECASE,
+)
+_KINDS_OF_ANSWER = word_set(
+    "year years day days date month time number amount name person people place city country many"
+    " much long wann wer was wo wie welche quand qui que cuándo quién qué"
+    " tell me please know exactl"
+)
+"""Stems of words of a question that its answer need not repeat."""
+_IRREGULAR = {
+    form[:STEM]: base[:STEM]
+    for base, *forms in (
+        verb.split(" ")
+        for verb in (
+            "become became",
+            "begin began begun",
+            "break broke broken",
+            "bring brought",
+            "build built",
+            "buy bought",
+            "choose chose chosen",
+            "come came",
+            "draw drew drawn",
+            "fall fell fallen",
+            "fight fought",
+            "find found",
+            "fly flew flown",
+            "get got",
+            "give gave given",
+            "go went gone",
+            "grow grew grown",
+            "hold held",
+            "keep kept",
+            "know knew known",
+            "lead led",
+            "leave left",
+            "light lit",
+            "lose lost",
+            "make made",
+            "meet met",
+            "pay paid",
+            "rise rose risen",
+            "run ran",
+            "say said",
+            "sell sold",
+            "send sent",
+            "shoot shot",
+            "sing sang sung",
+            "sink sank sunk",
+            "speak spoke spoken",
+            "spend spent",
+            "stand stood",
+            "strike struck",
+            "take took taken",
+            "teach taught",
+            "win won",
+            "write wrote written",
+        )
+    )
+    for form in forms
+}
+
+
+def answers_question(claim: str, question: str) -> bool:
+    """Whether a claim has all that a question asks about, and so may be its answer.
+
+    "It was closed in 1931" does not answer when it was opened. Words that only say what kind of
+    answer is wanted, such as "in which year", are not looked for.
+    """
+    if language_of(question) not in (None, "en"):
+        return True  # which of its words ask is known for English alone
+    terms = base_forms(telling_terms(question) - _KINDS_OF_ANSWER)
+    return terms <= base_forms(telling_terms(claim))
+
+
+def base_forms(terms: Iterable[str]) -> frozenset[str]:
+    """Stems of English words without their endings: "opens" and "opened" are "open", "lit" "light".
+
+    Irregular verbs are given by their first form. It is made for comparing, not for showing.
+    """
+    return frozenset(_without_ending(_IRREGULAR.get(term, term)) for term in terms)
+
+
+def _without_ending(term: str) -> str:
+    """A stem without a plural or a verb's "s", "ed" or "e", where three letters are left."""
+    for ending in ("s", "d", "e"):
+        if len(term) > _LEAST_STEM and term.endswith(ending) and not term.endswith("ss"):
+            if ending == "d" and not term.endswith("ed"):
+                continue
+            term = term[:-1]
+    return term
+
+
+def predicate_terms(question: str, claim: str) -> frozenset[str]:
+    """Base forms of what a question asks of its subject, where a claim has the words too.
+
+    Of "When was the Ostrow paper mill opened?" it is "opened" alone: names, the words that stand
+    with a name in the claim as in the question, and words that only say what kind of answer is
+    wanted are left out. Where nothing is left, the words that stand with a name count.
+    """
+    words, claim_words = (_WORD.findall(text[:_MOST_COMPARED]) for text in (question, claim))
+    is_name = [place > 0 and word[0].isupper() for place, word in enumerate(words)]
+    subject = list[str]()
+    for start, _, length in _runs_in_common(words, claim_words):
+        if any(is_name[start : start + length]):
+            subject += words[start : start + length]
+    names = [word for word, is_one in zip(words, is_name, strict=True) if is_one]
+    terms = telling_terms(question) - _KINDS_OF_ANSWER - telling_terms(" ".join(names))
+    common_forms = base_forms(terms) & base_forms(telling_terms(claim))
+    return common_forms - base_forms(telling_terms(" ".join(subject))) or common_forms
+
+
+def _runs_in_common(first: Sequence[str], second: Sequence[str]) -> Iterable[tuple[int, int, int]]:
+    """Runs of words that two statements share: where each stands in both, and its length."""
+    first_words, second_words = (
+        [word.casefold() for word in words[:_MOST_MATCHED]] for words in (first, second)
+    )
+    return SequenceMatcher(None, first_words, second_words, autojunk=False).get_matching_blocks()
+
+
+def asks_for_current(question: str) -> bool:
+    """Whether a question asks for what is current, so that newer documents know better."""
+    return bool(_CURRENT.search(question[:_MOST_COMPARED]))
