@@ -153,7 +153,7 @@ def _check_natconfqa(
         check_judge,
         decisions_card,
     )
-    from conflictscore.progress import ItemProgress
+    from conflictscore.reporting.displays import ItemProgress
 
     with ItemProgress(Console(stderr=True, highlight=False), "judging", "answers") as bar:
         bar.begin(len(people))
@@ -170,7 +170,7 @@ def _check_ratings(rated: "RatedSet", judge: "Judge") -> "tuple[Record, list[Car
 
     from conflictscore.benchmarks.judge_agreement import rated_by_judge, rating_agreement
     from conflictscore.benchmarks.judge_agreement_cards import agreement_cards
-    from conflictscore.progress import ItemProgress
+    from conflictscore.reporting.displays import ItemProgress
 
     with ItemProgress(Console(stderr=True, highlight=False), "judging", "answers") as bar:
         bar.begin(len(rated.answers))

@@ -70,8 +70,8 @@ def validity(
         track,
     )
     from conflictscore.models.usage import UsageMeter
-    from conflictscore.progress import ItemProgress
     from conflictscore.prompts import PromptSet
+    from conflictscore.reporting.displays import ItemProgress
     from conflictscore.reporting.plain_table import print_card
 
     require_statistics()
