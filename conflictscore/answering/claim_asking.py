@@ -40,6 +40,7 @@ _LEAST_TOKENS = 160
 _MOST_TOKENS = 2048
 _TOKENS_PER_TOKEN = 4
 """Claims repeat names and so are longer than their answer; a reply beyond this rambles."""
+_FEW_WORDS = 4  # of an answer that is nothing but a refusal, a greeting or a question back
 _SHORT = 6  # words of an answer that is too short to be checked without its question
 _AFFIRMS, _DENIES = ("yes", "true", "correct"), ("no", "false", "incorrect")
 _LEAST_WORDS = 3  # of a claim of a short answer: "False" alone is none
@@ -95,6 +96,8 @@ async def claims_of_answer(
     asking = _Asking(answer, material_line(question) if in_place else "", judge)
     if short and (statement := _stated(asking.question, answer)):
         return AnswerClaims(placed_claims([(statement, _place(statement, "", answer))]))
+    if short and _only_declines(answer):
+        return AnswerClaims((), (_NOTHING,), (material_line(answer),))
     # with a least coverage, the caller hears whether all was checked
     checks_all = context.settings.min_coverage is not None
     if state.get("options") or not (in_place or checks_all):
@@ -228,6 +231,12 @@ def _with_more(located_claims: Sequence[Placed], texts: Sequence[str], answer: s
 def _is_short(answer: str) -> bool:
     """Whether an answer is too short to be checked without its question."""
     return 0 < len(words_in(answer)) <= _SHORT and len(passages(answer)) == 1
+
+
+def _only_declines(answer: str) -> bool:
+    """Whether an answer of few words and no number declines, greets or asks, so none is claimed."""
+    is_bare = len(words_in(answer)) <= _FEW_WORDS and not any(map(str.isdigit, answer))
+    return is_bare and asserts_nothing(answer)
 
 
 def _stated(question: str, answer: str) -> str | None:

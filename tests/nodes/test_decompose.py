@@ -173,3 +173,12 @@ async def test_a_longer_answer_is_taken_apart_with_its_question_unless_by_the_pa
 
     assert "Was the lamp lit in 1871?" in in_place.asked[0][0]
     assert "Was the lamp lit in 1871?" not in paper.asked[0][0]
+
+
+@pytest.mark.parametrize("answer", ["Nem tudom.", "I don't know.", "¿Qué faro?"])
+async def test_a_short_answer_that_declines_or_asks_back_takes_no_call(answer: str) -> None:
+    model = Says()
+    update, _ = await apart(Answer(text=answer), model, **IN_PLACE)
+
+    assert (update["claims"], model.asked) == ([], [])
+    assert [gap["kind"] for gap in update["gaps"]] == [GapKind.STATES_NOTHING]
