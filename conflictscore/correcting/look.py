@@ -58,7 +58,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         looking.weights,
         yes_no=opposite(passage, looking.question) is not None,
     )
-    vote = outcome(candidates, rivals.corrects, contested=rivals.contested)
+    vote = outcome(candidates, rivals.corrects, is_contested=rivals.contested)
     if vote.kind == "replace" and is_led_to_yes(passage, looking):
         vote = vote._replace(kind="open")
     weighing = await _weighing_of(vote, rivals.question, candidates, looking)

@@ -101,7 +101,7 @@ def tallied(
 
 
 def outcome(
-    candidates: Sequence[Candidate], corrects: Collection[int] = (), *, contested: bool = False
+    candidates: Sequence[Candidate], corrects: Collection[int] = (), *, is_contested: bool = False
 ) -> VoteOutcome:
     """Whether a rival takes the place of the answer's own claim, by the vote alone.
 
@@ -111,7 +111,7 @@ def outcome(
     rival for which no document votes that gave it was misread or invented, and does not count.
 
     Counting does not settle it either where a document shows that it knows better than the others:
-    behind one of the rivals that ``corrects``, or behind the claim if it is ``contested``.
+    behind one of the rivals that ``corrects``, or behind the claim if it ``is_contested``.
     """
     claim, by_strength = candidates[0], _sound_rivals(candidates)
     if not by_strength:
@@ -121,7 +121,7 @@ def outcome(
             return VoteOutcome("open", place)
     for place in by_strength:
         if _outvotes(candidates[place], claim):
-            is_open = claim.witnesses >= _WITNESSES or (claim.witnesses > 0 and contested)
+            is_open = claim.witnesses >= _WITNESSES or (claim.witnesses > 0 and is_contested)
             return VoteOutcome("open" if is_open else "replace", place)
     best = candidates[by_strength[0]]
     is_dissenter = best.witnesses < _WITNESSES and best.worth < claim.worth
