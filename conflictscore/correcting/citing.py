@@ -16,6 +16,7 @@ _CITATION = re.compile(
     r"|\((?P<word>[Dd]oc(?:ument)?s?|[Ss]ources?|[Dd]okumente?|[Qq]uellen?)\.?[ \t]"
     r"(?P<list>\d{1,3}(?:(?:,[ \t]|[ \t]and[ \t]|[ \t]und[ \t])\d{1,3})*)\)"
 )
+# "[1], [2]" is one run of citations
 _BETWEEN = re.compile(r"[\s,;]{0,3}")
 _PLURALS = {"Doc": "Docs", "doc": "docs", "Document": "Documents", "document": "documents"}
 _SINGULARS = {plural: word for word, plural in _PLURALS.items()}

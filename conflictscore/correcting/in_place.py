@@ -111,6 +111,7 @@ def _disputes_in(last: Attempt) -> list[_Dispute]:
     if not disputes:
         whole = Passage(0, len(answer), "whole", (0, len(answer)))
         return [_Dispute(whole, tuple(claims), tuple(each.claim.text for each in others))]
+    # claims are in the order of report.disputed: those with most at stake come first
     return sorted(disputes, key=lambda dispute: claims.index(dispute.claims[0]))
 
 
@@ -169,7 +170,7 @@ def _put_in(
     """
     passage, is_value = dispute.passage, dispute.passage.kind == "value"
     text = proposal.text.rstrip()
-    if "\r\n" in answer:
+    if "\r\n" in answer:  # models write \n alone, whatever ends the lines of the answer
         text = text.replace("\r\n", "\n").replace("\n", "\r\n")
     if not differs(shown_text, text):
         return change

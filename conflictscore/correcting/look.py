@@ -39,6 +39,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
             outcome=LookOutcome.ASSERTS_NOTHING,
             why="It asserts nothing of the world, so there is nothing to correct.",
         )
+    # one model labels all candidates: probabilities of a cascade's two cannot be compared
     voter: Labeler = getattr(looking.labeler, "voter", looking.labeler)
     if voter is not looking.labeler and supports_script(voter, claim.claim):
         looking = replace(looking, labeler=voter)

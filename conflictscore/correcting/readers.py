@@ -87,6 +87,7 @@ async def ask_documents(
         if same is None:
             rivals.append(same := Rival(reply))
         same.given_by.append(document.number)
+    # callers look at the first few: those that most documents gave
     rivals.sort(key=lambda rival: -len(rival.given_by))
     return Answered(tuple(rivals), tuple(dropped_replies))
 

@@ -59,7 +59,7 @@ def shown_text(document: Document, passage: str) -> str:
     text = material_line(document.text)
     if len(text) <= _SHOWN_CHARS:
         return text
-    at = text.find(passage[:60])
+    at = text.find(passage[:60])  # its end may be cut, or end in an ellipsis
     if not passage or at < 0:
         return passage or f"{text[:_SHOWN_CHARS]} …"
     start = max(0, min(at - (_SHOWN_CHARS - len(passage)) // 2, len(text) - _SHOWN_CHARS))

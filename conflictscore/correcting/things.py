@@ -84,13 +84,14 @@ def things_in(text: str, names: str) -> tuple[Thing, ...]:
                 terms = telling_terms(words) - name_terms - _GENERAL
                 if terms:
                     things.append(Thing(words, frozenset(terms)))
-                    break
+                    break  # the first words in this form are the introduction
     return tuple(things)
 
 
 @lru_cache(maxsize=64)
 def names_in(text: str) -> tuple[str, ...]:
-    """The names of a text, in capitals and of two words or more; the longest first."""
+    """The names of a text, with a capital and of four letters or more; the longest first."""
     names = {match[0].strip(" .'’") for match in _NAME.finditer(text)}
+    # shorter ones are initials and codes, which many things share
     several = [name for name in names if len(name) > 3]
     return tuple(sorted(several, key=len, reverse=True)[:_MOST_NAMES])

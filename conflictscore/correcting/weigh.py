@@ -149,6 +149,7 @@ def date_of(document: Document) -> date | None:
     """
     if document.metadata.get("date_from") == "page":
         return None
+    # what is longer than 60 characters is no date, whatever it begins with
     text = str(document.metadata.get("date") or "")[:60].strip()
     if match := _DATE.fullmatch(text):
         year, month, day = (int(part or 1) for part in match.groups())

@@ -149,6 +149,7 @@ def open_run(
         "max_calls": max_calls,
         "reasoning_effort": reasoning_effort,
     }
+    # a base_url is that of the other model then: the local one has its own server
     local_specs = _local_beside_others(model, judge)
 
     def opened(wanted_model: Model) -> LanguageModel:
@@ -160,6 +161,7 @@ def open_run(
     decomposer = generator if judge is None else opened(judge)
     if effort_needed:
         require_effort(reasoning_effort, generator, decomposer)
+    # read now, in this thread: the first count of tokens would read it on an event loop
     load_vocabulary()
     if settings.trust or settings.duplicates == "domain":
         load_suffixes()

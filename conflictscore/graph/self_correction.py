@@ -41,7 +41,8 @@ AnsweringGraph = CompiledStateGraph[RagState, None, RagInput, RagState]
 ScoringGraph = CompiledStateGraph[RagState, None, ScorerInput, RagState]
 
 _STEPS = 10 + 11 * 20
-"""Room for 20 rounds. ``decide`` ends the loop; this limit only catches a fault in it."""
+"""Room for the steps around the loop, and for 20 rounds of 11 steps, further searches included.
+``decide`` ends the loop; this limit only catches a fault in it."""
 
 
 def build_self_correction_graph(
