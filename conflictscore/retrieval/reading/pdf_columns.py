@@ -1,0 +1,180 @@
+"""Columns of text, tables, and numbers of lines on a PDF page, by where its lines have gaps."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from statistics import fmean, median
+from typing import NamedTuple
+
+from conflictscore.retrieval.reading.pdf_lines import Segment
+
+_COLUMN_LINES, _COLUMN_WORDS = 3, 3
+"""So many lines in a row with a gap at the same place, of so many words a side, are columns; fewer
+words are a table."""
+_WIDE = 2.5
+"""White space of so many sizes stands between columns, even of two lines."""
+_GUTTER = 0.6
+"""White space of so many sizes between columns is left when all rows are laid on each other."""
+_LEAST_ROWS = 3
+"""Rows of a table whose gaps are narrower."""
+_MOST_COLUMNS = 60
+_LEAST_NUMBERS = 4
+"""Numbered lines of a page."""
+_NUMBERED_WORDS = 4
+"""Words of an average line that has a number; rows of a table have fewer."""
+_STEPS = (1, 2, 5, 10)
+_PITCH = 3.5
+"""Sizes from one row of a table to the next."""
+
+Line = Sequence[Segment]
+
+
+class PageLine(NamedTuple):
+    """A line of a page as text; ``y`` is its place, and ``is_row`` says that a table holds it."""
+
+    text: str
+    y: float
+    size: float
+    is_row: bool = False
+
+
+def laid_out(lines: Iterable[Line]) -> list[PageLine]:
+    """The lines of a page in reading order, tables as rows with ``|`` between their cells."""
+    placed: list[PageLine] = []
+    for block in _blocks(_unnumbered(list(lines))):
+        columns = _columns(block)
+        if columns:
+            placed += _table(block, columns)
+        else:
+            placed += _text(block)
+    return placed
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """Lines in a row that have gaps, with those between them that may be rows of one cell."""
+    block: list[Line] = []
+    for line in lines:
+        if block and not _follows(block[-1], line):
+            yield from _trimmed(block)
+            block = []
+        if len(line) > 1 or block:
+            block.append(line)
+        else:
+            yield [line]
+    yield from _trimmed(block)
+
+
+def _follows(above: Line, line: Line) -> bool:
+    pitch = above[0].y - line[0].y
+    size = max(above[0].size, line[0].size)
+    return -0.5 * size <= pitch <= _PITCH * size and not (len(above) == len(line) == 1)
+
+
+def _trimmed(block: list[Line]) -> Iterator[list[Line]]:
+    """A block without the lines of one cell at its end."""
+    after: list[Line] = []
+    while block and len(block[-1]) == 1:
+        after.insert(0, block.pop())
+    if block:
+        yield block
+    for line in after:
+        yield [line]
+
+
+def _columns(block: list[Line]) -> list[tuple[float, float]]:
+    """Left and right ends of a table's columns; none if the lines are no table."""
+    wide = [line for line in block if len(line) > 1]
+    if len(wide) < 2 or _is_text_in_columns(block):
+        return []
+    size = median(line[0].size for line in wide)
+    most = max(len(line) for line in wide)
+    full = [line for line in wide if len(line) > 1 and (most < 3 or len(line) > most / 3)]
+    spans = sorted((segment.x, segment.end) for line in full for segment in line)
+    columns: list[tuple[float, float]] = []
+    for left, right in spans:
+        if columns and left < columns[-1][1] + _GUTTER * size:
+            columns[-1] = columns[-1][0], max(columns[-1][1], right)
+        else:
+            columns.append((left, right))
+    if not 2 <= len(columns) <= _MOST_COLUMNS:
+        return []
+    if len(wide) < _LEAST_ROWS and not all(_is_wide(line) for line in wide):
+        return []
+    alone = [line[0] for line in block if len(line) == 1]
+    if any(_column(segment, columns) is None for segment in alone):
+        return []
+    return columns
+
+
+def _is_wide(line: Line) -> bool:
+    gaps = (after.x - before.end for before, after in pairwise(line))
+    return min(gaps) > _WIDE * line[0].size
+
+
+def _is_text_in_columns(block: list[Line]) -> bool:
+    if len(block) < _COLUMN_LINES or any(len(line) != 2 for line in block):
+        return False
+    words = [fmean(len(line[side].text.split()) for line in block) for side in (0, 1)]
+    return min(words) >= _COLUMN_WORDS
+
+
+def _column(segment: Segment, columns: Sequence[tuple[float, float]]) -> int | None:
+    """The column that a segment stands in; None if it goes over several."""
+    within = [
+        number
+        for number, (left, right) in enumerate(columns)
+        if segment.x < right and segment.end > left
+    ]
+    return within[0] if len(within) == 1 else None
+
+
+def _table(block: list[Line], columns: Sequence[tuple[float, float]]) -> Iterator[PageLine]:
+    for line in block:
+        cells = [""] * len(columns)
+        for segment in line:
+            middle = (segment.x + segment.end) / 2
+            number = min(
+                range(len(columns)),
+                key=lambda place, middle=middle: abs(sum(columns[place]) / 2 - middle),  # type: ignore[misc]
+            )
+            within = _column(segment, columns)
+            number = number if within is None else within
+            cells[number] = f"{cells[number]} {segment.text}".strip()
+        yield PageLine(" | ".join(cells), line[0].y, line[0].size, is_row=True)
+
+
+def _text(block: list[Line]) -> Iterator[PageLine]:
+    if _is_text_in_columns(block):
+        for side in (0, 1):
+            for line in block:
+                yield PageLine(line[side].text, line[side].y, line[side].size)
+        return
+    for line in block:
+        yield PageLine(" ".join(segment.text for segment in line), line[0].y, line[0].size)
+
+
+def _unnumbered(lines: list[Line]) -> list[Line]:
+    """The lines without the numbers of lines that stand in a page's margin."""
+    numbers = [line[0] for line in lines if line[0].text.isdecimal() and len(line) <= 2]
+    if len(numbers) < _LEAST_NUMBERS or not _counts(numbers):
+        return lines
+    numbered = set(map(id, numbers))
+    text = [segment for line in lines for segment in line if id(segment) not in numbered]
+    if not text or fmean(len(segment.text.split()) for segment in text) < _NUMBERED_WORDS:
+        return lines
+    margin = max(number.end for number in numbers)
+    right_margin = min(number.x for number in numbers)
+    if min(segment.x for segment in text) < margin and (
+        max(segment.end for segment in text) > right_margin
+    ):
+        return lines
+    rest = ([segment for segment in line if id(segment) not in numbered] for line in lines)
+    return [line for line in rest if line]
+
+
+def _counts(numbers: Sequence[Segment]) -> bool:
+    values = [int(number.text) for number in numbers if len(number.text) < 5]
+    steps = {after - before for before, after in pairwise(values)}
+    lefts, rights = [number.x for number in numbers], [number.end for number in numbers]
+    size = numbers[0].size
+    aligned = max(lefts) - min(lefts) < size or max(rights) - min(rights) < size
+    return len(values) == len(numbers) and len(steps) == 1 and steps.issubset(_STEPS) and aligned

@@ -1,0 +1,127 @@
+"""Running heads and feet, page numbers and watermarks, which would stand within sentences."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import islice
+
+from conflictscore.retrieval.reading.pdf_columns import PageLine
+from conflictscore.retrieval.reading.pdf_runs import Run
+
+_EDGE = 2
+"""Lines at each end of a page that may be a head or foot."""
+_LEAST_LINES = 3
+"""Lines of a page that may have a running head."""
+_MOST_PLACES = 8
+"""Places of one head that are remembered."""
+_SAME_PLACE = 3.0
+"""Points by which the place of a running head differs."""
+_PAGE_NUMBER = re.compile(
+    r"(?:(?:page|p\.|seite|página|pagina|str\.|стр\.|第)\s*+)?(?:[-–]\s*+)?\d{1,4}(?:\s*+[-–])?"
+    r"(?:\s*+(?:of|/|von|de|di|van|из|z)\s*+\d{1,4})?(?:\s*+页)?",
+    re.IGNORECASE,
+)
+_NAMED_NUMBER = re.compile(
+    r"\W*(?:(?:page|p\.|seite|página|pagina|str\.|стр\.|第)\s*+\d|\d{1,4}\s*+(?:of|/|von|de|из)\s*+\d"
+    r"|[-–]\s*+\d{1,4}\s*+[-–])",
+    re.IGNORECASE,
+)
+"""Page numbers that say so; a bare number may be a value."""
+_ROMAN = re.compile(r"[ivxl]{1,7}")
+_NUMBER_AT_END = re.compile(r"^\W*\d{1,4}\b\W*|\W*\b\d{1,4}\W*$")
+_LARGE = 1.8
+"""Times the size of a page's text from which a text over its lines is a watermark."""
+_MOST_MARKS = 30
+"""Large texts of a page that are looked at."""
+_TURNED = 0.15
+"""Part of its size by which a turned text rises."""
+
+
+def without_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[PageLine]]:
+    """The pages without page numbers, and with each head and foot where it stands first.
+
+    Those would stand in the middle of a sentence that goes on over the page's end.
+    """
+    edges = [_edges(page) for page in pages]
+    offsets = Counter(
+        int(line.text) - number
+        for number, edge in enumerate(edges)
+        for line in edge
+        if line.text.isdecimal() and len(line.text) < 5
+    )
+    drop: set[int] = set()
+    earlier: dict[str, list[PageLine]] = defaultdict(list)
+    for number, edge in enumerate(edges):
+        heads = [(_head(line.text), line) for line in edge]
+        for head, line in heads:
+            if line.is_row and not _NAMED_NUMBER.match(line.text):
+                continue
+            repeated = head and any(_is_at(line, before) for before in earlier[head])
+            if repeated or _is_page_number(line.text, number, offsets, len(pages)):
+                drop.add(id(line))
+        for head, line in heads:
+            if head and len(earlier[head]) < _MOST_PLACES and id(line) not in drop:
+                earlier[head].append(line)
+    return [[line for line in page if id(line) not in drop] for page in pages]
+
+
+def _edges(page: Sequence[PageLine]) -> list[PageLine]:
+    """The lines at a page's upper and lower end, wherever the file has them."""
+    if len(page) < _LEAST_LINES:
+        return [line for line in page if _NAMED_NUMBER.match(line.text)]
+    by_height = sorted(page, key=lambda line: -line.y)
+    return [*by_height[:_EDGE], *by_height[max(_EDGE, len(by_height) - _EDGE) :]]
+
+
+def _head(text: str) -> str:
+    """A line without the page's number at one of its ends."""
+    return _NUMBER_AT_END.sub("", text, count=1).strip().casefold()
+
+
+def _is_at(line: PageLine, before: PageLine) -> bool:
+    return abs(line.y - before.y) <= _SAME_PLACE and abs(line.size - before.size) < 1
+
+
+def _is_page_number(text: str, page: int, offsets: Counter[int], pages: int) -> bool:
+    text = text.strip()
+    if pages < 2:
+        return False
+    if _NAMED_NUMBER.match(text) and _PAGE_NUMBER.fullmatch(text):
+        return True
+    if text.isdecimal() and len(text) < 5:
+        return offsets[int(text) - page] > 1
+    return bool(_ROMAN.fullmatch(text))
+
+
+def split_watermarks(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
+    """The runs of a page's text, and texts that lie over or under it, such as DRAFT."""
+    sizes = Counter(run.size for run in runs for _ in range(min(80, len(run.text))))
+    if not sizes:
+        return [], []
+    usual = sizes.most_common(1)[0][0]
+    large = (run for run in runs if _is_turned(run) or run.size >= _LARGE * usual)
+    marks = [run for run in islice(large, _MOST_MARKS) if _lies_over(run, runs, usual)]
+    if not marks:
+        return list(runs), []
+    marked = {id(run) for run in marks}
+    return [run for run in runs if id(run) not in marked], [run.text for run in marks]
+
+
+def _is_turned(run: Run) -> bool:
+    return abs(run.slope) > _TURNED * run.size and abs(run.end - run.x) > run.size
+
+
+def _lies_over(run: Run, runs: Sequence[Run], usual: float) -> bool:
+    """Whether a large or turned text crosses at least two lines of smaller ones."""
+    low, high = sorted((run.y, run.y + run.slope))
+    high += run.size * (0.5 if _is_turned(run) else 1)
+    crossed = {
+        round(text.y)
+        for text in runs
+        if text is not run
+        and text.size < run.size / 1.2
+        and low - usual < text.y < high
+        and text.x < run.end
+        and text.end > run.x
+    }
+    return len(crossed) >= 2

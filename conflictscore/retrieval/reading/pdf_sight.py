@@ -1,0 +1,224 @@
+"""Which text of a PDF page a person sees.
+
+Text may be drawn in white, outside of the crop box, behind a clip, in a layer that is off, or not
+painted at all, as the recognised text over a scan is. What may be unseen by its properties is taken
+away from the page, and counts as seen if the page then looks different.
+"""
+
+import ctypes
+import re
+import time
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from conflictscore.retrieval.reading.pdf_runs import Run
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_UNPAINTED = (3, 7)
+"""Modes of drawing text that paint nothing."""
+_LIGHT, _FAINT = 200, 80
+"""Least of red, green and blue from which text may not show, and opacity up to which, of 255."""
+_DIFFERENT = 24
+"""Steps of grey, of 255, that a person sees."""
+_PIXELS = 1_800
+"""Most of a page's image, along its longer side."""
+_SECONDS = 10.0
+"""Of the processor, for all images of a file's pages."""
+_MOST_OVERLAPPING = 20
+"""Objects over each other on a page that are taken away one by one."""
+_MOST_COMPARED = 400
+"""Runs of a page that may be unseen, among which those over each other are looked for."""
+_MOST_CLIPS, _MOST_POINTS = 4, 12
+_MOST_LAYERED = 8_000_000
+"""Bytes of unpacked objects among which a file's layers are looked for."""
+_PACKED, _UNPACKED = 300_000, 1_000_000
+"""Bytes that are looked at of a packed list of objects."""
+_OBJECTS = re.compile(rb"/ObjStm\b.{0,300}?\bstream\r?\n", re.DOTALL)
+
+
+class _Area(NamedTuple):
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+class Sight:
+    """What is seen of a file's pages; ``unsure`` counts runs that there was no time to look at."""
+
+    def __init__(self, data: bytes) -> None:
+        import pypdfium2.raw as pdfium
+
+        self._pdfium = pdfium
+        self._layers = _has_layers(data)
+        self._seconds = _SECONDS
+        self.unsure = 0
+        self._colour = [ctypes.c_uint() for _ in range(4)]
+        self._bounds = [ctypes.c_float() for _ in range(4)]
+
+    def seen(self, page: Any, runs: Sequence[Run]) -> list[Run]:
+        """The runs that a person sees on a page."""
+        crop = _Area(*page.get_cropbox())
+        inside = [run for run in runs if _is_within(run, crop)]
+        doubtful: dict[int, bool] = {}
+        images: list[_Area] | None = None
+        for run in inside:
+            if run.owner in doubtful or not run.owner:
+                continue
+            handle = ctypes.cast(run.owner, self._pdfium.FPDF_PAGEOBJECT)
+            if self._pdfium.FPDFTextObj_GetTextRenderMode(handle) in _UNPAINTED:
+                if images is None:
+                    images = _images(page)
+                doubtful[run.owner] = not any(_is_within(run, image) for image in images)
+            else:
+                doubtful[run.owner] = self._may_be_unseen(handle)
+        owners = {owner for owner, may_be in doubtful.items() if may_be}
+        if not owners:
+            return inside
+        unseen = self._unseen(page, [run for run in inside if run.owner in owners])
+        return [run for run in inside if run.owner not in unseen]
+
+    def _may_be_unseen(self, handle: Any) -> bool:
+        pdfium = self._pdfium
+        if self._layers:
+            return True
+        red, green, blue, opacity = self._colour
+        if pdfium.FPDFPageObj_GetFillColor(handle, red, green, blue, opacity) and (
+            min(red.value, green.value, blue.value) >= _LIGHT or opacity.value <= _FAINT
+        ):
+            return True
+        clips = pdfium.FPDFPageObj_GetClipPath(handle)
+        count = pdfium.FPDFClipPath_CountPaths(clips) if clips else 0
+        return count > 0 and self._is_clipped(handle, clips, count)
+
+    def _is_clipped(self, handle: Any, clips: Any, count: int) -> bool:
+        """Whether the middle of a text lies outside of the box around one of its clips."""
+        pdfium = self._pdfium
+        left, bottom, right, top = self._bounds
+        if not pdfium.FPDFPageObj_GetBounds(handle, left, bottom, right, top):
+            return False
+        middle_x, middle_y = (left.value + right.value) / 2, (bottom.value + top.value) / 2
+        x, y = ctypes.c_float(), ctypes.c_float()
+        for number in range(min(count, _MOST_CLIPS)):
+            points = pdfium.FPDFClipPath_CountPathSegments(clips, number)
+            if points > _MOST_POINTS:
+                return True
+            xs, ys = [], []
+            for place in range(max(0, points)):
+                segment = pdfium.FPDFClipPath_GetPathSegment(clips, number, place)
+                if pdfium.FPDFPathSegment_GetPoint(segment, x, y):
+                    xs.append(x.value)
+                    ys.append(y.value)
+            if xs and not (min(xs) <= middle_x <= max(xs) and min(ys) <= middle_y <= max(ys)):
+                return True
+        return False
+
+    def _unseen(self, page: Any, runs: Sequence[Run]) -> set[int]:
+        """The objects of these runs without which the page looks the same."""
+        if self._seconds <= 0:
+            self.unsure += len(runs)
+            return set()
+        started = time.process_time()
+        owners = {run.owner for run in runs}
+        with_them, scale = _image(page)
+        seen = self._changing(page, runs, owners, with_them, scale)
+        overlapping: list[Run] = []
+        if len(runs) <= _MOST_COMPARED:
+            overlapping = [run for run in runs if run.owner in seen and _overlaps(run, runs)]
+        for owner in list(dict.fromkeys(run.owner for run in overlapping))[:_MOST_OVERLAPPING]:
+            if self._seconds < time.process_time() - started:
+                self.unsure += 1
+            elif not self._changing(page, overlapping, {owner}, with_them, scale):
+                seen.discard(owner)
+        self._seconds -= time.process_time() - started
+        return owners - seen
+
+    def _changing(
+        self,
+        page: Any,
+        runs: Sequence[Run],
+        owners: set[int],
+        with_them: "NDArray[np.int16]",
+        scale: float,
+    ) -> set[int]:
+        """Those of the objects at whose places the page looks different without all of them."""
+        self._set_active(owners, active=False)
+        without_them, _ = _image(page)
+        self._set_active(owners, active=True)
+        changed = abs(with_them - without_them) > _DIFFERENT
+        return {
+            run.owner
+            for run in runs
+            if run.owner in owners and _in_area(changed, run, page, scale).any()
+        }
+
+    def _set_active(self, owners: Iterable[int], *, active: bool) -> None:
+        for owner in owners:
+            handle = ctypes.cast(owner, self._pdfium.FPDF_PAGEOBJECT)
+            self._pdfium.FPDFPageObj_SetIsActive(handle, active)
+
+
+def _is_within(run: Run, area: _Area) -> bool:
+    return area.left - 1 <= run.x <= area.right + 1 and area.bottom - 1 <= run.y <= area.top + 1
+
+
+def _overlaps(run: Run, runs: Sequence[Run]) -> bool:
+    return any(
+        run.owner != another.owner
+        and run.x < another.end
+        and another.x < run.end
+        and abs(run.y - another.y) < max(run.size, another.size)
+        for another in runs
+    )
+
+
+def _images(page: Any) -> list[_Area]:
+    import pypdfium2.raw as pdfium
+
+    kinds = [pdfium.FPDF_PAGEOBJ_IMAGE]
+    return [_Area(*image.get_bounds()) for image in page.get_objects(filter=kinds, max_depth=3)]
+
+
+def _image(page: Any) -> "tuple[NDArray[np.int16], float]":
+    """A page as shades of grey from its top, and its pixels a point."""
+    import numpy as np
+
+    scale = min(1.5, _PIXELS / max(1.0, *page.get_size()))
+    bitmap = page.render(scale=scale, grayscale=True, may_draw_forms=False)
+    return bitmap.to_numpy().astype(np.int16).reshape(bitmap.height, bitmap.width), scale
+
+
+def _in_area(changed: "NDArray[np.bool_]", run: Run, page: Any, scale: float) -> Any:
+    """The part of a page's image where a run is drawn."""
+    left, _, _, top = page.get_cropbox()
+    if page.get_rotation():
+        return changed
+    columns = (int((run.x - left) * scale), int((run.end - left) * scale) + 2)
+    rows = (
+        int((top - run.y - run.size) * scale),
+        int((top - run.y + run.size / 3) * scale) + 2,
+    )
+    return changed[max(0, rows[0]) : max(0, rows[1]), max(0, columns[0]) : max(0, columns[1])]
+
+
+def _has_layers(data: bytes) -> bool:
+    """Whether a file has layers that are off; newer files pack the place that says so."""
+    if b"/OCProperties" in data:
+        return True
+    unpacked = 0
+    for match in _OBJECTS.finditer(data):
+        packed = memoryview(data)[match.end() : match.end() + _PACKED]
+        try:
+            objects = zlib.decompressobj().decompress(packed, _UNPACKED)
+        except zlib.error:
+            continue
+        unpacked += len(objects)
+        if b"/OCProperties" in objects:
+            return True
+        if unpacked > _MOST_LAYERED:
+            break
+    return False

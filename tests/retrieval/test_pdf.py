@@ -1,0 +1,211 @@
+"""What a person sees on the pages of a PDF, and nothing else, is read from it."""
+
+import re
+
+import pytest
+
+from conflictscore.retrieval.reading.by_ending import read_file
+from conflictscore.retrieval.reading.texts import Notes
+from tests.retrieval.pdf_files import drawn, paragraph, pdf, table
+
+pytest.importorskip("pypdfium2")
+
+SEEN = drawn("Lit in 1932.", y=720)
+OFF = "/OCProperties << /OCGs [4 0 R] /D << /OFF [4 0 R] /Order [4 0 R] >> >>"
+ON = "/OCProperties << /OCGs [4 0 R] /D << /Order [4 0 R] >> >>"
+LAYER = "/Properties << /L1 4 0 R >>"
+PICTURE = "/XObject << /I << /Type /XObject /Subtype /Image /Width 1 /Height 1 >> >>"  # see _scan
+
+
+def read(data: bytes) -> str:
+    text, _ = read_with_notes(data)
+    return text
+
+
+def read_with_notes(data: bytes) -> tuple[str, Notes]:
+    (document,), notes = read_file(data, ".pdf", "log.pdf")
+    return document.text, notes
+
+
+def in_layer(text: str) -> str:
+    return f"/OC /L1 BDC {text} EMC"
+
+
+UNSEEN = {
+    "not painted": pdf(SEEN + drawn("Lit in 1950.", before="3 Tr")),
+    "a clip alone": pdf(SEEN + drawn("Lit in 1950.", before="7 Tr")),
+    "white": pdf(SEEN + drawn("Lit in 1950.", before="1 1 1 rg")),
+    "white by its shade": pdf(SEEN + drawn("Lit in 1950.", before="1 g")),
+    "white by four inks": pdf(SEEN + drawn("Lit in 1950.", before="0 0 0 0 k")),
+    "nearly white": pdf(SEEN + drawn("Lit in 1950.", before=".98 g")),
+    "as dark as its ground": pdf(
+        SEEN + "1 1 .8 rg 60 690 200 30 re f " + drawn("Lit in 1950.", before="1 1 .9 rg")
+    ),
+    "outside of the page": pdf(SEEN + drawn("Lit in 1950.", x=700)),
+    "above the page": pdf(SEEN + drawn("Lit in 1950.", y=900)),
+    "outside of the crop box": pdf(
+        SEEN + drawn("Lit in 1950.", y=60), page="/CropBox [0 100 595 842]"
+    ),
+    "behind a clip": pdf(SEEN + drawn("Lit in 1950.", before="0 0 10 10 re W n")),
+    "behind two clips": pdf(
+        SEEN + drawn("Lit in 1950.", before="0 0 595 842 re W n 300 0 40 40 re W n")
+    ),
+    "behind a round clip": pdf(
+        SEEN + drawn("Lit in 1950.", before="0 0 m 20 0 20 20 0 20 c 0 0 l h W n")
+    ),
+    "a layer that is off": pdf(SEEN + in_layer(drawn("Lit in 1950.")), layers=OFF, resources=LAYER),
+    "a layer that is off, over what is seen": pdf(
+        SEEN + in_layer(drawn("Lit in 1950.", y=718)), layers=OFF, resources=LAYER
+    ),
+}
+
+
+@pytest.mark.parametrize("how", UNSEEN)
+def test_text_that_a_page_does_not_show_is_left_out(how: str) -> None:
+    assert read(UNSEEN[how]) == "Lit in 1932."
+
+
+SHOWN = {
+    "white on a dark ground": "0 0 .4 rg 60 680 300 40 re f " + drawn("Lit in 1950.", before="1 g"),
+    "light grey": drawn("Lit in 1950.", before=".7 g"),
+    "within a clip": drawn("Lit in 1950.", before="60 600 300 200 re W n"),
+    "outlined": drawn("Lit in 1950.", before="1 Tr 1 g"),
+    "small": drawn("Lit in 1950.", size=5, before="0 0 595 842 re W n"),
+}
+
+
+@pytest.mark.parametrize("how", SHOWN)
+def test_text_that_a_page_shows_is_read(how: str) -> None:
+    assert read(pdf(SEEN + SHOWN[how])).split("\n") == ["Lit in 1932.", "Lit in 1950."]
+
+
+def test_a_layer_that_is_on_is_read() -> None:
+    data = pdf(SEEN + in_layer(drawn("Painted in 1950.")), layers=ON, resources=LAYER)
+    assert read(data) == "Lit in 1932.\nPainted in 1950."
+
+
+def test_the_recognised_text_of_a_scan_stays_and_a_logo_makes_no_scan() -> None:
+    picture = "BI /W 1 /H 1 /CS /G /BPC 8 ID \x80 EI"
+    scan = pdf(f"q 595 0 0 842 0 0 cm {picture} Q\n" + drawn("Lit in 1932.", before="3 Tr"))
+    assert read(scan) == "Lit in 1932."
+    logo = pdf(f"q 50 0 0 50 500 780 cm {picture} Q\n" + SEEN + drawn("1950", before="3 Tr"))
+    assert read(logo) == "Lit in 1932."
+
+
+HEAD = ("Bridge", "Opened", "Closed", "Toll")
+X = (72, 180, 290, 400)
+
+
+def test_empty_cells_keep_their_places_in_a_table() -> None:
+    rows = [HEAD, ("North", "1932", "", "2"), ("South", "", "1999", "3"), ("East", "", "", "")]
+    assert read(pdf(paragraph("The bridges of the harbour", y=740) + table(rows, X))) == (
+        "The bridges of the harbour\nBridge | Opened | Closed | Toll\nNorth | 1932 |  | 2"
+        "\nSouth |  | 1999 | 3\nEast"
+    )
+    years = [("", "1931", "1932"), ("North", "", "12"), ("South", "7", "")]
+    assert read(pdf(table(years, X))) == " | 1931 | 1932\nNorth |  | 12\nSouth | 7 |".strip()
+
+
+def test_narrow_columns_of_several_rows_keep_their_places() -> None:
+    rows = [("Year", "Ships", "Tons"), ("1932", "", "40"), ("1933", "12", ""), ("1934", "9", "7")]
+    text = read(pdf(table(rows, (72, 120, 165))))
+    assert text.split("\n")[1:] == ["1932 |  | 40", "1933 | 12 | ", "1934 | 9 | 7"]
+
+
+def test_a_row_of_a_table_whose_cells_are_drawn_at_once_keeps_its_columns() -> None:
+    data = pdf(
+        "BT /F1 12 Tf 72 700 Td [(North) -6000 (1932) -6000 (2)] TJ 0 -16 Td"
+        " [(South) -6000 (1940) -6000 (3)] TJ ET"
+    )
+    assert read(data) == "North | 1932 | 2\nSouth | 1940 | 3"
+
+
+def test_justified_text_is_no_table() -> None:
+    lines = (
+        "The bridge was opened in the year",
+        "nineteen hundred and thirty-two",
+        "by the mayor of a town on the",
+        "coast, who cut ribbons of silk",
+    )
+    drawn_lines = "".join(
+        f"BT /F1 12 Tf {10 + 2 * n} Tw 72 {700 - 15 * n} Td ({line}) Tj ET "
+        for n, line in enumerate(lines)
+    )
+    assert "|" not in read(pdf(drawn_lines))
+
+
+@pytest.mark.parametrize("step", [1, 5])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_numbers_of_lines_stand_in_no_sentence(step: int, at_once: bool) -> None:
+    lines = [
+        "The bridge was opened for the public",
+        "on 19 March in the year nineteen hundred",
+        "and thirty-two by the mayor of the town, who",
+        "cut a ribbon of silk and was then",
+        "seen to walk over it with his family.",
+    ]
+    numbers = [drawn(str(step * (n + 1)), x=40, y=700 - 15 * n) for n in range(len(lines))]
+    texts = [drawn(line, y=700 - 15 * n) for n, line in enumerate(lines)]
+    pairs = zip(numbers, texts, strict=True)
+    order = [*texts, *numbers] if at_once else [part for pair in pairs for part in pair]
+    assert read(pdf("".join(order))).split("\n") == lines
+
+
+def test_numbers_of_rows_stay() -> None:
+    rows = [
+        (str(n), name, str(1930 + n))
+        for n, name in enumerate(("North", "South", "East", "West"), 1)
+    ]
+    assert read(pdf(table(rows, X))).split("\n")[0] == "1 | North | 1931"
+
+
+HEADS = {
+    "the same on each page": ("Annual Report 1950", "Annual Report 1950"),
+    "with the page's number": ("Annual Report 1950    7", "Annual Report 1950    8"),
+    "with the number first": ("7 Annual Report 1950", "8 Annual Report 1950"),
+}
+FEET = {
+    "named": ("Page 7 of 9", "Page 8 of 9"),
+    "of all": ("7/9", "8/9"),
+    "alone": ("7", "8"),
+    "between dashes": ("- 7 -", "- 8 -"),
+    "roman": ("vii", "viii"),
+}
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("foot", FEET)
+def test_heads_and_feet_stand_in_no_sentence(head: str, foot: str) -> None:
+    bodies = (
+        paragraph("The towers took three years.", "The bridge was opened on 19"),
+        paragraph("March 1932 by the mayor.", "It was painted grey."),
+    )
+    pages = [
+        drawn(top, y=800, size=9) + body + drawn(bottom, x=280, y=40, size=9)
+        for top, body, bottom in zip(HEADS[head], bodies, FEET[foot], strict=True)
+    ]
+    text = read(pdf(*pages))
+    assert re.search(r"on 19\s+March 1932", text)
+    assert text.startswith(("Annual Report 1950", "7 Annual"))
+
+
+def test_a_foot_that_the_file_draws_first_stands_in_no_sentence_either() -> None:
+    foot = drawn("Harbour Board - 1950", y=40)
+    first = foot + paragraph("The towers took three years.", "The bridge was opened on 19")
+    second = foot + paragraph("March 1932 by the mayor.", "It was painted grey.")
+    assert re.search(r"on 19\s+March 1932", read(pdf(first, second)))
+
+
+def test_years_at_the_end_of_pages_are_no_page_numbers() -> None:
+    pages = (paragraph("The lamp", "was lit in", year) for year in ("1874", "1932"))
+    assert read(pdf(*pages)).count("1874") == 1
+    assert "1932" in read(pdf(*(paragraph("The lamp", "was lit in", y) for y in ("1874", "1932"))))
+
+
+@pytest.mark.parametrize("turn", [".7 .7 -.7 .7 150 600 cm", "1 0 0 1 80 650 cm"])
+def test_a_watermark_stands_in_no_sentence(turn: str) -> None:
+    lines = [f"The bridge number {n} was opened in the year 19{n}" for n in range(30, 40)]
+    mark = f"q {turn} .85 g BT /F1 60 Tf 0 0 Td (DRAFT 1950) Tj ET Q\n"
+    texts = [drawn(line, y=720 - 15 * n) for n, line in enumerate(lines)]
+    text = read(pdf("".join([*texts[:5], mark, *texts[5:]])))
+    assert text.split("\n") == ["DRAFT 1950", *lines]
