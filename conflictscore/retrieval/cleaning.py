@@ -24,6 +24,7 @@ _WINDOWS_1252 = {
     if code not in (0x81, 0x85, 0x8D, 0x8F, 0x90, 0x9D)
 }
 """Characters that texts of windows-1252 become where they are read as Latin-1."""
+_FROM_WINDOWS = re.compile("[\x80-\x9f]")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 
@@ -40,7 +41,9 @@ def clean_text(text: str) -> str:
         if "\x08" in text:
             text = _OVERSTRUCK.sub("", text)
         text = _SEPARATORS.sub(" ", _LINE_ENDS.sub("\n", text))
-        text = _CONTROLS.sub("", text.translate(_WINDOWS_1252))
+        if _FROM_WINDOWS.search(text):
+            text = text.translate(_WINDOWS_1252)
+        text = _CONTROLS.sub("", text)
     return str(encodable(text)).strip()
 
 

@@ -20,9 +20,11 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText
 
 _HYPHENS = "\x02\ufffe"
 """Character that pdfium inserts where a word is divided at the end of a line."""
-_DIVIDED = re.compile(rf"\b(\w++)(?:[{_HYPHENS}]\n?|[-\u2010]\n)(?=(\w*+))")
+_LINE_END = re.compile(rf"(?:[{_HYPHENS}]\n?|[-\u2010]\n)")
+_LAST_WORD = re.compile(r"\w+\Z")
+_WORD = re.compile(r"\w*+")
+_LONGEST_WORD = 60
 _COMPOUND = re.compile(r"\b\w++-\w++")
-_NO_HYPHENS = dict.fromkeys(map(ord, _HYPHENS))
 _LONGEST_VALUE = 100_000
 """Bytes of a form's field."""
 _JOINED_OPERATORS = (b"ETBT /", b"ET BT/")
@@ -84,8 +86,8 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
         page.close()
     texts = ["\n".join(line.text for line in page) for page in without_running_heads(pages)]
     both = [f"{text}\n{form}".strip() for text, form in zip(texts, values, strict=True)]
-    empty = sum(not clean_text(text) for text in both)
-    text = _undivided("\n\n".join(filter(clean_text, both)))
+    empty = sum(not text for text in both)
+    text = _undivided("\n\n".join(filter(None, both)))
     notes = []
     if sight.unsure:
         sentence = "some text is read that its pages may not show (in white, or behind a clip)"
@@ -109,19 +111,28 @@ def _undivided(text: str) -> str:
     Before a capital or a digit the hyphen is the word's own (Barnes-Jewish, COVID-19), and so it is
     where the same word has it within a line (proto-oncogene).
     """
-    compounds = {word.lower() for word in _COMPOUND.findall(text)}
-
-    def rejoin(end: re.Match[str]) -> str:
-        before, after = end[1], end[2]
-        own = f"{before}-{after}".lower() in compounds or not after.islower()
-        return f"{before}-" if own and after else before
-
-    return _DIVIDED.sub(rejoin, text).translate(_NO_HYPHENS)
+    compounds: set[str] | None = None
+    parts: list[str] = []
+    start = 0
+    for end in _LINE_END.finditer(text):
+        before = _LAST_WORD.search(text, max(start, end.start() - _LONGEST_WORD), end.start())
+        after = _WORD.match(text, end.end())
+        if before is None or after is None:
+            continue
+        if compounds is None:
+            compounds = {word.lower() for word in _COMPOUND.findall(text)}
+        own = f"{before[0]}-{after[0]}".lower() in compounds or not after[0].islower()
+        parts += [text[start : end.start()], "-" * (own and bool(after[0]))]
+        start = end.end()
+    undivided = "".join([*parts, text[start:]])
+    for hyphen in _HYPHENS:
+        undivided = undivided.replace(hyphen, "")
+    return undivided
 
 
 def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str]]:
     """The lines of a page that a person sees, and its watermarks."""
-    runs, marks = split_watermarks(sight.seen(page, [*PageRuns(page)]))
+    runs, marks = split_watermarks(sight.seen(page, [*PageRuns(page, sight.may_be_unseen)]))
     return laid_out(lines(runs)), marks
 
 

@@ -95,16 +95,21 @@ def _is_page_number(text: str, page: int, offsets: Counter[int], pages: int) -> 
 
 def split_watermarks(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
     """The runs of a page's text, and texts that lie over or under it, such as DRAFT."""
-    sizes = Counter(run.size for run in runs for _ in range(min(80, len(run.text))))
-    if not sizes:
+    characters: Counter[float] = Counter()
+    for run in runs:
+        characters[run.size] += len(run.text)
+    if not characters:
         return [], []
-    usual = sizes.most_common(1)[0][0]
+    usual = characters.most_common(1)[0][0]
     large = (run for run in runs if _is_turned(run) or run.size >= _LARGE * usual)
     marks = [run for run in islice(large, _MOST_MARKS) if _lies_over(run, runs, usual)]
     if not marks:
         return list(runs), []
     marked = {id(run) for run in marks}
-    return [run for run in runs if id(run) not in marked], [run.text for run in marks]
+    if any(map(_is_turned, marks)):  # the rest of it may stand beside the text
+        marked |= {id(run) for run in runs if _is_turned(run)}
+    words = " ".join(run.text for run in runs if id(run) in marked)
+    return [run for run in runs if id(run) not in marked], [words]
 
 
 def _is_turned(run: Run) -> bool:

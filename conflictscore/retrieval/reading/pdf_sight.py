@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conflictscore.retrieval.reading.pdf_runs import Run
+from conflictscore.retrieval.reading.pdfium_calls import calls
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,68 +52,60 @@ class Sight:
     """What is seen of a file's pages; ``unsure`` counts runs that there was no time to look at."""
 
     def __init__(self, data: bytes) -> None:
-        import pypdfium2.raw as pdfium
-
-        self._pdfium = pdfium
+        self._calls = calls()
         self._layers = _has_layers(data)
         self._seconds = _SECONDS
         self.unsure = 0
-        self._colour = [ctypes.c_uint() for _ in range(4)]
-        self._bounds = [ctypes.c_float() for _ in range(4)]
+        self._colour = (ctypes.c_uint * 4)()
+        self._colours = [ctypes.addressof(self._colour) + 4 * place for place in range(4)]
+        self._floats = (ctypes.c_float * 4)()
+        self._places = [ctypes.addressof(self._floats) + 4 * place for place in range(4)]
+
+    def may_be_unseen(self, owner: int) -> bool:
+        """Whether the properties of an object that draws text are those of unseen text."""
+        if not owner:
+            return False
+        if self._layers or self._calls.mode(owner) in _UNPAINTED:
+            return True
+        if self._calls.colour(owner, *self._colours):
+            red, green, blue, opacity = self._colour
+            if (red >= _LIGHT and green >= _LIGHT and blue >= _LIGHT) or opacity <= _FAINT:
+                return True
+        clips = self._calls.clip(owner)
+        count = self._calls.clip_paths(clips) if clips else 0
+        return count > 0 and self._is_clipped(owner, clips, count)
 
     def seen(self, page: Any, runs: Sequence[Run]) -> list[Run]:
         """The runs that a person sees on a page."""
-        crop = _Area(*page.get_cropbox())
-        inside = [run for run in runs if _is_within(run, crop)]
-        doubtful: dict[int, bool] = {}
-        images: list[_Area] | None = None
-        for run in inside:
-            if run.owner in doubtful or not run.owner:
-                continue
-            handle = ctypes.cast(run.owner, self._pdfium.FPDF_PAGEOBJECT)
-            if self._pdfium.FPDFTextObj_GetTextRenderMode(handle) in _UNPAINTED:
-                if images is None:
-                    images = _images(page)
-                doubtful[run.owner] = not any(_is_within(run, image) for image in images)
-            else:
-                doubtful[run.owner] = self._may_be_unseen(handle)
-        owners = {owner for owner, may_be in doubtful.items() if may_be}
-        if not owners:
-            return inside
-        unseen = self._unseen(page, [run for run in inside if run.owner in owners])
-        return [run for run in inside if run.owner not in unseen]
+        doubtful = [run for run in runs if run.owner]
+        if not doubtful:
+            return list(runs)
+        owners = {run.owner for run in doubtful}
+        unpainted = {owner for owner in owners if self._calls.mode(owner) in _UNPAINTED}
+        images = _images(page) if unpainted else []
+        unseen = unpainted - {
+            run.owner for run in doubtful if any(_is_within(run, image) for image in images)
+        }
+        if painted := [run for run in doubtful if run.owner not in unpainted]:
+            unseen |= self._unseen(page, painted)
+        return [run for run in runs if run.owner not in unseen]
 
-    def _may_be_unseen(self, handle: Any) -> bool:
-        pdfium = self._pdfium
-        if self._layers:
-            return True
-        red, green, blue, opacity = self._colour
-        if pdfium.FPDFPageObj_GetFillColor(handle, red, green, blue, opacity) and (
-            min(red.value, green.value, blue.value) >= _LIGHT or opacity.value <= _FAINT
-        ):
-            return True
-        clips = pdfium.FPDFPageObj_GetClipPath(handle)
-        count = pdfium.FPDFClipPath_CountPaths(clips) if clips else 0
-        return count > 0 and self._is_clipped(handle, clips, count)
-
-    def _is_clipped(self, handle: Any, clips: Any, count: int) -> bool:
+    def _is_clipped(self, owner: int, clips: int, count: int) -> bool:
         """Whether the middle of a text lies outside of the box around one of its clips."""
-        pdfium = self._pdfium
-        left, bottom, right, top = self._bounds
-        if not pdfium.FPDFPageObj_GetBounds(handle, left, bottom, right, top):
+        if not self._calls.bounds(owner, *self._places):
             return False
-        middle_x, middle_y = (left.value + right.value) / 2, (bottom.value + top.value) / 2
-        x, y = ctypes.c_float(), ctypes.c_float()
+        left, bottom, right, top = self._floats
+        middle_x, middle_y = (left + right) / 2, (bottom + top) / 2
         for number in range(min(count, _MOST_CLIPS)):
-            points = pdfium.FPDFClipPath_CountPathSegments(clips, number)
+            points = self._calls.clip_points(clips, number)
             if points > _MOST_POINTS:
                 return True
             xs, ys = [], []
             for place in range(max(0, points)):
-                segment = pdfium.FPDFClipPath_GetPathSegment(clips, number, place)
-                if pdfium.FPDFPathSegment_GetPoint(segment, x, y):
-                    xs.append(x.value)
-                    ys.append(y.value)
+                segment = self._calls.clip_segment(clips, number, place)
+                if self._calls.point(segment, *self._places[:2]):
+                    xs.append(self._floats[0])
+                    ys.append(self._floats[1])
             if xs and not (min(xs) <= middle_x <= max(xs) and min(ys) <= middle_y <= max(ys)):
                 return True
         return False
@@ -158,8 +151,7 @@ class Sight:
 
     def _set_active(self, owners: Iterable[int], *, active: bool) -> None:
         for owner in owners:
-            handle = ctypes.cast(owner, self._pdfium.FPDF_PAGEOBJECT)
-            self._pdfium.FPDFPageObj_SetIsActive(handle, active)
+            self._calls.set_active(owner, active)
 
 
 def _is_within(run: Run, area: _Area) -> bool:

@@ -1,0 +1,48 @@
+"""Functions of pdfium that are called for each piece of a page's text.
+
+pypdfium2 declares them with pointers of their own types, which makes a call take several times as
+long as with plain addresses.
+"""
+
+import ctypes
+from functools import cache
+from typing import Any
+
+_ADDRESS, _INT, _UNSIGNED = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint
+
+
+class Calls:
+    """The functions, with addresses as integers."""
+
+    def __init__(self) -> None:
+        import pypdfium2.raw as pdfium
+
+        def plain(name: str, result: Any, *arguments: Any) -> Any:
+            address = ctypes.cast(getattr(pdfium, name), _ADDRESS).value
+            return ctypes.CFUNCTYPE(result, *arguments)(address or 0)
+
+        self.owner = plain("FPDFText_GetTextObject", _ADDRESS, _ADDRESS, _INT)
+        self.origin = plain("FPDFText_GetCharOrigin", _INT, _ADDRESS, _INT, _ADDRESS, _ADDRESS)
+        self.box = plain("FPDFText_GetLooseCharBox", _INT, _ADDRESS, _INT, _ADDRESS)
+        self.unicode = plain("FPDFText_GetUnicode", _UNSIGNED, _ADDRESS, _INT)
+        self.text = plain("FPDFText_GetText", _INT, _ADDRESS, _INT, _INT, _ADDRESS)
+        self.mode = plain("FPDFTextObj_GetTextRenderMode", _INT, _ADDRESS)
+        self.colour = plain("FPDFPageObj_GetFillColor", _INT, *[_ADDRESS] * 5)
+        self.clip = plain("FPDFPageObj_GetClipPath", _ADDRESS, _ADDRESS)
+        self.clip_paths = plain("FPDFClipPath_CountPaths", _INT, _ADDRESS)
+        self.clip_points = plain("FPDFClipPath_CountPathSegments", _INT, _ADDRESS, _INT)
+        self.clip_segment = plain("FPDFClipPath_GetPathSegment", _ADDRESS, _ADDRESS, _INT, _INT)
+        self.point = plain("FPDFPathSegment_GetPoint", _INT, *[_ADDRESS] * 3)
+        self.bounds = plain("FPDFPageObj_GetBounds", _INT, *[_ADDRESS] * 5)
+        self.set_active = plain("FPDFPageObj_SetIsActive", _INT, _ADDRESS, _INT)
+
+
+@cache
+def calls() -> Calls:
+    """The functions, looked up once."""
+    return Calls()
+
+
+def address(handle: Any) -> int:
+    """The address of one of pypdfium2's pointers."""
+    return ctypes.cast(handle, _ADDRESS).value or 0
