@@ -41,12 +41,12 @@ def self_correcting_rag(
     graph = create_self_correcting_rag(model, retriever, **settings)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        asked: RagInput = {"question": state.input_text}
+        rag_input: RagInput = {"question": state.input_text}
         if state.choices:
-            asked["options"] = [choice.value for choice in state.choices]
+            rag_input["options"] = [choice.value for choice in state.choices]
         if documents := state.metadata.get("documents"):
-            asked["documents"] = documents
-        final = await graph.ainvoke(asked)
+            rag_input["documents"] = documents
+        final = await graph.ainvoke(rag_input)
         state.store.set(RUN, {name: final.get(name) for name in _KEPT})
         state.output = ModelOutput.from_content(str(state.model), final["answer"])
         state.messages.append(state.output.message)
@@ -64,7 +64,7 @@ def scores() -> Scorer:
         report = run["report"]
         if report is None or report["cs_c"] is None:
             return Score.unscored(reason="no_response", explanation="; ".join(run["notes"]))
-        value = {"cs_c": report["cs_c"], "cs_r": report["cs_r"]}
-        return Score(value={**value, "flipped": float(run["flipped"])}, answer=run["answer"])
+        scores = {"cs_c": report["cs_c"], "cs_r": report["cs_r"]}
+        return Score(value={**scores, "flipped": float(run["flipped"])}, answer=run["answer"])
 
     return score

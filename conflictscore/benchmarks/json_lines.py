@@ -14,9 +14,9 @@ from conflictscore.retrieval.cleaning import clean_text
 
 
 def _filled(text: str) -> str:
-    if not (cleaned := clean_text(text)):
+    if not (clean := clean_text(text)):
         raise ValueError("a text is needed that is not empty")
-    return cleaned
+    return clean
 
 
 Text = Annotated[str, AfterValidator(_filled)]
@@ -80,22 +80,22 @@ def read_items(
     Raises:
         InputError: There is no item, an id is repeated, or a row is no ``kind``.
     """
-    items: dict[str, _I] = {}
+    items_by_id: dict[str, _I] = {}
     first: dict[str, str] = {}
     left_out: Counter[str] = Counter()
     for where, record in read_json_lines(Path(path)) if rows is None else rows:
-        made = make(row_of(kind, record, where), where)
-        if isinstance(made, str):
-            left_out[made] += 1
-        elif made.id in items:
-            earlier = first[made.id].rpartition(", ")[2]
+        made_or_reason = make(row_of(kind, record, where), where)
+        if isinstance(made_or_reason, str):
+            left_out[made_or_reason] += 1
+        elif made_or_reason.id in items_by_id:
+            earlier = first[made_or_reason.id].rpartition(", ")[2]
             raise InputError(f"{where}, field {id_field}: the same as in {earlier}")
         else:
-            items[made.id], first[made.id] = made, where
-    if not items:
+            items_by_id[made_or_reason.id], first[made_or_reason.id] = made_or_reason, where
+    if not items_by_id:
         why = f" ({', '.join(left_out)})" if left_out else ""
         raise InputError(f"{path}: there is nothing in it to use{why}")
-    return Items(tuple(items.values()), left_out)
+    return Items(tuple(items_by_id.values()), left_out)
 
 
 def row_of(kind: type[_K], record: Any, where: str) -> _K:
@@ -114,12 +114,12 @@ def read_json(path: Path) -> Iterator[tuple[str, Any]]:
         InputError: The file cannot be read, or is no JSON list.
     """
     try:
-        values = _value(path.read_text("utf-8"), str(path))
+        rows = _value(path.read_text("utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error
-    if not isinstance(values, list):
+    if not isinstance(rows, list):
         raise InputError(f"{path}: a JSON list is needed")
-    yield from ((f"{path}, item {number}", one) for number, one in enumerate(values, start=1))
+    yield from ((f"{path}, item {number}", row) for number, row in enumerate(rows, start=1))
 
 
 def _value(line: str, where: str) -> Any:

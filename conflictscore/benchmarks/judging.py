@@ -29,10 +29,10 @@ class Judge:
     prompts: PromptSet
     meter: UsageMeter
 
-    async def ask(self, prompt: str, read: Callable[[str], _V], reply_tokens: int) -> _V:
+    async def ask(self, prompt: str, parse: Callable[[str], _V], reply_tokens: int) -> _V:
         """Ask once, and once more where the reply cannot be read."""
         return await self.model.ask(
-            prompt, read, prompts=self.prompts, meter=self.meter, max_tokens=reply_tokens
+            prompt, parse, prompts=self.prompts, meter=self.meter, max_tokens=reply_tokens
         )
 
     async def decide(self, prompt: str, word: str, reply_tokens: int) -> Verdict:
@@ -54,8 +54,8 @@ def read_verdict(reply: str, word: str) -> Verdict:
 
     A reply without an explanation still has a verdict; the rest is as for :func:`read_choice`.
     """
-    value, explanation = read_choice(reply, word, (True, False), note="EXPLANATION")
-    return Verdict(value=value, explanation=explanation or None)
+    choice, explanation = read_choice(reply, word, (True, False), note="EXPLANATION")
+    return Verdict(value=choice, explanation=explanation or None)
 
 
 def read_choice(reply: str, word: str, choices: Iterable[_V], *, note: str) -> tuple[_V, str]:
@@ -65,31 +65,31 @@ def read_choice(reply: str, word: str, choices: Iterable[_V], *, note: str) -> t
     An error names the choices in their order. A note begins with ``note``, such as ``COMMENT``, and
     ends before the line ``WORD:``.
     """
-    known = {_words(str(choice)): choice for choice in choices}
+    choices_by_words = {_words(str(choice)): choice for choice in choices}
     line_of, note_of = (
         re.compile(rf"{MARKUP}{re.escape(mark)}{MARKUP}:(?P<said>.*)", re.IGNORECASE)
         for mark in (word, note)
     )
-    said: set[_V] = set()
+    named_choices: set[_V] = set()
     notes: list[list[str]] = []
     inside = False
     for line in reply.splitlines():
-        if found := line_of.match(line):
+        if match := line_of.match(line):
             inside = False
-            if (name := _words(found["said"])) not in known:
-                told = ", ".join(map(str, known.values()))
-                raise ValueError(f'the line "{word}:" said none of {told}')
-            said.add(known[name])
-        elif found := note_of.match(line):
+            if (name := _words(match["said"])) not in choices_by_words:
+                allowed_words = ", ".join(map(str, choices_by_words.values()))
+                raise ValueError(f'the line "{word}:" said none of {allowed_words}')
+            named_choices.add(choices_by_words[name])
+        elif match := note_of.match(line):
             inside = True
-            notes.append([found["said"].lstrip("*_ ")])
+            notes.append([match["said"].lstrip("*_ ")])
         elif inside:
             notes[-1].append(line)
-    if len(said) != 1:
+    if len(named_choices) != 1:
         raise ValueError(
-            f'the line "{word}:" {"said more than one thing" if said else "was missing"}'
+            f'the line "{word}:" {"said more than one thing" if named_choices else "was missing"}'
         )
-    return said.pop(), " ".join(" ".join(notes[0]).split()) if notes else ""
+    return named_choices.pop(), " ".join(" ".join(notes[0]).split()) if notes else ""
 
 
 def _words(text: str) -> str:

@@ -61,8 +61,8 @@ class PaperFigures:
 
     def of(self, model: str) -> "PaperFigures":
         """The figures of the paper's model that this one is; its first where it is none of them."""
-        named = [name for name in self.smaller if name.casefold() in model.casefold()]
-        return replace(self, model=named[0], measures=self.smaller[named[0]]) if named else self
+        names = [name for name in self.smaller if name.casefold() in model.casefold()]
+        return replace(self, model=names[0], measures=self.smaller[names[0]]) if names else self
 
     def value(self, method: str, measure: str) -> float | None:
         """A figure in [0, 1]; None where the paper has none."""
@@ -70,8 +70,8 @@ class PaperFigures:
 
     def difference(self, method: str, measure: str, against: str = BASELINE) -> float | None:
         """Method less another, in [-1, 1]; None where the paper lacks one of them."""
-        value, other = self.value(method, measure), self.value(against, measure)
-        return None if value is None or other is None else value - other
+        level, baseline = self.value(method, measure), self.value(against, measure)
+        return None if level is None or baseline is None else level - baseline
 
 
 def paper_figures(benchmark: str, form: str, model: str = "") -> PaperFigures | None:
@@ -86,18 +86,20 @@ def _published() -> Mapping[str, Mapping[str, PaperFigures]]:
     return TypeAdapter(dict[str, dict[str, PaperFigures]]).validate_python(tomllib.loads(text))
 
 
-def own_tables(figures: Figures, results: Sequence[QuestionResult] = ()) -> list[Card]:
+def own_tables(figures: Figures, question_results: Sequence[QuestionResult] = ()) -> list[Card]:
     """The tables that benchmarks make of a run."""
-    entries = BENCHMARKS.values()
-    makers = [entry.tables for entry in entries if entry.tables]
-    of_results = [entry.result_tables for entry in entries if entry.result_tables]
-    made = [make(figures) for make in makers] + [make(results) for make in of_results]
-    return [table for tables in made for table in tables]
+    benchmarks = BENCHMARKS.values()
+    makers = [benchmark.tables for benchmark in benchmarks if benchmark.tables]
+    of_results = [benchmark.result_tables for benchmark in benchmarks if benchmark.result_tables]
+    table_lists = [make(figures) for make in makers] + [
+        make(question_results) for make in of_results
+    ]
+    return [table for tables in table_lists for table in tables]
 
 
 def published_types(paper: PaperFigures | None) -> str:
     """A paper's accuracies in telling the type of a conflict, in one line; empty without any."""
     if paper is None or not paper.types:
         return ""
-    models = ", ".join(f"{model} {percent(value)} %" for model, value in paper.types)
+    models = ", ".join(f"{model} {percent(accuracy)} %" for model, accuracy in paper.types)
     return f"published: {models} ({paper.types_source})"

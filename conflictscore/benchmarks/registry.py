@@ -43,9 +43,9 @@ _own = {entry.name: entry for folder in _FOLDERS for entry in _entries(folder)}
 BENCHMARKS: Mapping[str, Entry] = {**{entry.name: entry for entry in _installed()}, **_own}
 
 
-def usual_methods(offered: Sequence[str]) -> list[str]:
+def usual_methods(method_names: Sequence[str]) -> list[str]:
     """Those offered that are run where none are named: the papers' and the guard."""
-    return [name for name in USUAL_METHODS if name in offered]
+    return [name for name in USUAL_METHODS if name in method_names]
 
 
 def open_benchmark(
@@ -64,15 +64,15 @@ def open_benchmark(
     Raises:
         InputError: There is no such benchmark or form, or the file cannot be used.
     """
-    entry = BENCHMARKS.get(name)
-    if entry is None:
+    benchmark = BENCHMARKS.get(name)
+    if benchmark is None:
         raise InputError(f"unknown benchmark {name!r}; one of {', '.join(BENCHMARKS)}")
-    if form is not None and form not in entry.forms:
-        raise InputError(f"{name} has no {form} form; it is run as {' or '.join(entry.forms)}")
-    if unknown := flags.keys() - entry.flags.keys():
+    if form is not None and form not in benchmark.forms:
+        raise InputError(f"{name} has no {form} form; it is run as {' or '.join(benchmark.forms)}")
+    if unknown := flags.keys() - benchmark.flags.keys():
         raise InputError(f"{name} has no option {min(unknown)!r}")
     sources = [str(data)] if isinstance(data, str | Path) else list(map(str, data))
-    if not sources or (len(sources) > 1 and not entry.several):
+    if not sources or (len(sources) > 1 and not benchmark.several):
         raise InputError(f"{name} is run from one file, and {len(sources)} were given")
-    given = sources if entry.several else Path(sources[0])
-    return entry.open(given, form or entry.forms[0], seed, **flags)
+    source = sources if benchmark.several else Path(sources[0])
+    return benchmark.open(source, form or benchmark.forms[0], seed, **flags)

@@ -53,9 +53,9 @@ class Limits:
     """Tokens, in and out, of all sessions of the run together."""
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if value is not None and value <= 0:
-                raise InputError(f"{name} is {value}; give a number above 0")
+        for name, limit in asdict(self).items():
+            if limit is not None and limit <= 0:
+                raise InputError(f"{name} is {limit}; give a number above 0")
 
 
 async def arun_benchmark(
@@ -82,8 +82,8 @@ async def arun_benchmark(
     """
     require_statistics()  # before anything is paid for
     setup = setup.fitted(benchmark)
-    recorded, left_out = with_documents(benchmark.questions, setup.context.retriever, missing)
-    if not recorded:
+    questions, left_out = with_documents(benchmark.questions, setup.context.retriever, missing)
+    if not questions:
         raise InputError(f"{benchmark.name}: no question is left to run")
     configuration = {
         **setup.configuration(benchmark),
@@ -99,24 +99,26 @@ async def arun_benchmark(
         compare=tuple(compare),
     )
     templates = setup.context.prompts.texts
-    with RunStore.open(folder, manifest, recorded, templates) as store:
+    with RunStore.open(folder, manifest, questions, templates) as store:
         prices = PriceTable.load() if prices is None else prices
-        begun = [RunStore.read(o) for o in study if (o / "manifest.json").exists()]
-        for other in begun:
-            _share_documents(other, store)
+        study_runs = [RunStore.read(o) for o in study if (o / "manifest.json").exists()]
+        for study_run in study_runs:
+            _share_documents(study_run, store)
         kept_in = store.folder.parent if study else store.folder
         with (
             closing(ContentCache(kept_in / "calls.sqlite")) as own,
             TranscriptWriter(store.folder) if transcripts else nullcontext() as transcript,
         ):
-            spent: dict[str, Usage] = {}
-            for record in (record for paid in (store, *begun) for record in paid.records()):
+            usage_by_model: dict[str, Usage] = {}
+            for record in (
+                record for paid_run in (store, *study_runs) for record in paid_run.records()
+            ):
                 for name, usage in record.usage.items():
-                    spent[name] = spent.get(name, Usage()) + usage
+                    usage_by_model[name] = usage_by_model.get(name, Usage()) + usage
             ledger = Ledger(
                 prices=prices,
                 max_tokens=limits.max_tokens,
-                spent=spent,
+                spent=usage_by_model,
             )
             session = Session(
                 store,
@@ -127,19 +129,19 @@ async def arun_benchmark(
                 listener or Listener(),
                 failures(store.done.values()) if retry_failed else set(),
             )
-            stopped = await session.run(limits.concurrency)
+            budget_error = await session.run(limits.concurrency)
         notes = [*benchmark.notes, *store.notes]
         if left_out:
             notes.append(f"{len(left_out)} questions were left out: they are not in the recording")
-        run = summarised(store, prices, stopped=stopped, notes=notes, compare=compare)
+        run = summarised(store, prices, budget_error=budget_error, notes=notes, compare=compare)
         write_figures(run)
         return run
 
 
 def _searched(benchmark: Benchmark, setup: Setup) -> BaseRetriever | None:
     """The retriever, if a question needs it."""
-    searched = any(not question.documents for question in benchmark.questions)
-    return setup.context.retriever if searched else None
+    needs_search = any(not question.documents for question in benchmark.questions)
+    return setup.context.retriever if needs_search else None
 
 
 def _retrieval(retrieval: Mapping[str, Any], benchmark: Benchmark, setup: Setup) -> dict[str, Any]:
@@ -156,12 +158,12 @@ def _found_in(benchmark: Benchmark, setup: Setup) -> dict[str, str]:
     return retrieved_hashes(_searched(benchmark, setup))
 
 
-def _share_documents(other: RunStore, store: RunStore) -> None:
+def _share_documents(study_run: RunStore, store: RunStore) -> None:
     """Take over the documents that another run of a study found; they are paid for there."""
-    asked = {question.id for question in store.questions}
-    for place, record in other.done.items():
-        found = record.step == DOCUMENTS and record.error is None
-        if found and record.question in asked and place not in store.done:
+    question_ids = {question.id for question in store.questions}
+    for place, record in study_run.done.items():
+        has_documents = record.step == DOCUMENTS and record.error is None
+        if has_documents and record.question in question_ids and place not in store.done:
             store.append(record.model_copy(update={"usage": {}, "seconds": 0.0}))
 
 
@@ -238,15 +240,17 @@ def run_benchmark(
         if data is None:
             raise InputError(f"the benchmark {benchmark} needs data, its official file")
         benchmark = open_benchmark(benchmark, data, form=form, seed=seed)
-    chosen, selection = benchmark.selected(sample, seed)
-    named = usual_methods(chosen.offered) if methods is None else methods
-    decided = RunSettings(chosen_methods(named, chosen), seed, temperature=temperature)
-    asked = PromptSet.open(settings.get("prompts"), base=chosen.prompt_set)
+    selected_benchmark, selection = benchmark.selected(sample, seed)
+    method_names = usual_methods(selected_benchmark.offered) if methods is None else methods
+    run_choices = RunSettings(
+        chosen_methods(method_names, selected_benchmark), seed, temperature=temperature
+    )
+    prompt_set = PromptSet.open(settings.get("prompts"), base=selected_benchmark.prompt_set)
     loop, models = split_options(settings)
     own = {name: getattr(loop, name) for name in settings.keys() & {*Settings.names()}}
     setup = Setup.open(
-        decided,
-        paper_loop(**{**own, "prompts": asked}),
+        run_choices,
+        paper_loop(**{**own, "prompts": prompt_set}),
         model=model,
         retriever=retriever,
         answer_judge=answer_judge,
@@ -254,7 +258,7 @@ def run_benchmark(
     )
     return run_for_sync_caller(
         arun_benchmark(
-            chosen,
+            selected_benchmark,
             Path(folder),
             setup,
             limits=Limits(concurrency, max_tokens),

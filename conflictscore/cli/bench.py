@@ -160,7 +160,7 @@ def _deliver(run: "BenchmarkRun", plan: BenchPlan) -> None:
             plain_console(),
             title=f"{benchmark.name}, {benchmark.form}",
             paper=paper_figures(benchmark.name, benchmark.form, context.generator.name),
-            results=run.results,
+            question_results=run.results,
             verbose=settings["verbose"],
         )
     click.echo(f"Every flip on a page: conflictscore report {run.folder}", err=True)

@@ -20,7 +20,7 @@ def print_estimate(plan: BenchPlan) -> None:
     from conflictscore.reporting.plain_table import print_card
 
     settings, benchmark = plan.settings, plan.benchmark
-    costs = estimate(benchmark, plan.setup, prices=plan.prices, assumed=_assumed(plan))
+    costs = estimate(benchmark, plan.setup, prices=plan.prices, assumed_documents=_assumed(plan))
     if settings["as_json"]:
         click.echo(json.dumps(costs.to_json(), indent=2))
         return

@@ -107,18 +107,18 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
 
     def question(row: _AmbigDocs, where: str) -> _Question:
         answer = row.documents[0].answer
-        right = [folded(one.answer) == folded(answer) for one in row.documents]
+        right = [folded(document.answer) == folded(answer) for document in row.documents]
         sides = list(zip(row.documents, right, strict=True))
         return _Question(
             row.qid,
             row.question,
             answer,
-            tuple(one.as_shown(Label.SUPPORTS) for one, same in sides if same),
-            tuple(one.as_shown(Label.CONTRADICTS) for one, same in sides if not same),
+            tuple(document.as_shown(Label.SUPPORTS) for document, same in sides if same),
+            tuple(document.as_shown(Label.CONTRADICTS) for document, same in sides if not same),
         )
 
-    read = read_items(path, _AmbigDocs, question, id_field="qid", rows=_items(path))
-    return _constructed("ambigdocs", read.items, path, seed)
+    rows = read_items(path, _AmbigDocs, question, id_field="qid", rows=_items(path))
+    return _constructed("ambigdocs", rows.items, path, seed)
 
 
 class _Perturbed(PublishedRow):
@@ -145,9 +145,11 @@ def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
     def question(row: _MacNoise, where: str) -> _Question | str:
         if len(row.pert_lbls) != len(row.ctxs):
             raise InputError(f"{where}, field pert_lbls: a number for each of ctxs is needed")
-        marked = [one for one, mark in zip(row.ctxs, row.pert_lbls, strict=True) if mark == 1]
-        pairs = [(one.text, one.text_pert) for one in marked if one.text_pert]
-        if len(pairs) < len(marked):
+        perturbable = [
+            passage for passage, mark in zip(row.ctxs, row.pert_lbls, strict=True) if mark == 1
+        ]
+        pairs = [(passage.text, passage.text_pert) for passage in perturbable if passage.text_pert]
+        if len(pairs) < len(perturbable):
             raise InputError(f"{where}, field ctxs: a marked passage has no text_pert")
         if not pairs:
             return "no passage could be perturbed"
@@ -159,8 +161,8 @@ def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
             tuple(_passage(false, Label.CONTRADICTS) for _, false in pairs[1::2] or pairs),
         )
 
-    read = read_items(path, _MacNoise, question, id_field="id", rows=_items(path))
-    return _constructed(name, read.items, path, seed)
+    rows = read_items(path, _MacNoise, question, id_field="id", rows=_items(path))
+    return _constructed(name, rows.items, path, seed)
 
 
 class _Paragraph(PublishedRow):
@@ -186,19 +188,25 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
     in ``-FAKE`` is that of a false version, and ``queries.json``, a JSON list. A question whose
     answer every false version keeps is left out.
     """
-    corpus = [row_of(_Paragraph, one, at) for at, one in read_json_lines(path / "corpus.json")]
+    corpus = [
+        row_of(_Paragraph, paragraph, at) for at, paragraph in read_json_lines(path / "corpus.json")
+    ]
     false: dict[str, list[str]] = {}
-    for one in corpus:
-        name, mark, _ = one.id.partition(_FAKE)
+    for paragraph in corpus:
+        name, mark, _ = paragraph.id.partition(_FAKE)
         if mark:
-            false.setdefault(name, []).append(one.contents)
-    versions = {folded(one.contents): false[one.id] for one in corpus if one.id in false}
+            false.setdefault(name, []).append(paragraph.contents)
+    versions = {
+        folded(paragraph.contents): false[paragraph.id]
+        for paragraph in corpus
+        if paragraph.id in false
+    }
 
     def question(row: _ContraQuery, where: str) -> _Question | str:
         answer = row.answers.text[0]
-        said = f" {folded(answer)} "
+        answer_words = f" {folded(answer)} "
         fakes = versions.get(folded(row.context), ())
-        fakes = [text for text in fakes if said not in f" {folded(text)} "]
+        fakes = [text for text in fakes if answer_words not in f" {folded(text)} "]
         if not fakes:
             return "no false version of their context in corpus.json leaves the answer out"
         return _Question(
@@ -210,8 +218,8 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
         )
 
     queries = path / "queries.json"
-    read = read_items(queries, _ContraQuery, question, id_field="id", rows=read_json(queries))
-    return _constructed("contraqa", read.items, path, seed)
+    rows = read_items(queries, _ContraQuery, question, id_field="id", rows=read_json(queries))
+    return _constructed("contraqa", rows.items, path, seed)
 
 
 class _Page(PublishedRow):
@@ -220,7 +228,7 @@ class _Page(PublishedRow):
     search_engine_input: Cleaned | None = None
     title: Cleaned | None = None
     text_window: Text
-    stance: Annotated[Literal["yes", "no"], BeforeValidator(lambda said: str(said).lower())]
+    stance: Annotated[Literal["yes", "no"], BeforeValidator(lambda stance: str(stance).lower())]
 
 
 def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
@@ -259,12 +267,12 @@ def _constructed(
 ) -> list[ClaimGroup]:
     groups = []
     for question in questions:
-        drawn = lot(f"conflictbench {name}", seed, question.id)
-        conflict = bool(question.contradicting) and drawn[0] % 2 == 0
+        ticket = lot(f"conflictbench {name}", seed, question.id)
+        conflict = bool(question.contradicting) and ticket[0] % 2 == 0
         if conflict:
             documents = (*question.supporting, *question.contradicting)
         else:
-            others = _of_others(question, questions, random.Random(drawn))  # noqa: S311 - no secret
+            others = _of_others(question, questions, random.Random(ticket))  # noqa: S311 - no secret
             if len(others) < _OTHER_DOCUMENTS:
                 raise InputError(
                     f"{path}: there are too few documents of other questions to show with"
@@ -290,14 +298,16 @@ def _of_others(
 ) -> tuple[GroupDocument, ...]:
     """Documents of other questions, drawn at random; they have nothing to say of the claim."""
     own = {document.text for document in (*question.supporting, *question.contradicting)}
-    found: dict[str, GroupDocument] = {}
+    documents_by_text: dict[str, GroupDocument] = {}
     for _ in range(_MOST_DRAWS):
-        shown = rng.choice(rng.choice(questions).supporting)
-        if shown.text not in own:
-            found.setdefault(shown.text, shown.model_copy(update={"label": Label.IRRELEVANT}))
-        if len(found) == _OTHER_DOCUMENTS:
+        document = rng.choice(rng.choice(questions).supporting)
+        if document.text not in own:
+            documents_by_text.setdefault(
+                document.text, document.model_copy(update={"label": Label.IRRELEVANT})
+            )
+        if len(documents_by_text) == _OTHER_DOCUMENTS:
             break
-    return tuple(found.values())
+    return tuple(documents_by_text.values())
 
 
 def _items(path: Path) -> Iterator[tuple[str, Any]]:
@@ -306,6 +316,6 @@ def _items(path: Path) -> Iterator[tuple[str, Any]]:
 
 def _passage(whole: str, label: Label) -> GroupDocument:
     """A passage that may be written ``title: ... context: ...``."""
-    found = _PASSAGE.fullmatch(whole)
-    title, text = (found[1].strip(), found[2].strip()) if found else ("", whole)
+    match = _PASSAGE.fullmatch(whole)
+    title, text = (match[1].strip(), match[2].strip()) if match else ("", whole)
     return GroupDocument(text=text, title=title, label=label)

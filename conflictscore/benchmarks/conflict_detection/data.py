@@ -42,16 +42,16 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
     groups: dict[str, list[ClaimGroup]] = {}
     for source in sources:
         kind, path = named_format(source)
-        read = FORMATS[kind](path, seed)
-        if not read:
+        groups_read = FORMATS[kind](path, seed)
+        if not groups_read:
             raise InputError(f"--data {source}: there is no claim in it")
-        if read[0].set in groups:
+        if groups_read[0].set in groups:
             raise InputError(
-                f"--data {source}: a set {read[0].set!r} was read already; give one of the files"
-                " another name, or each of them once"
+                f"--data {source}: a set {groups_read[0].set!r} was read already; give one of the"
+                " files another name, or each of them once"
             )
-        groups[read[0].set] = read
-    return [group for read in groups.values() for group in read]
+        groups[groups_read[0].set] = groups_read
+    return [group for groups_read in groups.values() for group in groups_read]
 
 
 def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGroup]:
@@ -65,27 +65,29 @@ def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGr
 
 def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
     """Draw as many of each kind as ConflictBench has (paper, Table 1), or all there are of it."""
-    kept = list(groups)
-    if unknown := sorted({group.set for group in kept} - PUBLISHED.keys()):
-        known = ", ".join(name for name in PUBLISHED if name != "overall")
-        raise InputError(f"--paper-counts: {unknown[0]!r} is none of ConflictBench's sets: {known}")
+    all_groups = list(groups)
+    if unknown := sorted({group.set for group in all_groups} - PUBLISHED.keys()):
+        names = ", ".join(name for name in PUBLISHED if name != "overall")
+        raise InputError(f"--paper-counts: {unknown[0]!r} is none of ConflictBench's sets: {names}")
 
     def size(name: str, conflict: bool) -> int:
         return PUBLISHED[name].conflicts if conflict else PUBLISHED[name].others
 
-    return _drawn(kept, size, seed)
+    return _drawn(all_groups, size, seed)
 
 
 def _drawn(
     groups: Iterable[ClaimGroup], size: Callable[[str, bool], int], seed: int
 ) -> list[ClaimGroup]:
-    kept = list(groups)
+    all_groups = list(groups)
     by_kind: dict[tuple[str, bool], list[ClaimGroup]] = {}
-    for group in kept:
+    for group in all_groups:
         by_kind.setdefault((group.set, group.has_conflict), []).append(group)
-    drawn = {
+    chosen_ids = {
         (group.set, group.id)
-        for kind, found in by_kind.items()
-        for group in sorted(found, key=lambda one: lot("groups", seed, one.id))[: size(*kind)]
+        for kind, groups_of_kind in by_kind.items()
+        for group in sorted(groups_of_kind, key=lambda group: lot("groups", seed, group.id))[
+            : size(*kind)
+        ]
     }
-    return [group for group in kept if (group.set, group.id) in drawn]
+    return [group for group in all_groups if (group.set, group.id) in chosen_ids]

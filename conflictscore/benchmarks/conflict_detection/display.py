@@ -49,35 +49,34 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
         " recall is as much too high",
         free_text=True,
     )
-    used, pairs = figures.usage, overall.pairs
+    usage, pairs = figures.usage, overall.pairs
     each = f", {figures.seconds / pairs:.2f} s a pair" if pairs else ""
-    spent = (
-        f"{counted(used.calls, 'call')}, {used.cached_calls:,} from the cache,"
-        f" {used.input_tokens:,} tokens in, {used.output_tokens:,} out,"
+    cost_line = (
+        f"{counted(usage.calls, 'call')}, {usage.cached_calls:,} from the cache,"
+        f" {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out,"
         f" {seconds(figures.seconds)}{each}"
     )
-    yield Card("Cost", after=(spent,))
+    yield Card("Cost", after=(cost_line,))
 
 
 def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
     rows: list[tuple[str, ...]] = []
     faint: set[int] = set()
     papers, beaten = list[str](), list[str]()
-    for one in sets:
-        found = _columns(one.detection)
-        rows.append((one_line(one.name), *(percent(figure.value) for figure in found)))
-        below = [("", *map(_bounds, found))]
-        for name, constant in one.constants.items():
+    for set_figures in sets:
+        columns = _columns(set_figures.detection)
+        rows.append((one_line(set_figures.name), *(percent(figure.value) for figure in columns)))
+        below = [("", *map(_bounds, columns))]
+        for name, constant in set_figures.constants.items():
             cells = (percent(figure.value) for figure in _columns(constant))
             below.append((f"  {name}", *cells))
-        if one.beaten_by:
-            beaten.append(
-                f"{one_line(one.name)}: F1 is below that of {' and '.join(one.beaten_by)}"
-            )
-        if paper := _published(figures, one):
-            papers.append(f"{one.name} {paper.conflicts:,} and {paper.others:,}")
-            told = (paper.precision, paper.recall, paper.f1, paper.accuracy)
-            below.append(("  paper", *map(percent, (*told, paper.accuracy_no_conflict))))
+        if set_figures.beaten_by:
+            better = " and ".join(set_figures.beaten_by)
+            beaten.append(f"{one_line(set_figures.name)}: F1 is below that of {better}")
+        if paper := _published(figures, set_figures):
+            papers.append(f"{set_figures.name} {paper.conflicts:,} and {paper.others:,}")
+            shares = (paper.precision, paper.recall, paper.f1, paper.accuracy)
+            below.append(("  paper", *map(percent, (*shares, paper.accuracy_no_conflict))))
         faint.update(range(len(rows), len(rows) + len(below)))
         rows += below
     note = "Wilson intervals; that of F1 resamples claims. none: nothing to divide by"
@@ -95,15 +94,21 @@ def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
     )
 
 
-def _published(figures: DetectionFigures, one: SetFigures) -> PublishedSet | None:
+def _published(figures: DetectionFigures, set_figures: SetFigures) -> PublishedSet | None:
     """The paper's figures for a set; for all together only if they are all of ConflictBench."""
-    whole = {found.name for found in figures.sets} | {"overall"} == PUBLISHED.keys()
-    return PUBLISHED.get(one.name) if whole or one is not figures.overall else None
+    whole = {group_set.name for group_set in figures.sets} | {"overall"} == PUBLISHED.keys()
+    return PUBLISHED.get(set_figures.name) if whole or set_figures is not figures.overall else None
 
 
-def _columns(found: Detection) -> tuple[Proportion | Interval, ...]:
+def _columns(detection: Detection) -> tuple[Proportion | Interval, ...]:
     """Table 2's columns, in its order."""
-    return found.precision, found.recall, found.f1, found.accuracy, found.accuracy_no_conflict
+    return (
+        detection.precision,
+        detection.recall,
+        detection.f1,
+        detection.accuracy,
+        detection.accuracy_no_conflict,
+    )
 
 
 def _counts(*numbers: int) -> tuple[str, ...]:

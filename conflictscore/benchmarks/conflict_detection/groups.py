@@ -39,8 +39,8 @@ class ClaimGroup(Record):
     def shown(self) -> list[Document]:
         """The documents as a judge is shown them."""
         return [
-            Document(number=number, text=one.text, title=one.title)
-            for number, one in enumerate(self.documents, start=1)
+            Document(number=number, text=document.text, title=document.title)
+            for number, document in enumerate(self.documents, start=1)
         ]
 
     @property
@@ -57,13 +57,13 @@ class _Labelled(PublishedRow):
     ) = None
 
     def document(self) -> GroupDocument:
-        known = {
+        labels_by_word = {
             "SUPPORTS": Label.SUPPORTS,
             "PARTIAL": Label.SUPPORTS,  # part of a claim supported is support (paper, section 3)
             "CONTRADICTS": Label.CONTRADICTS,
             "IRRELEVANT": Label.IRRELEVANT,
         }  # one document that is MIXED, and says both, is on neither side alone
-        label = known.get(self.label or "")
+        label = labels_by_word.get(self.label or "")
         return GroupDocument(text=self.text, title=self.title or "", label=label)
 
 
@@ -84,36 +84,38 @@ def read_groups(path: str | Path) -> list[ClaimGroup]:
     name = Path(path).stem.removesuffix("_groups")
 
     def group(row: GroupRow, where: str) -> ClaimGroup:
-        documents = tuple(one.document() for one in row.docs)
+        documents = tuple(document.document() for document in row.docs)
         return ClaimGroup(
             set=name,
             id=row.id,
             claim=row.claim,
             documents=documents,
-            has_conflict=_conflict(row.has_conflict, {one.label for one in documents}, where),
+            has_conflict=_conflict(
+                row.has_conflict, {document.label for document in documents}, where
+            ),
         )
 
     return list(read_items(path, GroupRow, group, id_field="id").items)
 
 
-def _conflict(stated: bool | None, labels: set[Label | None], where: str) -> bool:
+def _conflict(has_conflict: bool | None, labels: set[Label | None], where: str) -> bool:
     both = {Label.SUPPORTS, Label.CONTRADICTS} <= labels
-    if stated is None and None in labels:
+    if has_conflict is None and None in labels:
         raise InputError(
             f"{where}, field has_conflict: it is needed where not all documents have a label"
         )
-    if stated is not None and stated is not both and (both or None not in labels):
+    if has_conflict is not None and has_conflict is not both and (both or None not in labels):
         raise InputError(
-            f"{where}, field has_conflict: it is {str(stated).lower()}, and the labels of the"
+            f"{where}, field has_conflict: it is {str(has_conflict).lower()}, and the labels of the"
             " documents say otherwise"
         )
-    return both if stated is None else stated
+    return both if has_conflict is None else has_conflict
 
 
 def statement(question: str, answer: str) -> str:
     """The claim that an answer is the right one, in fixed words."""
-    quoted = question.replace('"', "'")
-    return f'The answer to "{quoted}" is {answer.rstrip(".")}.'
+    question_text = question.replace('"', "'")
+    return f'The answer to "{question_text}" is {answer.rstrip(".")}.'
 
 
 def folded(text: str) -> str:

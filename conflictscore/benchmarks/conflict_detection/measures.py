@@ -70,7 +70,9 @@ class SetFigures(Record):
     def beaten_by(self) -> tuple[str, ...]:
         """Constant answers with a higher F1."""
         own = self.detection.f1.value or 0.0
-        return tuple(name for name, one in self.constants.items() if (one.f1.value or 0.0) > own)
+        return tuple(
+            name for name, detection in self.constants.items() if (detection.f1.value or 0.0) > own
+        )
 
 
 class DetectionFigures(Record):
@@ -105,47 +107,60 @@ def verdict_of(labels: Iterable[Label]) -> bool | None:
 
 
 def detection_figures(
-    labeler: str, judged: Sequence[Judged], usage: Usage, seconds: float
+    labeler: str, judged_groups: Sequence[Judged], usage: Usage, seconds: float
 ) -> DetectionFigures:
     """All figures of the groups that were judged, by a labeler of this name."""
     # Sums of floats and resamples depend on the order, so there is one.
-    ordered = sorted(judged, key=lambda one: (one.group.set, one.group.id))
-    names = sorted({one.group.set for one in ordered})
+    in_order = sorted(
+        judged_groups, key=lambda judged_group: (judged_group.group.set, judged_group.group.id)
+    )
+    names = sorted({judged_group.group.set for judged_group in in_order})
     return DetectionFigures(
         labeler=labeler,
         sets=tuple(
-            _figures(name, [one for one in ordered if one.group.set == name]) for name in names
+            _figures(
+                name, [judged_group for judged_group in in_order if judged_group.group.set == name]
+            )
+            for name in names
         ),
-        overall=_figures("overall", ordered),
+        overall=_figures("overall", in_order),
         usage=usage,
         seconds=round(seconds, 3),
     )
 
 
-def _figures(name: str, judged: Sequence[Judged]) -> SetFigures:
-    said = [(one.group, verdict_of(label.label for label in one.labels)) for one in judged]
-    decided = [(group, answer) for group, answer in said if answer is not None]
-    truth = [group.has_conflict for group, _ in decided]
-    pairs = [[*zip(one.group.labels, one.labels, strict=True)] for one in judged]
-    known = [
-        [gold is given.label for gold, given in of if gold and given.label is not Label.UNLABELLED]
+def _figures(name: str, judged_groups: Sequence[Judged]) -> SetFigures:
+    answers = [
+        (judged_group.group, verdict_of(label.label for label in judged_group.labels))
+        for judged_group in judged_groups
+    ]
+    decisions = [(group, answer) for group, answer in answers if answer is not None]
+    truth = [group.has_conflict for group, _ in decisions]
+    pairs = [
+        [*zip(judged_group.group.labels, judged_group.labels, strict=True)]
+        for judged_group in judged_groups
+    ]
+    agreements = [
+        [gold is label.label for gold, label in of if gold and label.label is not Label.UNLABELLED]
         for of in pairs
     ]
     return SetFigures(
         name=name,
-        groups=len(judged),
-        conflicts=sum(one.group.has_conflict for one in judged),
-        undecidable=len(said) - len(decided),
-        detection=_detection(truth, [answer for _, answer in decided]),
+        groups=len(judged_groups),
+        conflicts=sum(judged_group.group.has_conflict for judged_group in judged_groups),
+        undecidable=len(answers) - len(decisions),
+        detection=_detection(truth, [answer for _, answer in decisions]),
         constants={
             "always": _detection(truth, [True] * len(truth)),
-            "two documents": _detection(truth, [len(one.documents) > 1 for one, _ in decided]),
+            "two documents": _detection(
+                truth, [len(judged_group.documents) > 1 for judged_group, _ in decisions]
+            ),
             "never": _detection(truth, [False] * len(truth)),
         },
         pairs=sum(map(len, pairs)),
-        unlabelled=sum(given.label is Label.UNLABELLED for of in pairs for _, given in of),
+        unlabelled=sum(label.label is Label.UNLABELLED for of in pairs for _, label in of),
         label_accuracy=group_interval(
-            [(sum(of), len(of)) for of in known], lambda cells: ratio(*cells.T)
+            [(sum(of), len(of)) for of in agreements], lambda cells: ratio(*cells.T)
         ),
     )
 
@@ -187,17 +202,17 @@ async def detect(
     Each verdict is kept in the cache the moment it is there: a run that is stopped in any way loses
     the calls in flight at most. ``concurrency`` is claims at a time.
     """
-    found: dict[tuple[str, str], Judged] = {}
+    judged_by_id: dict[tuple[str, str], Judged] = {}
 
     async def judge(group: ClaimGroup) -> None:
         claim = Claim(number=1, text=group.claim)
         [row] = await label_table(
             labeler, [claim], group.shown, meter=meter, cache=cache, on_label=on_pair
         )
-        found[group.set, group.id] = Judged(group, row.labels)
+        judged_by_id[group.set, group.id] = Judged(group, row.labels)
 
     await each(groups, judge, concurrency)
-    return [found[group.set, group.id] for group in groups]
+    return [judged_by_id[group.set, group.id] for group in groups]
 
 
 async def written_claims(
@@ -218,14 +233,14 @@ async def written_claims(
         fields = {"question": material(group.question), "answer": material(group.answer)}
         prompt = judge.prompts.render("write_claim", **fields)
         try:
-            said = await judge.ask(prompt, read_text, _CLAIM_TOKENS)
+            reply = await judge.ask(prompt, read_text, _CLAIM_TOKENS)
         except ProviderError as error:
             failures.append(error)
             return group
         on_claim()
-        return group.model_copy(update={"claim": " ".join(clean_text(said).split())})
+        return group.model_copy(update={"claim": " ".join(clean_text(reply).split())})
 
-    written = await at_once([partial(worded, group) for group in groups])
+    new_groups = await at_once([partial(worded, group) for group in groups])
     if failures:
         raise failures[0]
-    return list(written)
+    return list(new_groups)

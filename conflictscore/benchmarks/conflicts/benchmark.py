@@ -89,25 +89,29 @@ def read_conflicts(path: str | Path) -> Conflicts:
     """Read CONFLICTS, the official file or the shortened one, in file order."""
     questions: list[Question] = []
     empty = 0
-    seen: Counter[str] = Counter()
+    times: Counter[str] = Counter()
     for where, record in read_json_lines(Path(path)):
         row = row_of(_Published, record, where)
         kind = _TYPES.get(" ".join(row.conflict_type.casefold().split()))
         if kind is None:
-            known = ", ".join(map(repr, _TYPES))
+            types = ", ".join(map(repr, _TYPES))
             raise InputError(
-                f"{where}, field conflict_type: {row.conflict_type!r} is none of {known}"
+                f"{where}, field conflict_type: {row.conflict_type!r} is none of {types}"
             )
-        documents = [one for one in (result.as_document() for result in row.results) if one["text"]]
+        documents = [
+            document
+            for document in (search_result.as_document() for search_result in row.results)
+            if document["text"]
+        ]
         if not documents:
             raise InputError(f"{where}, field search_results: no document in it has text")
         empty += len(row.results) - len(documents)
         identity = question_id("conflicts", row.question)
-        seen[identity] += 1
+        times[identity] += 1
         questions.append(
             Question(
                 # the same question may have been asked on another day, with other results
-                id=identity if seen[identity] == 1 else f"{identity}-{seen[identity]}",
+                id=identity if times[identity] == 1 else f"{identity}-{times[identity]}",
                 question=row.question,
                 correct=(row.gold,) if row.gold and kind in _ONE_ANSWER else (),
                 category=kind.value,
@@ -132,20 +136,20 @@ not be compared, and ``rag`` would not be the paper's *vanilla*."""
 
 def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
     """CONFLICTS in free form, judged by expected behaviour, answer recall and grounding."""
-    read = read_conflicts(data)
-    right = sum(bool(question.correct) for question in read.questions)
+    file = read_conflicts(data)
+    right = sum(bool(question.correct) for question in file.questions)
     notes = [
         f"answer recall is judged on questions with a right answer that people wrote: {right} of"
-        f" {len(read.questions)} in the file",
+        f" {len(file.questions)} in the file",
         "grounding: sentences that cite nothing, or a document that does not exist, are not"
         " supported; all methods are asked for citations, in wordings of this benchmark",
     ]
-    if read.empty_documents:
-        notes.append(f"search results without text, left out: {read.empty_documents}")
+    if file.empty_documents:
+        notes.append(f"search results without text, left out: {file.empty_documents}")
     return Benchmark(
         name="conflicts",
         form=form,
-        questions=read.questions,
+        questions=file.questions,
         measures=(BEHAVIOUR, RECALL, GROUNDING),
         graded=frozenset({GROUNDING}),
         judge=judge_answer,
@@ -160,17 +164,17 @@ def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
 _MERGED = (ConflictType.OUTDATED, ConflictType.MISINFORMATION)
 
 
-def merged_tables(results: Sequence[QuestionResult]) -> list[Card]:
+def merged_tables(question_results: Sequence[QuestionResult]) -> list[Card]:
     """Expected behaviour of the merged types by method; none where no answer is judged by it."""
-    judged: dict[str, list[bool]] = {}
-    for result in results:
-        if result.question.conflict_type in _MERGED:
-            for name, ended in result.methods.items():
-                if (value := ended.value(BEHAVIOUR)) is not None:
-                    judged.setdefault(name, []).append(bool(value))
+    verdicts_by_method: dict[str, list[bool]] = {}
+    for question_result in question_results:
+        if question_result.question.conflict_type in _MERGED:
+            for name, method_result in question_result.methods.items():
+                if (verdict := method_result.value(BEHAVIOUR)) is not None:
+                    verdicts_by_method.setdefault(name, []).append(bool(verdict))
     rows = []
-    for name, values in judged.items():
-        share = proportion(sum(values), len(values))
+    for name, verdicts in verdicts_by_method.items():
+        share = proportion(sum(verdicts), len(verdicts))
         bounds = span(percent(share.low), percent(share.high))
         rows.append((name, percent(share.value), bounds, f"{share.count:,}", f"{share.n:,}"))
     if not rows:

@@ -62,7 +62,7 @@ async def grounding_verdict(
         or support was not found in documents that had to be cut to fit the judge's context window.
         None where no sentence states anything, so that there is no share.
     """
-    shown = {document.number: document for document in documents}
+    documents_by_number = {document.number: document for document in documents}
     render = partial(
         judge.prompts.render,
         GROUNDING_TEMPLATE,
@@ -71,43 +71,48 @@ async def grounding_verdict(
     )
 
     async def of_sentence(sentence: str) -> SentenceVerdict:
-        cited = inline_citations(sentence, _NUMBERS)
-        if not cited:
+        citations = inline_citations(sentence, _NUMBERS)
+        if not citations:
             return SentenceVerdict(Support.UNSUPPORTED, "it cites no document")
-        if absent := [number for number in cited if number not in shown]:
+        if absent := [number for number in citations if number not in documents_by_number]:
             return SentenceVerdict(Support.UNSUPPORTED, f"there is no document {absent[0]}")
         ask = partial(render, sentence=material(sentence))
         try:
-            fitted = judge.fitted([shown[n] for n in cited], ask(documents=""), _GROUNDING_TOKENS)
-            prompt = ask(documents=judge.prompts.documents(fitted.documents))
-            found = await judge.ask(prompt, read_support, _GROUNDING_TOKENS)
+            evidence = judge.fitted(
+                [documents_by_number[n] for n in citations], ask(documents=""), _GROUNDING_TOKENS
+            )
+            prompt = ask(documents=judge.prompts.documents(evidence.documents))
+            verdict = await judge.ask(prompt, read_support, _GROUNDING_TOKENS)
         except (ProviderError, ContextWindowError) as error:
             return SentenceVerdict(None, str(error))
-        if fitted.cut and found.support is Support.UNSUPPORTED:
-            model, numbers = judge.model, ", ".join(map(str, fitted.cut))
+        if evidence.cut and verdict.support is Support.UNSUPPORTED:
+            model, numbers = judge.model, ", ".join(map(str, evidence.cut))
             return SentenceVerdict(
                 None,
                 f"it may be supported by what was cut of documents {numbers} to fit the context"
                 f" window of {model.name} ({model.context_window} tokens)",
             )
-        return found
+        return verdict
 
     sentences = split_sentences(answer)
     distinct = list(dict.fromkeys(sentences))
     verdicts = await at_once([partial(of_sentence, sentence) for sentence in distinct])
-    judged = dict(zip(distinct, verdicts, strict=True))
-    found = [judged[sentence] for sentence in sentences]
-    for number, (support, reason) in enumerate(found, start=1):
+    verdict_of = dict(zip(distinct, verdicts, strict=True))
+    sentence_verdicts = [verdict_of[sentence] for sentence in sentences]
+    for number, (support, reason) in enumerate(sentence_verdicts, start=1):
         if support is None:
-            return Verdict(value=None, error=f"sentence {number} of {len(found)}: {reason}")
-    counts = Counter(support for support, _ in found)
-    stating = len(found) - counts[Support.NO_CLAIM]
+            return Verdict(
+                value=None, error=f"sentence {number} of {len(sentence_verdicts)}: {reason}"
+            )
+    counts = Counter(support for support, _ in sentence_verdicts)
+    stating = len(sentence_verdicts) - counts[Support.NO_CLAIM]
     if not stating:
         return None
-    said = "; ".join(
-        f"{n}: {support} ({reason})" for n, (support, reason) in enumerate(found, start=1)
+    explanation = "; ".join(
+        f"{n}: {support} ({reason})"
+        for n, (support, reason) in enumerate(sentence_verdicts, start=1)
     )
-    return Verdict(value=counts[Support.SUPPORTED] / stating, explanation=said)
+    return Verdict(value=counts[Support.SUPPORTED] / stating, explanation=explanation)
 
 
 def read_support(reply: str) -> SentenceVerdict:
@@ -184,8 +189,8 @@ async def judge_answer(
         partial(_recall, question, answer, judge),
         partial(grounding_verdict, question.question, answer, documents, judge),
     ]
-    found = await at_once(judging)
-    by_measure = zip((BEHAVIOUR, RECALL, GROUNDING), found, strict=True)
+    verdicts = await at_once(judging)
+    by_measure = zip((BEHAVIOUR, RECALL, GROUNDING), verdicts, strict=True)
     return {measure: verdict for measure, verdict in by_measure if verdict is not None}
 
 
@@ -204,16 +209,16 @@ async def _behaviour(
         answer=material(answer),
     )
     try:
-        fitted = judge.fitted(documents, render(documents=""), _REPLY_TOKENS)
+        evidence = judge.fitted(documents, render(documents=""), _REPLY_TOKENS)
     except ContextWindowError as error:
         return Verdict(value=None, error=str(error))
-    prompt = render(documents=judge.prompts.documents(fitted.documents))
+    prompt = render(documents=judge.prompts.documents(evidence.documents))
     verdict = await judge.decide(prompt, _FOLLOWS, _REPLY_TOKENS)
-    if not fitted.cut or verdict.value is None:
+    if not evidence.cut or verdict.value is None:
         return verdict
-    cut = f"the judge saw documents {', '.join(map(str, fitted.cut))} in part only"
-    said = f"{verdict.explanation} ({cut})" if verdict.explanation else cut
-    return verdict.model_copy(update={"explanation": said})
+    cut = f"the judge saw documents {', '.join(map(str, evidence.cut))} in part only"
+    explanation = f"{verdict.explanation} ({cut})" if verdict.explanation else cut
+    return verdict.model_copy(update={"explanation": explanation})
 
 
 async def _recall(question: Question, answer: str, judge: Judge) -> Verdict | None:

@@ -48,12 +48,12 @@ def inline_citations(answer: str, documents: Collection[int]) -> tuple[int, ...]
 
     Brackets with anything else in them cite nothing.
     """
-    cited: set[int] = set()
+    numbers: set[int] = set()
     for inside in _BRACKETS.findall(answer):
         parts = [part for part in _BETWEEN.split(" ".join(inside.split())) if part]
         spans = [_SPAN.fullmatch(part) for part in parts]
         for span in spans if all(spans) else ():
             if span:
                 low, high = int(span[1]), int(span[2] or span[1])
-                cited.update(number for number in documents if low <= number <= high)
-    return tuple(sorted(cited))
+                numbers.update(number for number in documents if low <= number <= high)
+    return tuple(sorted(numbers))

@@ -26,60 +26,83 @@ _ByModel = Mapping[str, Usage]
 
 
 def run_cost(
-    results: Sequence[QuestionResult], net_corrections: Mapping[str, int], *, money: Money
+    question_results: Sequence[QuestionResult], net_corrections: Mapping[str, int], *, money: Money
 ) -> Cost:
     """Add up what the steps cost, and set what each method cost beside what it brought."""
-    usage = _sum(models for result in results for models in result.usage.values())
-    taken = [step for step in steps() if any(step in result.usage for result in results)]
+    usage = _sum(
+        models for question_result in question_results for models in question_result.usage.values()
+    )
+    run_steps = [
+        step
+        for step in steps()
+        if any(step in question_result.usage for question_result in question_results)
+    ]
     cold = _cold(usage)
-    paid_money, unpriced = money(usage)
-    cold_money, unknown = money(usage if cold is None else cold)
+    paid_money, paid_unknown = money(usage)
+    cold_money, cold_unknown = money(usage if cold is None else cold)
     dollars: dict[str, float | None] = {}
     tokens: dict[str, float | None] = {}
     for method, net in net_corrections.items():
-        spent = _beyond_baseline(results, method) if net > 0 else None
-        each = None if spent is None else money(spent)[0]
+        usage_beyond = _beyond_baseline(question_results, method) if net > 0 else None
+        each = None if usage_beyond is None else money(usage_beyond)[0]
         dollars[method] = None if each is None else each / net
-        total = sum((spent or {}).values(), Usage())
-        tokens[method] = None if spent is None else (total.input_tokens + total.output_tokens) / net
+        total = sum((usage_beyond or {}).values(), Usage())
+        tokens[method] = (
+            None if usage_beyond is None else (total.input_tokens + total.output_tokens) / net
+        )
     return Cost(
         usage=usage,
         by_step={
-            step: sum((u for r in results for u in r.usage.get(step, {}).values()), Usage())
-            for step in taken
+            step: sum(
+                (u for r in question_results for u in r.usage.get(step, {}).values()), Usage()
+            )
+            for step in run_steps
         },
         money=paid_money,
         cold_money=None if cold is None else cold_money,
-        uncounted_calls=sum(used.cached_calls - used.counted_calls for used in usage.values()),
-        unknown_prices=tuple(dict.fromkeys((*unpriced, *unknown))),
-        seconds=fsum(seconds for result in results for seconds in result.seconds.values()),
+        uncounted_calls=sum(
+            model_usage.cached_calls - model_usage.counted_calls for model_usage in usage.values()
+        ),
+        unknown_prices=tuple(dict.fromkeys((*paid_unknown, *cold_unknown))),
+        seconds=fsum(
+            seconds
+            for question_result in question_results
+            for seconds in question_result.seconds.values()
+        ),
         net_corrections=dict(net_corrections),
         cold_money_per_net_correction=dollars,
         tokens_per_net_correction=tokens,
     )
 
 
-def _beyond_baseline(results: Iterable[QuestionResult], method: str) -> dict[str, Usage] | None:
+def _beyond_baseline(
+    question_results: Iterable[QuestionResult], method: str
+) -> dict[str, Usage] | None:
     """See the module; None where what a reply of a cache or a first answer cost is not known."""
     parts: list[_ByModel] = []
-    for result in results:
-        whole = _cold(result.usage.get(METHODS[method].step or method, {}))
+    for question_result in question_results:
+        whole = _cold(question_result.usage.get(METHODS[method].step or method, {}))
         if whole is None:
             return None
-        if METHODS[method].step == LOOP and LOOP in result.usage:
-            if result.first_usage is None:
+        if METHODS[method].step == LOOP and LOOP in question_result.usage:
+            if question_result.first_usage is None:
                 return None
-            checks = {} if method == "guarded-rag" else result.check_usage or {}
-            less = _sum((result.first_usage, checks))
-            whole = {model: used - less.get(model, Usage()) for model, used in whole.items()}
+            checks = {} if method == "guarded-rag" else question_result.check_usage or {}
+            less = _sum((question_result.first_usage, checks))
+            whole = {
+                model: model_usage - less.get(model, Usage())
+                for model, model_usage in whole.items()
+            }
         parts.append(whole)
     return _sum(parts)
 
 
 def _cold(models: _ByModel) -> dict[str, Usage] | None:
     """The usage had every reply of a cache been a call; None where a cache does not know it."""
-    known = {model: cold for model, used in models.items() if (cold := used.cold) is not None}
-    return known if len(known) == len(models) else None
+    cold_by_model = {
+        model: cold for model, usage in models.items() if (cold := usage.cold) is not None
+    }
+    return cold_by_model if len(cold_by_model) == len(models) else None
 
 
 def _sum(parts: Iterable[_ByModel]) -> dict[str, Usage]:

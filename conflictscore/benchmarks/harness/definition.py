@@ -101,9 +101,9 @@ class Benchmark:
 
     def selected(self, sample: int | None, seed: int) -> "tuple[Benchmark, dict[str, Any]]":
         """The benchmark with a sample drawn by seed, and how, for a run's manifest."""
-        chosen = self.questions if sample is None else drawn(self.questions, sample, seed)
+        questions = self.questions if sample is None else drawn(self.questions, sample, seed)
         how = {"limit": None, "sample": sample, "of": len(self.questions)}
-        return replace(self, questions=chosen), how
+        return replace(self, questions=questions), how
 
     def shortened(self, tokens: int) -> "Benchmark":
         """The benchmark with each long document of its questions cut to its best passage.
@@ -115,13 +115,13 @@ class Benchmark:
 
 def _refuse_odd_judge(benchmark: str, judge: AnswerJudge) -> None:
     name = getattr(judge, "__name__", type(judge).__name__)
-    wanted = "async def judge(question, answer, *, model, prompts, meter)"
+    signature = "async def judge(question, answer, *, model, prompts, meter)"
     try:
         inspect.signature(judge).bind(0, "", model=0, prompts=0, meter=0)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{benchmark}: the judge {name} cannot be called ({error}); give {wanted}"
+            f"{benchmark}: the judge {name} cannot be called ({error}); give {signature}"
         ) from None
     calls: tuple[Any, ...] = (judge, type(judge).__call__)  # an object may be the judge
     if not any(map(inspect.iscoroutinefunction, calls)):
-        raise InputError(f"{benchmark}: the judge {name} is not async; give {wanted}")
+        raise InputError(f"{benchmark}: the judge {name} is not async; give {signature}")

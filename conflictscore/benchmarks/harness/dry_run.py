@@ -100,28 +100,30 @@ class CountingModel(LanguageModel):
     @classmethod
     def of(cls, model: LanguageModel, **own: Any) -> Self:
         """The counting model in the place of another."""
-        known = {field.name: getattr(model, field.name) for field in fields(LanguageModel)}
-        return cls(**known | {"cache": None}, **own)
+        model_fields = {field.name: getattr(model, field.name) for field in fields(LanguageModel)}
+        return cls(**model_fields | {"cache": None}, **own)
 
     def count(self, prompt: str, reply_tokens: int) -> None:
         """Count one call."""
-        read = min(count_tokens(prompt) + _MESSAGE_TOKENS, self.context_window)
-        written = reply_tokens + min(self.thinking_tokens, _THINKING_TOKENS)
-        self.ledger.count(self.name, Usage(calls=1, input_tokens=read, output_tokens=written))
+        tokens_in = min(count_tokens(prompt) + _MESSAGE_TOKENS, self.context_window)
+        tokens_out = reply_tokens + min(self.thinking_tokens, _THINKING_TOKENS)
+        self.ledger.count(
+            self.name, Usage(calls=1, input_tokens=tokens_in, output_tokens=tokens_out)
+        )
 
     async def ask(self, prompt: str, read: Callable[[str], T], **_: Any) -> T:
         """The value that a step reads from the first form of reply that it can read."""
         number = next(self.texts)
-        said = [_SENTENCE.format(n=number, k=k) for k in range(self.claims)]
-        filled = {"text": " ".join(said), "claims": "\n".join(f"- {claim}" for claim in said)}
+        claims = [_SENTENCE.format(n=number, k=k) for k in range(self.claims)]
+        fields = {"text": " ".join(claims), "claims": "\n".join(f"- {claim}" for claim in claims)}
         for form in (*_REPLIES, *self.replies):
-            reply = form.format(**filled, letter="AB"[number % 2])
+            reply = form.format(**fields, letter="AB"[number % 2])
             with suppress(ValueError):
-                value = read(reply)
-                if form == _REPLIES[0] and type(value) is tuple:
+                reading = read(reply)
+                if form == _REPLIES[0] and type(reading) is tuple:
                     continue  # a sentence under no heading can be read as a claim, too
                 self.count(prompt, count_tokens(reply))
-                return value
+                return reading
         self.count(prompt, _VERDICT_TOKENS)
         raise UnreadableReplyError("no form of reply fits", provider=self.name, reply="")
 
@@ -173,11 +175,15 @@ class _CountingLabeler:
 
 def _counting_judge(setup: Setup, model: LanguageModel) -> Labeler | None:
     """The labeler of a run as it asks a counting model; None where it makes no call."""
-    chosen, prompts = setup.loop.labeler, setup.context.prompts
+    choice, prompts = setup.loop.labeler, setup.context.prompts
     if isinstance(setup.context.labeler, Cascade):
         return default_judge(model, prompts)  # asked about every pair: the most that it can be
-    named = isinstance(chosen, str) and LABELERS[chosen.partition(":")[0]].needs == "model"
-    return make_labeler(chosen, model, prompts) if not chosen or named or callable(chosen) else None
+    asks_a_model = isinstance(choice, str) and LABELERS[choice.partition(":")[0]].needs == "model"
+    return (
+        make_labeler(choice, model, prompts)
+        if not choice or asks_a_model or callable(choice)
+        else None
+    )
 
 
 async def _unjudged(*_: Any, **__: Any) -> dict[str, Verdict]:
@@ -190,19 +196,23 @@ def estimate(
     setup: Setup,
     *,
     prices: PriceTable,
-    assumed: tuple[int, int] | None = None,
+    assumed_documents: tuple[int, int] | None = None,
 ) -> Estimate:
     """Estimate a run from at most 30 of its questions.
 
-    With ``assumed`` each has so many documents of so many tokens, as where searching would cost.
+    ``assumed_documents`` is the number of documents of each question and the tokens of each, for
+    where searching would cost.
     """
     setup = setup.fitted(benchmark)
     if not benchmark.reply_forms:
         benchmark = replace(benchmark, judge=benchmark.judge and _unjudged, judges={})
     questions = benchmark.questions
-    if assumed:
-        found = tuple({"text": f"{number} {'so ' * assumed[1]}"} for number in range(assumed[0]))
-        questions = tuple(q.model_copy(update={"documents": found}) for q in questions)
+    if assumed_documents:
+        documents = tuple(
+            {"text": f"{number} {'so ' * assumed_documents[1]}"}
+            for number in range(assumed_documents[0])
+        )
+        questions = tuple(q.model_copy(update={"documents": documents}) for q in questions)
     sample = questions[:: -(-len(questions) // _SAMPLE)]
     models = (setup.context.generator, setup.context.decomposer, setup.answer_judge)
 
@@ -219,11 +229,11 @@ def estimate(
             cache=None,
             check_last=setup.checks_last,
         )
-        begun = Manifest(benchmark="", created="", configuration={}, hashes={}, versions={})
-        spent = defaultdict[tuple[str, str], Usage](Usage)
+        manifest = Manifest(benchmark="", created="", configuration={}, hashes={}, versions={})
+        usage_by_place = defaultdict[tuple[str, str], Usage](Usage)
         with (
             TemporaryDirectory() as folder,
-            RunStore.open(Path(folder) / "run", begun, sample) as store,
+            RunStore.open(Path(folder) / "run", manifest, sample) as store,
         ):
             methods = setup.settings.methods
             session = Session(store, context, grader, benchmark, methods, ledger)
@@ -231,8 +241,8 @@ def estimate(
             for record in store.records():
                 if conflicts or record.step != MEANING:  # answers that stay say the same
                     for model, usage in record.usage.items():
-                        spent[record.step, model] += usage
-        return spent
+                        usage_by_place[record.step, model] += usage
+        return usage_by_place
 
     low, high = (run_for_sync_caller(bound(conflicts=side)) for side in (False, True))
     places = sorted({*low, *high}, key=lambda place: steps().index(place[0]))
@@ -269,11 +279,12 @@ def estimate_card(estimate: Estimate) -> Card:
     """Calls, tokens and cost by step and model, each expected figure above its bounds."""
     rows = []
     for levels in zip(estimate.low, estimate.expected, estimate.high, strict=True):
-        low, expected, high = (
-            [*(f"{getattr(one, name):,}" for name in _COUNTED), money(one.cost)] for one in levels
+        low, middle, high = (
+            [*(f"{getattr(amounts, name):,}" for name in _COUNTED), money(amounts.cost)]
+            for amounts in levels
         )
         cells = [
-            e if a == b else f"{e}\n{a} to {b}" for a, e, b in zip(low, expected, high, strict=True)
+            e if a == b else f"{e}\n{a} to {b}" for a, e, b in zip(low, middle, high, strict=True)
         ]
         rows.append((f"{levels[0].step}\n{one_line(levels[0].model)}".strip(), *cells))
     unknown = estimate.unknown_prices
@@ -291,28 +302,28 @@ def estimate_card(estimate: Estimate) -> Card:
     )
 
 
-def power_card(benchmark: Benchmark, begun: Sequence[Paired] = ()) -> Card | None:
+def power_card(benchmark: Benchmark, pairs_so_far: Sequence[Paired] = ()) -> Card | None:
     """The questions that show a gain over rag, if answers change as in what is known.
 
-    ``begun`` has the pairs of a run that was begun. None if the first measure is graded, so that
-    there are no changes to count.
+    ``pairs_so_far`` has the pairs of a run that was begun. None if the first measure is graded, so
+    that there are no changes to count.
     """
     paper, questions = paper_figures(benchmark.name, benchmark.form), len(benchmark.questions)
     rates = [
         ("this run so far", pair.corrected, pair.harmed, pair.n)
-        for pair in begun
+        for pair in pairs_so_far
         if (pair.method, pair.measure) == ("regenerated-rag", benchmark.measures[0])
     ]
-    if paper and (told := paper.transitions):
-        rates.append(("the paper", told.corrections, told.harms, paper.questions))
+    if paper and (transitions := paper.transitions):
+        rates.append(("the paper", transitions.corrections, transitions.harms, paper.questions))
     rates = [rate for rate in rates if rate[1] + rate[2]]
     if benchmark.measures[0] in benchmark.graded:
         return None
     rows = []
     for gain in _GAINS:
         shares = [(up + down) / n for _, up, down, n in rates] + [gain]
-        needed = [questions_needed(max(gain, share), gain) for share in shares]
-        rows.append((points(gain), *("none" if n is None else f"{n:,}" for n in needed)))
+        question_counts = [questions_needed(max(gain, share), gain) for share in shares]
+        rows.append((points(gain), *("none" if n is None else f"{n:,}" for n in question_counts)))
     notes = []
     for name, up, down, n in rates:
         rate, gain = (up + down) / n, (up - down) / n

@@ -14,19 +14,19 @@ def score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
     An answer without a claim, or without a labelled one, is unjudged: nothing is known of it.
     """
     if report.error is not None or report.cs_c is None or report.cs_r is None:
-        unlabelled = "none of its claims has a label" if report.claims else "it makes no claim"
-        return dict.fromkeys(SCORES, Verdict(value=None, error=report.error or unlabelled))
+        reason = "none of its claims has a label" if report.claims else "it makes no claim"
+        return dict.fromkeys(SCORES, Verdict(value=None, error=report.error or reason))
     pairs = [pair for claim in report.claims for pair in claim.labels]
-    labelled = sum(pair.label is not Label.UNLABELLED for pair in pairs)
+    labelled_pairs = sum(pair.label is not Label.UNLABELLED for pair in pairs)
     counts = (
         f"{len(report.conflicting)} of {len(report.claims)} claims have documents on both sides;"
-        f" {labelled} of {len(pairs)} pairs of claim and document are labelled"
+        f" {labelled_pairs} of {len(pairs)} pairs of claim and document are labelled"
     )
-    values = dict(zip(SCORES, (report.cs_c, report.cs_r), strict=True))
-    return {name: Verdict(value=value, explanation=counts) for name, value in values.items()}
+    scores = dict(zip(SCORES, (report.cs_c, report.cs_r), strict=True))
+    return {name: Verdict(value=score, explanation=counts) for name, score in scores.items()}
 
 
-def refuse_odd_values(verdicts: Mapping[str, Verdict], graded: Collection[str]) -> None:
+def refuse_odd_values(verdicts: Mapping[str, Verdict], graded_measures: Collection[str]) -> None:
     """Refuse values that would be counted as something else, as a user's own judge may give.
 
     A graded measure takes numbers from 0 to 1, any other yes or no.
@@ -37,9 +37,12 @@ def refuse_odd_values(verdicts: Mapping[str, Verdict], graded: Collection[str]) 
     for name, verdict in verdicts.items():
         if verdict.value is None:
             continue
-        fits = 0 <= verdict.value <= 1 if name in graded else verdict.value in (0, 1)
+        fits = 0 <= verdict.value <= 1 if name in graded_measures else verdict.value in (0, 1)
         if not fits:
-            wanted = "a number from 0 to 1" if name in graded else "yes or no; it is not graded"
+            allowed_values = (
+                "a number from 0 to 1" if name in graded_measures else "yes or no; it is not graded"
+            )
             raise InputError(
-                f"the judge gave {verdict.value} by the measure {name!r}, which wants {wanted}"
+                f"the judge gave {verdict.value} by the measure {name!r}, which wants"
+                f" {allowed_values}"
             )

@@ -25,5 +25,5 @@ def guard_of(first: Attempt, last: Attempt) -> Guard | None:
         whole=True,
         claims=tuple(first.report.evidence(number) for number in first.report.disputed),
     )
-    judged = judge_change(change, first.report, last.report)
-    return Guard(accepted=judged.accepted, note=judged.note)
+    guard_verdict = judge_change(change, first.report, last.report)
+    return Guard(accepted=guard_verdict.accepted, note=guard_verdict.note)

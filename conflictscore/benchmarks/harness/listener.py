@@ -15,7 +15,7 @@ class Listener:
     def ended(self, record: StepRecord) -> None:
         """A step ended and was recorded."""
 
-    def question(self, result: QuestionResult) -> None:
+    def question(self, question_result: QuestionResult) -> None:
         """A question's last step ended, in this session or an earlier one."""
 
     def spent(self, usage: Mapping[str, Usage], dollars: float | None) -> None:

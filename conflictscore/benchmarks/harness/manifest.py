@@ -79,9 +79,9 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
 def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
     decides = {name: fields[name] for name in ("benchmark", "configuration", "hashes")}
     # earlier versions wrote settings of a guard and of a method that are gone
-    gone = ("guard_margin", "resample_temperature")
-    kept = {k: v for k, v in fields["configuration"].items() if k not in gone}
-    return decides | {"configuration": kept}
+    former_settings = ("guard_margin", "resample_temperature")
+    configuration = {k: v for k, v in fields["configuration"].items() if k not in former_settings}
+    return decides | {"configuration": configuration}
 
 
 def _as_format_1(fields: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,8 +115,12 @@ def read_manifest(path: Path) -> Manifest:
     if not isinstance(fields, dict) or "format" not in fields or "benchmark" not in fields:
         raise InputError(f"{path}: damaged, or of another program")
     if fields["format"] not in _READ_FORMATS:
-        named = fields.get("versions")
-        writer = named.get("conflictscore", "?") if isinstance(named, dict) else "?"
+        package_versions = fields.get("versions")
+        writer = (
+            package_versions.get("conflictscore", "?")
+            if isinstance(package_versions, dict)
+            else "?"
+        )
         raise InputError(
             f"{path}: the run has format {storage.shown(fields['format'])} of conflictscore"
             f" {writer}, and this one reads formats up to {FORMAT}; resume it with the version that"
@@ -146,9 +150,11 @@ def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
     hashes = {}
     if docs:
         digest = hashlib.sha256()
-        for given in map(Path, docs):
-            for file in files_of(given, []):
-                name = file.relative_to(given if given.is_dir() else given.parent).as_posix()
+        for docs_path in map(Path, docs):
+            for file in files_of(docs_path, []):
+                name = file.relative_to(
+                    docs_path if docs_path.is_dir() else docs_path.parent
+                ).as_posix()
                 digest.update(os.fsencode(name) + b"\0" + sha256_of_file(file).encode() + b"\n")
         hashes["docs"] = digest.hexdigest()
     for part in (search or "").split(","):
@@ -165,8 +171,8 @@ def now() -> str:
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the installed packages that affect a run's figures."""
-    found = {"python": platform.python_version()}
+    versions_by_name = {"python": platform.python_version()}
     for name in _PACKAGES:
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            versions_by_name[name] = version(name)
+    return versions_by_name

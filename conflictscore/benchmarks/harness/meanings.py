@@ -36,18 +36,18 @@ async def same_claims(asker: Asker, first: str, second: str) -> dict[str, Any]:
     return {"same": True}
 
 
-def reworded_pairs(result: QuestionResult) -> Iterator[tuple[str, str]]:
+def reworded_pairs(question_result: QuestionResult) -> Iterator[tuple[str, str]]:
     """Texts of the answers whose claims are to be compared, because their words differ.
 
     They are each method's answer with the baseline's, and the paper's other pair. An answer that
     is judged by another criterion than the baseline's is compared with none.
     """
     texts = {
-        name: ended.answer.text
-        for name, ended in result.methods.items()
-        if ended.answer is not None and not method_of(name).own_judge
+        name: method_result.answer.text
+        for name, method_result in question_result.methods.items()
+        if method_result.answer is not None and not method_of(name).own_judge
     }
     pairs = [(BASELINE, name) for name in texts] + list(COMPARED)
     for first, second in pairs:
-        if first in texts and second in texts and result.reworded(first, second):
+        if first in texts and second in texts and question_result.reworded(first, second):
             yield texts[first], texts[second]

@@ -44,14 +44,14 @@ def read_run(
     store = RunStore.read(folder)
     compare = compare or store.manifest.compare
     notes = (*store.notes, *store.lacking())
-    return summarised(store, prices, stopped=None, notes=notes, compare=compare)
+    return summarised(store, prices, budget_error=None, notes=notes, compare=compare)
 
 
 def summarised(
     store: RunStore,
     prices: PriceTable,
     *,
-    stopped: BudgetError | None,
+    budget_error: BudgetError | None,
     notes: Sequence[str],
     compare: Sequence[tuple[str, str]] = (),
 ) -> BenchmarkRun:
@@ -68,7 +68,7 @@ def summarised(
         manifest=store.manifest,
         results=tuple(question_results),
         figures=figures_by(store.manifest, question_results, prices, compare),
-        stopped=stopped,
+        stopped=budget_error,
         notes=tuple(notes),
     )
 
@@ -83,15 +83,15 @@ def figures_by(
     configuration = manifest.configuration
     methods = tuple(configuration["methods"])
     endpoints = {
-        described["name"]: described["endpoint"]
+        description["name"]: description["endpoint"]
         for role in ("model", "judge", "answer_judge")
-        if (described := configuration[role])
+        if (description := configuration[role])
     }
     return figures(
         question_results,
         methods=methods,
         measures=configuration["measures"],
-        graded=configuration.get("graded", ()),
+        graded_measures=configuration.get("graded", ()),
         falling=configuration.get("falling", ()),
         money=partial(prices.cost, endpoints=endpoints),
         total_questions=len(question_results),

@@ -23,28 +23,28 @@ def with_documents(
 
     Only a recording lacks a question: a live search is asked when the question's turn comes.
     """
-    searched = [question for question in questions if not question.documents]
-    if searched and retriever is None:
+    to_search = [question for question in questions if not question.documents]
+    if to_search and retriever is None:
         raise ConfigurationError(
             "the questions bring no documents: say where to search with --search or --docs"
         )
     recording = _recording(retriever)
     if recording is None:
         return tuple(questions), ()
-    unrecorded = set(recording.missing([question.question for question in searched]))
-    absent = tuple(q.question for q in searched if q.question in unrecorded)
+    missing_texts = set(recording.missing([question.question for question in to_search]))
+    absent = tuple(q.question for q in to_search if q.question in missing_texts)
     if absent and missing == "fail":
-        raise _not_recorded(recording.path.as_posix(), absent, len(searched))
-    available = tuple(q for q in questions if q.documents or q.question not in unrecorded)
+        raise _not_recorded(recording.path.as_posix(), absent, len(to_search))
+    available = tuple(q for q in questions if q.documents or q.question not in missing_texts)
     return available, absent
 
 
-def _not_recorded(path: str, absent: Sequence[str], searched: int) -> InputError:
-    shown = "; ".join(repr(text) for text in absent[:_SHOWN])
+def _not_recorded(path: str, absent: Sequence[str], search_count: int) -> InputError:
+    examples = "; ".join(repr(text) for text in absent[:_SHOWN])
     more = f"; and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""
     return InputError(
-        f"{path}: {len(absent)} of {searched} questions are not recorded ({shown}{more}); record"
-        " them with conflictscore record, or leave them out with --missing skip"
+        f"{path}: {len(absent)} of {search_count} questions are not recorded ({examples}{more});"
+        " record them with conflictscore record, or leave them out with --missing skip"
     )
 
 

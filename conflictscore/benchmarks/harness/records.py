@@ -117,8 +117,8 @@ class StepRecord(Record):
         """Fill in the kind that records of format 1 lack."""
         if not isinstance(fields, dict) or fields.get("error") is None or fields.get("failure"):
             return fields
-        stopped = fields["error"] == _STOPPED_IN_FORMAT_1
-        return {**fields, "failure": StepFailure.STOPPED if stopped else StepFailure.FAILED}
+        was_stopped = fields["error"] == _STOPPED_IN_FORMAT_1
+        return {**fields, "failure": StepFailure.STOPPED if was_stopped else StepFailure.FAILED}
 
     @model_validator(mode="after")
     def _value_or_error(self) -> "StepRecord":
@@ -221,8 +221,8 @@ class QuestionResult(Record):
         changes put back the claim of the loop.
         """
         changes = self.changes.get(METHODS[method].step or method, ())
-        looked = [change for change in changes if change.applied] or changes
-        claims = {claim.claim.text: claim for change in looked for claim in change.claims}
+        relevant_changes = [change for change in changes if change.applied] or changes
+        claims = {claim.claim.text: claim for change in relevant_changes for claim in change.claims}
         if not claims and self.reconsidered is not None:
             return (self.reconsidered,)
         return tuple(claims.values())
@@ -233,29 +233,38 @@ class QuestionResult(Record):
         Answers of other words that make the same claims do not differ. Where that is not known,
         words decide.
         """
-        changed = self.reworded(method, against)
-        return changed and not self.alike(method, against)
+        is_reworded = self.reworded(method, against)
+        return is_reworded and not self.alike(method, against)
 
     def alike(self, method: str, against: str = BASELINE) -> bool | None:
         """Whether two answers of other words make the same claims; None where it is not known."""
-        one, other = self.methods[against].answer, self.methods[method].answer
-        if one is None or other is None:
+        first_answer, second_answer = self.methods[against].answer, self.methods[method].answer
+        if first_answer is None or second_answer is None:
             return None
-        return self.same_claims.get(meaning_key(one.text, other.text))
+        return self.same_claims.get(meaning_key(first_answer.text, second_answer.text))
 
     def reworded(self, method: str, against: str = BASELINE) -> bool | None:
         """Whether a method's answer has another option, or in free form other words."""
-        one, other = self.methods.get(against), self.methods.get(method)
-        if one is None or other is None or one.answer is None or other.answer is None:
+        first_result, second_result = self.methods.get(against), self.methods.get(method)
+        if (
+            first_result is None
+            or second_result is None
+            or first_result.answer is None
+            or second_result.answer is None
+        ):
             return None
-        return reworded(one.answer, other.answer)
+        return reworded(first_result.answer, second_result.answer)
 
 
-def reworded(one: Answer, other: Answer) -> bool:
+def reworded(first: Answer, second: Answer) -> bool:
     """Whether two answers have different options, or in free form different words."""
-    return one.option != other.option if one.option is not None else differs(one.text, other.text)
+    return (
+        first.option != second.option
+        if first.option is not None
+        else differs(first.text, second.text)
+    )
 
 
-def meaning_key(one: str, other: str) -> str:
+def meaning_key(first: str, second: str) -> str:
     """The key by which it is kept whether two answers make the same claims, in either order."""
-    return json.dumps(sorted((one, other)), ensure_ascii=False)
+    return json.dumps(sorted((first, second)), ensure_ascii=False)

@@ -108,9 +108,9 @@ def results(
     for record in records:
         if record.question in by_question:
             by_question[record.question].append(record)
-    wanted = {name: method_of(name) for name in METHODS if name in methods}
+    methods_by_name = {name: method_of(name) for name in METHODS if name in methods}
     return [
-        _Recorded(question, by_question[question.id], measures).result(wanted)
+        _Recorded(question, by_question[question.id], measures).result(methods_by_name)
         for question in questions
     ]
 
@@ -120,40 +120,52 @@ class _Recorded:
         self, question: Question, records: list[StepRecord], measures: Sequence[str]
     ) -> None:
         self._question, self._records, self._measures = question, records, measures
-        settled = {
+        record_by_place = {
             (record.step, record.key): record
             for record in sorted(_current(records), key=lambda r: (r.error is None, r.time))
         }
-        self._grades = {key: record for (step, key), record in settled.items() if step == GRADE}
+        self._grades = {
+            key: record for (step, key), record in record_by_place.items() if step == GRADE
+        }
         self._meanings = {
             key: _read_value(record, _MeaningValue).same
-            for (step, key), record in settled.items()
+            for (step, key), record in record_by_place.items()
             if step == MEANING and record.error is None
         }
-        self._steps = {s: record for (s, _), record in settled.items() if s not in (GRADE, MEANING)}
+        self._steps = {
+            s: record for (s, _), record in record_by_place.items() if s not in (GRADE, MEANING)
+        }
 
     def result(self, methods: Mapping[str, BenchmarkMethod]) -> QuestionResult:
-        found = {name: self._ended(method) for name, method in methods.items()}
+        results_by_method = {name: self._ended(method) for name, method in methods.items()}
         documents = self._value(DOCUMENTS, _DocumentsValue)
         attempts = self._loop.attempts if isinstance(self._loop, _LoopValue) else ()
         changes = self._changes(methods)
         telling = flipped_by(attempts) if attempts else None
-        looked = [c for c in changes.get(LOOP, ()) if telling is None or c.round == telling.round]
-        about = [claim for c in looked if c.applied or telling is None for claim in c.claims]
+        loop_changes = [
+            c for c in changes.get(LOOP, ()) if telling is None or c.round == telling.round
+        ]
+        about = [claim for c in loop_changes if c.applied or telling is None for claim in c.claims]
         last = telling or (attempts[-1] if attempts else None)
         return QuestionResult(
             question=self._question,
             documents=documents.documents if documents else (),
-            methods={method: result for method, result in found.items() if result},
+            methods={
+                method: method_result
+                for method, method_result in results_by_method.items()
+                if method_result
+            },
             conflict=self._conflict(),
             reconsidered=about[0] if about else None,
             changes=changes,
             justification=last.answer.justification if last and last.round else None,
             guard=self._guard,
             predicted={
-                name: told.conflict_type if (told := self._value(name, _AnsweredValue)) else None
+                name: answered_value.conflict_type
+                if (answered_value := self._value(name, _AnsweredValue))
+                else None
                 for name, method in methods.items()
-                if method.tells_type and found[name]
+                if method.tells_type and results_by_method[name]
             },
             same_claims=self._meanings,
             usage=self._usage(),
@@ -166,8 +178,10 @@ class _Recorded:
         """The changes of the loop, and of each method that begins with its first answer."""
         changes = {LOOP: self._loop.changes} if isinstance(self._loop, _LoopValue) else {}
         for method in methods.values():
-            if method.begins_with_first and (value := self._value(method.step, _AnsweredValue)):
-                changes[method.step] = value.changes
+            if method.begins_with_first and (
+                answered_value := self._value(method.step, _AnsweredValue)
+            ):
+                changes[method.step] = answered_value.changes
         return changes
 
     @cached_property
@@ -198,9 +212,11 @@ class _Recorded:
 
     def _ended(self, method: BenchmarkMethod) -> MethodResult | None:
         if method.step == LOOP:
-            failed = self._last is None or self._last.answer is None
-            accepted = failed or (self._guard is not None and self._guard.accepted)
-            if method.name == "regenerated-rag" or (method.name == "guarded-rag" and accepted):
+            has_failed = self._last is None or self._last.answer is None
+            ends_with_last = has_failed or (self._guard is not None and self._guard.accepted)
+            if method.name == "regenerated-rag" or (
+                method.name == "guarded-rag" and ends_with_last
+            ):
                 return self._last
             return self._first
         if method.begins_with_first and self._first is not None and self._first.answer is None:
@@ -211,8 +227,8 @@ class _Recorded:
         return self._judged(outcome.answer, method.grade_key(outcome.answer.text))
 
     def _attempt(self, attempt: Attempt) -> MethodResult:
-        judged = self._judged(attempt.answer, attempt.answer.text)
-        return judged.model_copy(update={"report": attempt.report})
+        method_result = self._judged(attempt.answer, attempt.answer.text)
+        return method_result.model_copy(update={"report": attempt.report})
 
     def _judged(self, answer: Answer, grade_key: str) -> MethodResult:
         grade, report = self._grades.get(grade_key), None
@@ -223,14 +239,14 @@ class _Recorded:
         elif grade.error is not None:
             verdicts = dict.fromkeys(self._measures, Verdict(value=None, error=grade.error))
         else:
-            graded = _read_value(grade, _GradedValue)
-            verdicts, report = graded.verdicts, graded.report
-        used = list(grade.usage.values()) if grade else []
+            graded_value = _read_value(grade, _GradedValue)
+            verdicts, report = graded_value.verdicts, graded_value.report
+        usages = list(grade.usage.values()) if grade else []
         return MethodResult(
             answer=answer,
             verdicts=verdicts,
             report=report,
-            judged_by_copy=any(u.cached_calls for u in used) and not any(u.calls for u in used),
+            judged_by_copy=any(u.cached_calls for u in usages) and not any(u.calls for u in usages),
         )
 
     def _choice(self, answer: Answer) -> Verdict:
@@ -284,14 +300,14 @@ class _Recorded:
         for record in self._records:
             if record.step != LOOP or record.stopped:
                 continue
-            known: Mapping[str, Usage] | None = record.usage if part == "first_usage" else {}
+            part_usage: Mapping[str, Usage] | None = record.usage if part == "first_usage" else {}
             if record.error is None:
-                known = getattr(_read_value(record, _LoopValue), part)
-            if known is None or any(usage.cold is None for usage in known.values()):
+                part_usage = getattr(_read_value(record, _LoopValue), part)
+            if part_usage is None or any(usage.cold is None for usage in part_usage.values()):
                 return None
-            for model, usage in known.items():
+            for model, usage in part_usage.items():
                 both = most.get(model, Usage()), usage.cold or Usage()
-                most[model] = max(both, key=lambda one: one.input_tokens + one.output_tokens)
+                most[model] = max(both, key=lambda usage: usage.input_tokens + usage.output_tokens)
         return most
 
     def _seconds(self) -> dict[str, float]:
@@ -304,11 +320,11 @@ class _Recorded:
 def _of_all(records: Sequence[Usage]) -> Usage:
     """Usage of a step by all its records: one that was stopped finds its own replies kept."""
     whole = sum(records, Usage())
-    kept = {}
+    own_replies = {}
     for name in ("input_tokens", "cache_read_tokens", "output_tokens"):
-        cold = max(getattr(one, name) + getattr(one, f"kept_{name}") for one in records)
-        kept[f"kept_{name}"] = max(0, cold - getattr(whole, name))
-    return whole.model_copy(update=kept)
+        cold = max(getattr(usage, name) + getattr(usage, f"kept_{name}") for usage in records)
+        own_replies[f"kept_{name}"] = max(0, cold - getattr(whole, name))
+    return whole.model_copy(update=own_replies)
 
 
 def _current(records: Sequence[StepRecord]) -> list[StepRecord]:

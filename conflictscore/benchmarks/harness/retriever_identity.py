@@ -25,10 +25,10 @@ def retriever_identity(retriever: BaseRetriever | None) -> dict[str, Any] | None
         return None
     fields = type(retriever).model_fields
     settings = {
-        name: value
+        name: setting
         for name in fields
         if name not in _OF_LANGCHAIN and not _PRIVATE.search(name.casefold())
-        if isinstance(value := getattr(retriever, name, None), str | int | float | bool)
+        if isinstance(setting := getattr(retriever, name, None), str | int | float | bool)
     }
     inner = getattr(retriever, "retriever", None)
     identity: dict[str, Any] = {

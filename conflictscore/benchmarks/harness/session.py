@@ -108,19 +108,21 @@ class Session:
         search = await self._step(question, DOCUMENTS, partial(_documents, self.context, question))
         if search.value is not None:
             documents = tuple(map(Document.model_validate, search.value["documents"]))
-            asked = Asked(question, documents)
-            loop = await self._ask(method_of(BASELINE), asked)
+            request = Asked(question, documents)
+            loop = await self._ask(method_of(BASELINE), request)
             if loop.value is not None:
-                asked = replace(asked, first=Attempt.model_validate(loop.value["attempts"][0]))
+                request = replace(request, first=Attempt.model_validate(loop.value["attempts"][0]))
             for method in map(method_of, self.methods):
-                if method.step != LOOP and (asked.first or not method.looks_again):
-                    await self._ask(method, asked)
+                if method.step != LOOP and (request.first or not method.looks_again):
+                    await self._ask(method, request)
             await self._grades(question, documents)
             await self._meanings(question)
         self.listener.question(self.result(question))
 
-    async def _ask(self, method: BenchmarkMethod, asked: Asked) -> StepRecord:
-        return await self._step(asked.question, method.step, lambda: method.ask(self._asker, asked))
+    async def _ask(self, method: BenchmarkMethod, request: Asked) -> StepRecord:
+        return await self._step(
+            request.question, method.step, lambda: method.ask(self._asker, request)
+        )
 
     async def _grades(self, question: Question, documents: Sequence[Document]) -> None:
         """A grade of each distinct answer in free form; in multiple choice nothing is asked.
@@ -132,15 +134,15 @@ class Session:
         answers: dict[str, str] = {}
         judges: dict[str, AnswerJudge | None] = {}
         loop_scores: dict[str, ConflictReport | None] = {}
-        for name, ended in self.result(question).methods.items():
-            if ended.answer is None:
+        for name, method_result in self.result(question).methods.items():
+            if method_result.answer is None:
                 continue
-            text = ended.answer.text
+            text = method_result.answer.text
             key = method_of(name).grade_key(text)
             answers[key] = text
             judges[key] = self.benchmark.judges.get(name, self.benchmark.judge)
             if METHODS[name].step == LOOP:
-                loop_scores[text] = ended.report
+                loop_scores[text] = method_result.report
         for key, text in answers.items():
             judge = judges[key]
             if judge is not None:
@@ -182,24 +184,24 @@ class Session:
         record = self.store.done.get(place)
         if record is not None and place not in self.retried and not self._outlived(record):
             return record
-        started = time.perf_counter()
+        start = time.perf_counter()
         with self.ledger.step() as usage, transcribed_step(place):
             try:
                 outcome = await _outcome_of(work)
             except (BudgetError, ConfigurationError, asyncio.CancelledError):
                 if usage:
                     reason = "the run was stopped during this step"
-                    stopped = _Outcome(None, reason, StepFailure.STOPPED)
-                    self._record(place, stopped, usage, started)
+                    outcome = _Outcome(None, reason, StepFailure.STOPPED)
+                    self._record(place, outcome, usage, start)
                 raise
-        record = self._record(place, outcome, usage, started)
+        record = self._record(place, outcome, usage, start)
         self.retried.discard(place)
         self.listener.ended(record)
         self.listener.spent(self.ledger.spent, self.ledger.money)
         return record
 
     def _record(
-        self, place: StepKey, outcome: _Outcome, usage: dict[str, Usage], started: float
+        self, place: StepKey, outcome: _Outcome, usage: dict[str, Usage], start: float
     ) -> StepRecord:
         question, step, key = place
         record = self.store.append(
@@ -211,7 +213,7 @@ class Session:
                 error=outcome.error,
                 failure=outcome.failure,
                 usage=usage,
-                seconds=time.perf_counter() - started,
+                seconds=time.perf_counter() - start,
                 time=now(),
             )
         )
@@ -228,8 +230,8 @@ class Session:
     def result(self, question: Question) -> QuestionResult:
         """The result of a question so far."""
         records, measures = self._records[question.id], self.benchmark.measures
-        (result,) = results([question], records, methods=self.methods, measures=measures)
-        return result
+        (question_result,) = results([question], records, methods=self.methods, measures=measures)
+        return question_result
 
 
 async def _outcome_of(work: _Work) -> _Outcome:
@@ -255,8 +257,8 @@ def _failed(error: BaseException) -> _Outcome:
 async def _documents(context: RunContext, question: Question) -> dict[str, Any]:
     notes: list[str] = []
     if question.documents:
-        unmarked = given_documents({"documents": list(question.documents)})
-        documents = await asyncio.to_thread(mark_duplicates, unmarked)
+        documents_given = given_documents({"documents": list(question.documents)})
+        documents = await asyncio.to_thread(mark_duplicates, documents_given)
     elif context.retriever is None:
         raise ValueError("a question without documents needs a retriever")
     else:

@@ -58,16 +58,20 @@ def chosen_methods(names: Sequence[str], benchmark: Benchmark) -> tuple[str, ...
     if isinstance(names, str):
         raise InputError(f"methods is the text {names!r}; give a list of names")
     fits = {name: benchmark.form in method_of(name).forms for name in METHODS}
-    known = ", ".join(name for name in benchmark.offered if fits[name])
+    names_offered = ", ".join(name for name in benchmark.offered if fits[name])
     if not names:
-        raise InputError(f"no method is named; give some of {known}")
+        raise InputError(f"no method is named; give some of {names_offered}")
     for name in names:
         if name not in METHODS:
             raise InputError(f"unknown method {name!r}; one of {', '.join(METHODS)}")
         if not fits[name]:
-            raise InputError(f"{name} answers in free form only; in multiple choice give {known}")
+            raise InputError(
+                f"{name} answers in free form only; in multiple choice give {names_offered}"
+            )
         if name not in benchmark.offered and name != BASELINE:
-            raise InputError(f"{benchmark.name} is not run with {name}; give some of {known}")
+            raise InputError(
+                f"{benchmark.name} is not run with {name}; give some of {names_offered}"
+            )
     return tuple(m for m in METHODS if m in names or m == BASELINE)
 
 
@@ -122,12 +126,14 @@ class Setup:
         """The same for a benchmark: with methods that it offers, asking in its words."""
         methods = chosen_methods(self.settings.methods, benchmark)
         context = replace(self.context, option_probabilities=benchmark.form == "mc2")
-        fitted = replace(self, settings=replace(self.settings, methods=methods), context=context)
+        setup = replace(self, settings=replace(self.settings, methods=methods), context=context)
         if not benchmark.wording:
-            return fitted
+            return setup
         prompts = context.prompts.worded(benchmark.wording)
-        made = fitted._context(context.generator, context.decomposer, prompts, context.cache)
-        return replace(fitted, context=made)
+        worded_context = setup._context(
+            context.generator, context.decomposer, prompts, context.cache
+        )
+        return replace(setup, context=worded_context)
 
     @property
     def answering(self) -> LanguageModel:
@@ -179,12 +185,12 @@ class Setup:
         context, settings, answering = self.context, self.settings, self.answering
         models = (answering, context.decomposer, self.answer_judge)
         steady = all(m.deterministic and m.identity is not None for m in models)
-        kept = context.cache if context.cache is not None and steady else own
+        cache = context.cache if context.cache is not None and steady else own
 
         def counted(model: LanguageModel) -> LanguageModel:
             parameters = model.parameters or {}
-            cached = replace(model, cache=kept, deterministic=True, parameters=parameters)
-            return _transcribed(attach(cached, ledger), transcript)
+            cached_model = replace(model, cache=cache, deterministic=True, parameters=parameters)
+            return _transcribed(attach(cached_model, ledger), transcript)
 
         # claims and labels of equal answers are the same in all repetitions
         decomposer = counted(context.decomposer)
@@ -194,9 +200,9 @@ class Setup:
             else counted(_repeated(model, settings))
             for model in (answering, self.answer_judge)
         )
-        made = self._context(generator, decomposer, context.prompts, kept)
+        counted_context = self._context(generator, decomposer, context.prompts, cache)
         return (
-            replace(made, reconsider=settings.reconsider, check_last=self.checks_last),
+            replace(counted_context, reconsider=settings.reconsider, check_last=self.checks_last),
             grader,
         )
 
@@ -207,7 +213,7 @@ class Setup:
         prompts: PromptSet,
         cache: ContentCache | None,
     ) -> RunContext:
-        opened = open_run(
+        context = open_run(
             generator,
             self.context.retriever,
             self.context.settings.replace(prompts=prompts),
@@ -215,13 +221,13 @@ class Setup:
             cache=False if cache is None else cache,
             effort_needed=False,
         )
-        return replace(opened, option_probabilities=self.context.option_probabilities)
+        return replace(context, option_probabilities=self.context.option_probabilities)
 
 
 def paper_loop(**settings: Unpack[CorrectionSettings]) -> Settings:
     """The paper's loop, with the labeler that suits the judge where none is named."""
-    chosen: dict[str, Any] = {"effort": "paper", "labeler": None, **settings}
-    return Settings(**chosen)
+    loop_settings: dict[str, Any] = {"effort": "paper", "labeler": None, **settings}
+    return Settings(**loop_settings)
 
 
 def _described(model: LanguageModel) -> dict[str, Any]:

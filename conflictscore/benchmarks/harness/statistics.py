@@ -35,11 +35,11 @@ def proportion(count: int, n: int) -> Proportion:
     require_statistics()
     from statsmodels.stats.proportion import proportion_confint
 
-    value = count / n
+    share = count / n
     low, high = proportion_confint(count, n, alpha=0.05, method="wilson")
     # The interval holds the value; at 0 and 1 a rounding error could say otherwise.
     return Proportion(
-        count=count, n=n, value=value, low=min(float(low), value), high=max(float(high), value)
+        count=count, n=n, value=share, low=min(float(low), share), high=max(float(high), share)
     )
 
 
@@ -55,21 +55,21 @@ def mean_interval(values: Sequence[float]) -> Interval:
     """
     if not values:
         return Interval(value=None, n=0)
-    mean, ordered = fsum(values) / len(values), sorted(map(float, values))
-    if ordered[0] == ordered[-1]:
-        return Interval(value=ordered[0], n=len(values))
+    mean, in_order = fsum(values) / len(values), sorted(map(float, values))
+    if in_order[0] == in_order[-1]:
+        return Interval(value=in_order[0], n=len(values))
     require_statistics()
-    low, high = _bootstrap(tuple(ordered))
+    low, high = _bootstrap(tuple(in_order))
     return Interval(value=mean, low=low, high=high, n=len(values))
 
 
 @lru_cache(maxsize=1024)  # a report asks for many of them several times
-def _bootstrap(ordered: tuple[float, ...]) -> tuple[float, float]:
+def _bootstrap(in_order: tuple[float, ...]) -> tuple[float, float]:
     import numpy as np
     from scipy.stats import bootstrap
 
     interval = bootstrap(
-        (ordered,),
+        (in_order,),
         np.mean,
         n_resamples=9_999,
         batch=500,  # keeps the resamples of a whole benchmark within a few megabytes
@@ -103,12 +103,12 @@ def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
     return float(wilcoxon(sorted(differences), zero_method="pratt").pvalue)
 
 
-def mcnemar(corrected: int, harmed: int) -> float:
+def mcnemar(corrections: int, harms: int) -> float:
     """The exact two-sided McNemar test: p, in (0, 1]; 1 where nothing changed."""
     require_statistics()
     from statsmodels.stats.contingency_tables import mcnemar as test
 
-    return float(test([[0, corrected], [harmed, 0]], exact=True).pvalue)
+    return float(test([[0, corrections], [harms, 0]], exact=True).pvalue)
 
 
 def sign_flip(totals: Sequence[int]) -> float | None:
@@ -142,7 +142,7 @@ def mean_sign_flip(values_by_question: Sequence[Sequence[float]]) -> float | Non
     if not values_by_question:
         return None
     share = lcm(*map(len, values_by_question))
-    return sign_flip([round(fmean(values) * share) for values in values_by_question])
+    return sign_flip([round(fmean(differences) * share) for differences in values_by_question])
 
 
 def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
@@ -151,20 +151,20 @@ def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
     Questions are resampled whole, since the runs of a question hang together. ``n`` is the total.
     No bounds where all resamples are equal, and no value where the total is 0.
     """
-    filled = [pair for pair in pairs if pair[1]]
-    total = sum(whole for _, whole in filled)
+    counted_pairs = [pair for pair in pairs if pair[1]]
+    total = sum(whole for _, whole in counted_pairs)
     if not total:
         return Interval(value=None, n=0)
     import numpy as np
 
-    value = sum(part for part, _ in filled) / total
-    kinds, counts = np.unique(np.array(filled), axis=0, return_counts=True)
-    n = len(filled)
+    share = sum(part for part, _ in counted_pairs) / total
+    kinds, counts = np.unique(np.array(counted_pairs), axis=0, return_counts=True)
+    n = len(counted_pairs)
     draws = np.random.default_rng(0).multinomial(n, counts / n, size=9_999) @ kinds
     low, high = map(float, np.percentile(draws[:, 0] / draws[:, 1], [2.5, 97.5]))
     if low == high:
-        return Interval(value=value, n=total)
-    return Interval(value=value, low=low, high=high, n=total)
+        return Interval(value=share, n=total)
+    return Interval(value=share, low=low, high=high, n=total)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -173,12 +173,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     Rejecting those below 0.05 keeps the chance of any false rejection below 5 %.
     """
     # statsmodels' multipletests collects all garbage at each call, up to a second in a big process
-    adjusted, largest, left = list(p_values), 0.0, len(p_values)
-    for place in sorted(range(left), key=p_values.__getitem__):
-        largest = max(largest, min(1.0, left * p_values[place]))
-        adjusted[place] = largest
-        left -= 1
-    return adjusted
+    p_adjusted, largest, tests_left = list(p_values), 0.0, len(p_values)
+    for place in sorted(range(tests_left), key=p_values.__getitem__):
+        largest = max(largest, min(1.0, tests_left * p_values[place]))
+        p_adjusted[place] = largest
+        tests_left -= 1
+    return p_adjusted
 
 
 def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
@@ -188,17 +188,17 @@ def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
     None where no unit has two values, or all values are the same. Krippendorff, Content Analysis
     (2004), chapter 11: alpha = 1 - observed / expected disagreement.
     """
-    counted = [Counter(values) for values in units if len(values) > 1]
-    totals = sum(counted, Counter[Hashable]())
+    counts_by_unit = [Counter(counts) for counts in units if len(counts) > 1]
+    totals = sum(counts_by_unit, Counter[Hashable]())
     n = totals.total()
 
-    def unequal(values: Counter[Hashable]) -> int:
-        return values.total() ** 2 - sum(count**2 for count in values.values())
+    def unequal(counts: Counter[Hashable]) -> int:
+        return counts.total() ** 2 - sum(count**2 for count in counts.values())
 
     if not unequal(totals):
         return None
-    observed = sum(unequal(values) / (values.total() - 1) for values in counted) / n
-    return 1 - observed / (unequal(totals) / (n * (n - 1)))
+    disagreement = sum(unequal(counts) / (counts.total() - 1) for counts in counts_by_unit) / n
+    return 1 - disagreement / (unequal(totals) / (n * (n - 1)))
 
 
 def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
@@ -220,8 +220,8 @@ def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
     pairs = np.arange(least, most + 1)
     # the most that the lesser side may have: 2 P(X <= k) < ALPHA
     lesser = binom.ppf(ALPHA / 2, pairs, 0.5) - 1
-    shown = binom.cdf(lesser, pairs, (discordant - gain) / (2 * discordant))
-    return float(np.sum(binom.pmf(pairs, questions, discordant) * shown))
+    chance_of_p = binom.cdf(lesser, pairs, (discordant - gain) / (2 * discordant))
+    return float(np.sum(binom.pmf(pairs, questions, discordant) * chance_of_p))
 
 
 @lru_cache(maxsize=1024)

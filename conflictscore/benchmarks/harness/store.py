@@ -89,19 +89,19 @@ class RunStore:
         Half a line at the end of its records is cut off, with a note.
         """
         folder = Path(folder)
-        with ExitStack() as opened:
+        with ExitStack() as stack:
             try:
                 _refuse_other_files(folder)
-                opened.enter_context(lock_folder(folder, otherwise="folder"))
+                stack.enter_context(lock_folder(folder, otherwise="folder"))
                 _begin(folder, manifest, questions, templates)
             except OSError as error:
                 raise InputError(
                     f"{folder}: no run can be written there ({error.strerror}); give another folder"
                 ) from None
-            begun, held = _read_begun(folder)
-            _refuse_another_run(folder, begun, manifest)
-            begun = _with_comparison(folder, begun, manifest)
-            for row, (there, now) in enumerate(zip_longest(held, questions), 1):
+            stored_manifest, stored_questions = _read_begun(folder)
+            _refuse_another_run(folder, stored_manifest, manifest)
+            stored_manifest = _with_comparison(folder, stored_manifest, manifest)
+            for row, (there, now) in enumerate(zip_longest(stored_questions, questions), 1):
                 if there is None or now is None or there.to_json() != now.to_json():
                     raise InputError(
                         f"{folder / _QUESTIONS}, row {row}: not the question that is to be asked;"
@@ -110,8 +110,8 @@ class RunStore:
                     )
             path = folder / _RECORDS
             file = RecordFile(path, is_half=no_json, resumed_from="what was recorded so far")
-            opened.enter_context(file)
-            store = cls(folder, begun, held, file.lines, file)
+            stack.enter_context(file)
+            store = cls(folder, stored_manifest, stored_questions, file.lines, file)
             if half := file.resume():
                 store.notes = (
                     f"{path}: half a line at the end, as a kill leaves it, was cut off"
@@ -163,9 +163,9 @@ class RunStore:
             raise ValueError("the run was opened to be read")
         line = json_line(record.to_json())
         self._file.append(line)
-        kept = StepRecord.model_validate(json.loads(line))
-        self._keep(kept)
-        return kept
+        stored_record = StepRecord.model_validate(json.loads(line))
+        self._keep(stored_record)
+        return stored_record
 
     def _keep(self, record: StepRecord) -> None:
         self._records.append(record)
@@ -196,13 +196,13 @@ def _write_manifest(folder: Path, manifest: Manifest) -> None:
     write_whole(folder / _MANIFEST, (json.dumps(manifest.to_json(), indent=2) + "\n").encode())
 
 
-def _with_comparison(folder: Path, begun: Manifest, asked: Manifest) -> Manifest:
+def _with_comparison(folder: Path, stored_manifest: Manifest, new_manifest: Manifest) -> Manifest:
     """The manifest with the comparison that this session asks for, if it asks for another."""
-    if begun.compare == asked.compare:
-        return begun
-    changed = begun.model_copy(update={"compare": asked.compare})
-    _write_manifest(folder, changed)
-    return changed
+    if stored_manifest.compare == new_manifest.compare:
+        return stored_manifest
+    updated_manifest = stored_manifest.model_copy(update={"compare": new_manifest.compare})
+    _write_manifest(folder, updated_manifest)
+    return updated_manifest
 
 
 def _read_begun(folder: Path) -> tuple[Manifest, tuple[Question, ...]]:
@@ -248,14 +248,14 @@ def _refuse_other_files(folder: Path) -> None:
         read_manifest(folder / _MANIFEST)  # that of another program is refused
         return
     # a kill leaves these of a run without a manifest
-    begun = {n for n in names if n in (LOCK_FILE, _QUESTIONS, TEMPLATES) or n.endswith(".part")}
-    if others := names - begun if LOCK_FILE in names else names:
+    remains = {n for n in names if n in (LOCK_FILE, _QUESTIONS, TEMPLATES) or n.endswith(".part")}
+    if others := names - remains if LOCK_FILE in names else names:
         raise InputError(
             f"{folder}: holds other files ({_listed(sorted(others), ', ')}) and no {_MANIFEST}, so"
             " it is not a run; give a new or an empty folder"
         )
 
 
-def _listed(items: Sequence[str], between: str) -> str:
-    more = [f"and {len(items) - _SHOWN} more"] if len(items) > _SHOWN else []
-    return between.join([*items[:_SHOWN], *more])
+def _listed(names: Sequence[str], between: str) -> str:
+    more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    return between.join([*names[:_SHOWN], *more])

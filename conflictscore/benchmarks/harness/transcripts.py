@@ -125,7 +125,7 @@ class TranscriptWriter:
         """
         with self._lock:
             lines: list[dict[str, Any]] = []
-            shared = {
+            shared_call = {
                 **call,
                 "key": self._parts(call["key"], lines),
                 "parameters": self._parts(call["parameters"], lines),
@@ -135,11 +135,11 @@ class TranscriptWriter:
                 ],
                 "reply": self._parts(call["reply"], lines),
             }
-            text = "".join(f"{json.dumps(line)}\n" for line in (*lines, shared))
-            compressed = self._compress.compress(text.encode())
-            compressed += self._compress.flush(zlib.Z_SYNC_FLUSH)
+            text = "".join(f"{json.dumps(line)}\n" for line in (*lines, shared_call))
+            content = self._compress.compress(text.encode())
+            content += self._compress.flush(zlib.Z_SYNC_FLUSH)
             try:
-                self._opened().write(compressed)
+                self._opened().write(content)
             except OSError as error:
                 raise ConfigurationError(
                     f"{self._folder}: cannot be written ({error.strerror}); make room there, or"
@@ -185,36 +185,36 @@ class Transcriber(BaseCallbackHandler):
         **kwargs: Any,
     ) -> None:
         """Note what is sent."""
-        sent = self._sent(messages[0], kwargs.get("invocation_params") or {})
-        self._begun[run_id] = time.perf_counter(), sent
+        call = self._sent(messages[0], kwargs.get("invocation_params") or {})
+        self._begun[run_id] = time.perf_counter(), call
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Write the call with its reply."""
-        started, sent = self._begun.pop(run_id, (time.perf_counter(), self._sent((), {})))
+        start, call = self._begun.pop(run_id, (time.perf_counter(), self._sent((), {})))
         generation = response.generations[0][0] if response.generations[0] else None
         message = generation.message if isinstance(generation, ChatGeneration) else None
-        seconds = round(time.perf_counter() - started, 3)
-        self._writer.write({**sent, **_reply_of(message), "seconds": seconds})
+        seconds = round(time.perf_counter() - start, 3)
+        self._writer.write({**call, **_reply_of(message), "seconds": seconds})
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Write the call that failed."""
-        started, sent = self._begun.pop(run_id, (time.perf_counter(), self._sent((), {})))
+        start, call = self._begun.pop(run_id, (time.perf_counter(), self._sent((), {})))
         reason = f"{type(error).__name__}: {scrubbed(str(error))}"
-        seconds = round(time.perf_counter() - started, 3)
-        self._writer.write({**sent, "error": reason, "seconds": seconds})
+        seconds = round(time.perf_counter() - start, 3)
+        self._writer.write({**call, "error": reason, "seconds": seconds})
 
     def kept(
-        self, messages: Sequence[BaseMessage], max_tokens: int, stored: Mapping[str, Any]
+        self, messages: Sequence[BaseMessage], max_tokens: int, cached_reply: Mapping[str, Any]
     ) -> None:
         """Write a reply that a cache gave: its text, and the served model if the cache has it."""
-        sent = self._sent(messages, {"max_tokens": max_tokens})
-        served = stored.get("served") or {}
+        call = self._sent(messages, {"max_tokens": max_tokens})
+        served_model = cached_reply.get("served") or {}
         self._writer.write(
             {
-                **sent,
-                "served": served.get("model"),
-                "fingerprint": served.get("fingerprint"),
-                "reply": str(stored["text"]),
+                **call,
+                "served": served_model.get("model"),
+                "fingerprint": served_model.get("fingerprint"),
+                "reply": str(cached_reply["text"]),
                 "cached": True,
             }
         )
@@ -223,7 +223,9 @@ class Transcriber(BaseCallbackHandler):
         self, messages: Sequence[BaseMessage], parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
         question, step, key = _STEP.get()
-        shown = {name: parameters[name] for name in sorted(_PARAMETERS & parameters.keys())}
+        parameters_sent = {
+            name: parameters[name] for name in sorted(_PARAMETERS & parameters.keys())
+        }
         return {
             "question": question,
             "step": step,
@@ -231,7 +233,7 @@ class Transcriber(BaseCallbackHandler):
             **self._about,
             "served": None,
             "fingerprint": None,
-            "parameters": json.dumps(shown, default=str),
+            "parameters": json.dumps(parameters_sent, default=str),
             "messages": [{"role": m.type, "content": _text_of(m.content)} for m in messages],
             "reply": "",
             "time": now(),

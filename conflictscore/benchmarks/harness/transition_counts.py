@@ -40,13 +40,13 @@ class _Measure(NamedTuple):
 
 
 def figures(
-    results: Sequence[QuestionResult],
+    question_results: Sequence[QuestionResult],
     *,
     methods: Collection[str],
     measures: Sequence[str],
     money: Money,
     total_questions: int,
-    graded: Collection[str] = (),
+    graded_measures: Collection[str] = (),
     falling: Collection[str] = (),
     compare: Sequence[tuple[str, str]] = COMPARED,
 ) -> Figures:
@@ -54,26 +54,31 @@ def figures(
 
     Pairs, transitions and all that speaks of the first answer need the baseline among the methods.
     """
-    ordered = [method for method in METHODS if method in methods]
-    others = _paired_with_baseline(ordered)
-    kinds = [_Measure(name, name in graded, name in falling) for name in measures]
-    paired, compared = _all_pairs(results, ordered, kinds, compare)
-    net = {p.method: p.corrected - p.harmed for p in paired if p.measure == measures[0]}
+    ordered_methods = [method for method in METHODS if method in methods]
+    others = _paired_with_baseline(ordered_methods)
+    kinds = [_Measure(name, name in graded_measures, name in falling) for name in measures]
+    baseline_pairs, other_pairs = _all_pairs(question_results, ordered_methods, kinds, compare)
+    net = {p.method: p.corrected - p.harmed for p in baseline_pairs if p.measure == measures[0]}
     return Figures(
         questions=total_questions,
-        ended=sum(all(_ended(r, method) for method in ordered) for r in results),
-        failed=sum(any(result.answer is None for result in r.methods.values()) for r in results),
+        ended=sum(all(_ended(r, method) for method in ordered_methods) for r in question_results),
+        failed=sum(
+            any(method_result.answer is None for method_result in r.methods.values())
+            for r in question_results
+        ),
         measures=tuple(measures),
         falling=tuple(measure for measure in measures if measure in falling),
-        methods=tuple(_method(_of(results, method), method, kinds) for method in ordered),
-        paired=tuple(paired),
-        compared=tuple(compared),
-        transitions=tuple(_transitions(results, method, kinds[0]) for method in others),
-        categories=_categories(results, ordered, kinds),
-        types=_predicted_types(results, ordered),
-        scores=tuple(_scores(results, ordered)),
-        coverage=mean_interval(list(_coverages(results))),
-        cost=run_cost(results, net, money=money),
+        methods=tuple(
+            _method(_of(question_results, method), method, kinds) for method in ordered_methods
+        ),
+        paired=tuple(baseline_pairs),
+        compared=tuple(other_pairs),
+        transitions=tuple(_transitions(question_results, method, kinds[0]) for method in others),
+        categories=_categories(question_results, ordered_methods, kinds),
+        types=_predicted_types(question_results, ordered_methods),
+        scores=tuple(_scores(question_results, ordered_methods)),
+        coverage=mean_interval(list(_coverages(question_results))),
+        cost=run_cost(question_results, net, money=money),
     )
 
 
@@ -88,105 +93,119 @@ def _paired_with_baseline(methods: Sequence[str]) -> list[str]:
 
 
 def _all_pairs(
-    results: Sequence[QuestionResult],
+    question_results: Sequence[QuestionResult],
     methods: Sequence[str],
     measures: Sequence["_Measure"],
     compare: Sequence[tuple[str, str]],
 ) -> tuple[list[Paired], list[Paired]]:
     """The pairs with the baseline and the others, with Holm's adjustment over all of them."""
-    paired = [
-        _paired(results, method, measure)
+    baseline_pairs = [
+        _paired(question_results, method, measure)
         for method in _paired_with_baseline(methods)
         for measure in measures
     ]
-    compared = [
-        _paired(results, method, measure, against)
+    other_pairs = [
+        _paired(question_results, method, measure, against)
         for method, against in compare
         if method in methods and against in methods
         for measure in measures
     ]
-    paired, compared = _adjusted(paired, compared)
-    return paired, compared
+    baseline_pairs, other_pairs = _adjusted(baseline_pairs, other_pairs)
+    return baseline_pairs, other_pairs
 
 
-def _coverages(results: Sequence[QuestionResult]) -> Iterator[float]:
+def _coverages(question_results: Sequence[QuestionResult]) -> Iterator[float]:
     """Labelled pairs / pairs of each first answer that has a score."""
-    for first in _of(results, BASELINE):
+    for first in _of(question_results, BASELINE):
         if first.report is not None and first.report.coverage is not None:
             yield first.report.coverage
 
 
-def _scores(results: Sequence[QuestionResult], methods: Sequence[str]) -> Iterator[MethodScores]:
+def _scores(
+    question_results: Sequence[QuestionResult], methods: Sequence[str]
+) -> Iterator[MethodScores]:
     """Mean CS-C and CS-R of each method whose answers were scored."""
     for method in methods:
-        reports = [ended.report for ended in _of(results, method) if ended.report is not None]
-        scored = [r for r in reports if r.cs_c is not None and r.cs_r is not None]
-        if scored:
+        reports = [
+            method_result.report
+            for method_result in _of(question_results, method)
+            if method_result.report is not None
+        ]
+        scored_reports = [r for r in reports if r.cs_c is not None and r.cs_r is not None]
+        if scored_reports:
             yield MethodScores(
                 method=method,
-                cs_c=mean_interval([float(report.cs_c or 0.0) for report in scored]),
-                cs_r=mean_interval([float(report.cs_r or 0.0) for report in scored]),
+                cs_c=mean_interval([float(report.cs_c or 0.0) for report in scored_reports]),
+                cs_r=mean_interval([float(report.cs_r or 0.0) for report in scored_reports]),
             )
 
 
 def _adjusted(*families: Sequence[Paired]) -> list[list[Paired]]:
     """The same pairs with their p adjusted by Holm over all of them together."""
-    tested = [pair for pairs in families for pair in pairs if pair.p_value is not None]
-    adjusted = iter(holm([pair.p_value for pair in tested if pair.p_value is not None]))
+    pairs_with_p = [pair for pairs in families for pair in pairs if pair.p_value is not None]
+    holm_values = iter(holm([pair.p_value for pair in pairs_with_p if pair.p_value is not None]))
 
     def with_holm(pair: Paired) -> Paired:
-        if pair.p_value is None or len(tested) < 2:
+        if pair.p_value is None or len(pairs_with_p) < 2:
             return pair
-        return pair.model_copy(update={"p_holm": next(adjusted)})
+        return pair.model_copy(update={"p_holm": next(holm_values)})
 
     return [[with_holm(pair) for pair in pairs] for pairs in families]
 
 
-def _ended(result: QuestionResult, method: str) -> bool:
+def _ended(question_result: QuestionResult, method: str) -> bool:
     """Whether nothing is still to come: an answer in free form waits for its grade.
 
     A grade may leave out measures that do not apply to the question.
     """
-    of = result.methods.get(method)
+    of = question_result.methods.get(method)
     return of is not None and (of.answer is None or bool(of.verdicts))
 
 
-def _of(results: Iterable[QuestionResult], method: str) -> list[MethodResult]:
-    return [result.methods[method] for result in results if method in result.methods]
+def _of(question_results: Iterable[QuestionResult], method: str) -> list[MethodResult]:
+    return [
+        question_result.methods[method]
+        for question_result in question_results
+        if method in question_result.methods
+    ]
 
 
-def _figure(ended: Iterable[MethodResult], measure: _Measure) -> Proportion | Interval:
-    values = [value for result in ended if (value := result.value(measure.name)) is not None]
+def _figure(method_results: Iterable[MethodResult], measure: _Measure) -> Proportion | Interval:
+    verdicts = [
+        verdict
+        for method_result in method_results
+        if (verdict := method_result.value(measure.name)) is not None
+    ]
     if measure.graded:
-        return mean_interval(values)
-    return proportion(values.count(True), len(values))
+        return mean_interval(verdicts)
+    return proportion(verdicts.count(True), len(verdicts))
 
 
 def _method(
-    ended: Sequence[MethodResult], method: str, measures: Sequence[_Measure]
+    method_results: Sequence[MethodResult], method: str, measures: Sequence[_Measure]
 ) -> MethodFigures:
     def unjudged(measure: str) -> int:
-        return sum(measure in r.verdicts and r.value(measure) is None for r in ended)
+        return sum(measure in r.verdicts and r.value(measure) is None for r in method_results)
 
     return MethodFigures(
         method=method,
-        questions=len(ended),
-        failed=sum(result.answer is None for result in ended),
-        measures={measure.name: _figure(ended, measure) for measure in measures},
+        questions=len(method_results),
+        failed=sum(method_result.answer is None for method_result in method_results),
+        measures={measure.name: _figure(method_results, measure) for measure in measures},
         unjudged={measure.name: unjudged(measure.name) for measure in measures},
     )
 
 
 def judged_both(
-    results: Iterable[QuestionResult], method: str, measure: str, against: str = BASELINE
+    question_results: Iterable[QuestionResult], method: str, measure: str, against: str = BASELINE
 ) -> dict[str, tuple[float, float]]:
     """How right the other method and this one are, from 0 to 1, by the question's id."""
     return {
-        result.question.id: (float(before), float(after))
-        for result in results
-        if against in result.methods and method in result.methods
-        if (before := result.methods[against].value(measure)) is not None
-        if (after := result.methods[method].value(measure)) is not None
+        question_result.question.id: (float(before), float(after))
+        for question_result in question_results
+        if against in question_result.methods and method in question_result.methods
+        if (before := question_result.methods[against].value(measure)) is not None
+        if (after := question_result.methods[method].value(measure)) is not None
     }
 
 
@@ -197,14 +216,17 @@ def _moved(pairs: Collection[tuple[float, float]], *, falls: bool) -> tuple[int,
 
 
 def _paired(
-    results: Sequence[QuestionResult], method: str, measure: _Measure, against: str = BASELINE
+    question_results: Sequence[QuestionResult],
+    method: str,
+    measure: _Measure,
+    against: str = BASELINE,
 ) -> Paired:
-    pairs = list(judged_both(results, method, measure.name, against).values())
-    corrected, harmed = _moved(pairs, falls=measure.falls)
+    pairs = list(judged_both(question_results, method, measure.name, against).values())
+    corrections, harms = _moved(pairs, falls=measure.falls)
     if measure.graded:
         p_value = wilcoxon_pratt(changes(pairs))
     else:
-        p_value = mcnemar(corrected, harmed) if pairs else None
+        p_value = mcnemar(corrections, harms) if pairs else None
     return Paired(
         method=method,
         against=against,
@@ -212,46 +234,52 @@ def _paired(
         n=len(pairs),
         both_right=None if measure.graded else pairs.count((1, 1)),
         both_wrong=None if measure.graded else pairs.count((0, 0)),
-        corrected=corrected,
-        harmed=harmed,
+        corrected=corrections,
+        harmed=harms,
         p_value=p_value,
         difference=mean_interval(changes(pairs)),
     )
 
 
 def _transitions(
-    results: Sequence[QuestionResult],
+    question_results: Sequence[QuestionResult],
     method: str,
     measure: _Measure,
     *,
     by_wording: bool = False,
 ) -> Transitions:
     """Section 6.4 for one method, by claims or by wording."""
-    outcomes = conflict_outcomes(results, method, measure.name, by_wording=by_wording)
-    answered = [outcome for outcome in outcomes if outcome.answered]
-    revised = [outcome for outcome in answered if outcome.revised]
-    pairs = _judged(revised)
+    outcomes = conflict_outcomes(question_results, method, measure.name, by_wording=by_wording)
+    answers = [outcome for outcome in outcomes if outcome.answered]
+    revisions = [outcome for outcome in answers if outcome.revised]
+    pairs = _judged(revisions)
     corrections, harms = _moved(pairs, falls=measure.falls)
-    judged = len(pairs)
-    first_judged = [before for before, _ in _judged(answered)]
-    compared = not by_wording and any(result.same_claims for result in results)
+    judged_count = len(pairs)
+    first_judged = [before for before, _ in _judged(answers)]
+    claims_are_compared = not by_wording and any(
+        question_result.same_claims for question_result in question_results
+    )
     return Transitions(
         method=method,
         measure=measure.name,
         conflict=len(outcomes),
-        failed=len(outcomes) - len(answered),
-        retained=proportion(len(answered) - len(revised), len(answered)),
-        revised=proportion(len(revised), len(answered)),
-        corrections=proportion(corrections, judged),
-        harms=proportion(harms, judged),
-        neutral=proportion(judged - corrections - harms, judged),
-        unjudged=len(revised) - judged,
+        failed=len(outcomes) - len(answers),
+        retained=proportion(len(answers) - len(revisions), len(answers)),
+        revised=proportion(len(revisions), len(answers)),
+        corrections=proportion(corrections, judged_count),
+        harms=proportion(harms, judged_count),
+        neutral=proportion(judged_count - corrections - harms, judged_count),
+        unjudged=len(revisions) - judged_count,
         harms_of_conflict=proportion(harms, len(first_judged)),
         recovered_of_wrong=(
             None if measure.graded else proportion(corrections, first_judged.count(0))
         ),
-        by_wording=(_transitions(results, method, measure, by_wording=True) if compared else None),
-        unread=sum(outcome.unread for outcome in answered) if compared else 0,
+        by_wording=(
+            _transitions(question_results, method, measure, by_wording=True)
+            if claims_are_compared
+            else None
+        ),
+        unread=sum(outcome.unread for outcome in answers) if claims_are_compared else 0,
     )
 
 
@@ -276,23 +304,27 @@ def _judged(outcomes: Iterable[ConflictOutcome]) -> list[tuple[float, float]]:
 
 
 def conflict_outcomes(
-    results: Iterable[QuestionResult], method: str, measure: str, *, by_wording: bool = False
+    question_results: Iterable[QuestionResult],
+    method: str,
+    measure: str,
+    *,
+    by_wording: bool = False,
 ) -> list[ConflictOutcome]:
     """The outcome of each first answer with conflict that the method ended on."""
     outcomes = []
-    for result in results:
-        if not result.conflict or method not in result.methods:
+    for question_result in question_results:
+        if not question_result.conflict or method not in question_result.methods:
             continue
-        answered = result.methods[method].answer is not None
-        reworded = answered and bool(result.reworded(method))
-        alike = result.alike(method) if reworded else None
-        before, after = (result.methods[m].value(measure) for m in (BASELINE, method))
+        has_answer = question_result.methods[method].answer is not None
+        is_reworded = has_answer and bool(question_result.reworded(method))
+        alike = question_result.alike(method) if is_reworded else None
+        before, after = (question_result.methods[m].value(measure) for m in (BASELINE, method))
         outcomes.append(
             ConflictOutcome(
-                question=result.question.id,
-                answered=answered,
-                revised=reworded and (by_wording or not alike),
-                unread=reworded and alike is None,
+                question=question_result.question.id,
+                answered=has_answer,
+                revised=is_reworded and (by_wording or not alike),
+                unread=is_reworded and alike is None,
                 before=None if before is None else float(before),
                 after=None if after is None else float(after),
             )
@@ -301,12 +333,12 @@ def conflict_outcomes(
 
 
 def _categories(
-    results: Sequence[QuestionResult], methods: Sequence[str], measures: Sequence[_Measure]
+    question_results: Sequence[QuestionResult], methods: Sequence[str], measures: Sequence[_Measure]
 ) -> tuple[CategoryFigures, ...]:
     """By name; none where no question has a category."""
     members = defaultdict[str, list[QuestionResult]](list)
-    for result in results:
-        members[result.question.category].append(result)
+    for question_result in question_results:
+        members[question_result.question.category].append(question_result)
     if set(members) <= {""}:
         return ()
     return tuple(
@@ -323,20 +355,26 @@ def _categories(
 
 
 def _predicted_types(
-    results: Sequence[QuestionResult], methods: Sequence[str]
+    question_results: Sequence[QuestionResult], methods: Sequence[str]
 ) -> tuple[TypeAccuracy, ...]:
     """Accuracy of each method that names a type; empty if people did not label types."""
-    typed = [result for result in results if result.question.conflict_type]
-    if not typed:
+    results_with_type = [
+        question_result
+        for question_result in question_results
+        if question_result.question.conflict_type
+    ]
+    if not results_with_type:
         return ()
-    return tuple(_accuracy(typed, name) for name in methods if method_of(name).tells_type)
+    return tuple(
+        _accuracy(results_with_type, name) for name in methods if method_of(name).tells_type
+    )
 
 
-def _accuracy(typed: Sequence[QuestionResult], method: str) -> TypeAccuracy:
+def _accuracy(results_with_type: Sequence[QuestionResult], method: str) -> TypeAccuracy:
     pairs = [
-        (result.question.conflict_type, result.predicted[method])
-        for result in typed
-        if method in result.predicted
+        (question_result.question.conflict_type, question_result.predicted[method])
+        for question_result in results_with_type
+        if method in question_result.predicted
     ]
     return TypeAccuracy(
         method=method,

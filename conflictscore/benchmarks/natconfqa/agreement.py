@@ -95,13 +95,13 @@ async def check_judge(
     return agreement(people, await at_once([partial(judged, row) for row in people]))
 
 
-def agreement(people: Sequence[JudgedByPeople], judged: Sequence[Judgement]) -> JudgeAgreement:
+def agreement(people: Sequence[JudgedByPeople], judgements: Sequence[Judgement]) -> JudgeAgreement:
     """Correlate the measures of each answer.
 
     The paper correlates "labels". Here it is measures, since people and judge take an answer apart
     in their own ways, and only the recalls consist of decisions on the same things.
     """
-    pairs = list(zip(people, judged, strict=True))
+    pairs = list(zip(people, judgements, strict=True))
     ours = [verdicts_of(row.question, judgement) for row, judgement in pairs]
     theirs = [row.verdicts for row in people]
     return JudgeAgreement(
@@ -144,7 +144,7 @@ def _decisions(
 
 
 def _values(answers: Sequence[Mapping[str, Verdict]], measure: str) -> list[float | None]:
-    return [one[measure].value if measure in one else None for one in answers]
+    return [verdicts[measure].value if measure in verdicts else None for verdicts in answers]
 
 
 def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
@@ -257,5 +257,5 @@ def correlation(people: Sequence[float], judge: Sequence[float]) -> tuple[float,
         return None
     from scipy.stats import pearsonr
 
-    found = pearsonr(people, judge)
-    return min(1.0, max(-1.0, float(found.statistic))), float(found.pvalue)
+    pearson = pearsonr(people, judge)
+    return min(1.0, max(-1.0, float(pearson.statistic))), float(pearson.pvalue)

@@ -50,18 +50,18 @@ class NatConfJudge:
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
         """The verdicts by measure; see :func:`.judges.judge_natconfqa` for what is asked."""
-        asked = self._asked(question)
+        shown_question = self._asked(question)
         judge = Judge(model, prompts, meter)
-        judgement = await judge_natconfqa(asked, answer, judge)
-        verdicts = verdicts_of(asked, judgement)
+        judgement = await judge_natconfqa(shown_question, answer, judge)
+        verdicts = verdicts_of(shown_question, judgement)
         if self.error_types:
-            verdicts[TOLD] = await told_in_full(asked, answer, judgement, judge)
+            verdicts[TOLD] = await told_in_full(shown_question, answer, judgement, judge)
         return verdicts
 
     def _asked(self, question: Question) -> NatConfQuestion:
         """The question with people's answers, and its passages as they are shown: maybe cut."""
-        shown = tuple(document["text"] for document in question.documents)
-        return self.questions[question.id].model_copy(update={"passages": shown})
+        passages = tuple(document["text"] for document in question.documents)
+        return self.questions[question.id].model_copy(update={"passages": passages})
 
 
 def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -> Benchmark:
@@ -100,19 +100,19 @@ def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
 def _of_subsets(
     data: Path, form: Form, subsets: frozenset[Subset], what: str, *, error_types: bool = False
 ) -> Benchmark:
-    read = read_natconfqa(data)
-    chosen = [question for question in read.items if question.subset in subsets]
-    if not chosen:
+    rows = read_natconfqa(data)
+    questions = [question for question in rows.items if question.subset in subsets]
+    if not questions:
         raise InputError(f"{data}: no question in it has {what}")
-    others = Counter(q.subset for q in read.items if q.subset not in subsets)
+    others = Counter(q.subset for q in rows.items if q.subset not in subsets)
     left_out = [(others[subset], why) for subset, why in _LEFT_OUT.items()]
     left_out.append((sum(others[s] for s in CONFLICTING), "their answers are in conflict"))
-    left_out += [(count, why) for why, count in read.left_out.items()]
-    judge = NatConfJudge({question.id: question for question in chosen}, error_types)
+    left_out += [(count, why) for why, count in rows.left_out.items()]
+    judge = NatConfJudge({question.id: question for question in questions}, error_types)
     return Benchmark(
         name=ENTRY.name,
         form=form,
-        questions=tuple(map(benchmark_question, chosen)),
+        questions=tuple(map(benchmark_question, questions)),
         measures=MEASURES,
         judge=judge,
         graded=frozenset(MEASURES),

@@ -104,8 +104,8 @@ def answer_key(text: str) -> str:
     Case, white space, and quotes, brackets and a full stop around an answer make no difference;
     ``True`` and ``Yes`` are the same, and so are ``False`` and ``No``.
     """
-    folded = " ".join(text.casefold().split()).lstrip(_EDGES).rstrip(f"{_EDGES}.,;:!")
-    return _SAID.get(folded, folded)
+    key = " ".join(text.casefold().split()).lstrip(_EDGES).rstrip(f"{_EDGES}.,;:!")
+    return _SAID.get(key, key)
 
 
 def benchmark_question(question: NatConfQuestion) -> Question:
@@ -126,14 +126,15 @@ def passages_of(question: NatConfQuestion) -> list[Document]:
 
 def _question(row: _Published, where: str) -> NatConfQuestion | str:
     boolean = row.question_type == "boolean"
-    if any(isinstance(one.answer, bool) is not boolean for one in row.answers):
+    if any(isinstance(first.answer, bool) is not boolean for first in row.answers):
         raise InputError(f"{where}, field answers: true or false is needed in a yes/no question")
-    named = {True: "Yes", False: "No"}
+    words = {True: "Yes", False: "No"}
     answers = tuple(
-        named[one.answer] if isinstance(one.answer, bool) else one.answer for one in row.answers
+        words[first.answer] if isinstance(first.answer, bool) else first.answer
+        for first in row.answers
     )
-    for (i, one), (j, other) in combinations(enumerate(answers, start=1), 2):
-        if answer_key(one) == answer_key(other):
+    for (i, first), (j, second) in combinations(enumerate(answers, start=1), 2):
+        if answer_key(first) == answer_key(second):
             raise InputError(f"{where}, field answers: items {i} and {j} are the same answer")
     pairs = {(min(pair), max(pair)) for pair in row.conflicting_answer_pairs}
     for i, j in pairs:

@@ -60,23 +60,25 @@ async def told_in_full(
     It has no value but an error where a decision could not be had; otherwise its explanation begins
     with the error's type, if there is one.
     """
-    told = [verdict.value for verdict in judgement.reference_conflicts]
-    if all(told):
+    conflicts_told = [verdict.value for verdict in judgement.reference_conflicts]
+    if all(conflicts_told):
         return Verdict(value=True)
-    found = [verdict.value for verdict in judgement.references]
-    if None in (*told, *found) or judgement.decomposition is None:
+    references_given = [verdict.value for verdict in judgement.references]
+    if None in (*conflicts_told, *references_given) or judgement.decomposition is None:
         return Verdict(value=None, error="; ".join(judgement.errors))
-    untold = [pair for pair, one in zip(question.conflicts, told, strict=True) if not one]
+    untold = [
+        pair for pair, first in zip(question.conflicts, conflicts_told, strict=True) if not first
+    ]
     kind, why = None, "by rule"
-    if not any(found):
+    if not any(references_given):
         kind = None if judgement.decomposition.answers else ErrorType.REFRAINS
-    elif not any(found[one] and found[other] for one, other in untold):
+    elif not any(references_given[first] and references_given[second] for first, second in untold):
         kind = ErrorType.CHOOSES
     if kind is None:
         prompt = judge.prompts.render(
             ERROR_TEMPLATE,
             question=material_line(question.question),
-            references="\n".join(f"- {material_line(one)}" for one in question.answers),
+            references="\n".join(f"- {material_line(first)}" for first in question.answers),
             answer=material(answer),
         )
         try:
@@ -86,15 +88,15 @@ async def told_in_full(
     return Verdict(value=False, explanation=f"{kind}: {why}")
 
 
-def error_tables(results: Sequence[QuestionResult]) -> tuple[Card, ...]:
+def error_tables(question_results: Sequence[QuestionResult]) -> tuple[Card, ...]:
     """The wrong answers of each method by type; none where the run did not ask for types."""
     counts: dict[str, Counter[str]] = {}
-    judged: Counter[str] = Counter()
-    for result in results:
-        for method, ended in result.methods.items():
-            verdict = ended.verdicts.get(TOLD)
+    judged_answers: Counter[str] = Counter()
+    for question_result in question_results:
+        for method, method_result in question_result.methods.items():
+            verdict = method_result.verdicts.get(TOLD)
             if verdict is not None and verdict.value is not None:
-                judged[method] += 1
+                judged_answers[method] += 1
                 kind = (verdict.explanation or "").partition(":")[0]
                 counts.setdefault(method, Counter()).update([] if verdict.value else [kind])
     if not counts:
@@ -102,7 +104,7 @@ def error_tables(results: Sequence[QuestionResult]) -> tuple[Card, ...]:
     rows = [
         (
             method,
-            f"{by_type.total():,} of {judged[method]:,}",
+            f"{by_type.total():,} of {judged_answers[method]:,}",
             *(_share(by_type[kind], by_type.total()) for kind in ErrorType),
         )
         for method, by_type in counts.items()

@@ -89,13 +89,13 @@ async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) 
     except (ProviderError, ContextWindowError) as failure:
         error = str(failure)
     decider = _Decider(question, answer, parts, judge)
-    asked = [
+    questions_to_judge = [
         *(partial(decider.reference, index) for index in range(len(question.answers))),
         *(partial(decider.answer_part, index) for index in range(len(parts.answers))),
         *(partial(decider.reference_conflict, pair) for pair in question.conflicts),
         *(partial(decider.conflict, pair) for pair in parts.conflicts),
     ]
-    verdicts = iter(await at_once(asked))
+    verdicts = iter(await at_once(questions_to_judge))
     return Judgement(
         decomposition=None if error else parts,
         error=error,
@@ -179,13 +179,13 @@ class _Decider:
         render = partial(self.judge.prompts.render, template, **self._lines(lines))
         passages, model = passages_of(self.question), self.judge.model
         try:
-            fitted = self.judge.fitted(passages, render(documents=""), _DECIDED_TOKENS)
+            evidence = self.judge.fitted(passages, render(documents=""), _DECIDED_TOKENS)
         except ContextWindowError as error:
             return Verdict(value=None, error=str(error))
-        prompt = render(documents=self.judge.prompts.documents(fitted.documents))
+        prompt = render(documents=self.judge.prompts.documents(evidence.documents))
         verdict = await self.judge.decide(prompt, word, _DECIDED_TOKENS)
-        if fitted.cut and verdict.value is False:
-            numbers = ", ".join(map(str, fitted.cut))
+        if evidence.cut and verdict.value is False:
+            numbers = ", ".join(map(str, evidence.cut))
             return Verdict(
                 value=None,
                 error=f"not found, but passages {numbers} were cut to the context window of"
@@ -194,13 +194,13 @@ class _Decider:
         return verdict
 
     def _lines(self, lines: Mapping[str, str]) -> dict[str, str]:
-        asked = {"question": self.question.question, **lines}
-        return {name: material_line(text) for name, text in asked.items()}
+        fields = {"question": self.question.question, **lines}
+        return {name: material_line(text) for name, text in fields.items()}
 
 
 def _translated(pair: AnswerPair, into: Mapping[int, int]) -> AnswerPair | None:
-    found = [into[index] for index in pair if index in into]
-    return (min(found), max(found)) if len(found) == 2 else None
+    indices = [into[index] for index in pair if index in into]
+    return (min(indices), max(indices)) if len(indices) == 2 else None
 
 
 def read_decomposition(reply: str) -> Decomposition:
@@ -215,19 +215,19 @@ def read_decomposition(reply: str) -> Decomposition:
     answers, conflicts = ([*filter(str.strip, text.splitlines())] for text in parts[1::2])
     if not answers or not conflicts:
         raise ValueError('below a line there was nothing, not even "none"')
-    kept: dict[str, str] = {}
+    answers_by_key: dict[str, str] = {}
     index: list[int] = []
     for number, line in enumerate(_without_none(answers), start=1):
-        found = _NUMBERED.fullmatch(line)
-        if found is None or int(found[1]) != number:
+        match = _NUMBERED.fullmatch(line)
+        if match is None or int(match[1]) != number:
             raise ValueError(f'below "ANSWERS:", "{number}. " and a short answer were expected')
-        key = answer_key(found[2])
+        key = answer_key(match[2])
         if not key:
             raise ValueError(f"short answer {number} has no words")
-        kept.setdefault(key, found[2])
-        index.append(list(kept).index(key))
+        answers_by_key.setdefault(key, match[2])
+        index.append(list(answers_by_key).index(key))
     pairs = {_pair(line, index) for line in _without_none(conflicts)}
-    return Decomposition(answers=tuple(kept.values()), conflicts=tuple(sorted(pairs)))
+    return Decomposition(answers=tuple(answers_by_key.values()), conflicts=tuple(sorted(pairs)))
 
 
 def _without_none(lines: list[str]) -> list[str]:
@@ -235,14 +235,14 @@ def _without_none(lines: list[str]) -> list[str]:
 
 
 def _pair(line: str, index: list[int]) -> AnswerPair:
-    found = _PAIR.fullmatch(line)
-    if found is None:
+    match = _PAIR.fullmatch(line)
+    if match is None:
         raise ValueError('below "CONFLICTS:", two numbers such as "1 - 2" or "none" were expected')
-    numbers = int(found[1]), int(found[2])
+    numbers = int(match[1]), int(match[2])
     if all(1 <= number <= len(index) for number in numbers):
-        one, other = sorted(index[number - 1] for number in numbers)
-        if one != other:
-            return one, other
+        first, second = sorted(index[number - 1] for number in numbers)
+        if first != second:
+            return first, second
     raise ValueError(f"the conflict {numbers[0]} - {numbers[1]} is not of two short answers")
 
 

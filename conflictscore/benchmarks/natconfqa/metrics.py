@@ -39,12 +39,12 @@ def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Ve
     """
     parts, error = judgement.decomposition, judgement.error
     answers = parts.answers if parts else ()
-    said = pair_names(parts.conflicts if parts else (), answers)
-    asked = pair_names(question.conflicts, question.answers)
+    answer_pairs = pair_names(parts.conflicts if parts else (), answers)
+    reference_pairs = pair_names(question.conflicts, question.answers)
     return with_f1(
         {
-            "conflicts recall": _share(judgement.reference_conflicts, asked),
-            "conflicts precision": _share(judgement.conflicts, said, error),
+            "conflicts recall": _share(judgement.reference_conflicts, reference_pairs),
+            "conflicts precision": _share(judgement.conflicts, answer_pairs, error),
             "answers recall": _share(judgement.references, question.answers),
             "answers precision": _share(judgement.answers, answers, error),
         }
@@ -68,7 +68,7 @@ def _is_zero(verdict: Verdict | None) -> bool:
 
 def pair_names(pairs: Iterable[AnswerPair], answers: Sequence[str]) -> list[str]:
     """Each pair as ``one / other``."""
-    return [f"{answers[one]} / {answers[other]}" for one, other in pairs]
+    return [f"{answers[first]} / {answers[second]}" for first, second in pairs]
 
 
 def _share(
@@ -89,9 +89,9 @@ def _f1(precision: Verdict | None, recall: Verdict | None) -> Verdict | None:
     """Undefined where either is, whatever became of the other; 0 where one of them is 0."""
     if precision is None or recall is None:
         return None
-    errors = dict.fromkeys(one.error for one in (precision, recall) if one.error)
+    errors = dict.fromkeys(verdict.error for verdict in (precision, recall) if verdict.error)
     if precision.value is None or recall.value is None:
         return Verdict(value=None, error="; ".join(errors))
     # Not 2pr / (p + r), which can underflow to 0, or exceed both by a rounding error.
-    found = precision.value and recall.value
-    return Verdict(value=2 / (1 / precision.value + 1 / recall.value) if found else 0.0)
+    both_above_zero = precision.value and recall.value
+    return Verdict(value=2 / (1 / precision.value + 1 / recall.value) if both_above_zero else 0.0)

@@ -73,12 +73,16 @@ def read_people(
     A list that names an answer which is not there, as one of the published ones does, counts in no
     figure and is an error: what was meant cannot be known.
     """
-    asked = {question.id: question for question in questions}
-    return read_items(path, _Published, partial(_judged, asked=asked), id_field="question_id").items
+    questions_by_id = {question.id: question for question in questions}
+    return read_items(
+        path, _Published, partial(_judged, questions_by_id=questions_by_id), id_field="question_id"
+    ).items
 
 
-def _judged(row: _Published, where: str, asked: Mapping[str, NatConfQuestion]) -> JudgedByPeople:
-    if (question := asked.get(row.question_id)) is None:
+def _judged(
+    row: _Published, where: str, questions_by_id: Mapping[str, NatConfQuestion]
+) -> JudgedByPeople:
+    if (question := questions_by_id.get(row.question_id)) is None:
         raise InputError(f"{where}, field question_id: there is no question {row.question_id!r}")
     # people judged by the references of that day; they must be those of the questions
     there = len(row.reference_answers.splitlines())
@@ -91,18 +95,22 @@ def _judged(row: _Published, where: str, asked: Mapping[str, NatConfQuestion]) -
     if not conflicts <= set(question.conflicts):
         raise InputError(f"{where}, field Recall Conflict: a pair is no conflict of the question")
     short_answers = len(row.short_answers.splitlines())
-    found, supported = _indices(row.found), _indices(row.supported)
-    judged = {
-        _ascending(int(one), int(other)): right == "1"
-        for one, other, right in _JUDGED_PAIR.findall(row.judged_pairs)
+    found_indices, supported_indices = _indices(row.found), _indices(row.supported)
+    rulings = {
+        _ascending(int(first), int(second)): right == "1"
+        for first, second, right in _JUDGED_PAIR.findall(row.judged_pairs)
     }
-    named = [index for pair in judged for index in pair]
+    indices = [index for pair in rulings for index in pair]
     shares = {
-        "answers recall": _share(len(found), found, len(question.answers), "reference answers"),
-        "answers precision": _share(len(supported), supported, short_answers, "short answers"),
+        "answers recall": _share(
+            len(found_indices), found_indices, len(question.answers), "reference answers"
+        ),
+        "answers precision": _share(
+            len(supported_indices), supported_indices, short_answers, "short answers"
+        ),
         "conflicts recall": _share(len(conflicts), (), len(question.conflicts), "conflicts"),
         "conflicts precision": _share(
-            sum(judged.values()), named, short_answers, "short answers", of=len(judged)
+            sum(rulings.values()), indices, short_answers, "short answers", of=len(rulings)
         ),
     }
     return JudgedByPeople(
@@ -121,9 +129,9 @@ def _judged(row: _Published, where: str, asked: Mapping[str, NatConfQuestion]) -
 
 
 def _share(
-    hits: int, named: Iterable[int], there: int, what: str, *, of: int | None = None
+    hits: int, indices: Iterable[int], there: int, what: str, *, of: int | None = None
 ) -> Verdict | None:
-    if beyond := sorted({index for index in named if index >= there}):
+    if beyond := sorted({index for index in indices if index >= there}):
         names = ", ".join(map(str, beyond))
         why = f"it names {names}, counted from 0, and there are {there} {what}"
         return Verdict(value=None, error=why)
@@ -140,5 +148,5 @@ def _pairs(text: str | None) -> frozenset[AnswerPair]:
     return frozenset(map(_ascending, numbers[::2], numbers[1::2]))
 
 
-def _ascending(one: int, other: int) -> AnswerPair:
-    return min(one, other), max(one, other)
+def _ascending(first: int, second: int) -> AnswerPair:
+    return min(first, second), max(first, second)

@@ -64,26 +64,26 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
     A wrong answer counts only where it stands outside the right ones: "football" does not stand in
     "American football" if that is right. One that is also right, for another entity, is not wrong.
     """
-    forms = {form: one for one in reversed(right) if (form := normalised(one))}
-    if not right or len({normalised(one) for one in right}) != len(forms):
+    forms = {form: candidate for candidate in reversed(right) if (form := normalised(candidate))}
+    if not right or len({normalised(candidate) for candidate in right}) != len(forms):
         raise ValueError("a right answer is needed, and each must have a letter or digit")
     text = f" {normalised(answer)} "
-    given = [one for form, one in forms.items() if f" {form} " in text]
-    missing = [one for form, one in forms.items() if f" {form} " not in text]
+    answers_given = [candidate for form, candidate in forms.items() if f" {form} " in text]
+    missing = [candidate for form, candidate in forms.items() if f" {form} " not in text]
     rest = text
     for form in sorted(forms, key=len, reverse=True):
         # | is no part of a normalised text, so what stands around a right answer stays apart
         while f" {form} " in rest:
             rest = rest.replace(f" {form} ", " | ")
-    stated = {
-        form: one
-        for one in wrong
-        if (form := normalised(one)) and form not in forms and f" {form} " in rest
+    wrong_by_form = {
+        form: candidate
+        for candidate in wrong
+        if (form := normalised(candidate)) and form not in forms and f" {form} " in rest
     }
     return ExactMatch(
-        given=tuple(reversed(given)),
+        given=tuple(reversed(answers_given)),
         missing=tuple(reversed(missing)),
-        wrong=tuple(stated.values()),
+        wrong=tuple(wrong_by_form.values()),
     )
 
 
@@ -94,10 +94,10 @@ async def judge_exact_match(
     match = exact_match(answer, question.correct, question.incorrect)
     parts = (("missing", match.missing), ("wrong", match.wrong))
     why = "; ".join(f"{name}: {', '.join(answers)}" for name, answers in parts if answers) or None
-    values = (match.exact, not match.missing, not match.wrong)
+    verdicts = (match.exact, not match.missing, not match.wrong)
     return {
-        measure: Verdict(value=value, explanation=None if value else why)
-        for measure, value in zip(MEASURES, values, strict=True)
+        measure: Verdict(value=verdict, explanation=None if verdict else why)
+        for measure, verdict in zip(MEASURES, verdicts, strict=True)
     }
 
 
@@ -134,23 +134,23 @@ def _question(row: _Published, where: str, *, name_entities: bool) -> Question:
         raise InputError(f"{where}, field gold_answers: texts with a letter or digit are needed")
     if name_entities and not entities:
         raise InputError(f"{where}, field disambig_entity: a text is needed")
-    misinforms = any(one.type == "misinfo" for one in row.documents)
+    misinforms = any(document.type == "misinfo" for document in row.documents)
     forms = set(map(normalised, right))
     wrong = {
-        form: one
-        for one in reversed(row.wrong_answers)
-        if (form := normalised(one)) and form not in forms
+        form: document
+        for document in reversed(row.wrong_answers)
+        if (form := normalised(document)) and form not in forms
     }
     number = "one entity" if len(entities) == 1 else f"{len(entities)} entities"
-    asked = f"{row.question} Answer for {_listed(entities)}." if name_entities else row.question
-    told = ", an answer in the question" if exact_match(asked, right, ()).given else ""
+    text = f"{row.question} Answer for {_listed(entities)}." if name_entities else row.question
+    hint = ", an answer in the question" if exact_match(text, right, ()).given else ""
     return Question(
         id=question_id("ramdocs", row.question),
-        question=asked,
+        question=text,
         correct=tuple(right),
         incorrect=tuple(reversed(wrong.values())),
-        category=f"{number}, {'misinformation' if misinforms else 'no misinformation'}{told}",
-        documents=tuple({"text": one.text} for one in row.documents),
+        category=f"{number}, {'misinformation' if misinforms else 'no misinformation'}{hint}",
+        documents=tuple({"text": document.text} for document in row.documents),
     )
 
 

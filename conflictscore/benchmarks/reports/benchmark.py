@@ -74,8 +74,14 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
     if kind != "groups":
         topics = [
             # a claim is one side's answer
-            _made(one.set, one.id, one.question or one.claim, one.documents, one.has_conflict)
-            for one in FORMATS[kind](path, seed)
+            _made(
+                group.set,
+                group.id,
+                group.question or group.claim,
+                group.documents,
+                group.has_conflict,
+            )
+            for group in FORMATS[kind](path, seed)
         ]
     else:
         topics = [*read_items(path, _Row, partial(_topic, name=path.stem), id_field="id").items]
@@ -123,13 +129,21 @@ def _made(
     documents: Sequence[_Document | GroupDocument],
     conflict: bool,
 ) -> Topic:
-    shown = [
-        {"text": one.text, "title": one.title or "", "url": getattr(one, "url", None) or ""}
-        | ({"metadata": {"date": one.date}} if isinstance(one, _Document) and one.date else {})
-        for one in documents
+    question_documents = [
+        {
+            "text": document.text,
+            "title": document.title or "",
+            "url": getattr(document, "url", None) or "",
+        }
+        | (
+            {"metadata": {"date": document.date}}
+            if isinstance(document, _Document) and document.date
+            else {}
+        )
+        for document in documents
     ]
     question = Question(
-        id=f"{name} {identity}", question=text, category=name, documents=tuple(shown)
+        id=f"{name} {identity}", question=text, category=name, documents=tuple(question_documents)
     )
     return Topic(question, conflict)
 
@@ -146,15 +160,15 @@ def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
     topics: list[Topic] = []
     hashes, sources, agreeing = dict[str, str](), dict[str, str](), 0
     for source in map(str, data):
-        read = read_topics(source, seed=seed)
-        name = read[0].question.category
+        source_topics = read_topics(source, seed=seed)
+        name = source_topics[0].question.category
         if name in sources:
             raise InputError(f"{source}: it has the name of {sources[name]}; rename one of them")
         sources[name] = source
         hashes[f"data {name}"] = sha256_of_file(named_format(source)[1])
-        taken = [topic for topic in read if topic.conflict]
-        agreeing += len(read) - len(taken)
-        topics += taken
+        disputed_topics = [topic for topic in source_topics if topic.conflict]
+        agreeing += len(source_topics) - len(disputed_topics)
+        topics += disputed_topics
     if not topics:
         raise InputError("no topic has documents in conflict")
     left_out = f"topics left out: {agreeing}, whose documents do not disagree"
@@ -176,8 +190,8 @@ def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
     )
 
 
-async def _write(template: str, asker: Asker, asked: Asked) -> dict[str, Any]:
-    return await asker.write(template, asked.question, asked.documents)
+async def _write(template: str, asker: Asker, request: Asked) -> dict[str, Any]:
+    return await asker.write(template, request.question, request.documents)
 
 
 def _report(name: str, template: str) -> BenchmarkMethod:
@@ -210,8 +224,8 @@ def write_topics(
         ProviderError: A topic could not be had; nothing is written.
     """
     judge = Judge(model, prompts, UsageMeter())
-    asked = [partial(_main_entity, judge, question.question) for question in benchmark.questions]
-    topics = run_for_sync_caller(at_once(asked))
+    calls = [partial(_main_entity, judge, question.question) for question in benchmark.questions]
+    topics = run_for_sync_caller(at_once(calls))
     rows = []
     for question, topic in zip(benchmark.questions, topics, strict=True):
         tell(question.question, topic)
@@ -229,5 +243,5 @@ def _row(question: Question, topic: str) -> dict[str, Any]:
         {**document, "date": document.get("metadata", {}).get("date", "")}
         for document in question.documents
     ]
-    told = {"id": question.id, "topic": topic, "question": question.question}
-    return {**told, "docs": documents, "has_conflict": True}
+    fields = {"id": question.id, "topic": topic, "question": question.question}
+    return {**fields, "docs": documents, "has_conflict": True}

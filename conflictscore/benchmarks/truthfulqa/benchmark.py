@@ -68,8 +68,8 @@ async def judge_answer(
     cannot be read, that one has no value but an error.
     """
     judge = Judge(model, prompts, meter)
-    asked = [partial(judge_measure, measure, question, answer, judge) for measure in _JUDGES]
-    return dict(zip(_JUDGES, await at_once(asked), strict=True))
+    calls = [partial(judge_measure, measure, question, answer, judge) for measure in _JUDGES]
+    return dict(zip(_JUDGES, await at_once(calls), strict=True))
 
 
 async def judge_measure(measure: str, question: Question, answer: str, judge: Judge) -> Verdict:
@@ -136,9 +136,11 @@ def _with_targets(row: _Targets, where: str, *, form: Form, seed: int) -> Questi
     targets = row.mc1_targets if form == "mc1" else row.mc2_targets
     if {0, 1} != set(targets.values()):
         raise InputError(f"{where}, field {field}: answers with 1 for true and 0 are needed")
-    told = {clean_text(answer): bool(true) for answer, true in targets.items() if answer.strip()}
-    options = drawn_order([*told], question=row.question, seed=seed)
-    right = tuple(option for option in options if told[option])
+    truth_by_answer = {
+        clean_text(answer): bool(true) for answer, true in targets.items() if answer.strip()
+    }
+    options = drawn_order([*truth_by_answer], question=row.question, seed=seed)
+    right = tuple(option for option in options if truth_by_answer[option])
     if form == "mc1" and len(right) != 1:
         raise InputError(f"{where}, field {field}: one true answer is needed, not {len(right)}")
     if not 2 <= len(options) <= _MOST_OPTIONS:
@@ -149,7 +151,7 @@ def _with_targets(row: _Targets, where: str, *, form: Form, seed: int) -> Questi
         options=options,
         gold=options.index(right[0]) if form == "mc1" else None,
         correct=right,
-        incorrect=tuple(option for option in options if not told[option]),
+        incorrect=tuple(option for option in options if not truth_by_answer[option]),
     )
 
 

@@ -92,7 +92,9 @@ class ModelRating:
         prompt = judge.prompts.render(
             self.template,
             question=material_line(question.question),
-            correct_answers="\n".join(f"- {material_line(one)}" for one in right),
+            correct_answers="\n".join(
+                f"- {material_line(correct_answer)}" for correct_answer in right
+            ),
             answer=material(answer.strip()),
         )
         return await judge.ask(prompt, read_rating, _REPLY_TOKENS)
@@ -133,16 +135,16 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
     )
 
 
-def _question(asked: ContradictingQuestion) -> Question:
-    one, other = asked.contexts
+def _question(source: ContradictingQuestion) -> Question:
+    first_text, second_text = source.contexts
     # where both are the same text, the contradiction is inside it
-    again = {AGREEING: asked.contexts_self_contained[0]} if one != other else {}
+    again = {AGREEING: source.contexts_self_contained[0]} if first_text != second_text else {}
     return Question(
-        id=asked.id,
-        question=asked.question,
-        correct=asked.answers,
-        category=asked.contradiction_type,
-        documents=({"text": one, "metadata": again}, {"text": other}),
+        id=source.id,
+        question=source.question,
+        correct=source.answers,
+        category=source.contradiction_type,
+        documents=({"text": first_text, "metadata": again}, {"text": second_text}),
     )
 
 

@@ -18,10 +18,10 @@ _UNAIDED = "wikicontradict_no_passage"
 _BOTH_VIEWS, _CONFLICT_ASKED = "wikicontradict_both_views", "wikicontradict_conflict_asked"
 
 
-async def _from_none(asker: Asker, asked: Asked) -> dict[str, Any]:
+async def _from_none(asker: Asker, request: Asked) -> dict[str, Any]:
     meter, prompts = UsageMeter(), asker.context.prompts
     text = await asker.context.generator.ask(
-        prompts.render(_UNAIDED, question=material_line(asked.question.question)),
+        prompts.render(_UNAIDED, question=material_line(request.question.question)),
         read_text,
         prompts=prompts,
         meter=meter,
@@ -30,20 +30,20 @@ async def _from_none(asker: Asker, asked: Asked) -> dict[str, Any]:
     return {"answer": Answer(text=text).to_json(), "notes": []}
 
 
-async def _from_first(asker: Asker, asked: Asked) -> dict[str, Any]:
-    return await asker.answer_from(asked.question, asked.documents[:1])
+async def _from_first(asker: Asker, request: Asked) -> dict[str, Any]:
+    return await asker.answer_from(request.question, request.documents[:1])
 
 
-async def _from_second(asker: Asker, asked: Asked) -> dict[str, Any]:
+async def _from_second(asker: Asker, request: Asked) -> dict[str, Any]:
     """The first answer's prompt with the second document alone, which it numbers 1."""
-    if len(asked.documents) < 2:
+    if len(request.documents) < 2:
         raise InputError("second-document needs a second document, and there is none")
-    return await asker.answer_from(asked.question, asked.documents[1:2])
+    return await asker.answer_from(request.question, request.documents[1:2])
 
 
-def _agreeing(asked: Asked) -> list[Document]:
+def _agreeing(request: Asked) -> list[Document]:
     """The first document, and the same in other words in the place of the second."""
-    first = asked.documents[0]
+    first = request.documents[0]
     again = first.metadata.get(AGREEING)
     if again is None:
         raise InputError("both passages are one text that contradicts itself: there is no other")
@@ -51,15 +51,15 @@ def _agreeing(asked: Asked) -> list[Document]:
 
 
 def _numbered(documents: Sequence[Document]) -> list[Document]:
-    return [Document(number=n, text=one.text) for n, one in enumerate(documents, start=1)]
+    return [Document(number=n, text=document.text) for n, document in enumerate(documents, start=1)]
 
 
 def _asking(
-    name: str, template: str, shown: Callable[[Asked], Sequence[Document]]
+    name: str, template: str, documents_of: Callable[[Asked], Sequence[Document]]
 ) -> BenchmarkMethod:
 
-    async def ask(asker: Asker, asked: Asked) -> dict[str, Any]:
-        return await asker.write(template, asked.question, shown(asked))
+    async def ask(asker: Asker, request: Asked) -> dict[str, Any]:
+        return await asker.write(template, request.question, documents_of(request))
 
     return BenchmarkMethod(
         name=name,

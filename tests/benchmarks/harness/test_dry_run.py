@@ -37,7 +37,7 @@ def planned(
         judge=judge or named(),
         cache=False,
     )
-    return estimate(benchmark, setup, prices=PRICES, assumed=assumed)
+    return estimate(benchmark, setup, prices=PRICES, assumed_documents=assumed)
 
 
 def calls(amounts: Sequence[Amounts]) -> dict[str, float]:

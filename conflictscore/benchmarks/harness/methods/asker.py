@@ -35,20 +35,20 @@ class Asker:
     async def run(
         self,
         build: Callable[[RunContext], Any],
-        given: Mapping[str, Any],
+        start: Mapping[str, Any],
         on_answer: Callable[[int], None] = lambda number: None,
     ) -> dict[str, Any]:
         """The final state of a graph."""
         if build not in self._graphs:
             self._graphs[build] = build(self.context)
         state: dict[str, Any] = {}
-        async for kind, told in self._graphs[build].astream(
-            given, stream_mode=["custom", "values"]
+        async for kind, update in self._graphs[build].astream(
+            start, stream_mode=["custom", "values"]
         ):
             if kind == "values":
-                state = told
-            elif told.get("event") == "answer":
-                on_answer(told["round"])
+                state = update
+            elif update.get("event") == "answer":
+                on_answer(update["round"])
         return state
 
     async def answer_from(
@@ -78,8 +78,8 @@ class Asker:
 
     async def score(self, answer: str, documents: Sequence[Document]) -> ConflictReport:
         """The ConflictScore of an answer that exists already, against these documents."""
-        given = {"answer": answer, "documents": [d.to_json() for d in documents]}
-        state = await self.run(build_scoring_graph, given)
+        start = {"answer": answer, "documents": [d.to_json() for d in documents]}
+        state = await self.run(build_scoring_graph, start)
         report = Attempt.model_validate(state["attempts"][-1]).report
         if report is None:
             raise ValueError("the scoring graph gave no score")

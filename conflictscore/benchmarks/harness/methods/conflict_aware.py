@@ -33,7 +33,7 @@ def read_typed_answer(reply: str) -> tuple[ConflictType, str]:
     return read_type(reply[: answer.start()]), read_text(reply[answer.end() :])
 
 
-async def _pipeline(asker: Asker, asked: Asked) -> dict[str, Any]:
+async def _pipeline(asker: Asker, request: Asked) -> dict[str, Any]:
     """Ask for the type (task 1 of that paper), and then for an answer as it asks.
 
     A model that fails names no type, and the question goes on without one.
@@ -41,7 +41,7 @@ async def _pipeline(asker: Asker, asked: Asked) -> dict[str, Any]:
     prompts, error = asker.context.prompts, None
     try:
         kind, notes = await ask_with_documents(
-            graph_input(asked.question, asked.documents),
+            graph_input(request.question, request.documents),
             asker.context,
             UsageMeter(),
             "classify_conflict",
@@ -53,27 +53,27 @@ async def _pipeline(asker: Asker, asked: Asked) -> dict[str, Any]:
     except (ProviderError, ContextWindowError) as failure:
         error = str(failure)
         note = f"the run continued without a conflict type, because there was none: {error}"
-        return await _answer_by(None, asker, asked, [note], error)
-    return await _answer_by(kind, asker, asked, notes)
+        return await _answer_by(None, asker, request, [note], error)
+    return await _answer_by(kind, asker, request, notes)
 
 
-async def _oracle(asker: Asker, asked: Asked) -> dict[str, Any]:
-    if asked.question.conflict_type is None:
+async def _oracle(asker: Asker, request: Asked) -> dict[str, Any]:
+    if request.question.conflict_type is None:
         raise InputError("oracle needs the conflict type that people told, and there is none")
-    return await _answer_by(asked.question.conflict_type, asker, asked, [])
+    return await _answer_by(request.question.conflict_type, asker, request, [])
 
 
 async def _answer_by(
     kind: ConflictType | None,
     asker: Asker,
-    asked: Asked,
+    request: Asked,
     notes: list[str],
     error: str | None = None,
 ) -> dict[str, Any]:
     """Answer as the type asks, or without a word about conflicts if there is no type."""
     fields = typed_fields(kind, asker.context.prompts)
     answer, cut = await ask_with_documents(
-        graph_input(asked.question, asked.documents),
+        graph_input(request.question, request.documents),
         asker.context,
         UsageMeter(),
         "cited_typed" if fields else "cited_rag",
@@ -85,11 +85,11 @@ async def _answer_by(
     return {**_recorded(answer, kind, [*notes, *cut]), "classification_error": error}
 
 
-async def _taxonomy_aware(asker: Asker, asked: Asked) -> dict[str, Any]:
+async def _taxonomy_aware(asker: Asker, request: Asked) -> dict[str, Any]:
     """Name the type and answer as it asks, in one call."""
     prompts = asker.context.prompts
     (kind, answer), notes = await ask_with_documents(
-        graph_input(asked.question, asked.documents),
+        graph_input(request.question, request.documents),
         asker.context,
         UsageMeter(),
         "cited_taxonomy_aware",

@@ -19,10 +19,10 @@ _RESAMPLE_SEED = 5000
 """Added to a model's seed for the second sample."""
 
 
-def _first(asked: Asked) -> Attempt:
-    if asked.first is None:
+def _first(request: Asked) -> Attempt:
+    if request.first is None:
         raise ValueError("a control was asked before the loop that it begins with")
-    return asked.first
+    return request.first
 
 
 def _disputed_claim(asker: Asker, first: Attempt) -> Claim | None:
@@ -38,32 +38,32 @@ def _kept(answer: Answer) -> dict[str, Any]:
     return {"answer": answer.to_json(), "notes": []}
 
 
-async def _look_without_evidence(asker: Asker, asked: Asked) -> dict[str, Any]:
+async def _look_without_evidence(asker: Asker, request: Asked) -> dict[str, Any]:
     """The prompt of the second look about the same claim, with no evidence on either side."""
-    first, context = _first(asked), asker.context
+    first, context = _first(request), asker.context
     claim = _disputed_claim(asker, first)
     if claim is None:
         return _kept(first.answer)
     reconsideration = Reconsideration(
-        asked.question.question,
-        asked.question.options,
+        request.question.question,
+        request.question.options,
         first.answer,
         ClaimEvidence(claim=claim, labels=()),
-        asked.documents,
+        request.documents,
         weighed=context.option_probabilities,
     )
     answer, notes = await reconsideration.ask(context.generator, context.prompts, UsageMeter())
     return {"answer": answer.to_json(), "notes": notes}
 
 
-async def _ask_once_more(asker: Asker, asked: Asked) -> dict[str, Any]:
+async def _ask_once_more(asker: Asker, request: Asked) -> dict[str, Any]:
     """The first answer's prompt as it was, for another sample."""
-    first = _first(asked)
+    first = _first(request)
     if _disputed_claim(asker, first) is None:
         return _kept(first.answer)
     context = replace(asker.context, generator=_resampled(asker.context.generator))
     again = Asker(context, asker.usage, asker.reply_tokens)
-    return await again.answer_from(asked.question, asked.documents)
+    return await again.answer_from(request.question, request.documents)
 
 
 def _resampled(model: LanguageModel) -> LanguageModel:

@@ -23,13 +23,13 @@ _OPINION_TOKENS = 160
 _READER, _AGAIN, _SUM = "madam_reader", "madam_reader_again", "madam_sum"
 
 
-async def _ask(asker: Asker, asked: Asked) -> dict[str, Any]:
+async def _ask(asker: Asker, request: Asked) -> dict[str, Any]:
     """The last summing up; the debate ends early where no reader changed its mind."""
     meter, notes = UsageMeter(), dict[str, None]()
 
     async def ask(template: str, documents: list[Document], tokens: int, **fields: str) -> str:
         text, cut = await ask_with_documents(
-            graph_input(asked.question, documents),
+            graph_input(request.question, documents),
             asker.context,
             meter,
             template,
@@ -44,24 +44,28 @@ async def _ask(asker: Asker, asked: Asked) -> dict[str, Any]:
     async def read(document: Document) -> None:
         number, before = document.number, opinions.get(document.number)
         if before is None:
-            said[number] = await ask(_READER, [document], _OPINION_TOKENS)
+            new_opinions[number] = await ask(_READER, [document], _OPINION_TOKENS)
             return
         fields = {"answer": material(before), "summary": material(summary)}
         reply = await ask(_AGAIN, [document], _OPINION_TOKENS, **fields)
-        said[number] = before if _KEEP.match(reply) else reply
+        new_opinions[number] = before if _KEEP.match(reply) else reply
 
     opinions, summary, rounds = dict[int, str](), "", 0
     while rounds < _ROUNDS:
         rounds += 1
-        said = dict[int, str]()
+        new_opinions = dict[int, str]()
         async with together() as start:
-            for document in asked.documents:
+            for document in request.documents:
                 start(partial(read, document))
-        if opinions and not any(differs(opinions[number], said[number]) for number in said):
+        if opinions and not any(
+            differs(opinions[number], new_opinions[number]) for number in new_opinions
+        ):
             break
-        opinions = said
-        told = [d.model_copy(update={"text": opinions[d.number]}) for d in asked.documents]
-        summary = await ask(_SUM, told, REPLY_TOKENS)
+        opinions = new_opinions
+        opinion_documents = [
+            d.model_copy(update={"text": opinions[d.number]}) for d in request.documents
+        ]
+        summary = await ask(_SUM, opinion_documents, REPLY_TOKENS)
     answer = Answer(text=summary).to_json()
     return {"answer": answer, "notes": list(notes), "rounds": rounds}
 

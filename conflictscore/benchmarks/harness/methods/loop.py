@@ -12,26 +12,29 @@ from conflictscore.loop.state import RunContext
 from conflictscore.records import Attempt, Method, Usage
 
 
-async def _loop(asker: Asker, asked: Asked) -> dict[str, Any]:
+async def _loop(asker: Asker, request: Asked) -> dict[str, Any]:
     """The first answer, its score and, where a claim has evidence on both sides, the next."""
-    question, documents = asked.question, asked.documents
+    question, documents = request.question, request.documents
     with asker.usage() as first_usage:
         first = await asker.answer_from(question, documents)
     at_last: list[Mapping[str, Usage]] = []
-    with asker.usage() as spent:
+    with asker.usage() as usage_by_model:
 
         def answered(number: int) -> None:
             if number == asker.context.settings.max_rounds:
-                at_last.append(dict(spent))
+                at_last.append(dict(usage_by_model))
 
-        given = {**graph_input(question, documents), "draft_answer": first["answer"]["text"]}
-        state = await asker.run(_graph, given, answered)
-    begun, *later = state["attempts"]
+        start = {**graph_input(question, documents), "draft_answer": first["answer"]["text"]}
+        state = await asker.run(_graph, start, answered)
+    first_attempt, *later = state["attempts"]
     if "probabilities" in first["answer"]:  # the loop was given the text alone
-        begun = {**begun, "answer": first["answer"]}
-    guard = guard_of(Attempt.model_validate(begun), Attempt.model_validate((later or [begun])[-1]))
+        first_attempt = {**first_attempt, "answer": first["answer"]}
+    guard = guard_of(
+        Attempt.model_validate(first_attempt),
+        Attempt.model_validate((later or [first_attempt])[-1]),
+    )
     return {
-        "attempts": [begun, *later],
+        "attempts": [first_attempt, *later],
         "guard": None if guard is None else guard.to_json(),
         "changes": state["changes"],
         "reason": state["reason"],
@@ -41,7 +44,7 @@ async def _loop(asker: Asker, asked: Asked) -> dict[str, Any]:
         "check_usage": {
             name: (usage - before.get(name, Usage())).to_json()
             for before in at_last
-            for name, usage in spent.items()
+            for name, usage in usage_by_model.items()
         },
     }
 
@@ -57,9 +60,9 @@ REGENERATED_RAG = BenchmarkMethod(name="regenerated-rag", ask=_loop, looks_again
 GUARDED_RAG = BenchmarkMethod(name="guarded-rag", ask=_loop, looks_again=True)
 
 
-async def _told_to_watch(asker: Asker, asked: Asked) -> dict[str, Any]:
+async def _told_to_watch(asker: Asker, request: Asked) -> dict[str, Any]:
     """One answer, told to watch for conflicts (Tables 12 and 15)."""
-    return await asker.answer_from(asked.question, asked.documents, Method.CONTROL_RAG)
+    return await asker.answer_from(request.question, request.documents, Method.CONTROL_RAG)
 
 
 CONTROL_RAG = BenchmarkMethod(name="control-rag", ask=_told_to_watch)
@@ -77,11 +80,11 @@ def _revising(context: RunContext) -> SelfCorrectionGraph:
     return build_self_correction_graph(own)
 
 
-async def _revise(asker: Asker, asked: Asked) -> dict[str, Any]:
-    if asked.first is None:
+async def _revise(asker: Asker, request: Asked) -> dict[str, Any]:
+    if request.first is None:
         raise ValueError("revised-rag was asked before the loop that it begins with")
-    given = graph_input(asked.question, asked.documents)
-    state = await asker.run(_revising, {**given, "draft_answer": asked.first.answer.text})
+    start = graph_input(request.question, request.documents)
+    state = await asker.run(_revising, {**start, "draft_answer": request.first.answer.text})
     return {"answer": state["draft"], "notes": state["notes"], "changes": state["changes"]}
 
 

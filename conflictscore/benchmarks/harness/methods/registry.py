@@ -117,5 +117,5 @@ OPEN_METHODS = ("revised-rag", "madam-rag")
 
 def steps() -> tuple[str, ...]:
     """The steps, each paid for and recorded as one, in the order of tables."""
-    own = (name for name, entry in METHODS.items() if not entry.step)
+    own = (name for name, method in METHODS.items() if not method.step)
     return (DOCUMENTS, LOOP, *own, GRADE, MEANING)

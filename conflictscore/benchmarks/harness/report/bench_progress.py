@@ -26,16 +26,16 @@ class BenchProgress(CountBar, Listener):
             where = f"{one_line(record.question, 40)}, {record.step}"
             self.fail(reason, f"{where} failed: {reason}")
 
-    def question(self, result: QuestionResult) -> None:
+    def question(self, question_result: QuestionResult) -> None:
         """A question's last step ended, in this session or an earlier one."""
         self._done += 1
-        self._failed += any(method.error is not None for method in result.methods.values())
-        failed = f"{self._failed:,} failed" if self._failed else ""
-        self.show(self._done, self._total, "; ".join(filter(None, [failed, self._spent])))
+        self._failed += any(method.error is not None for method in question_result.methods.values())
+        failures = f"{self._failed:,} failed" if self._failed else ""
+        self.show(self._done, self._total, "; ".join(filter(None, [failures, self._spent])))
 
     def spent(self, usage: Mapping[str, Usage], dollars: float | None) -> None:
         """Calls and cost of all sessions so far, by model; None if a price is unknown."""
-        used = sum(usage.values(), Usage())
+        total = sum(usage.values(), Usage())
         cost = "cost unknown" if dollars is None else money(dollars)
-        cached = f" ({used.cached_calls:,} cached)" if used.cached_calls else ""
-        self._spent = f"{counted(used.calls, 'call')}{cached}, {cost}"
+        cache_note = f" ({total.cached_calls:,} cached)" if total.cached_calls else ""
+        self._spent = f"{counted(total.calls, 'call')}{cache_note}, {cost}"

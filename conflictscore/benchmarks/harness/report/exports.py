@@ -93,7 +93,12 @@ def export_answers(runs: Sequence[ReportRun], out: Path) -> None:
 def answer_table(runs: Sequence[ReportRun], kind: str) -> bytes:
     """The table of :func:`export_answers`; ``kind`` is ``.csv`` or ``.jsonl``."""
     columns = _columns(runs)
-    rows = [row for run in runs for result in run.results for row in _rows(run, result)]
+    rows = [
+        row
+        for run in runs
+        for question_result in run.results
+        for row in _rows(run, question_result)
+    ]
     if kind == ".csv":
         text = _csv(columns, ([row.get(name) for name in columns] for row in rows))
     else:
@@ -132,21 +137,23 @@ def _ending(out: Path, *kinds: str) -> str:
 
 def _columns(runs: Sequence[ReportRun]) -> list[str]:
     measures = dict.fromkeys(measure for run in runs for measure in run.figures.measures)
-    measured = [f"{name}{part}" for name in measures for part in ("", "_explanation", "_error")]
-    compared = dict.fromkeys(
+    of_measures = [f"{name}{part}" for name in measures for part in ("", "_explanation", "_error")]
+    of_comparisons = dict.fromkeys(
         f"against_{pair.against}" for run in runs for pair in run.figures.compared
     )
-    reviewed = _OF_REVIEWERS if any(run.reviews for run in runs) else ()
-    return [*_BEFORE_MEASURES, *measured, *_AFTER_MEASURES, *compared, *reviewed]
+    of_reviewers = _OF_REVIEWERS if any(run.reviews for run in runs) else ()
+    return [*_BEFORE_MEASURES, *of_measures, *_AFTER_MEASURES, *of_comparisons, *of_reviewers]
 
 
-def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
-    question = result.question
+def _rows(run: ReportRun, question_result: QuestionResult) -> Iterator[dict[str, Any]]:
+    question = question_result.question
 
     def kind(method: str, against: str = BASELINE) -> str | None:
-        return flip_kind(result, method, run.first_measure, falls=run.falls, against=against)
+        return flip_kind(
+            question_result, method, run.first_measure, falls=run.falls, against=against
+        )
 
-    for method, ended in result.methods.items():
+    for method, method_result in question_result.methods.items():
         step = METHODS[method].step or method
         row = {
             "run": run.name,
@@ -156,28 +163,32 @@ def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
             "options": list(question.options),
             "gold": question.gold,
             "method": method,
-            "error": ended.error,
+            "error": method_result.error,
             "conflict_type": question.conflict_type,
-            "predicted_type": result.predicted.get(method),
-            "conflict": result.conflict,
-            "flipped": result.flipped(method),
-            "reworded": result.reworded(method),
+            "predicted_type": question_result.predicted.get(method),
+            "conflict": question_result.conflict,
+            "flipped": question_result.flipped(method),
+            "reworded": question_result.reworded(method),
             "kind": kind(method),
-            "documents": len(result.documents),
-            "story": [line for change in result.changes.get(step, ()) for line in change.told()],
+            "documents": len(question_result.documents),
+            "story": [
+                line for change in question_result.changes.get(step, ()) for line in change.told()
+            ],
             "step": step,
-            "seconds": result.seconds.get(step),
-            **_answer(ended),
+            "seconds": question_result.seconds.get(step),
+            **_answer(method_result),
         }
         for pair in run.figures.compared:
             if pair.method == method:
                 row[f"against_{pair.against}"] = kind(method, pair.against)
-        if (spent := result.usage.get(step)) is not None:
-            row |= reduce(add, spent.values(), Usage()).to_json()
+        if (usage_by_model := question_result.usage.get(step)) is not None:
+            row |= reduce(add, usage_by_model.values(), Usage()).to_json()
         if row["flipped"] and method in second_looks():
-            row["justification"] = justification(result, method)
-        if method == "guarded-rag" and result.guard is not None:
-            row |= {f"guard_{name}": value for name, value in result.guard.to_json().items()}
+            row["justification"] = justification(question_result, method)
+        if method == "guarded-rag" and question_result.guard is not None:
+            row |= {
+                f"guard_{name}": value for name, value in question_result.guard.to_json().items()
+            }
         if method != BASELINE and (reviews := run.reviews.get(question.id)):
             row["reviewers"] = list(reviews)
             row["verdicts"] = [review.verdict.value for review in reviews.values()]
@@ -185,19 +196,19 @@ def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _answer(ended: MethodResult) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if ended.answer is not None:
-        found = {"answer": ended.answer.text, "option": ended.answer.option}
-        found["justification"] = ended.answer.justification
-    for measure, verdict in ended.verdicts.items():
-        found[measure] = verdict.value
-        found[f"{measure}_explanation"] = verdict.explanation
-        found[f"{measure}_error"] = verdict.error
-    if (report := ended.report) is not None:
-        found |= {"cs_c": report.cs_c, "cs_r": report.cs_r, "coverage": report.coverage}
-        found["claims"] = len(report.claims)
-    return found
+def _answer(method_result: MethodResult) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    if method_result.answer is not None:
+        fields = {"answer": method_result.answer.text, "option": method_result.answer.option}
+        fields["justification"] = method_result.answer.justification
+    for measure, verdict in method_result.verdicts.items():
+        fields[measure] = verdict.value
+        fields[f"{measure}_explanation"] = verdict.explanation
+        fields[f"{measure}_error"] = verdict.error
+    if (report := method_result.report) is not None:
+        fields |= {"cs_c": report.cs_c, "cs_r": report.cs_r, "coverage": report.coverage}
+        fields["claims"] = len(report.claims)
+    return fields
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -205,18 +216,18 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     # Python quotes a lone carriage return only where it is part of the line end
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(columns)
-    writer.writerows([_cell(value) for value in row] for row in rows)
+    writer.writerows([_cell(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 
-def _cell(value: Any) -> Any:
+def _cell(cell: Any) -> Any:
     """A value that no spreadsheet takes for a formula, also behind what is not seen."""
-    if isinstance(value, list):
-        return json.dumps(value, ensure_ascii=False)
-    if not isinstance(value, str) or value.lstrip("+-").replace(".", "", 1).isdigit():
-        return value
-    starts = (value, value.lstrip(_UNSEEN))
-    return f"'{value}" if any(text.startswith(_FORMULA_STARTS) for text in starts) else value
+    if isinstance(cell, list):
+        return json.dumps(cell, ensure_ascii=False)
+    if not isinstance(cell, str) or cell.lstrip("+-").replace(".", "", 1).isdigit():
+        return cell
+    starts = (cell, cell.lstrip(_UNSEEN))
+    return f"'{cell}" if any(text.startswith(_FORMULA_STARTS) for text in starts) else cell
 
 
 def _tables(run: ReportRun) -> Iterator[Card]:

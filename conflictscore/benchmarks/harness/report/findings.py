@@ -26,20 +26,20 @@ them go one way, its two-sided p is ``2 / 2**pairs``."""
 
 def findings(figures: Figures, paper: PaperFigures | None) -> tuple[str, ...]:
     """One or a few sentences for each thing that a reader could take the figures wrong by."""
-    graded = figures.is_graded(figures.measures[0])
-    compared = [
-        " ".join(_comparison(pair, paper, graded=graded))
+    is_graded = figures.is_graded(figures.measures[0])
+    comparisons = [
+        " ".join(_comparison(pair, paper, is_graded=is_graded))
         for pair in figures.tests
         if pair.measure == figures.measures[0]
     ]
     caveats = (method_of(method.method).caveat for method in figures.methods)
-    return (*_judges(figures), *compared, *filter(None, caveats))
+    return (*_judges(figures), *comparisons, *filter(None, caveats))
 
 
 def _judges(figures: Figures) -> Iterator[str]:
     first = figures.measures[0]
     names = ", ".join(figures.measures).capitalize()
-    if any(entry.judged_by == first for entry in BENCHMARKS.values()):
+    if any(benchmark.judged_by == first for benchmark in BENCHMARKS.values()):
         yield (
             f"{names}: a model's verdicts, worth as much as that judge agrees with people. Read"
             " some of them beside the answers (conflictscore export)."
@@ -52,7 +52,7 @@ def _judges(figures: Figures) -> Iterator[str]:
         )
 
 
-def _comparison(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> Iterator[str]:
+def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) -> Iterator[str]:
     differing = pair.corrected + pair.harmed
     if pair.n == 0:
         yield f"No question was judged for both {pair.method} and {pair.against}."
@@ -64,54 +64,56 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> It
         )
         return
     p = pair.p_value if pair.p_holm is None else pair.p_holm
-    shown = p is not None and p < ALPHA
-    adjusted = "" if pair.p_holm is None else f" ({p_value(pair.p_holm)} adjusted by Holm)"
+    is_significant = p is not None and p < ALPHA
+    holm_note = "" if pair.p_holm is None else f" ({p_value(pair.p_holm)} adjusted by Holm)"
     yield (
         f"{pair.method} differs from {pair.against} by {points(pair.difference.value)} points on"
         f" {counted(pair.n, 'question')} ({_bounds(pair.difference)}),"
-        f" {_p_in_words(pair.p_value)}{adjusted}."
+        f" {_p_in_words(pair.p_value)}{holm_note}."
     )
-    yield _by_chance(pair, differing, shown=shown)
-    reported = paper.difference(pair.method, pair.measure, pair.against) if paper else None
-    if not shown and pair.difference.value:  # the observed gain always fits
-        yield from _needed(pair, reported, graded=graded)
-    if paper is not None and reported is not None and pair.difference.low is not None:
-        place = "inside" if _holds(pair.difference, reported) else "outside"
+    yield _by_chance(pair, differing, is_significant=is_significant)
+    paper_difference = paper.difference(pair.method, pair.measure, pair.against) if paper else None
+    if not is_significant and pair.difference.value:  # the observed gain always fits
+        yield from _needed(pair, paper_difference, is_graded=is_graded)
+    if paper is not None and paper_difference is not None and pair.difference.low is not None:
+        place = "inside" if _holds(pair.difference, paper_difference) else "outside"
         whose = f"{paper.whose[0].upper()}{paper.whose[1:]}"
-        yield f"{whose} {points(reported)} points are {place} the interval."
+        yield f"{whose} {points(paper_difference)} points are {place} the interval."
 
 
-def _p_in_words(value: float | None) -> str:
+def _p_in_words(p: float | None) -> str:
     """Such as ``p = 0.012`` or ``p < 0.001``."""
-    text = p_value(value)
+    text = p_value(p)
     return f"p < {text.removeprefix('<')}" if text.startswith("<") else f"p = {text}"
 
 
-def _by_chance(pair: Paired, differing: int, *, shown: bool) -> str:
+def _by_chance(pair: Paired, differing: int, *, is_significant: bool) -> str:
     """The difference that chance alone could make, given how many questions changed."""
     if differing < NEEDED_PAIRS:
         few = counted(differing, "question")
         return f"Only {few} changed: p says little with fewer than {NEEDED_PAIRS}."
-    if shown:
+    if is_significant:
         return "Chance alone would seldom do that."
     if pair.p_value is not None and pair.p_value < ALPHA:
         return "With this many tests, chance alone could do that."
     return "Chance alone could do that."
 
 
-def _needed(pair: Paired, reported: float | None, *, graded: bool) -> Iterator[str]:
+def _needed(pair: Paired, paper_difference: float | None, *, is_graded: bool) -> Iterator[str]:
     """How many questions would show a gain, where answers change as much as here."""
-    gains = dict.fromkeys(g for g in (reported, pair.difference.value) if g)
-    if graded:
+    gains = dict.fromkeys(g for g in (paper_difference, pair.difference.value) if g)
+    if is_graded:
         width = (pair.difference.high or 0.0) - (pair.difference.low or 0.0)
         spread = width * sqrt(pair.n) / _WIDTH_IN_ERRORS
-        known = [(gain, questions_needed_graded(spread, gain)) for gain in gains]
+        counts_by_gain = [(gain, questions_needed_graded(spread, gain)) for gain in gains]
     else:
         changing = (pair.corrected + pair.harmed) / pair.n
-        known = [(gain, questions_needed(changing, gain)) for gain in gains]
-    told = [f"{points(gain)} points in {n:,} questions" for gain, n in known if n is not None]
-    if told:
-        yield f"At this rate of change, 80 % of runs would show a gain of {' or of '.join(told)}."
+        counts_by_gain = [(gain, questions_needed(changing, gain)) for gain in gains]
+    sizes = [
+        f"{points(gain)} points in {n:,} questions" for gain, n in counts_by_gain if n is not None
+    ]
+    if sizes:
+        yield f"At this rate of change, 80 % of runs would show a gain of {' or of '.join(sizes)}."
 
 
 def _bounds(difference: Interval) -> str:
@@ -121,9 +123,9 @@ def _bounds(difference: Interval) -> str:
     return f"95 % interval {bounds}" + (", which holds 0" if _holds(difference, 0) else "")
 
 
-def _holds(interval: Interval, value: float) -> bool:
+def _holds(interval: Interval, number: float) -> bool:
     return (
         interval.low is not None
         and interval.high is not None
-        and interval.low <= value <= interval.high
+        and interval.low <= number <= interval.high
     )

@@ -28,17 +28,17 @@ class FlipKind(StrEnum):
     """There is no verdict before or after."""
 
 
-def second_look(result: QuestionResult) -> str | None:
+def second_look(question_result: QuestionResult) -> str | None:
     """The method that shows the outcome of regeneration; None where none of them was run.
 
     This is ``regenerated-rag``. Where it was not run it is ``guarded-rag``, and the flips that this
     refused are not known; where that was not run either, the next of :func:`second_looks`.
     """
-    return next((method for method in second_looks() if method in result.methods), None)
+    return next((method for method in second_looks() if method in question_result.methods), None)
 
 
 def flip_kind(
-    result: QuestionResult,
+    question_result: QuestionResult,
     method: str,
     measure: str,
     *,
@@ -50,10 +50,10 @@ def flip_kind(
     Returns:
         None where the answers do not differ, or one of them is missing.
     """
-    if not result.flipped(method, against):
+    if not question_result.flipped(method, against):
         return None
-    before = result.methods[against].value(measure)
-    after = result.methods[method].value(measure)
+    before = question_result.methods[against].value(measure)
+    after = question_result.methods[method].value(measure)
     if before is None or after is None:
         return FlipKind.UNJUDGED
     if before == after:
@@ -61,9 +61,9 @@ def flip_kind(
     return FlipKind.CORRECTION if (after < before) is falls else FlipKind.HARM
 
 
-def justification(result: QuestionResult, method: str) -> str | None:
+def justification(question_result: QuestionResult, method: str) -> str | None:
     """The model's reason for the answer of a second look; None where it gave none."""
     if method_of(method).step == LOOP:
-        return result.justification
-    answer = result.methods[method].answer
+        return question_result.justification
+    answer = question_result.methods[method].answer
     return None if answer is None else answer.justification

@@ -59,16 +59,16 @@ class _StoredReview(BaseModel):
     updated_at: str
 
 
-def review_row(run_id: str, reviewer: str, said: Review) -> dict[str, Any]:
+def review_row(run_id: str, reviewer: str, review: Review) -> dict[str, Any]:
     """A review as it is stored."""
     return {
         "question_id": run_id,
         "annotation_id": uuid4().hex,
         "annotator": reviewer,
         "updated_at": datetime.now(UTC).isoformat(),
-        "verdict": said.verdict.value,
-        "decided_by": [f"{_DOCUMENT}{number}" for number in said.decided_by],
-        "comment": said.comment,
+        "verdict": review.verdict.value,
+        "decided_by": [f"{_DOCUMENT}{number}" for number in review.decided_by],
+        "comment": review.comment,
     }
 
 
@@ -80,22 +80,24 @@ def reviews_in(rows: Iterable[tuple[str, str | bytes]]) -> dict[str, dict[str, R
     Raises:
         InputError: A row cannot be read; names the place and the field.
     """
-    read: list[tuple[_StoredReview, Review]] = []
+    stored_reviews: list[tuple[_StoredReview, Review]] = []
     for where, text in rows:
         try:
             fields = json.loads(text)
             row = _StoredReview.model_validate(fields)
-            said = Review(**{name: fields[name] for name in Review.model_fields if name in fields})
+            review = Review(
+                **{name: fields[name] for name in Review.model_fields if name in fields}
+            )
         except ValidationError as error:
             field, why = first_fault(error)
             raise InputError(f"{where}, field {field}: {why}") from None
         except (ValueError, RecursionError):
             raise InputError(f"{where}: not JSON") from None
-        read.append((row, said))
-    found: dict[str, dict[str, Review]] = {}
-    for row, said in sorted(read, key=lambda pair: pair[0].updated_at):
-        found.setdefault(row.question_id, {})[row.annotator] = said
-    return found
+        stored_reviews.append((row, review))
+    reviews_by_question: dict[str, dict[str, Review]] = {}
+    for row, review in sorted(stored_reviews, key=lambda pair: pair[0].updated_at):
+        reviews_by_question.setdefault(row.question_id, {})[row.annotator] = review
+    return reviews_by_question
 
 
 def reviews_beside(runs: Path) -> Path:

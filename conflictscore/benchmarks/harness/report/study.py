@@ -130,7 +130,7 @@ def study_groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
 
 def study_of(runs: Sequence[ReportRun]) -> Study:
     """The study that these runs make, which are of one benchmark and form."""
-    ids = [{result.question.id for result in run.results} for run in runs]
+    ids = [{question_result.question.id for question_result in run.results} for run in runs]
     keys = dict.fromkeys(
         (pair.method, pair.against, pair.measure) for run in runs for pair in run.figures.tests
     )
@@ -157,28 +157,32 @@ def _temperature(run: ReportRun) -> float | None:
 
 
 def _with_holm(pairs: Sequence[PooledPair]) -> Iterator[PooledPair]:
-    known = [pair.p_value for pair in pairs if pair.p_value is not None]
-    adjusted = iter(holm(known))
+    p_values = [pair.p_value for pair in pairs if pair.p_value is not None]
+    holm_values = iter(holm(p_values))
     for pair in pairs:
         if pair.p_value is None:
             yield pair
             continue
-        p_holm = next(adjusted) if len(known) > 1 else None
-        shown = (pair.p_value if p_holm is None else p_holm) < ALPHA
-        yield pair.model_copy(update={"p_holm": p_holm, **({"needed": None} if shown else {})})
+        p_holm = next(holm_values) if len(p_values) > 1 else None
+        is_significant = (pair.p_value if p_holm is None else p_holm) < ALPHA
+        yield pair.model_copy(
+            update={"p_holm": p_holm, **({"needed": None} if is_significant else {})}
+        )
 
 
 def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
     method, against, measure = key
     by_run: list[dict[str, float]] = []
     for run in runs:
-        known = judged_both(run.results, method, measure, against)
-        by_run.append(dict(zip(known, changes(known.values()), strict=True)))
+        pairs_by_question = judged_both(run.results, method, measure, against)
+        by_run.append(
+            dict(zip(pairs_by_question, changes(pairs_by_question.values()), strict=True))
+        )
     by_question = defaultdict[str, list[float]](list)
     for differences in by_run:
-        for question, value in differences.items():
-            by_question[question].append(value)
-    means = [fmean(values) for values in by_question.values()]
+        for question, question_difference in differences.items():
+            by_question[question].append(question_difference)
+    means = [fmean(question_differences) for question_differences in by_question.values()]
     if runs[0].figures.is_graded(measure):
         p = wilcoxon_pratt([round(mean, 12) for mean in means])
     else:
@@ -186,7 +190,7 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
     difference = mean_interval(means)
     between, by_chance = _between(by_run)
     spread = stdev(means) if len(means) > 1 else 0.0
-    needed = questions_needed_graded(spread, difference.value or 0.0)
+    questions_to_show = questions_needed_graded(spread, difference.value or 0.0)
     return PooledPair(
         method=method,
         against=against,
@@ -201,7 +205,7 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
         p_value=p,
         between=between,
         by_chance=by_chance,
-        needed=needed if needed and needed > len(means) else None,
+        needed=questions_to_show if questions_to_show and questions_to_show > len(means) else None,
     )
 
 
@@ -216,21 +220,23 @@ def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float |
     of_questions = [fmean(column) for column in zip(*table, strict=True)]
     mean = fmean(of_runs)
     residuals = fsum(
-        (value - of_run - of_question + mean) ** 2
+        (cell - of_run - of_question + mean) ** 2
         for row, of_run in zip(table, of_runs, strict=True)
-        for value, of_question in zip(row, of_questions, strict=True)
+        for cell, of_question in zip(row, of_questions, strict=True)
     ) / ((len(runs) - 1) * (len(questions) - 1))
     return stdev(of_runs), sqrt(residuals / len(questions))
 
 
 def _agreements(runs: Sequence[ReportRun]) -> Iterator[FlipAgreement]:
     for method in second_looks():
-        changed = defaultdict[str, list[bool]](list)
+        flips_by_question = defaultdict[str, list[bool]](list)
         having = [run for run in runs if any(m.method == method for m in run.figures.methods)]
-        for result in (result for run in having for result in run.results):
-            if (flipped := result.flipped(method)) is not None:
-                changed[result.question.id].append(flipped)
-        whole = [flips for flips in changed.values() if len(flips) == len(having)]
+        for question_result in (
+            question_result for run in having for question_result in run.results
+        ):
+            if (is_flip := question_result.flipped(method)) is not None:
+                flips_by_question[question_result.question.id].append(is_flip)
+        whole = [flips for flips in flips_by_question.values() if len(flips) == len(having)]
         if len(having) > 1:
             yield FlipAgreement(
                 method=method,
@@ -244,49 +250,51 @@ def _agreements(runs: Sequence[ReportRun]) -> Iterator[FlipAgreement]:
 def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
     answers = defaultdict[tuple[str, ...], list[float]](list)
     flips = defaultdict[tuple[str, ...], list[float]](list)
-    known: set[tuple[str, ...]] = set()
+    counted_judgements: set[tuple[str, ...]] = set()
     for run in runs:
         of = run.manifest.get("configuration") or {}
         judge = f"{of.get('answer_judge')} {of.get('replicate')}"
-        for result in run.results:
-            judged = {}
-            for text, value, copied in _verdicts(result, measure):
-                place = result.question.id, text
-                if copied and (judge, *place) in known:
+        for question_result in run.results:
+            verdict_by_text = {}
+            for text, verdict, is_copy in _verdicts(question_result, measure):
+                place = question_result.question.id, text
+                if is_copy and (judge, *place) in counted_judgements:
                     continue  # the same judgement, found in a cache
-                known.add((judge, *place))
-                judged[text] = value
-                answers[place].append(value)
-            for before, after in _flips(result):
-                if before in judged and after in judged:
-                    moved = round(judged[after] - judged[before], 12)
-                    flips[result.question.id, before, after].append(moved)
+                counted_judgements.add((judge, *place))
+                verdict_by_text[text] = verdict
+                answers[place].append(verdict)
+            for before, after in _flips(question_result):
+                if before in verdict_by_text and after in verdict_by_text:
+                    difference = round(verdict_by_text[after] - verdict_by_text[before], 12)
+                    flips[question_result.question.id, before, after].append(difference)
     return JudgeNoise(measure=measure, answers=_disagreement(answers), flips=_disagreement(flips))
 
 
-def _verdicts(result: QuestionResult, measure: str) -> set[tuple[str, float, bool]]:
+def _verdicts(question_result: QuestionResult, measure: str) -> set[tuple[str, float, bool]]:
     """Each text that a judge was shown, with its verdict and whether that is a cache's."""
     return {
-        (_text(ended), float(value), ended.judged_by_copy)
-        for name, ended in result.methods.items()
-        if ended.answer is not None and ended.answer.option is None
-        if not method_of(name).own_judge and (value := ended.value(measure)) is not None
+        (_text(method_result), float(verdict), method_result.judged_by_copy)
+        for name, method_result in question_result.methods.items()
+        if method_result.answer is not None and method_result.answer.option is None
+        if not method_of(name).own_judge and (verdict := method_result.value(measure)) is not None
     }
 
 
-def _flips(result: QuestionResult) -> set[tuple[str, str]]:
+def _flips(question_result: QuestionResult) -> set[tuple[str, str]]:
     return {
-        (_text(result.methods[BASELINE]), _text(result.methods[method]))
+        (_text(question_result.methods[BASELINE]), _text(question_result.methods[method]))
         for method in second_looks()
-        if result.flipped(method)
+        if question_result.flipped(method)
     }
 
 
-def _text(ended: MethodResult) -> str:
-    return ended.answer.text if ended.answer else ""
+def _text(method_result: MethodResult) -> str:
+    return method_result.answer.text if method_result.answer else ""
 
 
-def _disagreement(judged: Mapping[tuple[str, ...], Sequence[float]]) -> Interval:
+def _disagreement(judgements: Mapping[tuple[str, ...], Sequence[float]]) -> Interval:
     """The chance that two judgements of one thing differ, as a mean over things."""
-    pairs = [list(combinations(values, 2)) for values in judged.values() if len(values) > 1]
-    return mean_interval([fmean(one != other for one, other in of_one) for of_one in pairs])
+    pairs = [
+        list(combinations(verdicts, 2)) for verdicts in judgements.values() if len(verdicts) > 1
+    ]
+    return mean_interval([fmean(first != second for first, second in of_one) for of_one in pairs])

@@ -39,8 +39,8 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
         " runs together\np, two-sided, by question: sign-flip test, of one run the exact McNemar"
         " test; of graded measures Wilcoxon's; Holm: over all pairs of the study"
     )
-    for (other, measure), pairs in groups.items():
-        yield _pooled_card(other, measure, pairs, figures, note)
+    for (against, measure), pairs in groups.items():
+        yield _pooled_card(against, measure, pairs, figures, note)
         note = ""
     for card in (
         card_of(
@@ -61,10 +61,10 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
             ("method", "n", "ever", "always", "alpha"),
             [
                 (
-                    *(one.method, one.questions, one.ever, one.always),
-                    "none" if one.alpha is None else f"{one.alpha:.2f}",
+                    *(flip.method, flip.questions, flip.ever, flip.always),
+                    "none" if flip.alpha is None else f"{flip.alpha:.2f}",
                 )
-                for one in study.flips
+                for flip in study.flips
             ],
             "n: questions answered in all runs; ever and always: changed in any run and in all;"
             " alpha: Krippendorff's, of these changes",
@@ -75,13 +75,13 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
             [
                 (
                     f"{one_line(noise.measure)}, {what}",
-                    percent(value.value),
-                    span(percent(value.low), percent(value.high)),
-                    value.n,
+                    percent(disagreement.value),
+                    span(percent(disagreement.low), percent(disagreement.high)),
+                    disagreement.n,
                 )
                 for noise in study.noise
-                for what, value in (("answers", noise.answers), ("flips", noise.flips))
-                if value.n
+                for what, disagreement in (("answers", noise.answers), ("flips", noise.flips))
+                if disagreement.n
             ],
             "n: answers in the same words, and flips between the same two, that were judged in at"
             " least two runs; a verdict found in a cache is no judgement",
@@ -93,7 +93,7 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
 
 
 def _pooled_card(
-    other: str, measure: str, pairs: list[PooledPair], figures: Figures, note: str
+    against: str, measure: str, pairs: list[PooledPair], figures: Figures, note: str
 ) -> Card:
     rows: list[tuple[str | int | None, ...]] = []
     faint = set()
@@ -108,7 +108,7 @@ def _pooled_card(
             cells = (run.difference.n, run.corrected, run.harmed, *difference_cells(run.difference))
             rows.append((f"  {one_line(name, 20)}", *cells, p_value(run.p_value), None))
     return card_of(
-        f"Pooled against {other}, by question: {one_line(measure)}",
+        f"Pooled against {against}, by question: {one_line(measure)}",
         ("method", "n", *figures.change_words(measure), "points", "95 % interval", "p", "Holm"),
         rows,
         note,
@@ -130,7 +130,9 @@ def _not_shown(study: Study) -> Iterator[tuple[str, str]]:
 
 
 def _temperature_line(study: Study) -> str:
-    distinct = sorted({value for value in study.temperatures if value is not None})
+    distinct = sorted(
+        {temperature for temperature in study.temperatures if temperature is not None}
+    )
     if not distinct:
         return ""
     return f"temperature of the answers: {', '.join(map(str, distinct))}\n"
@@ -148,7 +150,7 @@ def _pooled_cards(study: Study) -> Iterator[Card]:
                     *_estimate(level.level),
                     level.level.n,
                     None if level.between is None else f"{100 * level.between:.2f}",
-                    ", ".join(percent(value) for value in level.runs.values()),
+                    ", ".join(percent(run_level) for run_level in level.runs.values()),
                 )
                 for level in study.levels
                 if level.measure == measure
@@ -156,20 +158,21 @@ def _pooled_cards(study: Study) -> Iterator[Card]:
             "mean over questions of the mean over their runs; n: questions; deviation: standard"
             " deviation of the levels of single runs, in points",
         )
-    for moved in study.transitions:
+    for transitions in study.transitions:
         rows = [
-            ("retained", moved.retained),
-            ("revised", moved.revised),
-            ("corrected, of the revised", moved.corrected),
-            ("harmed, of the revised", moved.harmed),
-            ("harmed, of all with conflict", moved.harmed_of_conflict),
+            ("retained", transitions.retained),
+            ("revised", transitions.revised),
+            ("corrected, of the revised", transitions.corrected),
+            ("harmed, of the revised", transitions.harmed),
+            ("harmed, of all with conflict", transitions.harmed_of_conflict),
         ]
         yield card_of(
-            f"Pooled answers with conflict: {moved.method}",
+            f"Pooled answers with conflict: {transitions.method}",
             ("", "%", "95 % interval", "of"),
             [(name, *_estimate(share), share.n) for name, share in rows],
-            f"{counted(moved.answers, 'answer')} with conflict to"
-            f" {counted(moved.questions, 'question')}, of all runs; intervals resample questions",
+            f"{counted(transitions.answers, 'answer')} with conflict to"
+            f" {counted(transitions.questions, 'question')}, of all runs; intervals resample"
+            " questions",
         )
     if study.categories:
         yield card_of(

@@ -91,20 +91,20 @@ def pooled_levels(runs: Sequence[ReportRun]) -> Iterator[PooledLevel]:
             by_question = defaultdict[str, list[float]](list)
             levels: dict[str, float | None] = {}
             for run in runs:
-                values = {
-                    result.question.id: float(value)
-                    for result in run.results
-                    if method in result.methods
-                    if (value := result.methods[method].value(measure)) is not None
+                verdicts = {
+                    question_result.question.id: float(verdict)
+                    for question_result in run.results
+                    if method in question_result.methods
+                    if (verdict := question_result.methods[method].value(measure)) is not None
                 }
-                levels[run.name] = fmean(values.values()) if values else None
-                for question, value in values.items():
-                    by_question[question].append(value)
+                levels[run.name] = fmean(verdicts.values()) if verdicts else None
+                for question, verdict in verdicts.items():
+                    by_question[question].append(verdict)
             single = [level for level in levels.values() if level is not None]
             yield PooledLevel(
                 method=method,
                 measure=measure,
-                level=mean_interval([fmean(values) for values in by_question.values()]),
+                level=mean_interval([fmean(verdicts) for verdicts in by_question.values()]),
                 runs=levels,
                 between=stdev(single) if len(single) > 1 else None,
             )
@@ -153,10 +153,10 @@ def category_gains(runs: Sequence[ReportRun]) -> tuple[CategoryGain, ...]:
         for category in sorted(set(categories.values()))
         for method in _paired_methods(runs)
     ]
-    tested = [gain.p_value for gain in gains if gain.p_value is not None]
-    adjusted = iter(holm(tested))
+    p_values = [gain.p_value for gain in gains if gain.p_value is not None]
+    holm_values = iter(holm(p_values))
     return tuple(
-        gain if gain.p_value is None else gain.model_copy(update={"p_holm": next(adjusted)})
+        gain if gain.p_value is None else gain.model_copy(update={"p_holm": next(holm_values)})
         for gain in gains
     )
 
@@ -171,9 +171,11 @@ def _gain(
         for question, difference in zip(pairs, changes(pairs.values()), strict=True):
             if categories[question] == category:
                 by_question[question].append(difference)
-    moves = [sign * difference for values in by_question.values() for difference in values]
-    means = [fmean(values) for values in by_question.values()]
-    graded = runs[0].figures.is_graded(measure)
+    moves = [
+        sign * difference for differences in by_question.values() for difference in differences
+    ]
+    means = [fmean(differences) for differences in by_question.values()]
+    is_graded = runs[0].figures.is_graded(measure)
     return CategoryGain(
         category=category,
         method=method,
@@ -182,7 +184,7 @@ def _gain(
         harmed=sum(move < 0 for move in moves),
         p_value=(
             wilcoxon_pratt([round(mean, 12) for mean in means])
-            if graded
+            if is_graded
             else mean_sign_flip(list(by_question.values()))
         ),
     )
@@ -192,16 +194,20 @@ def pooled_scores(runs: Sequence[ReportRun]) -> Iterator[PooledScores]:
     """Mean CS-C and CS-R of every method whose answers were scored."""
     for method in _methods(runs):
         cs_c, cs_r = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
-        for result in _results(runs):
-            report = result.methods[method].report if method in result.methods else None
+        for question_result in _results(runs):
+            report = (
+                question_result.methods[method].report
+                if method in question_result.methods
+                else None
+            )
             if report is not None and report.cs_c is not None and report.cs_r is not None:
-                cs_c[result.question.id].append(report.cs_c)
-                cs_r[result.question.id].append(report.cs_r)
+                cs_c[question_result.question.id].append(report.cs_c)
+                cs_r[question_result.question.id].append(report.cs_r)
         if cs_c:
             yield PooledScores(
                 method=method,
-                cs_c=mean_interval([fmean(values) for values in cs_c.values()]),
-                cs_r=mean_interval([fmean(values) for values in cs_r.values()]),
+                cs_c=mean_interval([fmean(scores) for scores in cs_c.values()]),
+                cs_r=mean_interval([fmean(scores) for scores in cs_r.values()]),
             )
 
 

@@ -70,14 +70,14 @@ def print_figures(
     *,
     title: str,
     paper: PaperFigures | None,
-    results: Sequence[QuestionResult] = (),
+    question_results: Sequence[QuestionResult] = (),
     verbose: bool = False,
 ) -> None:
     """Print all figures of a run, and what they can and cannot show."""
     console.print(Text(f"\n{one_line(title)}", style="bold underline"))
-    ended = f"{figures.ended:,} of {counted(figures.questions, 'question')} ended"
-    console.print(Text(f"{ended}, {figures.failed:,} failed for at least one method"))
-    for cards in sections(figures, paper, results, verbose=verbose).values():
+    progress_line = f"{figures.ended:,} of {counted(figures.questions, 'question')} ended"
+    console.print(Text(f"{progress_line}, {figures.failed:,} failed for at least one method"))
+    for cards in sections(figures, paper, question_results, verbose=verbose).values():
         for card in cards:
             print_card(card, console)
 
@@ -85,25 +85,31 @@ def print_figures(
 def sections(
     figures: Figures,
     paper: PaperFigures | None,
-    results: Sequence[QuestionResult],
+    question_results: Sequence[QuestionResult],
     *,
     verbose: bool = True,
 ) -> dict[str, list[Card]]:
     """The tables of a run by section, in order: terminal, page and exports show these."""
-    limits = tuple(("-", one) for one in findings(figures, paper)) if figures.measures else ()
+    limits = tuple(("-", table) for table in findings(figures, paper)) if figures.measures else ()
     return {
         "measures": [_measure(figures, measure, paper) for measure in figures.measures],
-        "claims": [*own_tables(figures, results), *other_choices(results)],
+        "claims": [*own_tables(figures, question_results), *other_choices(question_results)],
         "pairs": [*_pairs(figures, paper)],
         "conflicts": [*_transitions(figures, paper, verbose=verbose)],
         "types": [*_types(figures, paper)],
         "categories": [*_categories(figures, verbose=verbose)],
         "published": [
-            Card(f"In the paper: {one.title}", one.columns, one.rows, one.note, free_text=True)
-            for one in (paper.tables if paper and verbose else ())
+            Card(
+                f"In the paper: {table.title}",
+                table.columns,
+                table.rows,
+                table.note,
+                free_text=True,
+            )
+            for table in (paper.tables if paper and verbose else ())
         ],
         "scores": [Card("", after=(_coverage(figures),))],
-        "failures": [*_failures(results, None if verbose else _SHOWN_REASONS)],
+        "failures": [*_failures(question_results, None if verbose else _SHOWN_REASONS)],
         "cost": [*_cost(figures, figures.cost, verbose=verbose)],
         "limits": [Card("Limits of these figures", (), limits)] if limits else [],
     }
@@ -112,29 +118,29 @@ def sections(
 def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card:
     rows, notes, beside = [], [], False
     for method in figures.methods:
-        if (value := method.measures.get(measure)) is None:
+        if (level := method.measures.get(measure)) is None:
             continue
-        reported = paper.value(method.method, measure) if paper else None
-        beside = beside or reported is not None
+        paper_level = paper.value(method.method, measure) if paper else None
+        beside = beside or paper_level is not None
         rows.append(
             (
                 method.method,
-                *_estimate(value),
-                value.count if isinstance(value, Proportion) else None,
-                value.n,
+                *_estimate(level),
+                level.count if isinstance(level, Proportion) else None,
+                level.n,
                 method.failed or None,
                 method.unjudged.get(measure) or None,
-                None if reported is None else published(reported),
+                None if paper_level is None else published(paper_level),
             )
         )
-    graded = figures.is_graded(measure)
-    if graded:
+    is_graded = figures.is_graded(measure)
+    if is_graded:
         best = "; 0 is best" if figures.falls(measure) else ""
         notes.append(f"mean of the values from 0 to 100 %, with a bootstrap interval{best}")
     if paper is not None and beside:
         source = f"{paper.source}, {paper.model}, {counted(paper.questions, 'question')}"
         notes.append(" ".join([f"paper: {source}", *([f"({paper.note})"] if paper.note else [])]))
-    share = "mean %" if graded else "%"
+    share = "mean %" if is_graded else "%"
     return card_of(
         one_line(measure).capitalize(),
         ("method", share, "95 % interval", "right", "n", "failed", "unjudged", "paper %"),
@@ -148,30 +154,34 @@ def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
     groups = defaultdict[tuple[str, str], list[Paired]](list)
     for pair in figures.tests:
         groups[pair.against, pair.measure].append(pair)
-    for (other, measure), pairs in groups.items():
-        graded = figures.is_graded(measure)
+    for (against, measure), pairs in groups.items():
+        is_graded = figures.is_graded(measure)
         rows: list[tuple[str | int | None, ...]] = []
         faint = set()
         for pair in pairs:
             rows.append(
                 (
-                    *(pair.method, pair.n if graded else None),
+                    *(pair.method, pair.n if is_graded else None),
                     *(pair.both_right, pair.both_wrong, pair.corrected, pair.harmed),
                     p_value(pair.p_value),
                     None if pair.p_holm is None else p_value(pair.p_holm),
                     *difference_cells(pair.difference),
                 )
             )
-            reported = paper.difference(pair.method, measure, other) if paper else None
-            if paper is not None and reported is not None:
+            paper_difference = paper.difference(pair.method, measure, against) if paper else None
+            if paper is not None and paper_difference is not None:
                 # the counts are known for regenerated-rag against rag in multiple choice alone
-                known = (pair.method, other) == ("regenerated-rag", BASELINE)
-                told = paper.transitions if known else None
-                counts = (told.corrections, told.harms, p_value(told.p_value)) if told else ()
+                paper_counts_known = (pair.method, against) == ("regenerated-rag", BASELINE)
+                transitions = paper.transitions if paper_counts_known else None
+                counts = (
+                    (transitions.corrections, transitions.harms, p_value(transitions.p_value))
+                    if transitions
+                    else ()
+                )
                 faint.add(len(rows))
                 row = ["in the paper", *[None] * 3, *(counts or [None] * 3), None]
-                rows.append((*row, points(reported), None))
-        test = "Wilcoxon signed-rank test, Pratt's zeros" if graded else "exact McNemar test"
+                rows.append((*row, points(paper_difference), None))
+        test = "Wilcoxon signed-rank test, Pratt's zeros" if is_graded else "exact McNemar test"
         notes = [
             f"p: {test}, two-sided; interval of the difference: bootstrap, too narrow where few"
             " questions changed: go by p"
@@ -180,7 +190,7 @@ def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
             notes.append(f"Holm: p adjusted over all {len(figures.tests)} tests of the run")
         counts_of = ("both\nright", "both\nwrong", *figures.change_words(measure))
         yield card_of(
-            f"Against {other}, question by question: {one_line(measure)}",
+            f"Against {against}, question by question: {one_line(measure)}",
             ("method", "n", *counts_of, "p", "Holm", "points", "95 % interval"),
             rows,
             "\n".join(notes),
@@ -189,66 +199,72 @@ def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
 
 
 def _transitions(figures: Figures, paper: PaperFigures | None, *, verbose: bool) -> Iterator[Card]:
-    compared = {pair.against for pair in figures.compared}
-    shown = [
-        moved
-        for moved in figures.transitions
-        if verbose or method_of(moved.method).looks_again or moved.method in compared
+    compared_with = {pair.against for pair in figures.compared}
+    tables = [
+        transitions
+        for transitions in figures.transitions
+        if verbose
+        or method_of(transitions.method).looks_again
+        or transitions.method in compared_with
     ]
-    if shown:
+    if tables:
         yield Card("Answers with conflict")
-    for moved in shown:
-        told = paper.transitions if paper and moved.method == "regenerated-rag" else None
+    for transitions in tables:
+        paper_transitions = (
+            paper.transitions if paper and transitions.method == "regenerated-rag" else None
+        )
         rows = []
-        for name, reported in _OUTCOMES:
-            value: Proportion | None = getattr(moved, name)
-            if value is None or (name == "neutral" and value.count == 0):
+        for name, paper_counts in _OUTCOMES:
+            share: Proportion | None = getattr(transitions, name)
+            if share is None or (name == "neutral" and share.count == 0):
                 continue
-            worded: Proportion | None = getattr(moved.by_wording, name, None)
-            count, of = reported(told) if told else (0, 0)
+            share_by_wording: Proportion | None = getattr(transitions.by_wording, name, None)
+            count, of = paper_counts(paper_transitions) if paper_transitions else (0, 0)
             rows.append(
                 (
-                    _outcome(name, moved, figures),
-                    *(value.count, value.n, *_estimate(value)),
-                    None if worded is None else f"{worded.count:,} of {worded.n:,}",
+                    _outcome(name, transitions, figures),
+                    *(share.count, share.n, *_estimate(share)),
+                    None
+                    if share_by_wording is None
+                    else f"{share_by_wording.count:,} of {share_by_wording.n:,}",
                     f"{count} of {of}, {percent(count / of)} %" if of else None,
                 )
             )
-        lost = [
+        losses = [
             f"{number:,} {what}"
             for number, what in (
-                (moved.failed, "failed"),
-                (moved.unjudged, "revised but unjudged"),
-                (moved.unread, "compared by words alone"),
+                (transitions.failed, "failed"),
+                (transitions.unjudged, "revised but unjudged"),
+                (transitions.unread, "compared by words alone"),
             )
             if number
         ]
-        conflict = counted(moved.conflict, "first answer") + " with conflict"
-        free_form = moved.measure not in CHOICES.values()
+        conflict = counted(transitions.conflict, "first answer") + " with conflict"
+        free_form = transitions.measure not in CHOICES.values()
         yield card_of(
-            f"{moved.method}: {', '.join([conflict, *lost])}",
+            f"{transitions.method}: {', '.join([conflict, *losses])}",
             ("", "count", "of", "%", "95 % interval", "by wording", "paper"),
             rows,
-            _BY_CLAIMS if moved.by_wording else _BY_WORDS if free_form else "",
+            _BY_CLAIMS if transitions.by_wording else _BY_WORDS if free_form else "",
             bold=False,
         )
 
 
-def _outcome(name: str, moved: Transitions, figures: Figures) -> str:
+def _outcome(name: str, transitions: Transitions, figures: Figures) -> str:
     names = {}
-    if figures.is_graded(moved.measure):
-        better, worse = figures.change_words(moved.measure)
+    if figures.is_graded(transitions.measure):
+        better, worse = figures.change_words(transitions.measure)
         names = {"corrections": better, "harms": worse, "harms_of_conflict": f"{worse} of all"}
     return names.get(name, name.replace("_", " "))
 
 
-def other_choices(results: Sequence[QuestionResult]) -> list[Card]:
+def other_choices(question_results: Sequence[QuestionResult]) -> list[Card]:
     """How many second looks would have been about another claim; no table where none would."""
     put_back = [
-        (claims_by_choice(report), result.reconsidered.claim.number)
-        for result in results
-        if result.reconsidered is not None
-        if (first := result.methods.get(BASELINE)) is not None
+        (claims_by_choice(report), question_result.reconsidered.claim.number)
+        for question_result in question_results
+        if question_result.reconsidered is not None
+        if (first := question_result.methods.get(BASELINE)) is not None
         if (report := first.report) is not None and report.reconsider is not None
     ]
     if not any(set(choices.values()) - {number} for choices, number in put_back):
@@ -273,9 +289,9 @@ def _types(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
             "Types of conflict",
             ("method", "%", "95 % interval", "right", "n", "no type told"),
             [
-                (told.method, *_estimate(right), right.count, right.n, told.untold)
-                for told in figures.types
-                for right in [told.accuracy]
+                (method_types.method, *_estimate(right), right.count, right.n, method_types.untold)
+                for method_types in figures.types
+                for right in [method_types.accuracy]
             ],
             published_types(paper),
         )
@@ -288,10 +304,10 @@ def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
     methods = [method.method for method in figures.methods]
     for measure in figures.measures:
         rows: list[tuple[str | int, ...]] = []
-        for one in figures.categories:
-            found = [one.measures.get(method, {}).get(measure) for method in methods]
-            cells = ["" if v is None else f"{percent(v.value)} ({v.n:,})" for v in found]
-            rows.append((one_line(one.category) or "(none)", one.questions, *cells))
+        for category in figures.categories:
+            levels = [category.measures.get(method, {}).get(measure) for method in methods]
+            cells = ["" if v is None else f"{percent(v.value)} ({v.n:,})" for v in levels]
+            rows.append((one_line(category.category) or "(none)", category.questions, *cells))
         what = "mean % (n)" if figures.is_graded(measure) else "% (n)"
         yield card_of(
             f"By category: {one_line(measure)}, {what}",
@@ -302,28 +318,33 @@ def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
 
 
 def _coverage(figures: Figures) -> str:
-    covered = figures.coverage
-    if covered.value is None:
+    coverage = figures.coverage
+    if coverage.value is None:
         return "coverage of the first answers: none has a score"
-    known = "" if covered.low is None else f"{span(percent(covered.low), percent(covered.high))}, "
-    answered = sum(m.questions - m.failed for m in figures.methods if m.method == BASELINE)
-    unscored = max(0, answered - covered.n)
-    value = covered.value if covered.value == 1 else min(covered.value, 0.999)  # not "100.0 %"
+    interval_text = (
+        "" if coverage.low is None else f"{span(percent(coverage.low), percent(coverage.high))}, "
+    )
+    answers = sum(m.questions - m.failed for m in figures.methods if m.method == BASELINE)
+    answers_without_score = max(0, answers - coverage.n)
+    share = coverage.value if coverage.value == 1 else min(coverage.value, 0.999)  # not "100.0 %"
     return (
-        f"coverage of the first answers: {percent(value)} % of their pairs were labelled"
-        f" ({known}{counted(covered.n, 'answer')})"
-        + (f"; {unscored:,} could not be scored, so no conflict was seen there" * bool(unscored))
+        f"coverage of the first answers: {percent(share)} % of their pairs were labelled"
+        f" ({interval_text}{counted(coverage.n, 'answer')})"
+        + (
+            f"; {answers_without_score:,} could not be scored, so no conflict was seen there"
+            * bool(answers_without_score)
+        )
     )
 
 
-def _failures(results: Iterable[QuestionResult], most: int | None) -> Iterator[Card]:
+def _failures(question_results: Iterable[QuestionResult], most: int | None) -> Iterator[Card]:
     """Why methods failed, and why answers have no verdict or score; equal reasons folded.
 
     Questions are counted, so a reason that several methods of a question share counts once.
     """
-    found = defaultdict[str, defaultdict[str, dict[str, None]]](lambda: defaultdict(dict))
-    for result in results:
-        for name, method in result.methods.items():
+    ids_by_reason = defaultdict[str, defaultdict[str, dict[str, None]]](lambda: defaultdict(dict))
+    for question_result in question_results:
+        for name, method in question_result.methods.items():
             report = method.report if name == BASELINE else None
             for what, error in (
                 ("Failed", method.error),
@@ -331,8 +352,8 @@ def _failures(results: Iterable[QuestionResult], most: int | None) -> Iterator[C
                 ("Not scored", report.error if report else None),
             ):
                 if error is not None:
-                    found[what][one_line(error)][result.question.id] = None
-    for what, reasons in found.items():
+                    ids_by_reason[what][one_line(error)][question_result.question.id] = None
+    for what, reasons in ids_by_reason.items():
         rows = [
             (reason, len(ids), one_line(next(iter(ids)), 40)) for reason, ids in reasons.items()
         ]
@@ -350,17 +371,23 @@ def _cost(figures: Figures, cost: Cost, *, verbose: bool) -> Iterator[Card]:
     if not cost.usage:
         yield Card("Cost", after=("no model was called",))
         return
-    told = [f"dollars: {money(cost.money, cost.unknown_prices)}"]
-    if any(used.cached_calls for used in cost.usage.values()):
-        lost = cost.uncounted_calls
-        why = f" ({counted(lost, 'call')} from a cache that knows no tokens)" if lost else ""
-        told.append(f"without a cache: {money(cost.cold_money)}{why}")
-    if found := sum(used.cache_read_tokens for used in cost.usage.values()):
-        told.insert(0, f"of the tokens in, {found:,} were in a provider's prompt cache")
-    told.append(f"time of all steps together: {seconds(cost.seconds)}")
-    yield _usage("Cost", "model", cost.usage, () if verbose else told)
+    lines = [f"dollars: {money(cost.money, cost.unknown_prices)}"]
+    if any(usage.cached_calls for usage in cost.usage.values()):
+        uncounted_calls = cost.uncounted_calls
+        why = (
+            f" ({counted(uncounted_calls, 'call')} from a cache that knows no tokens)"
+            if uncounted_calls
+            else ""
+        )
+        lines.append(f"without a cache: {money(cost.cold_money)}{why}")
+    if cache_read_tokens := sum(usage.cache_read_tokens for usage in cost.usage.values()):
+        lines.insert(
+            0, f"of the tokens in, {cache_read_tokens:,} were in a provider's prompt cache"
+        )
+    lines.append(f"time of all steps together: {seconds(cost.seconds)}")
+    yield _usage("Cost", "model", cost.usage, () if verbose else lines)
     if verbose:
-        yield _usage("", "step", cost.by_step, told)
+        yield _usage("", "step", cost.by_step, lines)
     rows = []
     for method, net in cost.net_corrections.items():
         tokens = cost.tokens_per_net_correction.get(method)
@@ -370,8 +397,8 @@ def _cost(figures: Figures, cost: Cost, *, verbose: bool) -> Iterator[Card]:
         )
         rows.append((method, f"{net:+,}" if net else "0", *(each if net > 0 else ["no gain"] * 2)))
     if rows:
-        graded = figures.measures and figures.is_graded(figures.measures[0])
-        changes = " less ".join(figures.change_words(figures.measures[0])) if graded else ""
+        is_graded = figures.measures and figures.is_graded(figures.measures[0])
+        changes = " less ".join(figures.change_words(figures.measures[0])) if is_graded else ""
         columns = ("method", changes or "net corrections", "dollars for\neach", "tokens for\neach")
         yield card_of("", columns, rows, "without a cache")
 
@@ -395,5 +422,5 @@ def difference_cells(difference: Interval) -> tuple[str, str]:
     return points(difference.value), bounds
 
 
-def _estimate(value: Proportion | Interval) -> tuple[str, str]:
-    return percent(value.value), span(percent(value.low), percent(value.high))
+def _estimate(estimate: Proportion | Interval) -> tuple[str, str]:
+    return percent(estimate.value), span(percent(estimate.low), percent(estimate.high))

@@ -44,7 +44,9 @@ def shown(
 ) -> str:
     out = StringIO()
     console = Console(file=out, width=width, highlight=False)
-    print_figures(given, console, title=title, paper=paper, results=results, verbose=verbose)
+    print_figures(
+        given, console, title=title, paper=paper, question_results=results, verbose=verbose
+    )
     return out.getvalue()
 
 

@@ -56,11 +56,11 @@ def render_report(runs: Sequence[ReportRun]) -> str:
     page = _environment().get_template("page.html.j2")
     (style, style_hash), (script, script_hash) = _asset("page.css"), _asset("page.js")
     flips: list[FlipCard] = []
-    kept: list[FlipCard] = []
+    retained_cards: list[FlipCard] = []
     for run in runs:
-        changed, unchanged = cards(run)
-        flips += changed
-        kept += unchanged
+        run_flips, run_retained = cards(run)
+        flips += run_flips
+        retained_cards += run_retained
     groups = study_groups(runs)
     studies = [study_of(group) for group in groups]
     return page.render(
@@ -78,7 +78,7 @@ def render_report(runs: Sequence[ReportRun]) -> str:
         policy=_POLICY.format(style=style_hash, script=script_hash),
         settings=_settings(runs),
         flips=flips,
-        kept=kept,
+        kept=retained_cards,
     )
 
 
@@ -97,7 +97,7 @@ def _compiling_environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
@@ -105,15 +105,15 @@ def _compiling_environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    environment.filters |= {
         "column_name": column_name,
         "counted": counted,
         "markdown": markdown,
         "percent": percent,
         "web_address": web_address,
     }
-    made.globals["word_diff"] = word_diff
-    return made
+    environment.globals["word_diff"] = word_diff
+    return environment
 
 
 def markdown(text: str) -> Any:
@@ -157,21 +157,21 @@ def _asset(name: str) -> tuple[Any, str]:
 def _settings(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
     """The entries of the manifests by run; empty where a run has no such entry."""
     flat = [dict(_flat("", run.manifest)) for run in runs]
-    names = dict.fromkeys(name for entries in flat for name in entries)
-    return {name: [entries.get(name, "") for entries in flat] for name in names}
+    names = dict.fromkeys(name for settings in flat for name in settings)
+    return {name: [settings.get(name, "") for settings in flat] for name in names}
 
 
-def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping) and value:
-        for key, part in value.items():
+def _flat(name: str, setting: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(setting, Mapping) and setting:
+        for key, part in setting.items():
             yield from _flat(f"{name}.{key}" if name else str(key), part)
-    elif isinstance(value, list | tuple) and any(isinstance(p, Mapping | list) for p in value):
-        for number, part in enumerate(value, start=1):
+    elif isinstance(setting, list | tuple) and any(isinstance(p, Mapping | list) for p in setting):
+        for number, part in enumerate(setting, start=1):
             yield from _flat(f"{name}.{number}", part)
-    elif isinstance(value, list | tuple):
-        yield name, ", ".join(map(str, value)) or "none"
+    elif isinstance(setting, list | tuple):
+        yield name, ", ".join(map(str, setting)) or "none"
     else:
-        yield name, "none" if value is None or value == {} else str(value)
+        yield name, "none" if setting is None or setting == {} else str(setting)
 
 
 KEPT = "kept"
@@ -243,14 +243,14 @@ class FlipCard:
         """The documents on both sides as the score counts them, such as ``1 for, 4 against``."""
         first = self.result.methods.get(BASELINE)
         report = first.report if first is not None else None
-        copied = report.duplicates if report is not None else {}
+        duplicates = report.duplicates if report is not None else {}
         if report is not None:
             claim = claim.excluding_zero_weight(report.weights)
         sides: list[str] = []
         copies_of_both = 0
         for label, word in ((Label.SUPPORTS, "for"), (Label.CONTRADICTS, "against")):
             documents = len(claim.documents(label))
-            copies = documents - claim.independent(label, copied)
+            copies = documents - claim.independent(label, duplicates)
             copies_of_both += copies
             noun = "a copy" if copies == 1 else "copies"
             sides.append(f"{documents} {word}" + (f", {copies} of them {noun}" if copies else ""))
@@ -275,18 +275,18 @@ class FlipCard:
 
 def cards(run: ReportRun) -> tuple[list[FlipCard], list[FlipCard]]:
     """The flips of a run, and the conflicts whose answer was kept, each in the run's order."""
-    flips, kept = [], []
-    for result in run.results:
-        if look := second_look(result):
-            card = FlipCard(run, result, look)
+    flips, retained_cards = [], []
+    for question_result in run.results:
+        if look := second_look(question_result):
+            card = FlipCard(run, question_result, look)
             if card.before is None or card.after is None:
                 continue
             if card.kind != KEPT:
                 flips.append(card)
-            elif result.conflict:
-                kept.append(card)
-    return flips, kept
+            elif question_result.conflict:
+                retained_cards.append(card)
+    return flips, retained_cards
 
 
-def _answered(ended: MethodResult | None) -> MethodResult | None:
-    return ended if ended is not None and ended.answer is not None else None
+def _answered(method_result: MethodResult | None) -> MethodResult | None:
+    return method_result if method_result is not None and method_result.answer is not None else None

@@ -77,18 +77,18 @@ class ReportRun:
         return paper_figures(self.benchmark, self.form, str(model or ""))
 
 
-def live_run(name: str, logged: Sequence[LoggedRun], reviews: Reviews) -> ReportRun:
+def live_run(name: str, logged_runs: Sequence[LoggedRun], reviews: Reviews) -> ReportRun:
     """The runs of ``ask --log``, or of a service, as one run of a report.
 
     The first answer stands as that of ``rag``, the answer that stands as that of
     ``regenerated-rag``. The category is the run's status.
     """
-    runs = [one.run for one in logged]
-    last = logged[-1].about if logged else {}
+    runs = [logged_run.run for logged_run in logged_runs]
+    last = logged_runs[-1].about if logged_runs else {}
     about = ("models", "model", "mode", "prompts", "max_rounds", "versions")
     manifest: dict[str, Any] = {
         "benchmark": LIVE,
-        "created": str(logged[0].about.get("time", "")) if logged else "",
+        "created": str(logged_runs[0].about.get("time", "")) if logged_runs else "",
         "runs": dict(Counter(run.status.value for run in runs)),
         "last run": {key: last[key] for key in about if key in last},
     }
@@ -104,23 +104,25 @@ def live_run(name: str, logged: Sequence[LoggedRun], reviews: Reviews) -> Report
         paired=(),
         transitions=(),
         categories=(),
-        coverage=mean_interval([value for value in coverages if value is not None]),
+        coverage=mean_interval([coverage for coverage in coverages if coverage is not None]),
         cost=Cost(
             usage={model: reduce(add, (run.usage for run in runs), Usage())},
             by_step={},
             money=None,
             unknown_prices=(model,),
-            seconds=sum(float(one.about.get("seconds") or 0) for one in logged),
+            seconds=sum(float(logged_run.about.get("seconds") or 0) for logged_run in logged_runs),
         ),
     )
-    results = [_result(number, one.run) for number, one in enumerate(logged, start=1)]
-    return ReportRun(name, manifest, figures, results, reviews)
+    question_results = [
+        _result(number, logged_run.run) for number, logged_run in enumerate(logged_runs, start=1)
+    ]
+    return ReportRun(name, manifest, figures, question_results, reviews)
 
 
 def _result(number: int, run: Run) -> QuestionResult:
-    report, reconsidered = run.report, None
+    report, disputed_claim = run.report, None
     if report is not None and report.reconsider is not None:
-        reconsidered = report.evidence(report.reconsider)
+        disputed_claim = report.evidence(report.reconsider)
     first = _answer(run, run.first_answer or run.answer)
     methods = {BASELINE: MethodResult(answer=first, error=_why_not(run, first), report=report)}
     if run.question is not None:
@@ -140,7 +142,7 @@ def _result(number: int, run: Run) -> QuestionResult:
         documents=run.documents,
         methods=methods,
         conflict=bool(report.conflicting) if report else None,
-        reconsidered=reconsidered,
+        reconsidered=disputed_claim,
         changes={LOOP: run.changes},
         justification=run.justification,
     )

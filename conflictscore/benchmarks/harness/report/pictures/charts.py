@@ -42,11 +42,13 @@ def pictures(runs: Sequence[ReportRun], studies: Sequence[Study] | None = None) 
 
     ``studies`` are those of the runs, if they were computed already: it takes seconds.
     """
-    judged = [run for run in runs if run.figures.measures]
-    studies = [study_of(group) for group in study_groups(judged)] if studies is None else studies
-    charts = [differences(judged, studies)]
+    judged_runs = [run for run in runs if run.figures.measures]
+    studies = (
+        [study_of(group) for group in study_groups(judged_runs)] if studies is None else studies
+    )
+    charts = [differences(judged_runs, studies)]
     charts += [levels(study, f"study-{number}") for number, study in enumerate(studies, 1)]
-    for number, run in enumerate(judged, 1):
+    for number, run in enumerate(judged_runs, 1):
         stem = f"{number}-{_file_name(run.name)}"
         charts += [*flows(run, stem), _scores(run, stem), _by_score(run, stem), _gain(run, stem)]
     return [chart for chart in charts if chart is not None]
@@ -54,25 +56,27 @@ def pictures(runs: Sequence[ReportRun], studies: Sequence[Study] | None = None) 
 
 def _scores(run: ReportRun, stem: str) -> Picture | None:
     """CS-C and CS-R of every scored method."""
-    values = {
-        name: scored
-        for name in dict.fromkeys(name for result in run.results for name in result.methods)
-        if (scored := _scored(run, name))
+    scores_by_method = {
+        name: scores
+        for name in dict.fromkeys(
+            name for question_result in run.results for name in question_result.methods
+        )
+        if (scores := _scored(run, name))
     }
-    if not values:
+    if not scores_by_method:
         return None
 
     def draw(figure: "Figure") -> None:
         lay_out(figure, 7.5, 2.6)
         panels = figure.subplots(1, 2, sharey=True)
         for place, (axes, title) in enumerate(zip(panels, ("CS-C", "CS-R"), strict=True)):
-            for number, (method, scored) in enumerate(values.items()):
-                shares = _shares([pair[place] for pair in scored])
+            for number, (method, scores) in enumerate(scores_by_method.items()):
+                shares = _shares([pair[place] for pair in scores])
                 edges = [bin_ / _BINS for bin_ in range(_BINS + 1)]
                 axes.stairs(
                     [100 * share for share in shares],
                     edges,
-                    label=f"{method} ({len(scored):,})",
+                    label=f"{method} ({len(scores):,})",
                     color=f"C{number}",
                     linestyle=("-", "--", ":", "-.")[number % 4],
                     linewidth=1.6,
@@ -85,11 +89,11 @@ def _scores(run: ReportRun, stem: str) -> Picture | None:
         panels[1].legend(frameon=False, fontsize=8)
 
     means = "; ".join(
-        f"{method}: mean CS-C {fmean(pair[0] for pair in scored):.2f}, mean CS-R"
-        f" {fmean(pair[1] for pair in scored):.2f}, CS-C of 0 in"
-        f" {percent(sum(pair[0] == 0 for pair in scored) / len(scored))} % of"
-        f" {counted(len(scored), 'answer')}"
-        for method, scored in values.items()
+        f"{method}: mean CS-C {fmean(pair[0] for pair in scores):.2f}, mean CS-R"
+        f" {fmean(pair[1] for pair in scores):.2f}, CS-C of 0 in"
+        f" {percent(sum(pair[0] == 0 for pair in scores) / len(scores))} % of"
+        f" {counted(len(scores), 'answer')}"
+        for method, scores in scores_by_method.items()
     )
     return Picture(f"{stem}-scores", f"CS-C and CS-R: {label(run.name)}", means, draw)
 
@@ -97,8 +101,8 @@ def _scores(run: ReportRun, stem: str) -> Picture | None:
 def _scored(run: ReportRun, method: str) -> list[tuple[float, float]]:
     reports = [
         answer.report
-        for result in run.results
-        if (answer := result.methods.get(method)) is not None and answer.report is not None
+        for question_result in run.results
+        if (answer := question_result.methods.get(method)) is not None and answer.report is not None
     ]
     return [
         (report.cs_c, report.cs_r)
@@ -107,10 +111,10 @@ def _scored(run: ReportRun, method: str) -> list[tuple[float, float]]:
     ]
 
 
-def _shares(values: Sequence[float]) -> list[float]:
+def _shares(scores: Sequence[float]) -> list[float]:
     """Shares of values in bins of equal width over [0, 1]; 1 is in the last."""
-    counts = Counter(min(int(value * _BINS), _BINS - 1) for value in values)
-    return [counts[bin_] / len(values) for bin_ in range(_BINS)]
+    counts = Counter(min(int(score * _BINS), _BINS - 1) for score in scores)
+    return [counts[bin_] / len(scores) for bin_ in range(_BINS)]
 
 
 _BANDS: Final = ("0", "to .25", "to .5", "to .75", "to 1")
@@ -121,8 +125,8 @@ def _by_score(run: ReportRun, stem: str) -> Picture | None:
     if run.figures.is_graded(run.first_measure):
         return None
     verdicts: dict[int, list[bool]] = {}
-    for result in run.results:
-        answer = result.methods.get(BASELINE)
+    for question_result in run.results:
+        answer = question_result.methods.get(BASELINE)
         end = end_of(answer, run)
         if answer is None or answer.report is None or answer.report.cs_r is None or end is None:
             continue
@@ -182,11 +186,11 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
         names: dict[tuple[float, float], list[str]] = {}
         for method, tokens, difference in lines:
             color = color_of(difference)
-            value = 100 * (difference.value or 0.0)
+            gain_points = 100 * (difference.value or 0.0)
             if difference.low is not None and difference.high is not None:
                 axes.plot([tokens] * 2, [100 * difference.low, 100 * difference.high], color=color)
-            axes.plot([tokens], [value], "o", color=color, markersize=6)
-            names.setdefault((tokens, value), []).append(method)
+            axes.plot([tokens], [gain_points], "o", color=color, markersize=6)
+            names.setdefault((tokens, gain_points), []).append(method)
         for point, methods in names.items():  # those of one step and one gain share a point
             text = ", ".join(methods)
             axes.annotate(text, point, (6, 4), textcoords="offset points", fontsize=8)
@@ -203,12 +207,15 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
 
 def _tokens(run: ReportRun, method: str) -> float | None:
     """Mean tokens of a question in the method's step; None where nothing was counted."""
-    known = METHODS.get(method)
-    step = (known.step if known else None) or method
+    benchmark_method = METHODS.get(method)
+    step = (benchmark_method.step if benchmark_method else None) or method
     totals = [
-        sum(usage.input_tokens + usage.output_tokens for usage in result.usage[step].values())
-        for result in run.results
-        if step in result.usage
+        sum(
+            usage.input_tokens + usage.output_tokens
+            for usage in question_result.usage[step].values()
+        )
+        for question_result in run.results
+        if step in question_result.usage
     ]
     return fmean(totals) if totals and any(totals) else None
 

@@ -41,9 +41,9 @@ def flows(run: ReportRun, stem: str) -> Iterator[Picture]:
 def _transitions(run: ReportRun, method: str) -> Counter[tuple[str, str]]:
     """How first answers and the method's ended, over the questions where both were judged."""
     counts: Counter[tuple[str, str]] = Counter()
-    for result in run.results:
-        before = end_of(result.methods.get(BASELINE), run)
-        after = end_of(result.methods.get(method), run)
+    for question_result in run.results:
+        before = end_of(question_result.methods.get(BASELINE), run)
+        after = end_of(question_result.methods.get(method), run)
         if before is not None and after is not None:
             counts[before, after] += 1
     return counts

@@ -45,10 +45,10 @@ def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture 
             color = color_of(pair.difference)
             lines.append(_Line(f"{where}{name}", pair.difference, color))
     for study in studies:
-        for pooled in study.pairs:
-            name = _pair_name(pooled.method, pooled.against, pooled.measure)
-            color = color_of(pooled.difference)
-            lines.append(_Line(f"all runs: {name}", pooled.difference, color, is_pooled=True))
+        for pooled_pair in study.pairs:
+            name = _pair_name(pooled_pair.method, pooled_pair.against, pooled_pair.measure)
+            color = color_of(pooled_pair.difference)
+            lines.append(_Line(f"all runs: {name}", pooled_pair.difference, color, is_pooled=True))
     lines = [line for line in lines if line.interval.value is not None]
     if not lines:
         return None
@@ -64,10 +64,10 @@ def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture 
 
 def levels(study: Study, stem: str) -> Picture | None:
     """The pooled level of every method, with the levels of single runs in the words."""
-    pooled = [level for level in study.levels if level.level.value is not None]
-    if not pooled:
+    pooled_levels = [level for level in study.levels if level.level.value is not None]
+    if not pooled_levels:
         return None
-    several = len({level.measure for level in pooled}) > 1
+    several = len({level.measure for level in pooled_levels}) > 1
     lines = [
         _Line(
             f"{label(level.method)}, {label(level.measure)}" if several else label(level.method),
@@ -75,23 +75,26 @@ def levels(study: Study, stem: str) -> Picture | None:
             GOOD,
             is_pooled=True,
         )
-        for level in pooled
+        for level in pooled_levels
     ]
     by_run = [
-        [100 * value for value in level.runs.values() if value is not None] for level in pooled
+        [100 * run_level for run_level in level.runs.values() if run_level is not None]
+        for level in pooled_levels
     ]
 
     def draw(figure: "Figure") -> None:
         axes = _forest(figure, lines)
-        for place, values in enumerate(reversed(by_run)):
-            axes.plot(values, [place] * len(values), "|", color=NEUTRAL, markersize=9, zorder=0)
-        measures = " and ".join(dict.fromkeys(label(level.measure) for level in pooled))
+        for place, run_levels in enumerate(reversed(by_run)):
+            axes.plot(
+                run_levels, [place] * len(run_levels), "|", color=NEUTRAL, markersize=9, zorder=0
+            )
+        measures = " and ".join(dict.fromkeys(label(level.measure) for level in pooled_levels))
         axes.set_xlabel(f"{measures}, %: pooled, with the 95 % interval; strokes are single runs")
 
     words = "; ".join(
         f"{line.name}: {percent(line.interval.value)} %{_percent_bounds(line.interval)}, runs"
-        f" {', '.join(percent(value) for value in level.runs.values())}"
-        for line, level in zip(lines, pooled, strict=True)
+        f" {', '.join(percent(run_level) for run_level in level.runs.values())}"
+        for line, level in zip(lines, pooled_levels, strict=True)
     )
     title = f"Levels of all runs together: {label(study.benchmark)}, {label(study.form)}"
     return Picture(f"{stem}-levels", title, words, draw)
@@ -99,17 +102,17 @@ def levels(study: Study, stem: str) -> Picture | None:
 
 def _forest(figure: "Figure", lines: Sequence[_Line]) -> "Axes":
     """A line for each estimate, the first on top: a stroke from low to high, a dot on the value."""
-    left = 0.15 + max(text_width(line.name) for line in lines)
-    margins = Margins(left=left)
-    lay_out(figure, left + _PLOT_INCHES, 0.75 + _LINE_INCHES * len(lines), margins)
+    left_margin = 0.15 + max(text_width(line.name) for line in lines)
+    margins = Margins(left=left_margin)
+    lay_out(figure, left_margin + _PLOT_INCHES, 0.75 + _LINE_INCHES * len(lines), margins)
     axes = figure.add_subplot()
     for place, line in enumerate(reversed(lines)):
         low, high = line.interval.low, line.interval.high
         if low is not None and high is not None:
             axes.plot([100 * low, 100 * high], [place] * 2, color=line.color, linewidth=1.6)
         marker = "D" if line.is_pooled else "o"
-        value = 100 * (line.interval.value or 0.0)
-        axes.plot([value], [place], marker, color=line.color, markersize=6)
+        gain_points = 100 * (line.interval.value or 0.0)
+        axes.plot([gain_points], [place], marker, color=line.color, markersize=6)
     axes.set_yticks(range(len(lines)), [line.name for line in reversed(lines)])
     axes.set_ylim(-0.6, len(lines) - 0.4)
     return axes
