@@ -13,7 +13,8 @@ messages. It finds known offenders; it cannot tell whether a sentence reads well
 Rules of names, kinds and functions (``measurements.house_counts``): sentences that code compares,
 circles of imports, imports between the steps of the loop, names that are bare participles or empty
 nouns, complexity, docstrings, splatted literals and choices by tricks. Beside each count stands
-that of commit 637d1c6f, by the same expressions, and the most that is allowed. Comments in 1,000
+that of commit 637d1c6f, by the same expressions, and the most that is allowed. A test fails where a
+count exceeds its most, but for those in NOT_YET, which are marked "not yet". Comments in 1,000
 lines and tokens a line are printed and judge nothing.
 
 With --questions it prints the questions that a reader who has never seen the package should answer
@@ -104,25 +105,49 @@ class Count(NamedTuple):
 
 _PARTICIPLES_SHARE = 0.02  # of all names that functions bind
 
+NOT_YET = frozenset(
+    {
+        "names that are bare participles",
+        f"complexity of {house_counts.MOST_COMPLEX} or more",
+        "undocumented classes and long functions",
+        "splatted literals",
+        "choices by tricks",
+    }
+)
+"""Counts that are still above their most: they are printed and fail nothing.
+
+Take one out as soon as it stands; from then on a test fails wherever it is exceeded again.
+"""
+
 
 def counts_in(modules: Mapping[str, str]) -> dict[str, Count]:
     """The counted rules of a package, given its source by path."""
     trees = {path: ast.parse(source) for path, source in modules.items()}
-    names = house_counts.bound_names(trees).total()
+    bound = house_counts.bindings(trees)
+    names = house_counts.bound_names(bound).total()
     return {
         "sentences that code compares": Count(house_counts.compared_sentences(trees), 9, 0),
         "circles of imports": Count(house_counts.module_circles(trees), 4, 0),
         "imports between nodes": Count(house_counts.imports_between_nodes(trees), 65, 0),
         "names that are bare participles": Count(
-            house_counts.bare_participles(trees), 1489, int(_PARTICIPLES_SHARE * names)
+            house_counts.bare_participles(bound), 1489, int(_PARTICIPLES_SHARE * names)
         ),
-        "names that are empty nouns": Count(house_counts.empty_nouns(trees), 338, 338),
+        "names that are empty nouns": Count(house_counts.empty_nouns(bound), 338, 338),
         f"complexity of {house_counts.MOST_COMPLEX} or more": Count(
-            house_counts.complex_functions(modules), 71, 0
+            house_counts.complex_functions(trees), 71, 0
         ),
         "undocumented classes and long functions": Count(house_counts.undocumented(trees), 110, 0),
         "splatted literals": Count(house_counts.splatted_literals(trees), 72, 0),
         "choices by tricks": Count(house_counts.one_line_choices(trees), 5, 0),
+    }
+
+
+def exceeded_in(modules: Mapping[str, str]) -> dict[str, list[str]]:
+    """The places of each counted rule that is broken more often than its most, but for NOT_YET."""
+    return {
+        rule: count.places
+        for rule, count in counts_in(modules).items()
+        if len(count.places) > count.most and rule not in NOT_YET
     }
 
 
@@ -244,10 +269,11 @@ def main(show: bool, questions: bool) -> None:
     trees = {path: ast.parse(source) for path, source in package.items()}
     click.echo(f"{'':<42} {'now':>8} {'637d1c6f':>8} {'most':>8}")
     for rule, count in counts_in(package).items():
-        click.echo(f"{rule:<42} {len(count.places):>8,} {count.before:>8,} {count.most:>8,}")
+        mark = "  not yet" if rule in NOT_YET else ""
+        click.echo(f"{rule:<42} {len(count.places):>8,} {count.before:>8,} {count.most:>8,}{mark}")
         if show:
             click.echo("".join(f"    {place}\n" for place in count.places), nl=False)
-    names = house_counts.bound_names(trees).total()
+    names = house_counts.bound_names(house_counts.bindings(trees)).total()
     click.echo(f"{'names that functions bind':<42} {names:>8,} {10593:>8,}")
     comments, tokens = house_counts.density(package)
     click.echo(f"{'comments in 1,000 lines':<42} {comments:>8.1f} {12.9:>8}")

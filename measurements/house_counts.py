@@ -11,11 +11,24 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
 
-from radon.complexity import cc_visit
+from radon.complexity import cc_visit_ast
 
 Trees = Mapping[str, ast.Module]
 """Parsed modules by path."""
+
+
+class Binding(NamedTuple):
+    """A name that a function binds, and its place."""
+
+    path: str
+    line: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line} {self.name}"
+
 
 MOST_COMPLEX = 15
 """Radon's cyclomatic complexity from which a function is taken apart."""
@@ -42,6 +55,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_FUNCTIONS, ast.Lambda, ast.ClassDef)
 _SENTENCE = re.compile(r"[^\W\d_]{2,}[,;:]? (?:[^\W\d_]+[,;:]? )+[^\W\d_]*")
 """Three words or more: column titles and the first words of other libraries' errors have two."""
+_OF_A_FORMER_FORMAT = re.compile(r"_IN_FORMAT_1$")
 
 
 def is_bare_participle(name: str) -> bool:
@@ -51,18 +65,20 @@ def is_bare_participle(name: str) -> bool:
     return len(name) > 3 and name.endswith("ed") and "_" not in name and name not in _NO_PARTICIPLES
 
 
-def bound_names(trees: Trees) -> Counter[str]:
-    """How many functions bind each name, as an argument or a local; ``self`` and ``cls`` aside."""
-    return Counter(name for _, _, name in _bound(trees) if name not in ("self", "cls", "_"))
+def bindings(trees: Trees) -> list[Binding]:
+    """Each name that a function binds, as an argument or a local, once for each function."""
+    return [
+        Binding(path, line, name)
+        for path, tree in trees.items()
+        for function in ast.walk(tree)
+        if isinstance(function, (*_FUNCTIONS, ast.Lambda))
+        for name, line in _names_of(function).items()
+    ]
 
 
-def _bound(trees: Trees) -> Iterator[tuple[str, int, str]]:
-    """Path, line and name, once for each function that binds it."""
-    for path, tree in trees.items():
-        for function in ast.walk(tree):
-            if isinstance(function, (*_FUNCTIONS, ast.Lambda)):
-                for name, line in _names_of(function).items():
-                    yield path, line, name
+def bound_names(bound: Iterable[Binding]) -> Counter[str]:
+    """How many functions bind each name; ``self`` and ``cls`` aside."""
+    return Counter(place.name for place in bound if place.name not in ("self", "cls", "_"))
 
 
 def _names_of(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> dict[str, int]:
@@ -89,24 +105,22 @@ def _own_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
             waiting.extend(ast.iter_child_nodes(node))
 
 
-def bare_participles(trees: Trees) -> list[str]:
+def bare_participles(bound: Iterable[Binding]) -> list[str]:
     """Bindings whose name is a bare participle, or ``one`` or ``other``."""
-    return [
-        f"{path}:{line} {name}" for path, line, name in _bound(trees) if is_bare_participle(name)
-    ]
+    return [str(place) for place in bound if is_bare_participle(place.name)]
 
 
-def empty_nouns(trees: Trees) -> list[str]:
+def empty_nouns(bound: Iterable[Binding]) -> list[str]:
     """Bindings whose name is an empty noun."""
-    return [f"{path}:{line} {name}" for path, line, name in _bound(trees) if name in EMPTY_NOUNS]
+    return [str(place) for place in bound if place.name in EMPTY_NOUNS]
 
 
-def complex_functions(sources: Mapping[str, str]) -> list[str]:
+def complex_functions(trees: Trees) -> list[str]:
     """Functions whose complexity is :data:`MOST_COMPLEX` or more."""
     return [
         f"{path}:{block.lineno} {block.name} {block.complexity}"
-        for path, source in sources.items()
-        for block in cc_visit(source)
+        for path, tree in trees.items()
+        for block in cc_visit_ast(tree)
         if block.letter in "FM" and block.complexity >= MOST_COMPLEX
     ]
 
@@ -168,7 +182,9 @@ def _is_trick(node: ast.Subscript) -> bool:
 def compared_sentences(trees: Trees) -> list[str]:
     """Comparisons of a message, note or reason with a sentence of the package's own.
 
-    A sentence is a literal of three words or more, or a constant that holds one.
+    A sentence is a literal of three words or more, or a constant that holds one. A constant whose
+    name ends in ``_IN_FORMAT_1`` is none: it is a sentence that runs of that format hold in place
+    of a kind, and their reader has nothing else to tell the kind by. No newer format is read by it.
     """
     everywhere = {name for tree in trees.values() for name in _sentence_constants(tree)}
     return [
@@ -184,7 +200,8 @@ def compared_sentences(trees: Trees) -> list[str]:
 def _sentence_constants(tree: ast.Module) -> Iterator[str]:
     for node in tree.body:
         if isinstance(node, ast.Assign) and _is_sentence(node.value, frozenset()):
-            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+            names = (target.id for target in node.targets if isinstance(target, ast.Name))
+            yield from (name for name in names if not _OF_A_FORMER_FORMAT.search(name))
 
 
 def _imported_names(tree: ast.Module) -> Iterator[str]:

@@ -49,6 +49,8 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 class _Named(Protocol):
+    """Anything that tells by an ``id`` whether it was read before."""
+
     @property
     def id(self) -> str: ...
 

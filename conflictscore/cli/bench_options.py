@@ -67,6 +67,10 @@ _WORST_HELP = (
 
 
 def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
+    """Options that decide what is asked: data, sample, seeds, methods, and the run's folder.
+
+    ``--write-topics`` and the options of a search are there only for benchmarks that have them.
+    """
     file: Any = {"type": click.Path(path_type=Path, dir_okay=False)}
     words = f"The benchmark's official file: {benchmark_entry.data}."
     if benchmark_entry.several:
@@ -131,6 +135,7 @@ def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
 
 
 def _running(benchmark_entry: "Entry") -> Iterator[_Option]:
+    """Options of running alone: they may differ each time a run is resumed."""
     if benchmark_entry.judged_by:
         words = "The model that judges free-form answers. Default: that of --judge."
         yield click.option("--answer-judge", metavar="SPEC", help=words)

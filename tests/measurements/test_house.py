@@ -4,7 +4,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from measurements.house import counts_in, found_in, main, modules_in
+from measurements.house import NOT_YET, counts_in, exceeded_in, found_in, main, modules_in
 
 
 def test_long_modules_and_shared_names_are_found() -> None:
@@ -45,6 +45,7 @@ def test_wordings_are_found_where_they_stand() -> None:
     assert found["wording: help that teaches nothing"] == []
 
 
+_SENTENCES = "sentences that code compares"
 _BRANCHES = "".join(f"    if n == {number}:\n        return {number}\n" for number in range(15))
 
 
@@ -82,6 +83,37 @@ def test_names_kinds_and_functions_are_counted() -> None:
     ]
     assert places["splatted literals"] == ["toy/run.py:6 *('a', 'b')"]
     assert places["choices by tricks"] == ["toy/run.py:7 (found, values)[not flag]"]
+
+
+def test_a_sentence_of_a_former_format_may_be_compared_where_its_name_says_so() -> None:
+    source = (
+        '{name} = "the run was stopped during this step"\n\n\n'
+        "def kind(error):\n    return error == {name}\n"
+    )
+    places = {
+        name: counts_in({"toy/run.py": source.format(name=name)})[_SENTENCES].places
+        for name in ("_STOPPED_IN_FORMAT_1", "_STOPPED", "_STOPPED_IN_FORMAT_2")
+    }
+
+    assert places["_STOPPED_IN_FORMAT_1"] == []
+    assert len(places["_STOPPED"]) == len(places["_STOPPED_IN_FORMAT_2"]) == 1
+
+
+def test_a_count_over_its_most_is_named_unless_it_is_not_yet_judged() -> None:
+    circle = {"toy/a.py": "import toy.b\n", "toy/b.py": "import toy.a\n"}
+
+    assert [*exceeded_in(circle)] == ["circles of imports"]
+    assert [*exceeded_in({"toy/a.py": "def run(values): ...\n" * 338})] == []
+    assert [*exceeded_in({"toy/a.py": "def run(values): ...\n" * 339})] == [
+        "names that are empty nouns"
+    ]
+
+
+def test_no_count_of_this_package_exceeds_its_most() -> None:
+    modules = modules_in(Path(__file__).parents[2] / "conflictscore")
+
+    assert counts_in({}).keys() >= NOT_YET
+    assert exceeded_in(modules) == {}
 
 
 def test_this_package_breaks_no_rule() -> None:

@@ -76,6 +76,12 @@ _MOST_DRAWS = 1_000
 
 
 class _Question(NamedTuple):
+    """A published question in the one form that groups are made from, whatever its source.
+
+    ``supporting`` documents give the answer that the claim will state; ``contradicting`` ones give
+    another, and may be empty.
+    """
+
     id: str
     text: str
     answer: str
@@ -84,6 +90,8 @@ class _Question(NamedTuple):
 
 
 class _AnsweringDocument(PublishedRow):
+    """A document of AmbigDocs, with the answer that it gives for the entity it speaks of."""
+
     title: Text
     text: Text
     answer: Text
@@ -93,6 +101,8 @@ class _AnsweringDocument(PublishedRow):
 
 
 class _AmbigDocs(PublishedRow):
+    """A row of AmbigDocs: one ambiguous name, and a document for each entity that bears it."""
+
     qid: Text
     question: Text
     documents: Annotated[list[_AnsweringDocument], Field(min_length=1)]
@@ -122,12 +132,16 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
 
 
 class _Perturbed(PublishedRow):
+    """A retrieved passage of MacNoise, and the same passage rewritten around the answer."""
+
     text: Text
     text_pert: Cleaned | None = None
     """Only where it could be perturbed."""
 
 
 class _MacNoise(PublishedRow):
+    """A row of MacNoise; ``pert_lbls`` has 1 for each of ``ctxs`` that could be perturbed."""
+
     id: int | str | None = None
     question: Text
     answers: Annotated[list[Text], Field(min_length=1)]
@@ -166,15 +180,21 @@ def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
 
 
 class _Paragraph(PublishedRow):
+    """A paragraph of ContraQA's corpus; an id that ends in ``-FAKE`` marks a false version."""
+
     id: Text
     contents: Cleaned
 
 
 class _SquadAnswers(PublishedRow):
+    """Answers in SQuAD's form; the first one is used."""
+
     text: Annotated[list[Text], Field(min_length=1)]
 
 
 class _ContraQuery(PublishedRow):
+    """A question of ContraQA with the true paragraph that answers it."""
+
     id: Text
     question: Text
     context: Text
@@ -223,6 +243,12 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
 
 
 class _Page(PublishedRow):
+    """A web page that ConflictingQA retrieved for a question, with the stance that it takes.
+
+    ``search_engine_input`` of a row whose ``search_type`` is ``yes_statement`` is the question as a
+    statement, which becomes the claim.
+    """
+
     search_query: Text
     search_type: str | None = None
     search_engine_input: Cleaned | None = None
@@ -265,6 +291,15 @@ def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
 def _constructed(
     name: str, questions: Sequence[_Question], path: Path, seed: int
 ) -> list[ClaimGroup]:
+    """One claim a question, about half of them with conflict, as ConflictBench is constructed.
+
+    A lot by ``seed`` decides whether a question with contradicting documents shows both sides. All
+    others show their first supporting document among documents of other questions, so that the
+    number of documents does not give the conflict away.
+
+    Raises:
+        InputError: There are too few documents of other questions.
+    """
     groups = []
     for question in questions:
         ticket = lot(f"conflictbench {name}", seed, question.id)

@@ -28,6 +28,10 @@ def print_detection(figures: DetectionFigures, console: Console) -> None:
 
 
 def _cards(figures: DetectionFigures) -> Iterator[Card]:
+    """The tables in print order: detection, single labels, cost.
+
+    A single set is not repeated as the overall row.
+    """
     overall = figures.overall
     sets = figures.sets if len(figures.sets) == 1 else (*figures.sets, overall)
 
@@ -60,6 +64,11 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
 
 
 def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
+    """Table 2's columns for each set; intervals, constant answers and the paper's figures below.
+
+    Rows below a set's own are faint. The note names each set whose F1 an answer that needs no
+    judge beats, since such a figure shows no skill.
+    """
     rows: list[tuple[str, ...]] = []
     faint: set[int] = set()
     papers, beaten = list[str](), list[str]()

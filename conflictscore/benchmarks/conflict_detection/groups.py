@@ -50,6 +50,8 @@ class ClaimGroup(Record):
 
 
 class _Labelled(PublishedRow):
+    """A document of a published group with people's label; no label, or UNLABELLED, is none."""
+
     text: Text
     title: Cleaned | None = None
     label: (

@@ -130,6 +130,11 @@ def detection_figures(
 
 
 def _figures(name: str, judged_groups: Sequence[Judged]) -> SetFigures:
+    """All figures of one set, or of all sets together.
+
+    Claims that the labeler left undecided count in ``undecidable`` alone; a claim decides the label
+    accuracy only by the documents that both people and labeler labelled.
+    """
     answers = [
         (judged_group.group, verdict_of(label.label for label in judged_group.labels))
         for judged_group in judged_groups

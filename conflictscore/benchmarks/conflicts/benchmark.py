@@ -60,6 +60,8 @@ class Conflicts(NamedTuple):
 
 
 class _Result(PublishedRow):
+    """A search result; official and shortened file have different parts of its text."""
+
     title: Cleaned | None = None
     url: Cleaned | None = None
     date: Cleaned | None = None
@@ -79,6 +81,8 @@ class _Result(PublishedRow):
 
 
 class _Published(PublishedRow):
+    """A row of CONFLICTS, in the field names of the official file or of the shortened one."""
+
     question: Text = Field(validation_alias=AliasChoices("question", "query"))
     conflict_type: Text
     gold: Cleaned | None = Field(validation_alias=AliasChoices("correct_answer", "gold_answer"))

@@ -197,6 +197,13 @@ async def judge_answer(
 async def _behaviour(
     question: Question, answer: str, documents: Sequence[Document], judge: Judge
 ) -> Verdict:
+    """Whether the answer behaves as its type of conflict asks, by one call over all documents.
+
+    Where documents were cut to the judge's context window the verdict stands, and names them.
+
+    Raises:
+        ValueError: The question has no type of conflict.
+    """
     if question.conflict_type is None:
         raise ValueError(f"question {question.id!r} has no type of conflict to judge by")
     render = partial(

@@ -217,6 +217,10 @@ def estimate(
     models = (setup.context.generator, setup.context.decomposer, setup.answer_judge)
 
     async def bound(*, conflicts: bool) -> Mapping[tuple[str, str], Usage]:
+        """Usage by step and model of the sample, if every or no first answer has a conflict.
+
+        It is the real session, in a folder of its own, with models that count instead of answer.
+        """
         ledger, replies = Ledger(), benchmark.reply_forms
         own = {"ledger": ledger, "replies": replies, "claims": benchmark.usual_claims}
         generator, decomposer, grader = (CountingModel.of(model, **own) for model in models)

@@ -51,10 +51,14 @@ class _StepValue(BaseModel):
 
 
 class _DocumentsValue(_StepValue):
+    """The value of the step ``documents``."""
+
     documents: tuple[Document, ...]
 
 
 class _LoopValue(_StepValue):
+    """The value of the step ``loop``, from the first answer on; see ``StepRecord.value``."""
+
     attempts: tuple[Attempt, ...] = Field(min_length=1)
     changes: tuple[Change, ...] = ()
     regeneration_error: str | None = None
@@ -65,16 +69,22 @@ class _LoopValue(_StepValue):
 
 
 class _AnsweredValue(_StepValue):
+    """The value of a method with a step of its own."""
+
     answer: Answer
     changes: tuple[Change, ...] = ()  # earlier versions recorded only what changed, as "flips"
     conflict_type: ConflictType | None = None
 
 
 class _MeaningValue(_StepValue):
+    """The value of the step ``meaning``: whether two reworded answers make the same claims."""
+
     same: bool
 
 
 class _GradedValue(_StepValue):
+    """The value of the step ``grade``; with ``report`` where a ConflictScore is the grade."""
+
     verdicts: dict[str, Verdict]
     report: ConflictReport | None = None
 
@@ -116,6 +126,12 @@ def results(
 
 
 class _Recorded:
+    """The records of one question, read as results; see :func:`results` for the rules.
+
+    Steps, grades and meanings are each read from the one record that counts; usage and seconds are
+    sums over all records.
+    """
+
     def __init__(
         self, question: Question, records: list[StepRecord], measures: Sequence[str]
     ) -> None:

@@ -100,6 +100,11 @@ def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
 def _of_subsets(
     data: Path, form: Form, subsets: frozenset[Subset], what: str, *, error_types: bool = False
 ) -> Benchmark:
+    """The benchmark over the questions of some subsets; its notes count the others, and say why.
+
+    Raises:
+        InputError: No question of the file is in them; ``what`` says what such a question has.
+    """
     rows = read_natconfqa(data)
     questions = [question for question in rows.items if question.subset in subsets]
     if not questions:

@@ -75,10 +75,14 @@ _NO_PAIR = "said to have a conflict, and no two answers are named"
 
 
 class _Answer(PublishedRow):
+    """A reference answer: true or false of a yes/no question, otherwise a text."""
+
     answer: bool | Text
 
 
 class _Published(PublishedRow):
+    """A row of NatConfQA; its pairs are indices of ``answers``, counted from 0."""
+
     question_id: Text
     question: Text
     question_type: QuestionType

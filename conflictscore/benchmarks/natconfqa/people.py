@@ -46,6 +46,8 @@ _Judged = Annotated[
 
 
 class _Published(PublishedRow):
+    """An answer that people judged, by the columns of their spreadsheet."""
+
     question_id: Text
     model: Text
     prompt_template: Text
@@ -82,6 +84,11 @@ def read_people(
 def _judged(
     row: _Published, where: str, questions_by_id: Mapping[str, NatConfQuestion]
 ) -> JudgedByPeople:
+    """A row's verdicts by the measures of NatConfQA, computed from people's lists.
+
+    Raises:
+        InputError: The question is unknown, its references changed since, or a pair is no conflict.
+    """
     if (question := questions_by_id.get(row.question_id)) is None:
         raise InputError(f"{where}, field question_id: there is no question {row.question_id!r}")
     # people judged by the references of that day; they must be those of the questions

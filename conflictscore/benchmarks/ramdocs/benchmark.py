@@ -102,11 +102,15 @@ async def judge_exact_match(
 
 
 class _Document(PublishedRow):
+    """A document of RAMDocs; ``type`` is ``misinfo`` if it states a wrong answer."""
+
     text: Text
     type: Text
 
 
 class _Published(PublishedRow):
+    """A row of RAMDocs: ``disambig_entity`` has the entities of a name, which differ in answer."""
+
     question: Text
     documents: Annotated[list[_Document], Field(min_length=1)]
     disambig_entity: list[Cleaned]

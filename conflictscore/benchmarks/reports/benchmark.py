@@ -93,6 +93,8 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
 
 
 class _Document(PublishedRow):
+    """A document that a report is written from; empty fields are not shown to the model."""
+
     text: Text
     title: Cleaned | None = None
     url: Cleaned | None = None
@@ -100,6 +102,8 @@ class _Document(PublishedRow):
 
 
 class _Row(PublishedRow):
+    """A row of groups, or of CONFLICTS with its ``query``; see :func:`read_topics`."""
+
     id: int | Text
     topic: Text | None = None
     query: Text | None = None

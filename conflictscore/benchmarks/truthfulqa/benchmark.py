@@ -89,7 +89,6 @@ def _listed(answers: Sequence[str]) -> str:
     return "\n".join(f"- {material_line(answer)}" for answer in answers) or "- (none)"
 
 
-_WRONG = "Best Incorrect Answer"
 _MOST_OPTIONS = 26
 """A letter each; the official targets have up to 24."""
 
@@ -126,6 +125,8 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
 
 
 class _Targets(PublishedRow):
+    """A row of the file for MC1 and MC2; targets map an answer to 1 if true, otherwise 0."""
+
     question: Text
     mc1_targets: dict[str, int]
     mc2_targets: dict[str, int]
@@ -156,6 +157,8 @@ def _with_targets(row: _Targets, where: str, *, form: Form, seed: int) -> Questi
 
 
 class _Cells(PublishedRow):
+    """The columns of TruthfulQA.csv that every version has; lists are separated by semicolons."""
+
     question: Text = Field(alias="Question")
     best: Text = Field(alias="Best Answer")
     correct: Text = Field(alias="Correct Answers")
@@ -164,7 +167,13 @@ class _Cells(PublishedRow):
 
 
 class _ChoiceCells(_Cells):
+    """The columns of the version of January 2025, which binary choice needs."""
+
     wrong: Text = Field(alias="Best Incorrect Answer")
+
+
+_WRONG = _ChoiceCells.model_fields["wrong"].alias
+"""The column that tells the version of January 2025 from those before it."""
 
 
 def _free_form(row: _Cells, where: str) -> Question:
@@ -192,6 +201,14 @@ def _answers(cell: str, column: str, where: str) -> list[str]:
 
 
 def _rows(path: Path, form: Form) -> Iterator[tuple[str, dict[str, str]]]:
+    """The rows of the CSV file below its header, by column, each with its place for errors.
+
+    Empty rows are skipped. Quotes are read strictly: a stray one would join rows in silence.
+
+    Raises:
+        InputError: The file cannot be read, lacks a column that ``form`` needs, or has a row of
+            another length than its header.
+    """
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -33,6 +33,11 @@ def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
 
 
 class _Published(PublishedRow):
+    """A row of WikiContradict: two passages that contradict each other, and the answer of each.
+
+    The passages stand there as found and, so that they can be read alone, as ``self_contained``.
+    """
+
     question: Text
     context1: Text
     context2: Text

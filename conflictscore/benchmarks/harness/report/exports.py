@@ -146,6 +146,10 @@ def _columns(runs: Sequence[ReportRun]) -> list[str]:
 
 
 def _rows(run: ReportRun, question_result: QuestionResult) -> Iterator[dict[str, Any]]:
+    """A row for each method that ended on the question; see :func:`export_answers` for the columns.
+
+    Columns that do not apply, such as a guard's or reviewers', are absent and written as empty.
+    """
     question = question_result.question
 
     def kind(method: str, against: str = BASELINE) -> str | None:

@@ -53,6 +53,10 @@ def _judges(figures: Figures) -> Iterator[str]:
 
 
 def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) -> Iterator[str]:
+    """Sentences on one pair of methods: difference, what chance could do, the paper's figure.
+
+    Whether a difference is significant goes by p adjusted by Holm where there are several tests.
+    """
     differing = pair.corrected + pair.harmed
     if pair.n == 0:
         yield f"No question was judged for both {pair.method} and {pair.against}."

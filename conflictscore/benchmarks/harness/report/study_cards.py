@@ -48,8 +48,11 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
             ("method", "against", "measure", "found", "by chance"),
             [
                 (
-                    *(pair.method, pair.against, one_line(pair.measure)),
-                    *(f"{100 * pair.between:.2f}", f"{100 * pair.by_chance:.2f}"),
+                    pair.method,
+                    pair.against,
+                    one_line(pair.measure),
+                    f"{100 * pair.between:.2f}",
+                    f"{100 * pair.by_chance:.2f}",
                 )
                 for pair in study.pairs
                 if pair.between is not None and pair.by_chance is not None
@@ -61,7 +64,10 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
             ("method", "n", "ever", "always", "alpha"),
             [
                 (
-                    *(flip.method, flip.questions, flip.ever, flip.always),
+                    flip.method,
+                    flip.questions,
+                    flip.ever,
+                    flip.always,
                     "none" if flip.alpha is None else f"{flip.alpha:.2f}",
                 )
                 for flip in study.flips

@@ -164,6 +164,10 @@ def category_gains(runs: Sequence[ReportRun]) -> tuple[CategoryGain, ...]:
 def _gain(
     runs: Sequence[ReportRun], method: str, category: str, categories: dict[str, str]
 ) -> CategoryGain:
+    """The gain of one method in one category, with the question as the unit.
+
+    ``corrected`` and ``harmed`` count single runs; for them a measure that falls is turned round.
+    """
     measure, sign = runs[0].first_measure, -1 if runs[0].falls else 1
     by_question = defaultdict[str, list[float]](list)
     for run in runs:

@@ -116,6 +116,7 @@ def sections(
 
 
 def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card:
+    """The level of every method by one measure, beside the paper's where it reports any."""
     rows, notes, beside = [], [], False
     for method in figures.methods:
         if (level := method.measures.get(measure)) is None:
@@ -161,8 +162,12 @@ def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
         for pair in pairs:
             rows.append(
                 (
-                    *(pair.method, pair.n if is_graded else None),
-                    *(pair.both_right, pair.both_wrong, pair.corrected, pair.harmed),
+                    pair.method,
+                    pair.n if is_graded else None,
+                    pair.both_right,
+                    pair.both_wrong,
+                    pair.corrected,
+                    pair.harmed,
                     p_value(pair.p_value),
                     None if pair.p_holm is None else p_value(pair.p_holm),
                     *difference_cells(pair.difference),
@@ -199,6 +204,11 @@ def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
 
 
 def _transitions(figures: Figures, paper: PaperFigures | None, *, verbose: bool) -> Iterator[Card]:
+    """Section 6.4: what became of first answers with conflict, a table for each method.
+
+    Without ``verbose`` only for methods that look again, and for those that pairs compare against.
+    Neutral outcomes are left out where there are none.
+    """
     compared_with = {pair.against for pair in figures.compared}
     tables = [
         transitions
@@ -223,7 +233,9 @@ def _transitions(figures: Figures, paper: PaperFigures | None, *, verbose: bool)
             rows.append(
                 (
                     _outcome(name, transitions, figures),
-                    *(share.count, share.n, *_estimate(share)),
+                    share.count,
+                    share.n,
+                    *_estimate(share),
                     None
                     if share_by_wording is None
                     else f"{share_by_wording.count:,} of {share_by_wording.n:,}",
@@ -368,6 +380,10 @@ def _failures(question_results: Iterable[QuestionResult], most: int | None) -> I
 
 
 def _cost(figures: Figures, cost: Cost, *, verbose: bool) -> Iterator[Card]:
+    """Usage by model (by step too if ``verbose``), and the price of each net correction.
+
+    Dollars and tokens of a correction are those without a cache, so a resumed run shows the same.
+    """
     if not cost.usage:
         yield Card("Cost", after=("no model was called",))
         return

@@ -120,6 +120,10 @@ def live_run(name: str, logged_runs: Sequence[LoggedRun], reviews: Reviews) -> R
 
 
 def _result(number: int, run: Run) -> QuestionResult:
+    """A logged run in the form of a benchmark's question, so that one page shows both.
+
+    A run without a question only scored an answer: it has the baseline alone.
+    """
     report, disputed_claim = run.report, None
     if report is not None and report.reconsider is not None:
         disputed_claim = report.evidence(report.reconsider)

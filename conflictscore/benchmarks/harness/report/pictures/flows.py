@@ -61,6 +61,7 @@ def end_of(answer: MethodResult | None, run: ReportRun) -> str | None:
 
 
 def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str], int]) -> Picture:
+    """A flow chart of how first answers changed: bands as high as their share of the questions."""
     words = ", ".join(
         f"{count:,} {_change_name(before, after)}"
         for (before, after), count in sorted(counts.items(), key=lambda pair: -pair[1])
