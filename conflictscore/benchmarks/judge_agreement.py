@@ -107,51 +107,52 @@ class RatingAgreement(Record):
 
 
 async def rated_by_judge(
-    rated: RatedSet, judge: Judge, on_answer: Callable[[str | None, str], object]
+    rated_set: RatedSet, judge: Judge, on_answer: Callable[[str | None, str], object]
 ) -> list[JudgeRating]:
     """The judge's rating of each answer. ``on_answer`` is told why one failed, and its name."""
 
     async def rate(row: RatedAnswer) -> JudgeRating:
-        rating = await rated.rate(row, judge)
+        rating = await rated_set.rate(row, judge)
         on_answer(rating.error, row.question.id)
         return rating
 
-    return list(await at_once([partial(rate, row) for row in rated.answers]))
+    return list(await at_once([partial(rate, row) for row in rated_set.answers]))
 
 
-def rating_agreement(rated: RatedSet, ratings: Sequence[JudgeRating]) -> RatingAgreement:
+def rating_agreement(rated_set: RatedSet, ratings: Sequence[JudgeRating]) -> RatingAgreement:
     """All figures; ``ratings`` are the judge's, one an answer in the same order."""
     pairs = [
         _RatedPair(row, rating.rating)
-        for row, rating in zip(rated.answers, ratings, strict=True)
+        for row, rating in zip(rated_set.answers, ratings, strict=True)
         if rating.rating is not None
     ]
     people, judge = [row.rating for row, _ in pairs], [rating for _, rating in pairs]
     counts = Counter(zip(people, judge, strict=True))
     equal = [row.rating == rating for row, rating in pairs]
     commonest = max(Counter(people).values(), default=0)
-    best = rated.scale[-1]
+    best = rated_set.scale[-1]
     return RatingAgreement(
-        name=rated.name,
+        name=rated_set.name,
         answers=len(ratings),
         unrated=len(ratings) - len(pairs),
-        left_out=dict(rated.left_out),
+        left_out=dict(rated_set.left_out),
         agreement=proportion(sum(equal), len(equal)),
         agreement_by_question=group_interval(
             _by_question(pairs, lambda pair: (int(pair.row.rating == pair.judge), 1)),
             lambda cells: ratio(*cells.T),
         ),
         commonest=proportion(commonest, len(people)),
-        kappa=cohen_kappa(people, judge, rated.scale),
+        kappa=cohen_kappa(people, judge, rated_set.scale),
         kappa_linear=(
-            cohen_kappa(people, judge, rated.scale, weights="linear")
-            if len(rated.scale) > 2
+            cohen_kappa(people, judge, rated_set.scale, weights="linear")
+            if len(rated_set.scale) > 2
             else None
         ),
         confusion={
-            theirs: {ours: counts[theirs, ours] for ours in rated.scale} for theirs in rated.scale
+            theirs: {ours: counts[theirs, ours] for ours in rated_set.scale}
+            for theirs in rated_set.scale
         },
-        bias=tuple(_bias(pairs, rating) for rating in rated.scale),
+        bias=tuple(_bias(pairs, rating) for rating in rated_set.scale),
         retained_difference=group_interval(
             _by_question(pairs, lambda pair: _right_cells(pair, best)), _youden
         ),
@@ -161,6 +162,8 @@ def rating_agreement(rated: RatedSet, ratings: Sequence[JudgeRating]) -> RatingA
 
 
 class _RatedPair(NamedTuple):
+    """An answer that people rated, with the judge's rating of it on the same scale."""
+
     row: RatedAnswer
     judge: str
 
@@ -220,17 +223,17 @@ def _differences(pairs: Sequence[_RatedPair], best: str) -> list[MethodDifferenc
     shares: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for pair in pairs:
         if pair.row.method:
-            values = float(pair.row.rating == best), float(pair.judge == best)
+            right_by_side = float(pair.row.rating == best), float(pair.judge == best)
             by_question = shares.setdefault(pair.row.method, {})
-            by_question.setdefault(pair.row.question.id, []).append(values)
+            by_question.setdefault(pair.row.question.id, []).append(right_by_side)
     differences = []
     for against, method in combinations(sorted(shares), 2):
         common = [question for question in shares[method] if question in shares[against]]
         by_side = [
             mean_interval(
                 [
-                    fmean(values[side] for values in shares[method][question])
-                    - fmean(values[side] for values in shares[against][question])
+                    fmean(right_by_side[side] for right_by_side in shares[method][question])
+                    - fmean(right_by_side[side] for right_by_side in shares[against][question])
                     for question in common
                 ]
             )

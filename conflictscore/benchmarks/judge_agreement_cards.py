@@ -59,17 +59,22 @@ def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
 
 
 def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
-    retained = figures.retained_difference
-    if retained.value is not None:
-        bounds = span(percent(retained.low), percent(retained.high))
+    """What the judge leaves of a difference between methods, and each pair by both raters.
+
+    Where the judge leaves the share d of a difference, a study needs about 1 / d² times the
+    questions.
+    """
+    retained_share = figures.retained_difference
+    if retained_share.value is not None:
+        bounds = span(percent(retained_share.low), percent(retained_share.high))
         yield Card(
             "What the judge leaves of a difference between two methods",
-            note=f"{percent(retained.value)} % of a true difference in right answers ({bounds}):"
-            " true positive rate less false positive rate"
+            note=f"{percent(retained_share.value)} % of a true difference in right answers"
+            f" ({bounds}): true positive rate less false positive rate"
             + (
-                f"\nA study needs about {1 / retained.value**2:.1f} times the questions that"
+                f"\nA study needs about {1 / retained_share.value**2:.1f} times the questions that"
                 " people's ratings would need"
-                if retained.value > 0
+                if retained_share.value > 0
                 else "\nThe judge shows no difference that people see"
             ),
         )
@@ -103,5 +108,5 @@ def _difference(interval: Interval) -> tuple[str, str]:
     return points(interval.value), span(points(interval.low), points(interval.high))
 
 
-def _kappa(value: float | None) -> str:
-    return "none" if value is None else f"{value:.3f}"
+def _kappa(kappa: float | None) -> str:
+    return "none" if kappa is None else f"{kappa:.3f}"

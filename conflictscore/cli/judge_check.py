@@ -94,14 +94,14 @@ def judge_check(
     if benchmark == "natconfqa":
         people = _natconfqa(answers, str(references), sample, seed)
     else:
-        rated = _rated(benchmark, answers, str(references), sample, seed)
+        rated_set = _rated(benchmark, answers, str(references), sample, seed)
     model = open_single_model(chosen_spec(settings), settings)
     require_effort(settings["reasoning_effort"], model)
     judge = Judge(model, prompts, UsageMeter())
     if benchmark == "natconfqa":
         figures, cards, reason = _check_natconfqa(people, judge)
     else:
-        figures, cards, reason = _check_ratings(rated, judge)
+        figures, cards, reason = _check_ratings(rated_set, judge)
     if as_json:
         about: dict[str, Any] = {
             "judge": model.name,
@@ -109,8 +109,8 @@ def judge_check(
             "prompts": prompts.name,
             "sample_seed": None if sample is None else seed,
         }
-        shown = {**about, **figures.to_json(), "usage": judge.meter.usage.to_json()}
-        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        summary = {**about, **figures.to_json(), "usage": judge.meter.usage.to_json()}
+        click.echo(json.dumps(summary, ensure_ascii=False, indent=2))
     else:
         _print(cards)
     if reason is not None:
@@ -159,12 +159,14 @@ def _check_natconfqa(
         bar.begin(len(people))
         figures = run_async(check_judge(people, judge, bar.count))
     name = f"{judge.model.name} at {judge.model.endpoint}"
-    failed = len(figures.failures) == len(people)
-    reason = next(iter(figures.failures.values()))[0] if failed else None
+    all_failed = len(figures.failures) == len(people)
+    reason = next(iter(figures.failures.values()))[0] if all_failed else None
     return figures, [agreement_card(figures, name), decisions_card(figures)], reason
 
 
-def _check_ratings(rated: "RatedSet", judge: "Judge") -> "tuple[Record, list[Card], str | None]":
+def _check_ratings(
+    rated_set: "RatedSet", judge: "Judge"
+) -> "tuple[Record, list[Card], str | None]":
     """The same for ratings of whole answers."""
     from rich.console import Console
 
@@ -173,9 +175,9 @@ def _check_ratings(rated: "RatedSet", judge: "Judge") -> "tuple[Record, list[Car
     from conflictscore.reporting.displays import ItemProgress
 
     with ItemProgress(Console(stderr=True, highlight=False), "judging", "answers") as bar:
-        bar.begin(len(rated.answers))
-        ratings = run_async(rated_by_judge(rated, judge, bar.count))
-    figures = rating_agreement(rated, ratings)
+        bar.begin(len(rated_set.answers))
+        ratings = run_async(rated_by_judge(rated_set, judge, bar.count))
+    figures = rating_agreement(rated_set, ratings)
     name = f"{judge.model.name} at {judge.model.endpoint}"
     reason = ratings[0].error if figures.unrated == figures.answers else None
     return figures, list(agreement_cards(figures, name)), reason

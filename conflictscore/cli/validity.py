@@ -78,7 +78,12 @@ def validity(
     answers = _read(wikicontradict, natconfqa, sample, seed)
     settings["prompts"] = PromptSet.open(settings["prompts"], base="paper")
     labeler, cache, is_local = open_labeler_of(settings)
-    groups = [group for judged in answers.values() for one in judged for group in one.groups]
+    groups = [
+        group
+        for judged_answers in answers.values()
+        for answer in judged_answers
+        for group in answer.groups
+    ]
     console = Console(stderr=True, highlight=False)
     with ItemProgress(console, "judging", "pairs", visible=not quiet, reasons=1) as progress:
         progress.begin(sum(len(group.documents) for group in groups))
@@ -96,7 +101,9 @@ def validity(
     figures = ValidityFigures(
         labeler=labeler.name,
         parts=tuple(
-            part for name, judged in answers.items() for part in track(name, judged, labels)
+            part
+            for name, judged_answers in answers.items()
+            for part in track(name, judged_answers, labels)
         ),
     )
     if as_json:
@@ -125,28 +132,30 @@ def _read(
         sets["NatConfQA"] = natconfqa_answers(*natconfqa)
     if not sets:
         raise InputError("nothing to compare with: give --wikicontradict or --natconfqa, or both")
-    return {name: drawn_questions(judged, sample, seed) for name, judged in sets.items()}
+    return {
+        name: drawn_questions(judged_answers, sample, seed) for name, judged_answers in sets.items()
+    }
 
 
 def _card(part: "PartFigures", labeler: str) -> "Card":
     from conflictscore.reporting.figure_text import one_line, span
     from conflictscore.reporting.plain_table import card_of
 
-    def number(value: float | None) -> str:
-        return "none" if value is None else f"{value:.2f}"
+    def number(figure: float | None) -> str:
+        return "none" if figure is None else f"{figure:.2f}"
 
     return card_of(
         f"{part.set}, {part.part}: {part.answers:,} answers to {part.questions:,} questions",
         ("measure", "a better answer has", "mean", "rho with people", "95 % interval"),
         [
             (
-                one.measure,
-                "more" if one.expected > 0 else "less",
-                number(one.mean),
-                number(one.rho.value),
-                span(number(one.rho.low), number(one.rho.high)),
+                tracked.measure,
+                "more" if tracked.expected > 0 else "less",
+                number(tracked.mean),
+                number(tracked.rho.value),
+                span(number(tracked.rho.low), number(tracked.rho.high)),
             )
-            for one in part.measures
+            for tracked in part.measures
         ],
         f"labels by {one_line(labeler)}; people's mean {number(part.people_mean)}"
         + (f"; {part.unscored:,} answers without a labelled claim" if part.unscored else ""),

@@ -22,18 +22,18 @@ def group_interval(
     Groups that are in no cell do not count. ``figure`` goes from tables of cells, a row each, to
     the figure of each.
     """
-    filled = [cells for cells in groups if any(cells)]
-    if not filled:
+    counted_groups = [cells for cells in groups if any(cells)]
+    if not counted_groups:
         return Interval(value=None, n=0)
-    kinds, counts = np.unique(np.array(filled), axis=0, return_counts=True)
-    n, value = len(filled), float(figure((counts @ kinds)[None, :])[0])
-    if np.isnan(value):
+    kinds, counts = np.unique(np.array(counted_groups), axis=0, return_counts=True)
+    n, estimate = len(counted_groups), float(figure((counts @ kinds)[None, :])[0])
+    if np.isnan(estimate):
         return Interval(value=None, n=n)
-    drawn = figure(np.random.default_rng(0).multinomial(n, counts / n, size=_RESAMPLES) @ kinds)
-    low, high = map(float, np.nanpercentile(drawn, [2.5, 97.5]))
+    resamples = figure(np.random.default_rng(0).multinomial(n, counts / n, size=_RESAMPLES) @ kinds)
+    low, high = map(float, np.nanpercentile(resamples, [2.5, 97.5]))
     if low == high:  # equal resamples tell nothing of how far off the figure is
-        return Interval(value=value, n=n)
-    return Interval(value=value, low=low, high=high, n=n)
+        return Interval(value=estimate, n=n)
+    return Interval(value=estimate, low=low, high=high, n=n)
 
 
 def ratio(part: Numbers, whole: Numbers) -> Numbers:

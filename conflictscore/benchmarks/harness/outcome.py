@@ -91,7 +91,7 @@ def figures_by(
         question_results,
         methods=methods,
         measures=configuration["measures"],
-        graded_measures=configuration.get("graded", ()),
+        graded=configuration.get("graded", ()),
         falling=configuration.get("falling", ()),
         money=partial(prices.cost, endpoints=endpoints),
         total_questions=len(question_results),

@@ -46,7 +46,7 @@ def figures(
     measures: Sequence[str],
     money: Money,
     total_questions: int,
-    graded_measures: Collection[str] = (),
+    graded: Collection[str] = (),
     falling: Collection[str] = (),
     compare: Sequence[tuple[str, str]] = COMPARED,
 ) -> Figures:
@@ -56,7 +56,7 @@ def figures(
     """
     ordered_methods = [method for method in METHODS if method in methods]
     others = _paired_with_baseline(ordered_methods)
-    kinds = [_Measure(name, name in graded_measures, name in falling) for name in measures]
+    kinds = [_Measure(name, name in graded, name in falling) for name in measures]
     baseline_pairs, other_pairs = _all_pairs(question_results, ordered_methods, kinds, compare)
     net = {p.method: p.corrected - p.harmed for p in baseline_pairs if p.measure == measures[0]}
     return Figures(

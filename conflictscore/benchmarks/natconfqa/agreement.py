@@ -112,11 +112,12 @@ def agreement(people: Sequence[JudgedByPeople], judgements: Sequence[Judgement])
         },
         decisions={
             "reference answers": _decisions(
-                [row.references for row in people], [one.references for one in judged]
+                [row.references for row in people],
+                [judgement.references for judgement in judgements],
             ),
             "reference conflicts": _decisions(
                 [row.reference_conflicts for row in people],
-                [one.reference_conflicts for one in judged],
+                [judgement.reference_conflicts for judgement in judgements],
             ),
         },
     )
@@ -237,15 +238,15 @@ def _aware_difference(
     side: int,
 ) -> Interval:
     """What asking to be aware of conflicts changes, by people (side 0) or by the judge (1)."""
-    values: dict[tuple[str, str], dict[str, float]] = {}
+    shares_by_answer: dict[tuple[str, str], dict[str, float]] = {}
     for row, by_people, by_judge in zip(rows, people, judge, strict=True):
         if by_people is not None and by_judge is not None:
-            of_prompt = values.setdefault((row.question.id, row.model), {})
+            of_prompt = shares_by_answer.setdefault((row.question.id, row.model), {})
             of_prompt[row.prompt] = by_people if side == 0 else by_judge
     return mean_interval(
         [
             by_prompt[_AWARE] - by_prompt[_NORMAL]
-            for by_prompt in values.values()
+            for by_prompt in shares_by_answer.values()
             if {_AWARE, _NORMAL} <= by_prompt.keys()
         ]
     )

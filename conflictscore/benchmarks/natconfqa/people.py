@@ -127,8 +127,8 @@ def _judged(
         answer=row.answer,
         verdicts=with_f1(shares),
         references=(
-            tuple(index in found for index in range(there))
-            if all(index < there for index in found)
+            tuple(index in found_indices for index in range(there))
+            if all(index < there for index in found_indices)
             else ()
         ),
         reference_conflicts=tuple(pair in conflicts for pair in question.conflicts),

@@ -29,11 +29,15 @@ A_REFERENCE = "the answer is a reference, which its label follows from"
 
 
 class _Published(PublishedRow):
+    """A labelled answer as published for fine-tuning: a prompt of three lines, and yes or no."""
+
     prompt: str
     completion: Literal[" yes", " no", "yes", "no"]
 
 
 class _Row(NamedTuple):
+    """A labelled answer; ``label`` is ``yes`` or ``no``."""
+
     question_id: str
     answer: str
     label: str
@@ -54,11 +58,11 @@ def rated_truthfulqa(
         sample: How many answers, half of each label; None for all.
         seed: Of the sample.
     """
-    asked = {
+    questions_by_id = {
         question.id: question for question in read_truthfulqa(references, form="free-form", seed=0)
     }
     measure, rows = _labelled_rows(Path(answers))
-    usable, left_out = _usable(rows, asked)
+    usable, left_out = _usable(rows, questions_by_id)
     if not usable:
         raise InputError(f"{answers}: no answer in it can be judged with {references}")
     if sample is not None:
@@ -73,7 +77,9 @@ def rated_truthfulqa(
     return RatedSet(
         name=f"truthfulqa, {measure}",
         scale=_SCALE,
-        answers=tuple(RatedAnswer(asked[row.question_id], row.answer, row.label) for row in usable),
+        answers=tuple(
+            RatedAnswer(questions_by_id[row.question_id], row.answer, row.label) for row in usable
+        ),
         rate=rate,
         left_out=left_out,
     )
@@ -101,7 +107,9 @@ def _labelled_rows(path: Path) -> tuple[str, list[_Row]]:
     return measure, rows
 
 
-def _usable(rows: Sequence[_Row], asked: dict[str, Question]) -> tuple[list[_Row], dict[str, int]]:
+def _usable(
+    rows: Sequence[_Row], questions_by_id: dict[str, Question]
+) -> tuple[list[_Row], dict[str, int]]:
     labels: dict[tuple[str, str], set[str]] = {}
     for row in rows:
         labels.setdefault((row.question_id, row.answer), set()).add(row.label)
@@ -109,7 +117,7 @@ def _usable(rows: Sequence[_Row], asked: dict[str, Question]) -> tuple[list[_Row
     left_out: Counter[str] = Counter()
     earlier: set[_Row] = set()
     for row in rows:
-        question = asked.get(row.question_id)
+        question = questions_by_id.get(row.question_id)
         if question is None:
             left_out[NO_REFERENCES] += 1
         elif len(labels[row.question_id, row.answer]) > 1:
@@ -126,7 +134,7 @@ def _usable(rows: Sequence[_Row], asked: dict[str, Question]) -> tuple[list[_Row
 
 def _balanced_sample(rows: Sequence[_Row], size: int, seed: int) -> list[_Row]:
     """Half of each label by lot, in file order: a judge that always says yes is right in half."""
-    drawn: set[_Row] = set()
+    chosen_rows: set[_Row] = set()
     for label, share in (("yes", size // 2), ("no", size - size // 2)):
         of_label = [row for row in rows if row.label == label]
         if len(of_label) < share:
@@ -137,8 +145,8 @@ def _balanced_sample(rows: Sequence[_Row], size: int, seed: int) -> list[_Row]:
         by_lot = sorted(
             of_label, key=lambda row: lot("labelled", seed, f"{row.question_id}\n{row.answer}")
         )
-        drawn.update(by_lot[:share])
-    return [row for row in rows if row in drawn]
+        chosen_rows.update(by_lot[:share])
+    return [row for row in rows if row in chosen_rows]
 
 
 def _folded(answer: str) -> str:

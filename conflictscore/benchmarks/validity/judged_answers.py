@@ -34,7 +34,7 @@ class JudgedAnswer(NamedTuple):
     @property
     def groups(self) -> list[ClaimGroup]:
         """Its sentences, each with all documents."""
-        sentences = [self.text[one.start : one.end] for one in passages(self.text)]
+        sentences = [self.text[passage.start : passage.end] for passage in passages(self.text)]
         return [
             ClaimGroup(
                 set="answers",
@@ -86,6 +86,8 @@ def drawn_questions(
     answers: Sequence[JudgedAnswer], questions: int | None, seed: int
 ) -> list[JudgedAnswer]:
     """All answers to so many questions, drawn by seed; all where there are no more."""
-    ids = sorted({one.question for one in answers}, key=lambda id_: lot("validity", seed, id_))
-    drawn = set(ids[:questions])
-    return [one for one in answers if one.question in drawn]
+    ids = sorted(
+        {answer.question for answer in answers}, key=lambda id_: lot("validity", seed, id_)
+    )
+    chosen_ids = set(ids[:questions])
+    return [answer for answer in answers if answer.question in chosen_ids]

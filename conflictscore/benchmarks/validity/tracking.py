@@ -61,13 +61,15 @@ class ValidityFigures(Record):
 
 
 class _Scored(NamedTuple):
+    """An answer that people judged, with its measures; without any where no claim has a label."""
+
     answer: JudgedAnswer
     measures: dict[str, float]
 
 
-def labels_by_group(judged: Sequence[Judged]) -> dict[str, tuple[EvidenceLabel, ...]]:
+def labels_by_group(judged_groups: Sequence[Judged]) -> dict[str, tuple[EvidenceLabel, ...]]:
     """The labels of each claim, by the id of its group."""
-    return {one.group.id: one.labels for one in judged}
+    return {judged_group.group.id: judged_group.labels for judged_group in judged_groups}
 
 
 def track(
@@ -76,12 +78,12 @@ def track(
     labels: Mapping[str, Sequence[EvidenceLabel]],
 ) -> Iterator[PartFigures]:
     """The figures of each part of a set, and of all its answers where there are several parts."""
-    scored = [_Scored(one, measures_of(one, labels)) for one in answers]
-    parts = sorted({one.part for one in answers})
+    scored_answers = [_Scored(answer, measures_of(answer, labels)) for answer in answers]
+    parts = sorted({answer.part for answer in answers})
     for part in parts:
-        yield _part(name, part, [one for one in scored if one.answer.part == part])
+        yield _part(name, part, [answer for answer in scored_answers if answer.answer.part == part])
     if len(parts) > 1:
-        yield _part(name, "all", scored)
+        yield _part(name, "all", scored_answers)
 
 
 def measures_of(
@@ -95,67 +97,71 @@ def measures_of(
         )
         for number, group in enumerate(answer.groups, start=1)
     ]
-    labelled = [
-        one for one in claims if any(pair.label is not Label.UNLABELLED for pair in one.labels)
+    labelled_claims = [
+        claim
+        for claim in claims
+        if any(pair.label is not Label.UNLABELLED for pair in claim.labels)
     ]
     report = conflict_report(claims) if claims else None
-    if report is None or report.cs_c is None or report.cs_r is None or not labelled:
+    if report is None or report.cs_c is None or report.cs_r is None or not labelled_claims:
         return {}
     return {
         "CS-C": report.cs_c,
         "CS-R": report.cs_r,
-        "claims supported": sum(bool(one.supports) for one in labelled) / len(labelled),
-        "claims contradicted": sum(bool(one.contradicts) for one in labelled) / len(labelled),
-        "claims covered": 1 - len(report.uncovered) / len(labelled),
+        "claims supported": sum(bool(claim.supports) for claim in labelled_claims)
+        / len(labelled_claims),
+        "claims contradicted": sum(bool(claim.contradicts) for claim in labelled_claims)
+        / len(labelled_claims),
+        "claims covered": 1 - len(report.uncovered) / len(labelled_claims),
         "words": float(len(answer.text.split())),
     }
 
 
-def _part(name: str, part: str, scored: Sequence[_Scored]) -> PartFigures:
-    usable = [one for one in scored if one.measures]
-    people = np.array([one.answer.people for one in usable])
+def _part(name: str, part: str, scored_answers: Sequence[_Scored]) -> PartFigures:
+    usable = [scored_answer for scored_answer in scored_answers if scored_answer.measures]
+    people = np.array([scored_answer.answer.people for scored_answer in usable])
     rows_by_question: dict[str, list[int]] = {}
-    for row, one in enumerate(usable):
-        rows_by_question.setdefault(one.answer.question, []).append(row)
+    for row, scored_answer in enumerate(usable):
+        rows_by_question.setdefault(scored_answer.answer.question, []).append(row)
     blocks = [np.array(rows) for rows in rows_by_question.values()]
-    tracked = []
-    for measure, expected in MEASURES.items():
-        values = np.array([one.measures[measure] for one in usable])
-        mean = float(values.mean()) if len(values) else None
-        rho = _correlation(people, values, blocks)
-        tracked.append(Tracked(measure=measure, expected=expected, mean=mean, rho=rho))
+    tracked_measures = []
+    for measure, direction in MEASURES.items():
+        levels = np.array([scored_answer.measures[measure] for scored_answer in usable])
+        mean = float(levels.mean()) if len(levels) else None
+        rho = _correlation(people, levels, blocks)
+        tracked_measures.append(Tracked(measure=measure, expected=direction, mean=mean, rho=rho))
     return PartFigures(
         set=name,
         part=part,
-        answers=len(scored),
+        answers=len(scored_answers),
         questions=len(blocks),
-        unscored=len(scored) - len(usable),
+        unscored=len(scored_answers) - len(usable),
         people_mean=float(people.mean()) if len(people) else None,
-        measures=tuple(tracked),
+        measures=tuple(tracked_measures),
     )
 
 
-def _correlation(people: Numbers, values: Numbers, blocks: Sequence[Numbers]) -> Interval:
+def _correlation(people: Numbers, levels: Numbers, blocks: Sequence[Numbers]) -> Interval:
     """Spearman's rho; no bounds where over 5 % of the resamples of questions have none."""
     n = len(people)
-    rho = _spearman(people, values)
+    rho = _spearman(people, levels)
     if rho is None:
         return Interval(value=None, n=n)
     random = np.random.default_rng(0)
-    resampled = []
+    rhos = []
     for _ in range(_RESAMPLES):
         rows = np.concatenate([blocks[i] for i in random.integers(len(blocks), size=len(blocks))])
-        resampled.append(_spearman(people[rows], values[rows]))
-    defined = [one for one in resampled if one is not None]
-    if len(defined) < 0.95 * _RESAMPLES:
+        rhos.append(_spearman(people[rows], levels[rows]))
+    defined_rhos = [rho for rho in rhos if rho is not None]
+    if len(defined_rhos) < 0.95 * _RESAMPLES:
         return Interval(value=rho, n=n)
-    low, high = map(float, np.percentile(defined, [2.5, 97.5]))
+    low, high = map(float, np.percentile(defined_rhos, [2.5, 97.5]))
     return Interval(value=rho, low=low, high=high, n=n)
 
 
-def _spearman(people: Numbers, values: Numbers) -> float | None:
+def _spearman(people: Numbers, levels: Numbers) -> float | None:
     from scipy.stats import rankdata
 
-    if len(people) < _FEWEST or np.ptp(people) == 0 or np.ptp(values) == 0:
+    if len(people) < _FEWEST or np.ptp(people) == 0 or np.ptp(levels) == 0:
         return None
-    return float(np.corrcoef(rankdata(people), rankdata(values))[0, 1])
+    return float(np.corrcoef(rankdata(people), rankdata(levels))[0, 1])

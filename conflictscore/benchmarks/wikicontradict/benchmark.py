@@ -75,11 +75,11 @@ class ModelRating:
             rating, comment = await self.rate(question, answer, Judge(model, prompts, meter))
         except ProviderError as error:
             return {name: Verdict(value=None, error=str(error)) for name in MEASURES}
-        values = rating is Rating.CORRECT, rating is not Rating.INCORRECT
+        verdicts = rating is Rating.CORRECT, rating is not Rating.INCORRECT
         explanation = f"{rating}: {comment}" if comment else str(rating)
         return {
-            name: Verdict(value=value, explanation=explanation)
-            for name, value in zip(MEASURES, values, strict=True)
+            name: Verdict(value=verdict, explanation=explanation)
+            for name, verdict in zip(MEASURES, verdicts, strict=True)
         }
 
     async def rate(self, question: Question, answer: str, judge: Judge) -> tuple[Rating, str]:

@@ -74,18 +74,18 @@ def rated_wikicontradict(answers: str | Path, *, sample: int | None, seed: int) 
             )
         by_lot = sorted(rows, key=lambda row: lot("rated", seed, f"{row.model}\n{row.question}"))
         rows = by_lot[: sample // _PROMPTS]
-    rated = []
+    rated_answers = []
     for row in rows:
         for number, answer, rating in row.rated():
             right = {2: (row.right1,), 3: (row.right2,)}.get(number, (row.right1, row.right2))
             question = Question(
                 id=question_id("wc", row.question), question=row.question, correct=right
             )
-            rated.append(RatedAnswer(question, answer, rating, method=f"template {number}"))
+            rated_answers.append(RatedAnswer(question, answer, rating, method=f"template {number}"))
     return RatedSet(
         name="wikicontradict",
         scale=tuple(map(str, Rating)),
-        answers=tuple(rated),
+        answers=tuple(rated_answers),
         rate=_rate,
     )
 

@@ -203,7 +203,7 @@ def run(name: str, results: Sequence[QuestionResult], **changes: Any) -> ReportR
             results,
             methods=methods,
             measures=measures,
-            graded_measures=frozenset({"recall"}),
+            graded=frozenset({"recall"}),
             money=unpriced,
             total_questions=len(results),
         ),

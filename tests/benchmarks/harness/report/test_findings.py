@@ -39,7 +39,7 @@ def test_the_fewest_pairs_that_can_tell_are_what_the_test_itself_says() -> None:
         (paired(0, 0, p=1.0), "no difference was seen"),
         (paired(0, 0, p=None, n=0), "No question was judged"),
         (paired(1, 0, p=1.0, n=1), "on 1 question (no interval: all questions differ alike)"),
-        (ADJUSTED, "p = 0.039 (0.078 adjusted by Holm). Among so many tests, chance alone could"),
+        (ADJUSTED, "p = 0.039 (0.078 adjusted by Holm). With this many tests"),
         (graded_pair(9, 3, p=0.021), "Chance alone would seldom do that."),
         (graded_pair(0, 0, p=1.0), "has the conflicts f1 of rag on every question"),
         (graded_pair(9, 7, p=0.4), "80 % of runs would show a gain of +5.0 points in "),
