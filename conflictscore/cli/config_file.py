@@ -52,6 +52,7 @@ _CHECK = frozenset(
         "read-pages",
         "recording",
         "regeneration",
+        "refusal",
         "require",
         "search",
         "set",

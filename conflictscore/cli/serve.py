@@ -113,7 +113,7 @@ Examples:
   conflictscore serve --docs notes/
   conflictscore serve --model my-model --base-url http://localhost:8000/v1 --search searxng
   conflictscore serve --mode annotate --docs notes/ --runs-file runs.sqlite
-  conflictscore serve --host 0.0.0.0 --key-file keys.txt --on-failure refuse --docs notes/
+  conflictscore serve --host 0.0.0.0 --key-file keys.txt --require partly --docs notes/
 
 \b
 Then, with any OpenAI client:
@@ -141,7 +141,18 @@ Then, with any OpenAI client:
     default="pass_through",
     show_default=True,
     help="Reply when an answer could not be checked: the answer as it is, the answer with a"
-    " note, or an error.",
+    " note, or an error (as --require partly).",
+)
+@click.option(
+    "--require",
+    type=click.Choice(["fully", "partly"]),
+    help="How far an answer has to be checked before it is sent; one that is less is refused by"
+    " HTTP 503, also if the check fails. Greetings and tool calls pass.",
+)
+@click.option(
+    "--refusal",
+    metavar="TEXT",
+    help="Send this text in place of an answer that is refused, not HTTP 503.",
 )
 @click.option(
     "--first-answer",

@@ -27,6 +27,7 @@ class GapKind(StrEnum):
     NO_CLAIMS = "no_claims"  # it states something, and no claim of it is known
     NO_DOCUMENTS = "no_documents"  # nothing was there to hold it against
     NOT_ANSWERED = "not_answered"  # a message of the host in place of an answer in words
+    NOT_CHECKABLE = "not_checkable"  # it was asked for in a form that cannot be checked
     CHECK_FAILED = "check_failed"  # the check ended with an error
     TOO_FEW_LABELS = "too_few_labels"  # of its pairs fewer than the run's least have a label
     UNCLAIMED = "unclaimed"  # a part of the answer stands in no claim
@@ -45,6 +46,7 @@ _IN_SHORT = {
     GapKind.NO_CLAIMS: "no claims were read from the answer",
     GapKind.NO_DOCUMENTS: "there were no documents to check it against",
     GapKind.NOT_ANSWERED: "it is no answer of the model in words",
+    GapKind.NOT_CHECKABLE: "it was asked for in a form that cannot be checked",
     GapKind.CHECK_FAILED: "the check failed",
     GapKind.TOO_FEW_LABELS: "too few pairs of claim and document have a label",
     GapKind.UNCLAIMED: "a part of the answer stands in no claim",
@@ -64,6 +66,7 @@ _DECIDE_NO = frozenset(
         GapKind.NO_CLAIMS,
         GapKind.NO_DOCUMENTS,
         GapKind.NOT_ANSWERED,
+        GapKind.NOT_CHECKABLE,
         GapKind.CHECK_FAILED,
         GapKind.TOO_FEW_LABELS,
         GapKind.EDITED,

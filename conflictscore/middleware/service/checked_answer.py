@@ -8,16 +8,20 @@ are stripped of everything that could become a link, an image or markup.
 import asyncio
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from conflictscore.answering.claim_coverage import states_nothing
 from conflictscore.answering.evidence_text import Witness, witnesses
 from conflictscore.json_answers import is_json
 from conflictscore.middleware.answer_forms import check_of_format
+from conflictscore.middleware.messages import unfinished
 from conflictscore.middleware.own_answer import with_block, with_own_answer
+from conflictscore.middleware.requirement import meets, why_refused
 from conflictscore.middleware.service.completions import (
     Completion,
+    calls_tools,
     completion_of,
     ending_of,
     text_of,
@@ -30,7 +34,7 @@ from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import material
-from conflictscore.records import Checked, Label, Run, RunStatus
+from conflictscore.records import Gap, GapKind, Label, Run, RunStatus
 
 _MARKUP = re.compile(
     r"""
@@ -46,6 +50,8 @@ _TITLE_CHARS = 80
 _CLAIM_CHARS = 300
 _MOST_SOURCES = 3
 _MOST_CLAIMS = 5
+_KINDS = {"search": GapKind.NO_DOCUMENTS}
+"""Why an answer could not be checked, by the step that failed; else the check itself failed."""
 
 
 class CheckedAnswer:
@@ -55,6 +61,7 @@ class CheckedAnswer:
         self._service, self._request, self._record = service, request, record
         self._draft: Completion | None = None
         self._loop: LoopRun | None = None
+        self._refused_run: Run | None = None
         self._check = check_of_format(request.body.get("response_format"))
 
     async def completion(self) -> Completion:
@@ -73,9 +80,11 @@ class CheckedAnswer:
             or request.upstream_first
             or service.settings.first_answer == "upstream"
         ):
-            draft, reason = await self._from_upstream()
-            if reason := request.unchecked or reason:
-                return self._finished(RunStatus.PASSED_THROUGH, text_of(draft), reason)
+            draft, gap = await self._from_upstream()
+            if request.unchecked:
+                gap = Gap(kind=GapKind.NOT_CHECKABLE, note=request.unchecked)
+            if gap:
+                return self._finished(RunStatus.PASSED_THROUGH, text_of(draft), gap)
         if reason := service.nothing_to_check_with(request.asked):
             return await self._unchecked("search", reason)
         model = service.context.generator
@@ -92,9 +101,9 @@ class CheckedAnswer:
         start = request.asked.start(self._first_answer())
         self._loop = LoopRun(start, context)
         failure = await self._loop.go()
-        if self._draft is not None and (reason := self._out_of_form(self._draft)):
+        if self._draft is not None and (gap := self._out_of_form(self._draft)):
             text = text_of(self._draft)
-            return self._finished(RunStatus.PASSED_THROUGH, text, reason, answer=text, checked="no")
+            return self._finished(RunStatus.PASSED_THROUGH, text, gap, answer=text)
         if failure is None:
             return self._finished(*self._settled())
         stage, reason, error = failure
@@ -115,7 +124,7 @@ class CheckedAnswer:
 
     async def _from_upstream(
         self, body: Mapping[str, Any] | None = None
-    ) -> tuple[Completion, str | None]:
+    ) -> tuple[Completion, Gap | None]:
         try:
             self._draft = draft = await self._service.upstream.complete(body or self._request.body)
         except RefusedError as refusal:
@@ -123,38 +132,44 @@ class CheckedAnswer:
             raise
         return draft, self._out_of_form(draft)
 
-    def _out_of_form(self, draft: Completion) -> str | None:
+    def _out_of_form(self, draft: Completion) -> Gap | None:
         """Why an upstream's answer has no text, or not the JSON that was asked for."""
-        if (reason := why_no_text(draft)) or self._check is None or is_json(text_of(draft)):
-            return reason
-        return "the reply is not the JSON that was asked for"
+        if (gap := why_no_text(draft)) or self._check is None or is_json(text_of(draft)):
+            return gap
+        note = "the reply is not the JSON that was asked for"
+        return Gap(kind=GapKind.NOT_CHECKABLE, note=note)
 
     async def _out_of_time(self) -> Completion:
-        limit = f"the request timed out after {self._service.settings.timeout:g} s"
-        if self._first_answer() is not None and self._service.settings.on_failure != "refuse":
+        settings = self._service.settings
+        limit = f"the request timed out after {settings.timeout:g} s"
+        may_refuse_by_503 = settings.require and settings.refusal is None
+        if self._first_answer() is not None and not may_refuse_by_503:
             return await self._unchecked("timeout", limit)
         self._service.failed("timeout", self._record)
         raise RefusedError(504, f"there is no checked answer: {limit}", code="timeout")
 
     async def _unchecked(self, kind: str, reason: str) -> Completion:
         """Apply the deployment's policy to an answer that could not be checked."""
-        service, on_failure = self._service, self._service.settings.on_failure
+        service, settings = self._service, self._service.settings
         service.failed(kind, self._record)
-        if on_failure == "refuse":
+        text = self._first_answer()
+        if text is None:
+            draft, no_text = await self._from_upstream()
+            text = text_of(draft)
+            if no_text:
+                return self._finished(RunStatus.PASSED_THROUGH, text, no_text)
+        gap = Gap(kind=_KINDS.get(kind, GapKind.CHECK_FAILED), note=reason)
+        if states_nothing(text, self._request.asked.question):
+            gap = gap.model_copy(update={"kind": GapKind.STATES_NOTHING})
+        elif settings.require and settings.refusal is None:
             raise RefusedError(
                 503, f"the answer could not be checked: {reason}", code="not_checked"
             )
-        text = self._first_answer()
-        if text is None:
-            draft, why = await self._from_upstream()
-            text = text_of(draft)
-            if why:
-                return self._finished(RunStatus.PASSED_THROUGH, text, why)
-        if on_failure == "pass_through":
-            return self._finished(RunStatus.PASSED_THROUGH, text, reason, answer=text)
+        if settings.require or settings.on_failure == "pass_through":
+            return self._finished(RunStatus.PASSED_THROUGH, text, gap, answer=text)
         note = disagreement_note(self._known()) or unchecked_note(reason)
         told = text if is_json(text) else f"{text}\n\n{note}"
-        return self._finished(RunStatus.FAILED, told, reason, answer=text)
+        return self._finished(RunStatus.FAILED, told, gap, answer=text)
 
     def _settled(self) -> tuple[RunStatus, str]:
         run = self._known()
@@ -178,6 +193,8 @@ class CheckedAnswer:
 
     def _known(self) -> Run:
         """The run so far, with the tokens of the upstream's own answer."""
+        if self._refused_run is not None:
+            return self._refused_run
         question = self._request.asked.question
         run = self._loop.known if self._loop else Run(question=question, asked=question)
         if self._draft is None:
@@ -188,19 +205,52 @@ class CheckedAnswer:
         self,
         status: RunStatus,
         text: str,
-        *notes: str,
+        gap: Gap | None = None,
+        *,
         answer: str | None = None,
-        checked: Checked | None = None,
     ) -> Completion:
-        if ending := None if self._draft is None else ending_of(self._draft):
-            notes = (*notes, f"the answer may not be whole: it ended by “{ending}”")
-        run = self._record.ended(self._known(), status, *notes)
+        """Close the record; an answer that is less checked than is required is refused.
+
+        Args:
+            status: The status of the run.
+            text: What is sent.
+            gap: Why the answer was not checked.
+            answer: The answer of the run, where it is another text than the run has.
+        """
+        run = self._known().with_gaps(*self._gaps(gap))
+        run = self._record.ended(run, status)
         if answer is not None:
             run = run.model_copy(update={"answer": answer, "first_answer": answer})
-        if checked is not None:
-            run = run.model_copy(update={"checked": checked})
+        is_answer = self._draft is None or not calls_tools(self._draft)
+        if is_answer and not meets(run, self._service.settings.require):
+            return self._refused(run)
         self._service.finish(self._record, run)
         return completion_of(self._record, run, text, base=self._draft)
+
+    def _gaps(self, gap: Gap | None) -> Iterator[Gap]:
+        """What of the answer and its evidence was not examined, beside what the loop knows."""
+        if gap is not None:
+            yield gap
+        if ending := None if self._draft is None else ending_of(self._draft):
+            yield unfinished(ending)
+        yield from self._request.asked.left_out
+
+    def _refused(self, run: Run) -> Completion:
+        """The builder's message in place of an answer, or HTTP 503.
+
+        Neither says a word of the answer; the stored run has all of it.
+        """
+        settings = self._service.settings
+        if run.status is not RunStatus.PASSED_THROUGH:  # those were counted with their cause
+            self._service.failed("refused", self._record)
+        why = why_refused(run, settings.require)
+        if settings.refusal is None:
+            self._refused_run = run  # which is stored with the error that ends the request
+            raise RefusedError(503, why, code="not_checked")
+        run = self._record.ended(run, RunStatus.FAILED, why)
+        self._service.finish(self._record, run)
+        bare = run.model_copy(update={"answer": None, "first_answer": None, "notes": (why,)})
+        return completion_of(self._record, bare, settings.refusal)
 
 
 def _attached(body: Mapping[str, Any], block: str) -> dict[str, Any]:

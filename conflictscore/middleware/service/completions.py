@@ -11,7 +11,7 @@ from conflictscore.middleware.service.service import RequestRecord
 from conflictscore.middleware.service.wire import frame
 from conflictscore.models.endings import abnormal_ending
 from conflictscore.models.usage import whole_tokens
-from conflictscore.records import Run, Usage
+from conflictscore.records import Gap, GapKind, Run, Usage
 
 Completion = dict[str, Any]
 """OpenAI's chat completion; ours has ``conflictscore`` beside its fields."""
@@ -57,7 +57,7 @@ def completion_of(
 
 def _summary(record: RequestRecord, run: Run) -> dict[str, Any]:
     """The field ``conflictscore`` of a completion; its scores are those of the first answer."""
-    report = run.report
+    report, verdict = run.report, run.verdict()
     changed = {"first_answer": run.first_answer, "justification": run.justification}
     return {
         "run_id": record.run_id,
@@ -65,6 +65,8 @@ def _summary(record: RequestRecord, run: Run) -> dict[str, Any]:
         "status": run.status.value,
         "flipped": run.flipped,
         "checked": run.checked,
+        "reason": verdict["reason"],
+        "kind": verdict["kind"],
         "cs_c": report.cs_c if report else None,
         "cs_r": report.cs_r if report else None,
         "coverage": report.coverage if report else None,
@@ -94,14 +96,21 @@ def text_of(completion: Mapping[str, Any]) -> str:
     return _split(completion["choices"][0]["message"].get("content"))[0]
 
 
-def why_no_text(completion: Mapping[str, Any]) -> str | None:
-    """Why an upstream's reply has no text to check; None where it has."""
+def calls_tools(completion: Mapping[str, Any]) -> bool:
+    """Whether the reply calls tools, and so is no answer yet."""
     message = completion["choices"][0]["message"]
-    if message.get("tool_calls") or message.get("function_call"):
-        return "the model calls tools"
-    if message.get("refusal"):
-        return "the model refuses to answer"
-    return None if text_of(completion).strip() else "the reply has no text"
+    return bool(message.get("tool_calls") or message.get("function_call"))
+
+
+def why_no_text(completion: Mapping[str, Any]) -> Gap | None:
+    """Why an upstream's reply has no text to check; None where it has."""
+    if calls_tools(completion):
+        return Gap(kind=GapKind.NOT_ANSWERED, note="the model calls tools")
+    if completion["choices"][0]["message"].get("refusal"):
+        return Gap(kind=GapKind.STATES_NOTHING, note="the model refuses to answer")
+    if text_of(completion).strip():
+        return None
+    return Gap(kind=GapKind.EMPTY_ANSWER, note="the reply has no text")
 
 
 def ending_of(completion: Mapping[str, Any]) -> str | None:

@@ -13,6 +13,7 @@ from conflictscore.graph.self_correction import shared_graph
 from conflictscore.loop.state import RagInput, RunContext
 from conflictscore.markup import rendered_markdown
 from conflictscore.middleware.entrypoints import PassedOnError
+from conflictscore.middleware.requirement import meets, why_refused
 from conflictscore.middleware.service.refusals import (
     NOTHING_FOUND,
     RefusedError,
@@ -22,7 +23,7 @@ from conflictscore.middleware.service.refusals import (
 from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.middleware.service.wire import ALIVE, frame
 from conflictscore.nodes.record import run_of
-from conflictscore.records import Change, Run
+from conflictscore.records import Change, Run, RunStatus
 
 Event = Mapping[str, Any]
 Stage = Literal["search", "answer", "judge", "regeneration"]
@@ -157,7 +158,13 @@ class StepwiseRun:
                 if failure.error is not None:
                     raise self._refusal(failure.error) from failure.error
         run, notes = loop.known, [failure.reason] if failure else []
-        return service.finish(record, record.ended(run, run.status, *notes))
+        require = service.settings.require
+        if meets(run, require):
+            return service.finish(record, record.ended(run, run.status, *notes))
+        service.failed("refused", record)
+        why = why_refused(run, require)
+        service.finish(record, record.ended(run, RunStatus.FAILED, *notes, why))
+        raise RefusedError(503, service.settings.refusal or why, code="not_checked")
 
     async def frames(
         self, work: "asyncio.Task[dict[str, Any]]", heartbeat: float, *, markup: bool = False

@@ -32,6 +32,7 @@ from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.middleware.service.telemetry import CONTENT_TYPE
 from conflictscore.middleware.service.upstream import OWN_NAME
 from conflictscore.middleware.service.wire import EventStream, JsonResponse
+from conflictscore.records import Examined
 from conflictscore.retrieval.opening import described
 from conflictscore.threads import in_thread
 
@@ -108,7 +109,7 @@ async def chat(request: Request, service: Shared, caller: Caller, admission: Adm
             return EventStream(frames, _early(record, asked))
         completion = await _unless_gone(request, answer)
         run = completion["conflictscore"]
-        return JsonResponse(completion, headers=record.headers(run["status"], run["checked"]))
+        return JsonResponse(completion, headers=_headers(record, run))
 
 
 @routes.post("/v1/responses")
@@ -128,8 +129,16 @@ async def responses(
             return EventStream(frames, _early(record, asked))
         completion = await _unless_gone(request, answer)
         run = completion["conflictscore"]
-        headers = record.headers(run["status"], run["checked"])
-        return JsonResponse(as_json(form.whole(completion)), headers=headers)
+        return JsonResponse(as_json(form.whole(completion)), headers=_headers(record, run))
+
+
+def _headers(record: RequestRecord, run: Mapping[str, Any]) -> dict[str, str]:
+    """The headers of an answer, from the field ``conflictscore`` of its body or a stored run."""
+    if "kind" in run:
+        return record.headers(run["status"], run["checked"], run["kind"])
+    ledger = Examined.model_validate(run.get("examined") or {})
+    gap = ledger.main_gap
+    return record.headers(run["status"], run["checked"], gap.kind.value if gap else None)
 
 
 def _early(record: RequestRecord, asked: ChatRequest) -> dict[str, str]:
@@ -212,7 +221,7 @@ async def correct(
     record = service.begin(caller.name, OWN_NAME, admission.deadline)
     with _naming(record):
         run = await _unless_gone(request, StepwiseRun(service, start, record).go())
-        return JsonResponse(run, headers=record.headers(run["status"], run["checked"]))
+        return JsonResponse(run, headers=_headers(record, run))
 
 
 @routes.get("/v1/runs/{run_id}")

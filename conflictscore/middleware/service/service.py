@@ -53,12 +53,21 @@ class RequestRecord:
         """Seconds until the deadline; negative after it."""
         return self.deadline - time.monotonic()
 
-    def headers(self, status: str, checked: str | None = None) -> dict[str, str]:
-        """The response headers that name the run; ``checked`` is None where it is not known yet."""
+    def headers(
+        self, status: str, checked: str | None = None, kind: str | None = None
+    ) -> dict[str, str]:
+        """The response headers that name the run.
+
+        Args:
+            status: The status of the run.
+            checked: None where it is not known yet.
+            kind: Why it is not ``fully``, as the value of a :class:`GapKind`.
+        """
         return {
             "x-conflictscore-run-id": self.run_id,
             "x-conflictscore-status": status,
             "x-conflictscore-checked": checked or "pending",
+            **({"x-conflictscore-reason": kind} if kind else {}),
             "x-request-id": self.run_id,
         }
 
@@ -150,7 +159,7 @@ class Service:
         """Refuse another model (404), and what cannot be checked where only that is given (400)."""
         self.check_model(asked.model)
         policy = self.settings
-        if asked.unchecked and policy.on_failure == "refuse":
+        if asked.unchecked and policy.require and not policy.refusal:
             reason = f"{asked.unchecked}; this deployment answers only what it can check"
             raise RefusedError(400, reason, code="not_checkable")
 

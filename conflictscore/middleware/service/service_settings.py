@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from conflictscore.errors import InputError
+from conflictscore.middleware.requirement import Require, check_require
 from conflictscore.middleware.service.keys import key_holder
 
 Mode = Literal["correct", "annotate"]
 """``correct`` changes what the sources disagree about; ``annotate`` gives the first answer with a
 note about the disagreement."""
 UncheckedPolicy = Literal["pass_through", "annotate", "refuse"]
-"""Response for an answer that could not be checked: as it is, with a note, or an error."""
+"""Response for an answer that could not be checked: as it is, with a note, or an error.
+
+``refuse`` is the older name of ``require="partly"``."""
 FirstAnswer = Literal["rag", "upstream"]
 """The first answer is always the upstream's own: ``rag`` adds the documents that were found before
 the text of the last message, ``upstream`` sends the request as it is."""
@@ -35,6 +38,12 @@ class ServiceSettings:
 
     mode: Mode = "correct"
     on_failure: UncheckedPolicy = "pass_through"
+    require: Require | None = None
+    """How far an answer has to be checked: ``"fully"``, or ``"partly"`` for at least in part. One
+    that is less, also because the check failed, is refused with HTTP 503 or by ``refusal``. One
+    that states nothing, such as a greeting, passes, and so do tool calls."""
+    refusal: str | None = None
+    """A text to send in place of an answer that is refused; None for HTTP 503."""
     first_answer: FirstAnswer = "rag"
     """For requests with tools it is always the upstream's."""
     any_model: bool = False
@@ -77,6 +86,7 @@ class ServiceSettings:
         ):
             if getattr(self, name) not in known:
                 raise InputError(f"{name} is {getattr(self, name)!r}; one of {', '.join(known)}")
+        self._settle_requirement()
         for origin in self.cors_origins:
             if not _ORIGIN.fullmatch(origin):
                 raise InputError(
@@ -93,3 +103,14 @@ class ServiceSettings:
             raise InputError(f"heartbeat is {self.heartbeat}; give at most {_MOST_HEARTBEAT_S} s")
         for number, key in enumerate(self.keys, start=1):
             key_holder(key, f"key {number}")
+
+    def _settle_requirement(self) -> None:
+        """Set ``require`` where its older name is given; refuse a refusal without effect."""
+        check_require(self.require)
+        if self.require is None and self.on_failure == "refuse":
+            object.__setattr__(self, "require", "partly")
+        if self.refusal is not None and (self.require is None or not self.refusal.strip()):
+            raise InputError(
+                "refusal is the text in place of an answer that is refused: give it some text,"
+                " and require ('fully' or 'partly') beside it"
+            )

@@ -43,7 +43,7 @@ class Metrics:
         self._flips = counter("conflictscore_flips", "Runs whose answer was changed.")
         self._failures = counter(
             "conflictscore_failures",
-            "Failures, by kind: search, answer, judge, regeneration, upstream, timeout,"
+            "Failures, by kind: search, answer, judge, regeneration, refused, upstream, timeout,"
             " client_gone, runs_file, internal.",
             ("kind",),
         )

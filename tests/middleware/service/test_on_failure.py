@@ -8,9 +8,22 @@ from typing import Any
 
 import pytest
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.middleware.service import ServiceSettings
+from conflictscore.records import GapKind
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.middleware.service.serving import QUESTION, ChatWorld, Served, events_in, serving, until
+from tests.middleware.service.serving import (
+    AGREEING,
+    CALL,
+    QUESTION,
+    TOOL,
+    ChatWorld,
+    Served,
+    completion_with,
+    events_in,
+    serving,
+    until,
+)
 from tests.talking import Failing
 from tests.world import DISAGREEING
 
@@ -182,3 +195,91 @@ def test_a_wrong_setting_is_told_to_the_log_and_not_to_clients(
     for said in (reply.text, json.dumps(run), json.dumps(last)):
         assert "/srv/secret" not in said
     assert "cannot write in /srv/secret/models" in caplog.text
+
+
+class TestRequire:
+    """``require``: how far an answer has to be checked before it is sent."""
+
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_an_answer_below_it_is_refused_and_no_word_of_it_is_sent(
+        self, world: ChatWorld, stream: bool
+    ) -> None:
+        world.answer = "It was lit in 1871. It cost 5000 francs."
+        world.decomposition = "Claims:\n- The lamp was lit in 1871."
+
+        with serving(world, found=AGREEING, settings={"require": "fully"}) as served:
+            outcome = Outcome(served, stream=stream)
+            refused = served.metric('conflictscore_failures_total{kind="refused"}')
+
+        assert (outcome.error["code"], outcome.text, refused) == ("not_checked", "", 1)
+        assert "5000" not in outcome.error["message"]
+        assert outcome.run["checked"] == "partly"
+        assert GapKind.UNCLAIMED in {gap["kind"] for gap in outcome.run["examined"]["gaps"]}
+
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_the_builders_message_takes_its_place(self, world: ChatWorld, stream: bool) -> None:
+        world.broken["label"] = DOWN
+        policy = {"require": "partly", "refusal": "Please ask our staff."}
+
+        with serving(world, settings=policy) as served:
+            outcome = Outcome(served, stream=stream)
+            whole = served.ask()
+
+        assert outcome.text == "Please ask our staff."
+        assert (outcome.run["status"], outcome.run["checked"]) == ("failed", "no")
+        assert whole.headers["x-conflictscore-checked"] == "no"
+        assert whole.headers["x-conflictscore-reason"] == GapKind.TOO_FEW_LABELS
+        assert "1871" not in whole.text
+
+    def test_one_that_is_checked_far_enough_is_sent_with_its_verdict(
+        self, world: ChatWorld
+    ) -> None:
+        world.answer = "It was lit in 1871. It cost 5000 francs."
+        world.decomposition = "Claims:\n- The lamp was lit in 1871."
+
+        with serving(world, found=AGREEING, settings={"require": "partly"}) as served:
+            reply = served.ask()
+
+        assert reply.json()["choices"][0]["message"]["content"] == world.answer
+        assert reply.headers["x-conflictscore-checked"] == "partly"
+        assert reply.headers["x-conflictscore-reason"] == GapKind.UNCLAIMED
+        assert reply.json()["conflictscore"]["kind"] == GapKind.UNCLAIMED
+
+    def test_greetings_and_tool_calls_pass(self, world: ChatWorld) -> None:
+        world.answer, world.decomposition = "Hello!", "Claims:"
+
+        with serving(world, found=[], settings={"require": "fully"}) as served:
+            world.plain = "Hello! How can I help you?"
+            greeting = served.ask("Hi!")
+            world.plain = completion_with({"content": None, "tool_calls": [CALL]}, "tool_calls")
+            call = served.ask(tools=[TOOL])
+
+        assert greeting.json()["choices"][0]["message"]["content"] == "Hello! How can I help you?"
+        assert greeting.headers["x-conflictscore-reason"] == GapKind.STATES_NOTHING
+        assert call.json()["choices"][0]["message"]["tool_calls"] == [CALL]
+
+    def test_an_answer_that_was_cut_is_checked_in_part_at_most(self, world: ChatWorld) -> None:
+        world.plain = completion_with({"content": "It was lit in 1871."}, "length")
+
+        with serving(world, found=AGREEING, settings={"first_answer": "upstream"}) as served:
+            reply = served.ask()
+
+        assert reply.headers["x-conflictscore-checked"] == "partly"
+        assert reply.headers["x-conflictscore-reason"] == GapKind.UNFINISHED_ANSWER
+
+    def test_corrections_of_given_answers_are_held_to_it_too(self, world: ChatWorld) -> None:
+        world.broken["label"] = DOWN
+        body = {"answer": "It was lit in 1871.", "documents": [{"text": "It was lit in 1874."}]}
+
+        with serving(world, settings={"require": "partly"}) as served:
+            reply = served.http.post("/v1/correct", json=body)
+
+        assert (reply.status_code, reply.json()["error"]["code"]) == (503, "not_checked")
+
+    def test_refuse_is_its_older_name(self) -> None:
+        assert ServiceSettings(on_failure="refuse").require == "partly"
+
+    @pytest.mark.parametrize("wrong", [{"require": "wholly"}, {"refusal": "No."}])
+    def test_wrong_ones_are_input_errors(self, wrong: dict[str, Any]) -> None:
+        with pytest.raises(InputError, match="require"):
+            ServiceSettings(**wrong)
