@@ -9,45 +9,49 @@ answer and its claims.
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from conflictscore.answering.claim_places import Placed
+from conflictscore.answering.claim_terms import (
+    SOURCE,
+    Terms,
+    numbers_in,
+    plain_text,
+    small_numbers,
+    stem_of,
+    telling_words,
+    tells_names,
+    terms_of,
+)
+from conflictscore.answering.remarks import without_remarks
 from conflictscore.answering.word_lists import (
     COURTESIES,
-    FUNCTION_WORDS,
     REFUSALS,
-    STEM,
+    REMARKS,
     negations_in,
+    stem,
 )
 from conflictscore.json_answers import said_by
 from conflictscore.markdown import Passage, passages
 from conflictscore.records import Gap, GapKind
 from conflictscore.records.examined import quoted
-from conflictscore.scripts import fold, spaced_out, terms_in, words_in
+from conflictscore.scripts import fold, words_in
 
-_MOST_LOOSE, _LOOSE_SHARE = 1, 0.2
-"""Telling words of a passage, and their share of it, that its claims may leave out."""
+_LOOSE_SHARE = 0.2
+"""The share of its telling words that a passage may have in no claim."""
+_LOOSE_IN_A_ROW = 2
+"""As many of them beside each other say something; single ones among claimed words link them."""
+_MOST_LOOSE = 1  # telling words that a refusal may have of its own
 _MOST_OF_A_LABEL = 4  # telling words of a heading, or of a question, that need no claim
 _WORDS_OF_A_VALUE = 3
-_SMALL = 20  # numbers up to this are often written as words
-_NUMBER = re.compile(r"\d+(?:[.,:/\u066b\u066c]\d+)*")
-_THOUSANDS = re.compile(r"[,.\u066c\u00a0\u202f'](?=\d{3}(?:\D|$))")
-_SPACED_THOUSANDS = re.compile(r"(?<=\d)[ \u00a0\u202f'](?=\d{3}(?:\D|$))")
-_CITATION = re.compile(
-    r"\[\^?\d{1,3}(?:[ ,;\u2013-]{1,3}\d{1,3}){0,20}\](?!:)"
-    r"|[\[(](?:see |per )?(?:documents?|docs?|sources?|passages?|refs?|cites?|quellen?|dokumente?)"
-    r"[ .:#]{0,3}\d{1,3}(?:[ ,;&#\u2013-]{1,4}(?:and )?#?\d{1,3}){0,20}[\])]",
+_YES_OR_NO = re.compile(
+    r"\b(?:yes|ja|oui|s[i\u00ed]|no|nein|non)[,;:.!\u2013\u2014 ]{0,4}$"
+    r"|^\W*(?:yes|ja|oui|s[i\u00ed]|no|nein|non)(?=[,;:.!\u2013\u2014])|\b(?:yes|no)\b",
     re.IGNORECASE,
 )
-_SOURCE = re.compile(
-    r"\b(?:documents?|docs?|sources?|passages?|texts?) ?#?\d{1,3}\b"
-    r"(?:(?:, | and |, and )#?\d{1,3}\b){0,20}",
-    re.IGNORECASE,
-)
-"""A document that the answer names by its number, which is none of its facts."""
-_TARGET = re.compile(r"(?<=\])\([^()\s]{1,2000}\)|\bhttps?://[^\s)>\]]{1,2000}")
+_YES = frozenset(stem(word) for word in ("yes", "ja", "oui", "si"))
 _HEADING = re.compile(r"(?:^|\n)[ ]{0,3}#{1,6}[ \t]{1,4}$")
 _TABLE_RULE = re.compile(r"\|?[ \t]{0,9}\r?\n[ \t]{0,9}\|?[ \t]{0,9}:?-")
 _QUESTION_MARKS = "?\u037e\u061f\uff1f"
@@ -57,21 +61,10 @@ _PROGRAM = re.compile(
     r"|create|for|while|if|else|elif|with|int|void|float|double|pip|npm|git|sudo|apt|cd|export)\b",
     re.IGNORECASE,
 )
-_WORD_OR_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
-_WORD = re.compile(r"\w[\w'\u2019-]*")
 _LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)")
-_NUMBER_WORDS = dict(
-    zip(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"  # noqa: SIM905
-        " fifteen sixteen seventeen eighteen nineteen twenty".split(),
-        map(str, range(_SMALL + 1)),
-        strict=True,
-    )
-) | {"first": "1", "second": "2", "third": "3", "once": "1", "twice": "2"}
+_WORD_OR_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
 _MOST_PLACES = 50  # passages that a word may tell
 _MOST_LISTED = 5  # words that a sentence names
-_MANY_CAPITALS = 0.4
-"""Share of capitals among the words within sentences from which they tell no names (German)."""
 
 
 class UnclaimedPart(NamedTuple):
@@ -141,18 +134,6 @@ def _listed(words: Sequence[str]) -> str:
     return f"{few}, …" if len(words) > _MOST_LISTED else few
 
 
-class _Terms(NamedTuple):
-    numbers: frozenset[str]
-    names: frozenset[str]
-    negations: frozenset[str]
-    words: frozenset[str]  # telling words, by their stems; names are among them
-
-    @property
-    def of_a_place(self) -> frozenset[str]:
-        """Words by which a claim is assigned to a passage."""
-        return self.words | self.numbers
-
-
 def unclaimed_parts(
     answer: str, claims: Sequence[str], spans: Sequence[tuple[int, int] | None], question: str = ""
 ) -> tuple[UnclaimedPart, ...]:
@@ -167,14 +148,20 @@ def unclaimed_parts(
             about; numbers and negations do.
     """
     parts = passages(answer)
-    names = _tells_names(answer)
-    claim_terms = [_terms(claim, names=names) for claim in claims]
+    names = tells_names(answer)
+    claim_terms = [terms_of(claim, names=names) for claim in claims]
     about = _claims_about(answer, parts, claim_terms, spans)
-    asked = _terms(question, names=names).words
-    found = (
-        _unclaimed(answer, part, [claim_terms[n] for n in about[number]], asked, names=names)
-        for number, part in enumerate(parts)
-    )
+    asked = terms_of(question, names=names).words
+    on_question = [
+        n for n, terms in enumerate(claim_terms) if 2 * len(terms.words & asked) > len(asked)
+    ]
+    found = []
+    for number, part in enumerate(parts):
+        answers = bool(_YES_OR_NO.search(answer[part.start : part.end])) and bool(on_question)
+        near = about[number].union(on_question) if answers else about[number]
+        of_part = [claim_terms[n] for n in near]
+        known = asked | _YES if answers else asked
+        found.append(_unclaimed(answer, part, of_part, known, names=names))
     return tuple(part for part in found if part is not None)
 
 
@@ -182,13 +169,13 @@ def claims_beyond(
     answer: str, claims: Sequence[str], spans: Sequence[tuple[int, int] | None], question: str = ""
 ) -> tuple[Beyond, ...]:
     """The claims with a number, a name or a negation that the answer has not."""
-    names = _tells_names(answer)
+    names = tells_names(answer)
     claims = _without_labels(claims, answer)
-    whole, asked = _terms(_plain(answer), names=False), _terms(question, names=False)
-    small = _small_numbers(answer) | _small_numbers(question)
+    whole, asked = terms_of(plain_text(answer), names=False), terms_of(question, names=False)
+    small = small_numbers(answer) | small_numbers(question)
     found = []
     for index, claim in enumerate(claims):
-        terms = _terms(claim, names=names)
+        terms = terms_of(claim, names=names)
         extra = {n for n in terms.numbers - whole.numbers - asked.numbers if n not in small}
         extra |= terms.names - whole.words - asked.words
         span = spans[index]
@@ -227,10 +214,10 @@ def states_nothing(answer: str, question: str) -> bool:
     That is decided by what stands in it: no number and no name beyond the question's, no negation
     but a refusal's, and no telling word that greetings, refusals and questions do not have.
     """
-    names = _tells_names(answer)
-    asked = _terms(question, names=names)
+    names = tells_names(answer)
+    asked = terms_of(question, names=names)
     for part in passages(answer):
-        terms = _terms(_text_of(answer, part), names=names)
+        terms = terms_of(_text_of(answer, part), names=names)
         if terms.numbers - asked.numbers or terms.names - asked.words:
             return False
         own = terms.words - asked.words - COURTESIES
@@ -245,28 +232,60 @@ def states_nothing(answer: str, question: str) -> bool:
 
 
 def _unclaimed(
-    answer: str, part: Passage, about: Sequence[_Terms], asked: frozenset[str], *, names: bool
+    answer: str, part: Passage, about: Sequence[Terms], asked: frozenset[str], *, names: bool
 ) -> UnclaimedPart | None:
-    text = _text_of(answer, part)
-    own = _terms(text, names=names)
-    claimed = frozenset[str]().union(*(terms.words for terms in about))
+    """The part where one of its terms stands in none of the claims about it; None where all do."""
+    text = _text_of(answer, part, asked)
+    own = terms_of(text, names=names)
+    claimed = frozenset[str]().union(*(terms.words for terms in about)) | asked
+    missing = _missing(own, about, claimed)
+    if not about and not own.numbers and _is_label(answer, part):
+        missing -= own.names  # a heading's names are what it is about
+    loose = own.words - claimed - COURTESIES
+    if SOURCE.search(answer, part.start, part.end):  # which remarks on the sources may go with
+        loose -= REMARKS
+    if not _says_something(answer, part, text, own, loose):
+        loose = frozenset()
+    if not missing and not loose:
+        return None
+    return UnclaimedPart(part.start, part.end, _as_written(missing | loose, text))
+
+
+def _missing(own: Terms, about: Sequence[Terms], claimed: frozenset[str]) -> frozenset[str]:
+    """Numbers, names and negations of a passage that the claims about it have not."""
     numbers = frozenset[str]().union(*(terms.numbers for terms in about))
-    missing = (own.numbers - numbers) | (own.names - claimed - asked)
+    missing = (own.numbers - numbers) | (own.names - claimed)
     if own.negations and not any(terms.negations for terms in about):
         missing |= own.negations
-    loose = own.words - claimed - asked - COURTESIES
-    is_label = _is_label(answer, part)
-    if answer[part.end - 1] in _QUESTION_MARKS or is_label:
-        enough = len(loose) > _MOST_OF_A_LABEL
-        if is_label and not about:  # a heading's names are what it is about
-            missing -= own.names if not own.numbers else frozenset()
-    else:
-        enough = len(loose) > _MOST_LOOSE or len(loose) > _LOOSE_SHARE * len(own.words)
-    if not missing and not enough:
-        return None
-    return UnclaimedPart(
-        part.start, part.end, _as_written(missing | (loose if enough else set()), text)
-    )
+    return missing
+
+
+def _says_something(
+    answer: str, part: Passage, text: str, own: Terms, loose: frozenset[str]
+) -> bool:
+    """Whether the telling words of a passage that no claim has are enough to state something."""
+    if answer[part.end - 1] in _QUESTION_MARKS or _is_label(answer, part):
+        return len(loose) > _MOST_OF_A_LABEL
+    if text.rstrip().endswith(":"):  # a lead-in to what follows
+        return len(loose) > 1
+    if len(loose) > _LOOSE_SHARE * len(own.words):
+        return True
+    return _most_in_a_row(text, loose) >= _LOOSE_IN_A_ROW
+
+
+def _most_in_a_row(text: str, loose: frozenset[str]) -> int:
+    """The most words of a text beside each other that stand in no claim.
+
+    Words that state nothing of their own may stand between them.
+    """
+    most = count = 0
+    for term in telling_words(text):
+        if term in loose:
+            count += 1
+            most = max(most, count)
+        elif term not in COURTESIES:
+            count = 0
+    return most
 
 
 def _as_written(terms: Iterable[str], text: str) -> tuple[str, ...]:
@@ -275,7 +294,7 @@ def _as_written(terms: Iterable[str], text: str) -> tuple[str, ...]:
     written = []
     for match in _WORD_OR_NUMBER.finditer(text):
         term = match[0]
-        forms = (term, _stem(term), fold(term), *_numbers(term))
+        forms = (term, stem_of(term), fold(term), *numbers_in(term))
         if form := next((form for form in forms if form in left), None):
             written.append(term)
             del left[form]
@@ -285,14 +304,14 @@ def _as_written(terms: Iterable[str], text: str) -> tuple[str, ...]:
 def _claims_about(
     answer: str,
     parts: Sequence[Passage],
-    claims: Sequence[_Terms],
+    claims: Sequence[Terms],
     spans: Sequence[tuple[int, int] | None],
 ) -> list[set[int]]:
     """For each passage the claims about it: read from it, or with half of its words or of theirs.
 
     A word that very many passages have tells none of them, which also keeps the time linear.
     """
-    words = [_terms(_text_of(answer, part), names=False).of_a_place for part in parts]
+    words = [terms_of(_text_of(answer, part), names=False).of_a_place for part in parts]
     places: dict[str, list[int]] = defaultdict(list)
     for number, passage_words in enumerate(words):
         for word in passage_words:
@@ -303,12 +322,12 @@ def _claims_about(
     about: list[set[int]] = [set() for _ in parts]
     for index, terms in enumerate(claims):
         span = spans[index] or (0, 0)
-        for number in range(bisect_left(starts, span[0]), bisect_left(starts, span[1])):
-            about[number].add(index)
+        near = {*range(bisect_left(starts, span[0]), bisect_left(starts, span[1]))}
         shared = Counter(n for word in terms.of_a_place for n in telling.get(word, ()))
-        for number, count in shared.items():
-            if 2 * count >= min(sizes[number], len(terms.of_a_place)):
-                about[number].add(index)
+        least = len(terms.of_a_place)
+        near |= {n for n, count in shared.items() if 2 * count >= min(sizes[n], least)}
+        for number in near:
+            about[number].add(index)
     return about
 
 
@@ -319,7 +338,7 @@ def _is_label(answer: str, part: Passage) -> bool:
     return bool(_HEADING.search(answer[max(0, part.start - 12) : part.start]))
 
 
-def _text_of(answer: str, part: Passage) -> str:
+def _text_of(answer: str, part: Passage, asked: frozenset[str] = frozenset()) -> str:
     """The text of a passage that may state something.
 
     Of code that is what reads like prose; of JSON a text of several words, since what stands for
@@ -328,71 +347,9 @@ def _text_of(answer: str, part: Passage) -> str:
     text = answer[part.start : part.end]
     if part.kind == "value":
         value = said_by(text)
-        return _plain(value) if len(words_in(value)) >= _WORDS_OF_A_VALUE else ""
+        return plain_text(value) if len(words_in(value)) >= _WORDS_OF_A_VALUE else ""
     if part.kind != "code" or text.lstrip().startswith("<"):
-        return _plain(text)
+        return without_remarks(plain_text(text), asked)
     lines = text.removeprefix("```").removesuffix("```").splitlines()
     prose = (run[0] for line in lines for run in _PROSE.finditer(line))
     return " . ".join(run for run in prose if not _PROGRAM.match(run))
-
-
-def _plain(text: str) -> str:
-    """A text without its citations, the targets of its links and numbers of its sources."""
-    return _SOURCE.sub(" ", _CITATION.sub(" ", _TARGET.sub(" ", text)))
-
-
-def _terms(text: str, *, names: bool) -> _Terms:
-    plain = _plain(text)
-    numbers = frozenset(_numbers(plain))
-    capitals = frozenset(_stem(word) for word in _capitals(plain)) if names else frozenset[str]()
-    words = frozenset(_telling_words(plain))
-    return _Terms(numbers, capitals & words, negations_in(plain), words)
-
-
-def _telling_words(text: str) -> Iterator[str]:
-    for term in terms_in(_NUMBER.sub(" ", text)):
-        if len(term) > 1 and term not in FUNCTION_WORDS:
-            yield _stem(term)
-
-
-def _stem(word: str) -> str:
-    return spaced_out(fold(word)).strip("'")[:STEM]
-
-
-def _numbers(text: str) -> Iterator[str]:
-    """The numbers of a text in one form: 2,140, 2.140 and 2 140 are 2140, and ½ is 1/2."""
-    closed_up = _SPACED_THOUSANDS.sub("", fold(text))
-    for match in _NUMBER.finditer(closed_up):
-        yield _THOUSANDS.sub("", match[0]).replace(",", ".")
-    for word in _WORD.findall(closed_up):
-        if word in _NUMBER_WORDS and word not in ("one", "first", "second", "once"):
-            yield _NUMBER_WORDS[word]
-
-
-def _small_numbers(text: str) -> frozenset[str]:
-    words = _WORD.findall(fold(text))
-    return frozenset(_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS)
-
-
-def _capitals(text: str) -> Iterator[str]:
-    """The words with a capital that do not open a sentence."""
-    end = 0
-    opens = True
-    for match in _WORD.finditer(text):
-        between = text[end : match.start()]
-        opens = opens or any(mark in between for mark in '.!?:;\n"\u201c\u201e(*_|>#')
-        if not opens and match[0][0].isupper():
-            yield match[0]
-        opens, end = False, match.end()
-
-
-def _tells_names(text: str) -> bool:
-    """Whether capitals tell names in this text: not where every noun has one."""
-    within = [word for word in _within_sentences(text) if fold(word) not in FUNCTION_WORDS]
-    capitals = sum(word[0].isupper() for word in within)
-    return capitals <= _MANY_CAPITALS * len(within) or len(within) < 8
-
-
-def _within_sentences(text: str) -> Iterable[str]:
-    words = [match[0] for match in _WORD.finditer(text)]
-    return (word for word in words[1:] if word[0].isalpha())

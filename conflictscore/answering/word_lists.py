@@ -6,8 +6,9 @@ from importlib.resources import files
 
 from conflictscore.scripts import fold
 
-STEM = 6
-"""Letters by which two forms of a word are taken to be one: "opened", "opening"."""
+_STEM = 6  # letters of a stem
+_LEAST_STEM = 3  # letters that are left of a word without its ending
+_ENDING = re.compile(r"(?:ings?|edly|ed|en|ers?|es|ly|s|e)$")
 
 _LISTS = tomllib.loads((files(__package__) / "word_lists.toml").read_text(encoding="utf-8"))
 
@@ -27,8 +28,24 @@ _UNSPACED = re.compile(
 )
 
 
+def stem(word: str) -> str:
+    """The letters by which two forms of a folded word are taken to be one: "opens", "opening".
+
+    Inflected endings of English go, and so does what follows the first six letters. In other
+    languages a few words lose an ending that is none, in all places alike.
+    """
+    bare = _ENDING.sub("", word)
+    if len(bare) < _LEAST_STEM:
+        bare = word
+    if len(bare) > _LEAST_STEM and bare[-1] == bare[-2]:  # "stopped" is of "stop"
+        bare = bare[:-1]
+    if bare.endswith("y"):  # "carries" is of "carry"
+        bare = bare[:-1] + "i"
+    return bare[:_STEM]
+
+
 def _stems(*names: str) -> frozenset[str]:
-    return frozenset(fold(word)[:STEM] for name in names for word in _LISTS[name].split())
+    return frozenset(stem(fold(word)) for name in names for word in _LISTS[name].split())
 
 
 FUNCTION_WORDS = frozenset(fold(word) for word in _LISTS["function_words"].split())
@@ -36,6 +53,16 @@ COURTESIES = _stems("courtesies", "unspaced_courtesies")
 """Stems of words that state nothing of their own."""
 REFUSALS = _stems("refusals")
 """Stems of words of a refusal, whose "not" denies no fact."""
+SOURCE_NOUNS = _stems("source_nouns")
+"""Stems of words by which an answer names its documents."""
+CONFLICT_WORDS = _stems("conflict_words")
+"""Stems of words that say that documents do not agree."""
+REMARKS = _stems("source_nouns", "remarks", "conflict_words")
+"""Stems of words of a remark on how the documents agree."""
+
+
+NEGATIONS = _NEGATIONS
+"""Folded words that deny something, in languages with spaces between words."""
 
 
 def negations_in(text: str) -> frozenset[str]:

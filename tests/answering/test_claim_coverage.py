@@ -181,3 +181,63 @@ def test_each_of_many_like_sentences_has_its_own_claim() -> None:
     assert not unclaimed_parts(text, lamps, [None] * 300)
     [part] = unclaimed_parts(text, [*lamps[:7], *lamps[8:]], [None] * 299)
     assert text[part.start : part.end] == lamps[7]
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "No other passage contradicts this, so there is no conflict.",
+        "I could not find what it costs, since none of the documents mention a price.",
+        "No conflicting information is provided in the other documents.",
+        "Please check with your doctor before you take it.",
+        "These positions conflict.",
+    ],
+)
+def test_remarks_on_the_sources_need_no_claim(remark: str) -> None:
+    assert not gap_kinds(f"{BASE} {remark}", sentences(BASE))
+
+
+@pytest.mark.parametrize(
+    "rider",
+    [
+        "The documents state that the dose of zarafen is not safe.",
+        "No document mentions that children may take 5000 mg.",
+        "No passage contradicts this, and small children may swallow several.",
+        "Please consult our leaflet, which allows 5000 mg.",
+        "The passages agree that Velda sells it.",
+    ],
+)
+def test_a_statement_within_a_remark_needs_one(rider: str) -> None:
+    assert GapKind.UNCLAIMED in gap_kinds(f"{BASE} {rider}", sentences(BASE))
+
+
+@pytest.mark.parametrize(
+    ("answer", "claims", "is_claimed"),
+    [
+        ("Yes, zarafen is safe with milk.", ["Zarafen is safe with milk."], True),
+        ("Short answer: no.", ["Zarafen is not safe with milk."], True),
+        ("Short answer: no.", ["Zarafen is safe with milk."], False),
+        ("Yes.", ["Zarafen was first made in Basel."], False),
+    ],
+)
+def test_a_yes_or_no_stands_in_the_claim_that_answers_the_question(
+    answer: str, claims: list[str], is_claimed: bool
+) -> None:
+    kinds = gap_kinds(answer, claims, "Is zarafen safe with milk?")
+
+    assert (GapKind.UNCLAIMED not in kinds) is is_claimed
+
+
+def test_links_between_claimed_words_need_no_claim_and_a_statement_of_two_words_does() -> None:
+    long = (
+        "The tablet, which subsequently reached pharmacies of the north, is a white disc that is"
+        " scored in the middle and wrapped in blue paper"
+    )
+    claims = [
+        "The tablet reached pharmacies of the north.",
+        "The tablet is a white disc that is scored in the middle.",
+        "The tablet is wrapped in blue paper.",
+    ]
+
+    assert not gap_kinds(f"{long}.", claims)
+    assert GapKind.UNCLAIMED in gap_kinds(f"{long} and cures migraine.", claims)

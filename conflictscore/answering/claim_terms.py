@@ -1,0 +1,133 @@
+"""The numbers, names, negations and telling words of a text, by which it is held against another.
+
+Time is linear in the length of the text.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from conflictscore.answering.word_lists import FUNCTION_WORDS, NEGATIONS, negations_in, stem
+from conflictscore.scripts import fold, spaced_out, terms_in
+
+_SMALL = 20  # numbers up to this are often written as words
+_NUMBER = re.compile(r"\d+(?:[.,:/\u066b\u066c]\d+)*")
+_THOUSANDS = re.compile(r"[,.\u066c\u00a0\u202f'](?=\d{3}(?:\D|$))")
+_SPACED_THOUSANDS = re.compile(r"(?<=\d)[ \u00a0\u202f'](?=\d{3}(?:\D|$))")
+_CITATION = re.compile(
+    r"\[\^?\d{1,3}(?:[ ,;\u2013-]{1,3}\d{1,3}){0,20}\](?!:)"
+    r"|[\[(](?:see |per )?(?:documents?|docs?|sources?|passages?|refs?|cites?|quellen?|dokumente?)"
+    r"[ .:#]{0,3}\d{1,3}(?:[ ,;&#\u2013-]{1,4}(?:and )?#?\d{1,3}){0,20}[\])]",
+    re.IGNORECASE,
+)
+SOURCE = re.compile(
+    r"\b(?:documents?|docs?|sources?|passages?|texts?) ?#?\d{1,3}\b"
+    r"(?:(?:, | and |, and )#?\d{1,3}\b){0,20}",
+    re.IGNORECASE,
+)
+"""A document that the answer names by its number, which is none of its facts."""
+_LISTED_SOURCES = re.compile(
+    r"\b(?:documents?|sources?|passages?|texts?) ?\(#?\d{1,3}"
+    r"(?:(?:, ?| and |, and )#?\d{1,3}){0,20}\)",
+    re.IGNORECASE,
+)
+_POINTING = re.compile(
+    r"\b(?:(?:latter|former|these|those|other|first|last) (?:two|three|four|five)"
+    r"|as (?:long|soon|well) as|(?:at|by) th(?:at|e) time)\b",
+    re.IGNORECASE,
+)
+"""Numbers that point at what was said before, and count nothing else, and longer conjunctions."""
+_TARGET = re.compile(r"(?<=\])\([^()\s]{1,2000}\)|\bhttps?://[^\s)>\]]{1,2000}")
+_WORD = re.compile(r"\w[\w'\u2019-]*")
+_NUMBER_WORDS = dict(
+    zip(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"  # noqa: SIM905
+        " fifteen sixteen seventeen eighteen nineteen twenty".split(),
+        map(str, range(_SMALL + 1)),
+        strict=True,
+    )
+) | {"first": "1", "second": "2", "third": "3", "once": "1", "twice": "2"}
+_MANY_CAPITALS = 0.4
+"""Share of capitals among the words within sentences from which they tell no names (German)."""
+
+
+class Terms(NamedTuple):
+    """The terms of a text that a claim about it has to have."""
+
+    numbers: frozenset[str]
+    names: frozenset[str]
+    negations: frozenset[str]
+    words: frozenset[str]  # telling words, by their stems; names are among them
+
+    @property
+    def of_a_place(self) -> frozenset[str]:
+        """Words by which a claim is assigned to a passage."""
+        return self.words | self.numbers
+
+
+def plain_text(text: str) -> str:
+    """A text without its citations, the targets of its links and numbers of its sources."""
+    for pattern in (_TARGET, _CITATION, _LISTED_SOURCES, SOURCE, _POINTING):
+        text = pattern.sub(" ", text)
+    return text
+
+
+def terms_of(text: str, *, names: bool) -> Terms:
+    """The terms of a text; with ``names``, words with a capital within a sentence are names."""
+    plain = plain_text(text)
+    numbers = frozenset(numbers_in(plain))
+    capitals = frozenset(stem_of(word) for word in _capitals(plain)) if names else frozenset[str]()
+    words = frozenset(telling_words(plain))
+    return Terms(numbers, capitals & words, negations_in(plain), words)
+
+
+def telling_words(text: str) -> Iterator[str]:
+    """The stems of the words that tell something, in their order; negations are not among them."""
+    for term in terms_in(_NUMBER.sub(" ", text)):
+        if len(term) > 1 and term not in FUNCTION_WORDS and term not in NEGATIONS:
+            yield stem_of(term)
+
+
+def stem_of(word: str) -> str:
+    """The stem of a word in any case and script."""
+    return stem(spaced_out(fold(word)).strip("'"))
+
+
+def numbers_in(text: str) -> Iterator[str]:
+    """The numbers of a text in one form: 2,140, 2.140 and 2 140 are 2140, and ½ is 1/2."""
+    closed_up = _SPACED_THOUSANDS.sub("", fold(text))
+    for match in _NUMBER.finditer(closed_up):
+        yield _THOUSANDS.sub("", match[0]).replace(",", ".")
+    for word in _WORD.findall(closed_up):
+        if word in _NUMBER_WORDS and word not in ("one", "first", "second", "once"):
+            yield _NUMBER_WORDS[word]
+
+
+def small_numbers(text: str) -> frozenset[str]:
+    """The numbers up to twenty that a text writes as words, in digits."""
+    words = _WORD.findall(fold(text))
+    return frozenset(_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS)
+
+
+def _capitals(text: str) -> Iterator[str]:
+    """The words with a capital that do not open a sentence."""
+    end = 0
+    opens = True
+    for match in _WORD.finditer(text):
+        between = text[end : match.start()]
+        opens = opens or any(mark in between for mark in '.!?:;\n"\u201c\u201e(*_|>#')
+        if not opens and match[0][0].isupper():
+            yield match[0]
+        opens, end = False, match.end()
+
+
+def tells_names(text: str) -> bool:
+    """Whether capitals tell names in this text: not where every noun has one."""
+    within = [word for word in _within_sentences(text) if fold(word) not in FUNCTION_WORDS]
+    capitals = sum(word[0].isupper() for word in within)
+    return capitals <= _MANY_CAPITALS * len(within) or len(within) < 8
+
+
+def _within_sentences(text: str) -> Iterable[str]:
+    words = [match[0] for match in _WORD.finditer(text)]
+    return (word for word in words[1:] if word[0].isalpha())

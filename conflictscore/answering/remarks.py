@@ -1,0 +1,110 @@
+"""Remarks of an answer on its own sources: nothing in them that a document could support or deny.
+
+"No other passage contradicts this", "none of the documents mention a price": such a clause says
+what the documents are like, which the labels of the claims say better. Advice to ask somebody
+("check with your embassy") states no fact either. Clauses with a number or a name are no remarks,
+whatever else stands in them. Time is linear in the length of the text.
+"""
+
+import re
+from collections.abc import Iterator
+
+from conflictscore.answering.word_lists import (
+    CONFLICT_WORDS,
+    COURTESIES,
+    FUNCTION_WORDS,
+    NEGATIONS,
+    REMARKS,
+    SOURCE_NOUNS,
+    stem,
+)
+from conflictscore.scripts import fold
+
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*|[.!?\n]+")
+_CLAUSE = re.compile(r"[^,;:()\u2013\u2014]*[,;:()\u2013\u2014]|[^,;:()\u2013\u2014]+$")
+_WORD = re.compile(r"[^\W_][\w'\u2019-]*")
+_MOST_WORDS = 16
+"""Words of a clause on what the documents are silent about; a longer one says more than that."""
+_SILENT = re.compile(
+    r"\b(?:no|none|neither|nothing|not|n['\u2019]t)\b.{0,80}\b(?:mention|state|say|specif|discuss"
+    r"|address|indicate|tell|contain|provide|cover)",
+    re.IGNORECASE,
+)
+_COULD_NOT_FIND = re.compile(
+    r"\s*(?:but |and |so |though |however )?I (?:could|can|did|do)(?: not|n['\u2019]t) (?:find|say"
+    r"|tell|know|determine)\b",
+    re.IGNORECASE,
+)
+_ADVICE = re.compile(
+    r"\W*(?:(?:so|and|but|please|always|however|you should|it is best to) ){0,3}"
+    r"(?:check with|consult|contact|talk to|speak to|speak with|ask) (?:a|an|the|your|our)\b",
+    re.IGNORECASE,
+)
+
+
+def without_remarks(text: str, asked: frozenset[str] = frozenset()) -> str:
+    """The text with spaces in place of remarks on its sources.
+
+    Args:
+        text: A passage of an answer.
+        asked: Stems of the telling words of the question, which a remark may repeat.
+    """
+    return "".join(_bared(sentence, asked) for sentence in _SENTENCE.findall(text))
+
+
+def _bared(sentence: str, asked: frozenset[str]) -> str:
+    clauses = _CLAUSE.findall(sentence)
+    remarks = [_is_remark(clause, asked) or bool(_is_advice(clause)) for clause in clauses]
+    if any(remarks):  # beside one, a clause on their agreement needs no noun
+        remarks = [
+            is_remark or _is_remark(clause, asked, beside=True) or _is_owned_up(clause)
+            for is_remark, clause in zip(remarks, clauses, strict=True)
+        ]
+    pairs = zip(clauses, remarks, strict=True)
+    return "".join(" " * len(clause) if is_remark else clause for clause, is_remark in pairs)
+
+
+def _is_remark(clause: str, asked: frozenset[str], *, beside: bool = False) -> bool:
+    """Whether a clause is a remark; with ``beside``, in a sentence that has another one."""
+    words = _WORD.findall(clause)
+    if not _is_plain(words):
+        return False
+    stems = set(_telling(words))
+    names_source = bool(stems & SOURCE_NOUNS)
+    if stems and stems <= REMARKS and (beside or names_source):
+        return True
+    # the question's words alone could deny what is asked: "the texts state that it is not safe"
+    if len(stems) > 1 and stems & CONFLICT_WORDS and stems <= REMARKS | asked:
+        return True
+    return names_source and len(words) <= _MOST_WORDS and bool(_SILENT.search(clause))
+
+
+def _is_plain(words: list[str]) -> bool:
+    """Whether there is neither a number nor a name among the words of a clause."""
+    return not _has_name(words) and not any(any(map(str.isdigit, word)) for word in words)
+
+
+def _is_advice(clause: str) -> bool:
+    words = _WORD.findall(clause)
+    return len(words) <= _MOST_WORDS and _is_plain(words) and bool(_ADVICE.match(clause))
+
+
+def _is_owned_up(clause: str) -> bool:
+    """Whether a clause says no more than that something could not be found out."""
+    words = _WORD.findall(clause)
+    is_short = len(words) <= _MOST_WORDS
+    return is_short and _is_plain(words) and bool(_COULD_NOT_FIND.match(clause))
+
+
+def _has_name(words: list[str]) -> bool:
+    return any(word[0].isupper() and word != "I" for word in words[1:])
+
+
+def _telling(words: list[str]) -> Iterator[str]:
+    """The stems of words that tell something, courtesies left out."""
+    for word in words:
+        folded = fold(word)
+        if folded not in FUNCTION_WORDS and folded not in NEGATIONS:
+            short = stem(folded)
+            if short in SOURCE_NOUNS or short in REMARKS or short not in COURTESIES:
+                yield short
