@@ -37,6 +37,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Answer, ClaimEvidence, Document, Method
+from conflictscore.retrieval.near_windows import near
 
 T = TypeVar("T")
 
@@ -83,7 +84,9 @@ class ModelAnswerer:
         fields = {"question": material(state["question"])}
         fields |= option_fields(options, by_probability=by_probability)
         reader, render = context.reader(meter), partial(context.prompts.render, template, **fields)
-        prompt, fit = _with_documents(render, documents_of(state), reader, history)
+        prompt, fit = _with_documents(
+            render, state["question"], documents_of(state), reader, history
+        )
         options_to_weigh = options if by_probability else ()
         parameters = context.answer_parameters
         answer = await _answered(reader, prompt, options_to_weigh, read, history, parameters)
@@ -153,21 +156,26 @@ async def ask_with_documents(
     """
     all_fields = {"question": material(state["question"]), **fields}
     reader, render = context.reader(meter), partial(context.prompts.render, template, **all_fields)
-    prompt, fit = _with_documents(render, documents_of(state), reader, (), reply_tokens)
+    prompt, fit = _with_documents(
+        render, state["question"], documents_of(state), reader, (), reply_tokens
+    )
     return await reader.ask(prompt, read, reply_tokens), cut_notes(fit, step)
 
 
 def _with_documents(
     render: Callable[..., str],
+    question: str,
     documents: Sequence[Document],
     reader: Reader,
     history: Sequence[BaseMessage],
     reply_tokens: int = REPLY_TOKENS,
 ) -> tuple[str, Fitted]:
-    """A prompt with its documents, cut to what the window leaves beside all else."""
+    """A prompt with its documents; of long ones the parts nearest to the question are shown."""
     model, prompts, _ = reader
     around = read_after(history, render(documents=""))
-    fit = fit_documents(documents, model, prompts, around=around, reply_tokens=reply_tokens)
+    fit = fit_documents(
+        documents, model, prompts, around=around, reply_tokens=reply_tokens, choose=near(question)
+    )
     return render(documents=prompts.documents(fit.documents)), fit
 
 
@@ -216,7 +224,7 @@ class Reconsideration:
         }
         render = partial(prompts.render, f"{form}_regenerate", **fields)
         reader = Reader(model, prompts, UsageMeter())
-        return _with_documents(render, self.documents, reader, self.history)
+        return _with_documents(render, self.question, self.documents, reader, self.history)
 
     async def ask(
         self,
@@ -247,4 +255,8 @@ def cut_notes(fit: Fitted, step: str) -> list[str]:
     return [
         f"to {step}, document {number} was cut: it is longer than its share of the context window"
         for number in fit.cut
+    ] + [
+        f"to {step}, the parts of document {number} nearest to the question were read: it is longer"
+        " than its share of the context window"
+        for number in fit.excerpted
     ]

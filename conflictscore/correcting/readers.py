@@ -20,6 +20,7 @@ from conflictscore.loop.state import Reader
 from conflictscore.models import fit_documents
 from conflictscore.prompts import material
 from conflictscore.records import Claim, Document, DroppedReply
+from conflictscore.retrieval.near_windows import near
 from conflictscore.sentences import sentence_ends
 from conflictscore.threads import at_once
 
@@ -27,6 +28,7 @@ _REPLY_TOKENS = 80
 _MOST_CHARS = 320  # of a reply's first sentence; a longer one is no short answer
 _QUESTION_TOKENS = 64
 _QUESTION_CHARS = 300
+
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
 
@@ -59,7 +61,9 @@ async def ask_documents(
     """
     model, prompts, _ = reader
     render = partial(prompts.render, "ask_document", question=material(question))
-    fit = partial(fit_documents, around=render(document=""), reply_tokens=_REPLY_TOKENS)
+    fit = partial(
+        fit_documents, around=render(document=""), reply_tokens=_REPLY_TOKENS, choose=near(question)
+    )
 
     async def ask(document: Document) -> str | DroppedReply:
         try:

@@ -20,7 +20,7 @@ from conflictscore.errors import (
     UnreadableReplyError,
 )
 from conflictscore.labelers.label_words import label_of, text_of
-from conflictscore.labelers.prompting import as_shown, content_ids, identity_of
+from conflictscore.labelers.prompting import LONG_CHARS, as_shown, content_ids, identity_of
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.quotes import stands_in
 from conflictscore.labelers.verdicts import unlabelled
@@ -29,7 +29,8 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, neutral
 from conflictscore.records import Claim, Document, EvidenceLabel
-from conflictscore.threads import together
+from conflictscore.retrieval.near_windows import near
+from conflictscore.threads import in_thread, together
 from conflictscore.tokens import count_tokens
 
 VERDICTS = "verdicts"
@@ -111,7 +112,7 @@ class Batch(NamedTuple):
     shown: str = ""
     """The document as it enters the prompt."""
     cut: bool = False
-    """Whether that is a part of it."""
+    """Whether that is a part of it, and the rest was not searched for all of the claims."""
     no_room: ContextWindowError | None = None
     """Why no call has room for them; None if one has."""
 
@@ -206,7 +207,7 @@ class BatchJudge:
             by_document.setdefault(document.number, (document, []))[1].append(claim)
         async with together() as start:
             for document, claims in by_document.values():
-                for batch in self._batches(claims, document):
+                for batch in await self._prepared(claims, document):
                     start(partial(self._settle, batch, meter, on_label, _ROUNDS))
 
     async def _settle(self, batch: Batch, meter: UsageMeter, tell: Tell, rounds: int) -> None:
@@ -217,7 +218,7 @@ class BatchJudge:
                 tell(unlabelled((claim, batch.document), reason, failure))
             return
         for claims in parts:
-            for smaller in self._batches(claims, batch.document):
+            for smaller in await self._prepared(claims, batch.document):
                 await self._settle(smaller, meter, tell, rounds - 1)
 
     async def _attempt(
@@ -265,11 +266,16 @@ class BatchJudge:
     def _around(self, *, document: str = "", claims: str = "") -> str:
         return self._prompts.render(_TEMPLATE, rules=self._rules, document=document, claims=claims)
 
+    async def _prepared(self, claims: Sequence[Claim], document: Document) -> list[Batch]:
+        """The batches; a long document is counted and cut off the event loop."""
+        if len(document.text) <= LONG_CHARS:
+            return list(self._batches(claims, document))
+        return await in_thread(lambda: list(self._batches(claims, document)))
+
     def _batches(self, claims: Sequence[Claim], document: Document) -> Iterator[Batch]:
         """As many claims at a time as a call may have and has room for, the first ones first.
 
-        A document that does not fit is cut, visibly, and at the same place for all claims but one
-        that is very long.
+        Of a document that does not fit, the parts nearest to the claims of a call are shown.
         """
         some: list[Claim] = []
         total = 0
@@ -290,7 +296,12 @@ class BatchJudge:
         batch = Batch(tuple(claims), document)
         try:
             fitted_document = fit_documents(
-                [document], self._model, self._prompts, around=self._around(), reply_tokens=room
+                [document],
+                self._model,
+                self._prompts,
+                around=self._around(),
+                reply_tokens=room,
+                choose=near(*(claim.text for claim in claims)),
             )
         except ContextWindowError as error:
             return batch._replace(no_room=error)

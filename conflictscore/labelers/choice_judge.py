@@ -1,7 +1,6 @@
 """The cheap judge: one letter per pair, with its log-probabilities, at a fraction of the cost."""
 
-from collections.abc import Coroutine, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from conflictscore.labelers.calibration import UNCALIBRATED, rounded
 from conflictscore.labelers.prompting import JudgePrompts, identity_of
@@ -31,11 +30,9 @@ class ChoiceJudge:
         calibration = UNCALIBRATED.model_dump(mode="json")
         self.identity = identity_of("choice", prompts_sha256, model, calibration=calibration)
 
-    def label(
-        self, claim: Claim, document: Document, meter: UsageMeter
-    ) -> Coroutine[Any, Any, EvidenceLabel]:
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
-        prompt = self._judge_prompts.of(claim, document)
+        prompt = await self._judge_prompts.of(claim, document)
 
         def read(logprobs: Mapping[str, float]) -> EvidenceLabel:
             by_label = {LETTERS[letter]: logprob for letter, logprob in logprobs.items()}
@@ -50,6 +47,6 @@ class ChoiceJudge:
                 document_cut=prompt.document_cut,
             )
 
-        return self._model.ask_letter(
+        return await self._model.ask_letter(
             prompt.text, tuple(LETTERS), read, prompts=self._prompts, meter=meter
         )

@@ -1,6 +1,6 @@
 """The paper's judge (section 3, step 2; Table 7): snippet, reasoning and label as JSON."""
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -66,11 +66,9 @@ class JsonJudge:
         prompts_sha256 = prompts.sha256_of(rules, "label_json", "cut", "retry")
         self.identity = identity_of("json", prompts_sha256, model)
 
-    def label(
-        self, claim: Claim, document: Document, meter: UsageMeter
-    ) -> Coroutine[Any, Any, EvidenceLabel]:
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
-        prompt = self._judge_prompts.of(claim, document)
+        prompt = await self._judge_prompts.of(claim, document)
 
         def read(reply: Mapping[str, Any]) -> EvidenceLabel:
             snippet = text_of(reply, "document_snippet")
@@ -84,7 +82,7 @@ class JsonJudge:
                 document_cut=prompt.document_cut,
             )
 
-        return self._model.ask_json(
+        return await self._model.ask_json(
             prompt.text,
             self._schema,
             read,

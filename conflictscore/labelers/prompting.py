@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 from conflictscore.models import LOCAL_ENDPOINT
@@ -9,11 +10,15 @@ from conflictscore.models.fitting import fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document
+from conflictscore.retrieval.near_windows import near
+from conflictscore.threads import in_thread
 from conflictscore.tokens import count_tokens
 
 _FIRST_ID, _IDS = 100, 450
 _CLAIM_TOKENS = 256
 _TITLE_CHARS = 300
+LONG_CHARS = 20_000
+"""A longer document is counted and cut off the event loop."""
 
 
 class JudgePrompt(NamedTuple):
@@ -50,9 +55,8 @@ def identity_of(
 class JudgePrompts:
     """The prompts of one judge: rules, document, claim.
 
-    A document's prefix is the same for every claim. A document longer than the context window is
-    cut, and the prompt says so. Room is kept for a long claim, so that the cut does not move with
-    the claim.
+    A document's prefix is the same for every claim. Of a document longer than the context window
+    the parts nearest to the claim are shown, and the prompt says so.
     """
 
     def __init__(
@@ -62,37 +66,41 @@ class JudgePrompts:
         self._reply_tokens = reply_tokens
         self._rules = prompts.render(rules_of(template, model.endpoint, prompts))
         self._around = prompts.render(template, rules=self._rules, document="", claim="")
-        self._last: tuple[Document, int, str, bool] | None = None
+        self._last: tuple[Document, int, str] | None = None
 
-    def of(self, claim: Claim, document: Document) -> JudgePrompt:
-        """The prompt for a pair."""
+    async def of(self, claim: Claim, document: Document) -> JudgePrompt:
+        """The prompt for a pair; a long document is read off the event loop."""
+        if len(document.text) > LONG_CHARS:
+            return await in_thread(partial(self._of, claim, document))
+        return self._of(claim, document)
+
+    def _of(self, claim: Claim, document: Document) -> JudgePrompt:
         room = _CLAIM_TOKENS
         if len(claim.text.encode(errors="replace")) > room:  # no token is shorter than a byte
             room = max(room, count_tokens(claim.text))
-        document_text, cut = self._shown(document, room)
+        document_text, cut = self._shown(claim, document, room)
         text = self._prompts.render(
             self._template, rules=self._rules, document=document_text, claim=material(claim.text)
         )
         return JudgePrompt(text, document_cut=cut)
 
-    def _shown(self, document: Document, room: int) -> tuple[str, bool]:
+    def _shown(self, claim: Claim, document: Document, room: int) -> tuple[str, bool]:
+        """The document as the judge reads it, and whether it was cut unread."""
         last = self._last
-        if last is None or last[0] is not document or last[1] != room:
-            fitted_document = fit_documents(
-                [document],
-                self._model,
-                self._prompts,
-                around=self._around,
-                reply_tokens=self._reply_tokens + room,
-            )
-            last = (
-                document,
-                room,
-                as_shown(fitted_document.documents[0]),
-                bool(fitted_document.cut),
-            )
-            self._last = last
-        return last[2:]
+        if last is not None and last[0] is document and last[1] == room:
+            return last[2], False
+        fitted_document = fit_documents(
+            [document],
+            self._model,
+            self._prompts,
+            around=self._around,
+            reply_tokens=self._reply_tokens + room,
+            choose=near(claim.text),
+        )
+        document_text = as_shown(fitted_document.documents[0])
+        if not fitted_document.cut and not fitted_document.excerpted:
+            self._last = (document, room, document_text)  # whole, and so the same for every claim
+        return document_text, bool(fitted_document.cut)
 
 
 def as_shown(document: Document) -> str:

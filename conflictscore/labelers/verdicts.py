@@ -136,9 +136,11 @@ def _hashed(title: str, text: str) -> str:
 def _kept(stored_verdict: Mapping[str, Any], place: _Place) -> EvidenceLabel | None:
     numbers = {"claim": place[0], "document": place[1], "cached": True}
     try:
-        return EvidenceLabel.model_validate({**stored_verdict, **numbers})
+        label = EvidenceLabel.model_validate({**stored_verdict, **numbers})
     except ValidationError:
         return None
+    # earlier versions read the beginning of a long document alone
+    return None if label.document_cut else label
 
 
 def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:

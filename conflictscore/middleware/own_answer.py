@@ -19,6 +19,7 @@ from conflictscore.models import fit_documents
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Answer
+from conflictscore.retrieval.near_windows import near
 from conflictscore.threads import on_home_loop
 
 T = TypeVar("T")
@@ -121,6 +122,7 @@ class OwnAnswer(ModelAnswerer):
             prompts,
             around=f"{self.read_before}\n{prompts.render('attached_documents', documents='')}",
             reply_tokens=self.limit or room,
+            choose=near(state["question"]),
         )
         block = prompts.render("attached_documents", documents=prompts.documents(fitted.documents))
         try:

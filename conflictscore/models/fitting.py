@@ -1,7 +1,8 @@
 """Making documents fit a model's context window, visibly."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from conflictscore.errors import ContextWindowError
 from conflictscore.models.language_model import LanguageModel
@@ -16,13 +17,35 @@ _MARGIN = 1.15
 _OVERHEAD_TOKENS = 48
 
 
+class Excerpt(Protocol):
+    """Parts of a document that are shown in its place."""
+
+    @property
+    def text(self) -> str:
+        """The parts, in the document's order."""
+
+    @property
+    def chars(self) -> int:
+        """How many characters of the document they hold."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the rest was searched for all that is asked about, and so not passed over."""
+
+
+Choose = Callable[[str, int], Excerpt | None]
+"""Chooses the parts of a text that so many tokens have room for; None where there is no room."""
+
+
 @dataclass(frozen=True)
 class Fitted:
     """Documents as they enter a prompt."""
 
     documents: tuple[Document, ...]
     cut: tuple[int, ...]
-    """Numbers of the documents that were cut, ascending."""
+    """Numbers of the documents that were cut unread, ascending."""
+    excerpted: tuple[int, ...] = ()
+    """Numbers of those of which chosen parts are shown, and the rest was searched."""
 
 
 def fit_documents(
@@ -32,12 +55,14 @@ def fit_documents(
     *,
     around: str,
     reply_tokens: int,
+    choose: Choose | None = None,
 ) -> Fitted:
-    """Cut the longest documents, so that prompt and reply stay within the context window.
+    """Shorten the longest documents, so that prompt and reply stay within the context window.
 
-    Short documents stay whole; the long ones share evenly what is left. A cut document ends with
-    the ``cut`` template, so that a reader and the model see it. ``around`` is the rest of the
-    prompt.
+    Short documents stay whole; the long ones share evenly what is left. Of these ``choose`` names
+    the parts to show; without it a document is cut after its beginning. A shortened document ends
+    with the template ``cut_near`` or ``cut``, so that a reader and the model see it. ``around`` is
+    the rest of the prompt.
 
     Raises:
         ContextWindowError: The window leaves less than 32 tokens a document.
@@ -56,13 +81,38 @@ def fit_documents(
             f"the context window of {model.name} ({model.context_window} tokens) is too small for"
             f" {len(documents)} documents; ask for fewer (top_k) or give the model a larger one"
         )
-    fitted_documents, cut = [], []
+    fitted_documents, cut, excerpted = list[Document](), list[int](), list[int]()
     for document, size, share in zip(documents, sizes, shares, strict=True):
-        if share < size:
-            document = _cut(document, share, model, prompts)
-            cut.append(document.number)
-        fitted_documents.append(document)
-    return Fitted(tuple(fitted_documents), tuple(cut))
+        if share >= size:
+            fitted_documents.append(document)
+            continue
+        excerpt = choose and _excerpt(document, share, prompts, choose)
+        if excerpt:
+            shortened, is_complete = excerpt
+        else:
+            shortened, is_complete = _cut(document, share, model, prompts), False
+        fitted_documents.append(shortened)
+        (excerpted if is_complete else cut).append(document.number)
+    return Fitted(tuple(fitted_documents), tuple(cut), tuple(excerpted))
+
+
+def _excerpt(
+    document: Document, tokens: int, prompts: PromptSet, choose: Choose
+) -> tuple[Document, bool] | None:
+    """The document's chosen parts, and whether nothing was passed over unread."""
+    total = len(document.text)
+    room = tokens - count_tokens(prompts.render("cut_near", shown=total, total=total)) - 1
+    while room >= _LEAST_TOKENS:
+        chosen = choose(document.text, room)
+        if chosen is None:
+            return None
+        mark = prompts.render("cut_near", shown=chosen.chars, total=total)
+        text = f"{chosen.text}\n{mark}"
+        size = count_tokens(material(text))
+        if size <= tokens:
+            return document.model_copy(update={"text": text}), chosen.is_complete
+        room = min(room - 1, int(room * tokens / size) - 1)  # marks of prompts took more
+    return None
 
 
 def _share_out(sizes: Sequence[int], room: int) -> list[int]:

@@ -26,6 +26,14 @@ from conflictscore.records import (
 _SHOWN_CHARS = 400
 """Characters shown of a document that was found."""
 
+_CHECKED = {
+    "fully": ("fully", "green"),
+    "partly": ("in part", "yellow"),
+    "no": ("no", "red"),
+    None: ("no, the run did not finish", "red"),
+}
+"""A verdict in words, and its colour."""
+
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 _MARKS = (0x061C, 0x200E, 0x200F)  # ALM, LRM, RLM
 _BIDI = dict.fromkeys((*_MARKS, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), " ")
@@ -44,7 +52,7 @@ def tokens_in(usage: Usage) -> str:
 
 
 def print_run(run: Run, console: Console, *, details: bool = True) -> None:
-    """Print the answer, its changes and their reasons, and its claims.
+    """Print the answer, how far it was checked, its changes and their reasons, and its claims.
 
     An answer that was only scored is not printed.
 
@@ -57,14 +65,32 @@ def print_run(run: Run, console: Console, *, details: bool = True) -> None:
     if run.question is not None:
         _heading(console, "Answer")
         _indented(console, run.answer or "")
+    _print_checked(run, console)
     _print_changes(run, console)
     if details:
         _print_details(run, console)
         return
     if report := run.final_report or run.report:
         _print_summary(report, console)
-    _print_notes(run.notes, console)
+    _print_notes(_notes_beside(run), console)
     console.print(Text(f"{_cost(run)}   details: --details", style="dim"))
+
+
+def _print_checked(run: Run, console: Console) -> None:
+    """Print how far the answer was checked and, where that is not fully, what was not."""
+    gaps = run.examined.gaps if run.examined else ()
+    main = run.examined.main_gap if run.examined else None
+    words, style = _CHECKED[run.checked]
+    why = f": {printable(main.note)}" if main else ""
+    more = f" (and {len(gaps) - 1} more, noted below)" if len(gaps) > 1 else ""
+    line = Text.assemble(("\nChecked: ", "bold"), (words, style), f"{why}{more}")
+    console.print(line)
+
+
+def _notes_beside(run: Run) -> tuple[str, ...]:
+    """The notes but for the one that stands beside the verdict already."""
+    main = run.examined.main_gap if run.examined else None
+    return tuple(note for note in run.notes if main is None or note != main.note)
 
 
 def _print_summary(report: ConflictReport, console: Console) -> None:
@@ -252,7 +278,7 @@ def _print_sources(run: Run, console: Console) -> None:
             hint += f"  weight {weights[document.number]:.2f}"
         rows.append((str(document.number), Text.assemble(source, (hint, "dim"))))
     _grid(console, rows)
-    _print_notes(run.notes, console)
+    _print_notes(_notes_beside(run), console)
     console.print(Text(_cost(run), style="dim"))
 
 

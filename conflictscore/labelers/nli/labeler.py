@@ -13,7 +13,7 @@ from conflictscore.labelers.denials import denied_in
 from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.nli.model import NliModel, TokenPair, resolve, shared_model
 from conflictscore.labelers.nli.pitfalls import pitfall
-from conflictscore.labelers.nli.windows import Premises, premise_tokens, premises
+from conflictscore.labelers.nli.windows import CutDocument, Premises, premise_tokens
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.models.usage import UsageMeter
@@ -60,7 +60,8 @@ class NliLabeler:
     snippet, and ``score`` its label's calibrated probability. A side that a trap of language makes
     doubtful (:mod:`~conflictscore.labelers.nli.pitfalls`) has a score of .5 at most, so that a
     cascade asks its judge, and ``reasoning`` names the trap. Of a document with more than 128
-    windows the first ones are read, and ``document_cut`` says so.
+    windows those nearest to the claim are read. Where it shares no word with any, the first ones
+    are, and ``document_cut`` says so.
 
     The model runs in this process. That is no call of a language model, and a meter counts none.
     """
@@ -153,7 +154,7 @@ class NliLabeler:
 
     def _groups(self, pairs: Sequence[Pair]) -> Iterator[list[_Reading]]:
         """Pairs in their order, as many at a time as keep all threads busy."""
-        cut: dict[tuple[int, str, str], Premises] = {}
+        cut: dict[tuple[int, str, str], CutDocument] = {}
         group: list[_Reading] = []
         for claim, document in pairs:
             group.append(self._prepared(claim, document, cut))
@@ -164,7 +165,7 @@ class NliLabeler:
             yield group
 
     def _prepared(
-        self, claim: Claim, document: Document, cut: dict[tuple[int, str, str], Premises]
+        self, claim: Claim, document: Document, cut: dict[tuple[int, str, str], CutDocument]
     ) -> _Reading:
         tokenizer, most = self._model.tokenizer, self._model.most_tokens
         if (denied_statement := denied_in(claim.text)) is not None:
@@ -180,8 +181,8 @@ class NliLabeler:
             return make_reading(Premises((), (), cut=False), [], error=error)
         content = (size, document.title, document.text)
         if content not in cut:
-            cut[content] = premises(document, size, tokenizer.vocabulary)
-        document_premises = cut[content]
+            cut[content] = CutDocument(document, size, tokenizer.vocabulary)
+        document_premises = cut[content].near(claim.text)
         return make_reading(document_premises, tokenizer.pairs(document_premises.texts, claim.text))
 
     def _verdict(self, reading: _Reading) -> EvidenceLabel:

@@ -8,10 +8,14 @@ the date stand before each window, and before all but the first window also what
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from conflictscore.records import Document
+from conflictscore.retrieval.ranking import BM25Ranker
 from conflictscore.retrieval.token_windows import (
     LEAST_TOKENS,
     TokenWindow,
@@ -21,7 +25,7 @@ from conflictscore.retrieval.token_windows import (
 from conflictscore.sentences import sentence_starts
 
 MOST_WINDOWS = 128
-"""The most windows that are read of a document; the rest of a longer one is left out."""
+"""The most windows that are read of a document: of a longer one those nearest to the claim."""
 
 _TITLE_TOKENS = 24
 _DATE_CHARS = 10
@@ -58,7 +62,7 @@ class Premises(NamedTuple):
     Attributes:
         texts: Its windows, each after the title, the date and what leads into it.
         windows: The same windows as they stand in the document.
-        cut: Whether it has more windows than are read.
+        cut: Whether it has more windows than are read, and nothing tells which are near the claim.
     """
 
     texts: tuple[str, ...]
@@ -71,7 +75,62 @@ def premise_tokens(claim_tokens: int, pair_tokens: int, marks: int) -> int:
     return max(pair_tokens - marks - max(claim_tokens, _CLAIM_TOKENS), _PREMISE_TOKENS)
 
 
-def premises(document: Document, size: int, vocabulary: Vocabulary) -> Premises:
+class CutDocument:
+    """The windows of a document, of which a claim is shown all, or the nearest of very many."""
+
+    def __init__(self, document: Document, size: int, vocabulary: Vocabulary) -> None:
+        """Cut the document; arguments as of :func:`premises`."""
+        self._text, self._vocabulary = document.text, vocabulary
+        self._heading = _heading(document, vocabulary)
+        room = size - vocabulary.count(self._heading)
+        self._lead = min(_LEAD_TOKENS, room // _LEAD_SHARE)
+        self._outline: _Outline | None = None
+        self._windows = self._cut_to(room, size)
+        if len(self._windows) == 1:
+            return
+        if room - self._lead >= LEAST_TOKENS and self._lead >= LEAST_TOKENS // 2:
+            self._windows = self._cut_to(room - self._lead, size)
+            self._outline = _Outline(self._text)
+
+    def _cut_to(self, room: int, size: int) -> list[TokenWindow]:
+        def count(part: str) -> int:
+            return self._vocabulary.count(self._heading + part) - size + available
+
+        available = size - self._vocabulary.count(self._heading)
+        vocabulary = Vocabulary(self._vocabulary.starts, count)
+        return cut_windows(self._text, room, room - room // _OVERLAP, vocabulary)
+
+    @cached_property
+    def _whole(self) -> Premises:
+        return self._shown(self._windows[:MOST_WINDOWS], cut=len(self._windows) > MOST_WINDOWS)
+
+    @cached_property
+    def _ranker(self) -> BM25Ranker:
+        return BM25Ranker([self._text[window.start : window.end] for window in self._windows])
+
+    def near(self, claim: str) -> Premises:
+        """All windows, or those of very many that share most words with the claim."""
+        if len(self._windows) <= MOST_WINDOWS:
+            return self._whole
+        scores = self._ranker.scores(claim)
+        if not scores.max() > 0:
+            return self._whole  # nothing tells which are near
+        nearest = np.argsort(-scores, kind="stable")[:MOST_WINDOWS]
+        return self._shown([self._windows[n] for n in sorted(nearest)], cut=False)
+
+    def _shown(self, windows: Sequence[TokenWindow], *, cut: bool) -> Premises:
+        leads = [
+            _trimmed(self._outline.before(window.start), self._lead, self._vocabulary)
+            if self._outline
+            else ""
+            for window in windows
+        ]
+        shown = [self._text[window.start : window.end] for window in windows]
+        texts = (self._heading + lead + text for lead, text in zip(leads, shown, strict=True))
+        return Premises(tuple(texts), tuple(shown), cut=cut)
+
+
+def premises(document: Document, size: int, vocabulary: Vocabulary, claim: str = "") -> Premises:
     """Cut a document into windows that can each be read alone.
 
     A document that fits is one window. The windows of a longer one overlap by a quarter, and before
@@ -82,39 +141,9 @@ def premises(document: Document, size: int, vocabulary: Vocabulary) -> Premises:
         document: Its text, its title and the ``date`` of its metadata are shown.
         size: The most tokens of a premise.
         vocabulary: Counts tokens as the model does.
+        claim: The claim; of very many windows those nearest to it are read.
     """
-    text = document.text
-    heading = _heading(document, vocabulary)
-    room = size - vocabulary.count(heading)
-
-    def cut_to(room: int, stride: int) -> list[TokenWindow]:
-        def count(part: str) -> int:
-            return vocabulary.count(heading + part) - size + available
-
-        available = room
-        return cut_windows(text, room, stride, Vocabulary(vocabulary.starts, count))
-
-    windows = cut_to(room, room - room // _OVERLAP)
-    if len(windows) == 1:
-        return Premises((heading + text,), (text,), cut=False)
-    lead = min(_LEAD_TOKENS, room // _LEAD_SHARE)
-    outline = None
-    if room - lead >= LEAST_TOKENS and lead >= LEAST_TOKENS // 2:
-        room -= lead
-        windows = cut_to(room, room - room // _OVERLAP)
-        outline = _Outline(text)
-    window_texts = [text[window.start : window.end] for window in windows[:MOST_WINDOWS]]
-    leads = [
-        _trimmed(outline.before(window.start), lead, vocabulary) if outline else ""
-        for window in windows[:MOST_WINDOWS]
-    ]
-    return Premises(
-        texts=tuple(
-            heading + before + window for before, window in zip(leads, window_texts, strict=True)
-        ),
-        windows=tuple(window_texts),
-        cut=len(windows) > MOST_WINDOWS,
-    )
+    return CutDocument(document, size, vocabulary).near(claim)
 
 
 def _heading(document: Document, vocabulary: Vocabulary) -> str:

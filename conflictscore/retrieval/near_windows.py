@@ -1,0 +1,120 @@
+"""The parts of a long text that are nearest to what is asked about it.
+
+A text that no model can read whole is cut into windows, and those that share most words with each
+query are shown (BM25). So the whole text is searched, wherever in it the decisive line stands.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import zip_longest
+from typing import NamedTuple
+
+import numpy as np
+
+from conflictscore.retrieval.ranking import BM25Ranker
+from conflictscore.retrieval.token_windows import LEAST_TOKENS, MARK, TokenWindow, cut_windows
+from conflictscore.tokens import count_tokens
+
+_FEWEST_WINDOWS = 6
+"""A window takes this share of the room at most, so that several places can be shown."""
+_MOST_TOKENS = 384  # of a window, however much room there is
+_OVERLAP = 4
+"""A window repeats a quarter of the one before it."""
+_MARK_TOKENS = count_tokens(MARK) + 2
+
+
+class NearParts(NamedTuple):
+    """The parts of a text that are shown."""
+
+    text: str
+    """They stand in the text's order, with a mark between those that are apart."""
+    chars: int
+    """How many characters of the text they hold."""
+    is_complete: bool
+    """Whether each query shares a word with the text; where one does not, such as in another
+    language, nothing tells which part would speak to it."""
+
+
+class _CutText(NamedTuple):
+    windows: tuple[TokenWindow, ...]
+    ranker: BM25Ranker
+
+
+def near(*queries: str) -> Callable[[str, int], NearParts | None]:
+    """Choose the parts of a text nearest to what is asked about it, as a prompt is fitted."""
+    return lambda text, tokens: near_parts(text, queries, tokens)
+
+
+def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | None:
+    """The parts of a text nearest to the queries.
+
+    None where there is no room for any, or no query shares a word with the text, so that its
+    beginning is as near as any other part.
+
+    The best window of each query is taken first, then the second ones, until the room is used.
+    Time is linear in the length of the text; it is cut and indexed once for all queries.
+
+    Args:
+        text: The text, of more than so many tokens.
+        queries: What is asked about it, such as claims.
+        tokens: The room.
+    """
+    size = min(_MOST_TOKENS, tokens // _FEWEST_WINDOWS)
+    if size < LEAST_TOKENS:
+        size = tokens
+    if size < LEAST_TOKENS:
+        return None
+    cut = _cut_once(text, size)
+    scores = [cut.ranker.scores(query) for query in queries]
+    met = [bool(own.max() > 0) for own in scores]
+    if not any(met):
+        return None
+    chosen = set[int]()
+    room = tokens
+    for number in _by_turns([_best_first(own) for own in scores]):
+        if number in chosen:
+            continue
+        room -= size + _MARK_TOKENS
+        if room < 0 and chosen:
+            break
+        chosen.add(number)
+    spans = list(_merged([cut.windows[number] for number in sorted(chosen)]))
+    shown = MARK.join(text[start:end].strip() for start, end in spans)
+    return NearParts(shown, sum(end - start for start, end in spans), is_complete=all(met))
+
+
+_cutting = threading.Lock()
+
+
+def _cut_once(text: str, size: int) -> _CutText:
+    """Of claims that are judged at the same time, the first cuts the text, and the others wait."""
+    with _cutting:
+        return _cut(text, size)
+
+
+@lru_cache(maxsize=4)
+def _cut(text: str, size: int) -> _CutText:
+    windows = cut_windows(text, size, size - size // _OVERLAP)
+    return _CutText(tuple(windows), BM25Ranker([text[w.start : w.end] for w in windows]))
+
+
+def _best_first(scores: "np.ndarray[tuple[int, ...], np.dtype[np.float32]]") -> list[int]:
+    """Windows with a shared word, the best first and the earlier of equals."""
+    return [int(n) for n in np.argsort(-scores, kind="stable") if scores[n] > 0]
+
+
+def _by_turns(rankings: Sequence[Sequence[int]]) -> Iterator[int]:
+    for numbers in zip_longest(*rankings):
+        yield from (number for number in numbers if number is not None)
+
+
+def _merged(windows: Sequence[TokenWindow]) -> Iterator[tuple[int, int]]:
+    """Spans of windows, each as long as the windows in it touch."""
+    start, end = windows[0]
+    for window in windows[1:]:
+        if window.start > end:
+            yield start, end
+            start = window.start
+        end = window.end
+    yield start, end
