@@ -262,7 +262,7 @@ class TestRunsPage:
             runs = KeptRuns(most=2, most_bytes=10_000, store=tables)
             for name in "abc":
                 finish(runs, name, created=1)
-            until(lambda: not tables.execute("SELECT id FROM run_list WHERE id = 'a'"))
-            tables.execute("DELETE FROM run_list")
+            until(lambda: not tables.execute("SELECT id FROM run_rows WHERE id = 'a'"))
+            tables.execute("DELETE FROM run_rows")
             total, found = KeptRuns(most=2, most_bytes=10_000, store=tables).listed(RunFilter())
         assert (total, [run.run_id for run in found]) == (2, ["c", "b"])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from conflictscore.errors import ConfigurationError
 from conflictscore.loop.state import RunContext
 from conflictscore.markup import without_markdown
-from conflictscore.records import RUN_DETAILS, Run
+from conflictscore.records import RUN_DETAILS, RevisionAction, Run
 from conflictscore.storage.database import Database, SQLiteTables, Value, storable
 
 RUNNING: Mapping[str, Any] = {}
@@ -22,6 +22,7 @@ _SEARCHED_CHARS = 8000
 _MARKDOWN_CHARS = 4 * _SHOWN_CHARS
 _MOST_WORDS = 8
 _ALL = 1 << 62
+_TELL_SEVERAL = frozenset({RevisionAction.HEDGE, RevisionAction.EXPLAIN})
 _DISPUTED = frozenset({"corrected", "kept", "annotated"})
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
@@ -31,16 +32,18 @@ _TABLES = (
 )
 _LISTS = (
     "CREATE INDEX IF NOT EXISTS runs_by_use ON runs (used, id, size)",
-    "DROP TABLE IF EXISTS listed",  # of an earlier version
-    "CREATE TABLE IF NOT EXISTS run_list (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
+    "DROP TABLE IF EXISTS listed",  # of earlier versions; the rows are made anew from the runs
+    "DROP TABLE IF EXISTS run_list",
+    "CREATE TABLE IF NOT EXISTS run_rows (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
     " created BIGINT NOT NULL, finished BIGINT NOT NULL, status TEXT NOT NULL,"
-    " method TEXT NOT NULL, flipped INTEGER NOT NULL, disputed INTEGER NOT NULL,"
+    " method TEXT NOT NULL, flipped INTEGER NOT NULL, hedged INTEGER NOT NULL,"
+    " disputed INTEGER NOT NULL,"
     " question TEXT NOT NULL, answer TEXT NOT NULL, searched TEXT NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS run_list_by_time ON run_list (created, finished)",
+    "CREATE INDEX IF NOT EXISTS run_rows_by_time ON run_rows (created, finished)",
 )
 _KEEP = "INSERT INTO runs VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING"
 _LIST = (
-    "INSERT INTO run_list VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+    "INSERT INTO run_rows VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
     " ON CONFLICT DO NOTHING"
 )
 _OVER = "DELETE FROM running WHERE id = $1 OR until < $2"
@@ -51,7 +54,7 @@ _MAKE_ROOM = (
     " WINDOW latest AS (ORDER BY used DESC, id DESC)) AS kept WHERE place > $1 OR bytes > $2)"
 )
 _TIDY = (
-    "DELETE FROM run_list WHERE (SELECT count(*) FROM run_list) > (SELECT count(*) FROM runs)"
+    "DELETE FROM run_rows WHERE (SELECT count(*) FROM run_rows) > (SELECT count(*) FROM runs)"
     " AND id NOT IN (SELECT id FROM runs)"
 )
 
@@ -66,6 +69,8 @@ class ListedRun(NamedTuple):
     method: str
     """How the answer was looked at again, as a benchmark names it."""
     flipped: bool
+    hedged: bool
+    """Whether all that changed are passages that now tell several answers of the sources."""
     disputed: bool
     """Whether a claim of an answer had evidence on both sides, or was looked at again."""
     question: str
@@ -90,7 +95,7 @@ class RunFilter(NamedTuple):
     def condition(self, each: str) -> tuple[str, list[Value]]:
         """It as SQL, with its values; ``each`` is how the database selects from a list."""
         given: list[tuple[str, Value]] = [
-            ("run_list.owner = {}", self.owner),
+            ("run_rows.owner = {}", self.owner),
             ("status = {}", self.status or None),
             ("flipped = {}", None if self.flipped is None else int(self.flipped)),
             ("disputed = {}", None if self.disputed is None else int(self.disputed)),
@@ -136,7 +141,7 @@ class KeptRuns:
                 self._database.execute("ALTER TABLE runs ADD COLUMN size BIGINT NOT NULL DEFAULT 0")
                 self._database.execute("UPDATE runs SET size = length(run)")
         self._database.make(*_LISTS)
-        unlisted = "FROM runs WHERE id NOT IN (SELECT id FROM run_list) LIMIT 1"
+        unlisted = "FROM runs WHERE id NOT IN (SELECT id FROM run_rows) LIMIT 1"
         while row := self._one(f"SELECT id, owner, used, run {unlisted}"):
             run_id, owner, used, text = row
             self._database.execute(_LIST, *_list_row(run_id, owner, used, json.loads(text)))
@@ -188,15 +193,13 @@ class KeptRuns:
     ) -> tuple[int, list[ListedRun]]:
         """How many runs there are, and some of them, newest first."""
         condition, values = sought.condition(self._database.each)
-        found = f"FROM run_list JOIN runs USING (id) WHERE {condition}"
-        columns = "id, created, status, method, flipped, disputed, question, answer"
+        found = f"FROM run_rows JOIN runs USING (id) WHERE {condition}"
+        columns = "id, created, status, method, flipped, hedged, disputed, question, answer"
         order = "ORDER BY created DESC, finished DESC"
         order += f" LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}"
         [count] = self._one(f"SELECT count(*) {found}", *values) or (0,)
         rows = self._database.execute(f"SELECT {columns} {found} {order}", *values, most, after)
-        return count, [
-            ListedRun._make((*row[:4], bool(row[4]), bool(row[5]), *row[6:])) for row in rows
-        ]
+        return count, [ListedRun._make((*row[:4], *map(bool, row[4:7]), *row[7:])) for row in rows]
 
     def entries(self, run_ids: Iterable[str]) -> Iterator[dict[str, Any]]:
         """These runs, those that are still kept, without counting it as their use."""
@@ -257,10 +260,18 @@ def _list_row(run_id: str, owner: str, finished: int, run: Mapping[str, Any]) ->
     return [
         *(run_id, owner, int(run.get("created") or 0), finished, status),
         "regenerated-rag",
-        *(int(bool(run.get("flipped"))), int(disputed), question[:_SHOWN_CHARS]),
+        *(int(bool(run.get("flipped"))), int(_is_hedged(run)), int(disputed)),
+        question[:_SHOWN_CHARS],
         without_markdown(answer[:_MARKDOWN_CHARS])[:_SHOWN_CHARS],
         "\n".join(str(text) for text in searched if text)[:_SEARCHED_CHARS].casefold(),
     ]
+
+
+def _is_hedged(run: Mapping[str, Any]) -> bool:
+    """Whether every change that was made tells several answers, and none decides for one."""
+    changes = [change for change in run.get("changes") or () if change.get("accepted")]
+    actions = {change.get("action") for change in changes} - {RevisionAction.KEEP}
+    return bool(run.get("flipped")) and bool(actions) and actions <= _TELL_SEVERAL
 
 
 def run_record(

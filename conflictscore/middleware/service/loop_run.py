@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from pydantic import ValidationError
 
+from conflictscore.answering.answer_parts import AnswerPart, answer_parts, with_marks
 from conflictscore.errors import NoDocumentsError
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import shared_graph
@@ -117,13 +118,30 @@ class LoopRun:
 def with_markup(run: Mapping[str, Any]) -> dict[str, Any]:
     """Add to a run what its page shows.
 
-    ``markup`` has its answers' Markdown as HTML, where HTML in an answer is escaped, and ``story``
-    the lines of each change that was looked at.
+    ``markup`` has its answers' Markdown as HTML, where HTML in an answer is escaped, ``marked``
+    the final answer's with a mark before and after each of ``parts``, and ``story`` the lines of
+    each change that was looked at.
     """
     answers = {name: run[name] or "" for name in ("answer", "first_answer")}
     fit = {name: text for name, text in answers.items() if len(text) <= _RENDERED_CHARS}
     markup = {name: rendered_markdown(text) for name, text in fit.items()}
-    return {**run, "markup": markup, "story": [*filter(None, map(_told, run.get("changes") or ()))]}
+    parts = _parts(run) if "answer" in fit else ()
+    marked = with_marks(fit["answer"], parts) if parts else None
+    return {
+        **run,
+        "markup": markup,
+        "marked": rendered_markdown(marked) if marked else None,
+        "parts": [{"standing": part.standing.value, "claims": part.claims} for part in parts],
+        "story": [*filter(None, map(_told, run.get("changes") or ()))],
+    }
+
+
+def _parts(run: Mapping[str, Any]) -> tuple[AnswerPart, ...]:
+    fields = {name: run[name] for name in Run.model_fields if name in run and name != "status"}
+    try:
+        return answer_parts(Run.model_validate(fields))
+    except ValidationError:  # of a run that another version kept
+        return ()
 
 
 def _told(change: object) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import pytest
 from conflictscore.errors import ProviderError
 from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import EvidenceLabel
+from conflictscore.records import EvidenceLabel, Label
 from tests.batches import AskedBatch
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script, then
 from tests.labelers.batching.talk import (
@@ -33,13 +33,17 @@ async def test_up_to_eight_claims_and_one_document_go_into_a_call() -> None:
     }
 
 
-async def test_a_document_that_does_not_fit_is_cut_where_the_model_can_see_it() -> None:
-    texts = [document("It was 1871. " * 4000, 1), document("It was 1872.", 2)]
+async def test_of_a_document_that_does_not_fit_the_parts_near_the_claims_are_shown() -> None:
+    texts = [document("Fog. " * 9000 + "It was lit in 1871.", 1), document("It was 1872.", 2)]
     pairs = pairs_of([claim(number=1), claim("It was 1872.", 2)], texts)
     with OpenAIServer(truthful()) as server:
         told = await judged(server, pairs, context_window=4000)
-    assert [told[1, number].document_cut for number in (1, 2)] == [True, False]
-    assert sum("left out here" in request.prompt for request in server.requests) == 1
+    shown = [request.prompt for request in server.requests if "nearest to what" in request.prompt]
+    assert len(shown) == 1
+    assert "It was lit in 1871." in shown[0]
+    assert told[1, 1].label is Label.SUPPORTS
+    # nothing in the first document leads to what the second claim says
+    assert [told[2, number].document_cut for number in (1, 2)] == [True, False]
 
 
 async def test_a_window_without_room_for_a_document_is_said_to_be_too_small() -> None:

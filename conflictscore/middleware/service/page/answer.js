@@ -2,8 +2,10 @@
 
 import { claimList, source } from "./claims.js";
 import { wordDiff } from "./diff.js";
+import { disputeView } from "./dispute.js";
 import { count, el, plain, save, told } from "./dom.js";
-import { anchor, cited, rendered, visible } from "./markup.js";
+import { anchor, cited, rendered, renderedParts, visible } from "./markup.js";
+import { STANDINGS } from "./standings.js";
 
 const SCORES = [
   ["cs_c", "CS-C", "Share of claims with sources on both sides. Lower is better."],
@@ -27,19 +29,26 @@ const AFTER =
  */
 export function answerView(run) {
   const last = run.final_report ?? run.report;
+  const looked = run.changes.filter((each) => each.looks.length > 0);
+  const gaps = new Set((run.examined?.gaps ?? []).map((gap) => gap.note));
+  const others = run.notes.filter((note) => !gaps.has(note));
+  const whole = run.flipped && !looked.some((each) => each.accepted && each.action !== "keep");
   return el(
     "div",
     { class: "answer" },
     run.answer && answerText(run),
+    run.marked && legend(run.parts),
     told("p", `outcome ${run.status}`, outcome(run), 1000),
-    run.flipped && change(run),
+    verdict(run),
+    ...looked.map((each) => disputeView(each, run)),
+    whole && change(run),
     !run.flipped && run.final_report && run.justification && reason(run.justification, run),
     run.story?.length > 0 && stories(run.story),
-    last && claimList("Claims of this answer", last, run.documents),
+    last && claimList("Claims of this answer", last, run.documents, hedgedClaims(run)),
     run.flipped && run.final_report && earlier(run),
     last && scores(run.report, run.final_report),
     run.documents.length > 0 && sources(run),
-    run.notes.length > 0 && notes(run.notes),
+    others.length > 0 && notes(others),
     foot(run),
   );
 }
@@ -54,6 +63,7 @@ export function outcome(run) {
   const report = run.report;
   if (!report || report.cs_c === null) return "This answer was not checked.";
   const split = `The sources ${doubt(report)} of the first answer`;
+  if (run.flipped && hedgedClaims(run).size) return `${split}. The answer now tells both sides.`;
   if (run.flipped) return `${split}. After a second look it was changed.`;
   if (run.final_report) return `${split}. After a second look it was kept.`;
   const against = `checked against ${count(run.documents.length, "document")}`;
@@ -77,6 +87,46 @@ function doubt(report) {
   return split || !refuted.length
     ? `disagree about ${count(split, "claim")}`
     : `contradict ${count(refuted.length, "claim")}`;
+}
+
+/**
+ * Numbers of the claims in passages that tell several answers of the sources.
+ * @param {any} run
+ * @returns {Set<number>}
+ */
+function hedgedClaims(run) {
+  const parts = (run.parts ?? []).filter((part) => part.standing === "hedged");
+  return new Set(parts.flatMap((part) => part.claims));
+}
+
+/**
+ * What the marks of the answer mean, and how many parts have each.
+ * @param {any[]} parts
+ */
+function legend(parts) {
+  const items = Object.entries(STANDINGS).flatMap(([standing, { name, says }]) => {
+    const n = parts.filter((part) => part.standing === standing).length;
+    return n ? [el("li", {}, el("span", { class: `part ${standing}`, title: says }, name), ` ${n}`)] : [];
+  });
+  return el("ul", { class: "legend", "aria-label": "Parts of the answer" }, ...items);
+}
+
+const CHECKED = { fully: "Checked fully", partly: "Checked in part", no: "Not checked" };
+
+/**
+ * How far the answer was checked, and what of it or its sources was left out.
+ * @param {any} run
+ */
+function verdict(run) {
+  const gaps = run.examined?.gaps ?? [];
+  const title = CHECKED[run.checked] ?? "Not checked: the run did not finish";
+  const items = gaps.map((gap) => told("li", "", gap.note, 1000));
+  return el(
+    "section",
+    { class: `checked ${run.checked ?? "no"}` },
+    el("h3", {}, title),
+    items.length > 0 && el("ul", {}, ...items),
+  );
 }
 
 /** @param {any} run */
@@ -114,7 +164,8 @@ function half(name, title, text) {
  */
 function answerText(run) {
   const html = run.markup?.answer;
-  const nodes = html ? rendered(html, run) : cited(plain(run.answer), run);
+  const marked = () => renderedParts(run.marked, run);
+  const nodes = run.marked ? marked() : html ? rendered(html, run) : cited(plain(run.answer), run);
   return el("div", { class: html ? "text rendered" : "text", dir: "auto" }, ...nodes);
 }
 
@@ -250,7 +301,7 @@ function foot(run) {
     `${count(usage.input_tokens, "token")} in, ${usage.output_tokens.toLocaleString("en")} out, ` +
     `${run.seconds.toFixed(1)} s`;
   const down = el("button", { type: "button", class: "quiet" }, "Download JSON");
-  const { markup, story, ...record } = run;
+  const { markup, marked, parts, story, ...record } = run;
   const json = new Blob([JSON.stringify(record, null, 2)], { type: "application/json" });
   down.addEventListener("click", () => save(`conflictscore-${run.run_id}.json`, json));
   return el(

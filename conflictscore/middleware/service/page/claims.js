@@ -9,6 +9,7 @@ const MOST_REASONING = 4000;
 /** The standing of a claim: its class, and what that is called. */
 const STANDINGS = {
   conflict: "Sources disagree",
+  hedged: "Both sides told",
   supported: "Supported",
   contradicted: "Contradicted",
   uncovered: "Not covered",
@@ -31,11 +32,14 @@ function standing(claim) {
  * @param {string} title
  * @param {any} report
  * @param {any[]} documents
+ * @param {Set<number>} [hedged] Numbers of claims that tell several answers of the sources.
  * @returns {HTMLElement}
  */
-export function claimList(title, report, documents) {
+export function claimList(title, report, documents, hedged = new Set()) {
   const known = new Map(documents.map((document) => [document.number, document]));
-  const items = report.claims.map((claim) => el("li", {}, claimView(claim, known)));
+  const items = report.claims.map((claim, place) =>
+    el("li", {}, claimView(claim, known, hedged.has(place + 1))), // claims are numbered from 1
+  );
   return el(
     "section",
     { class: "claims" },
@@ -50,9 +54,10 @@ export function claimList(title, report, documents) {
 /**
  * @param {any} claim
  * @param {Map<number, any>} known
+ * @param {boolean} isHedged
  */
-function claimView(claim, known) {
-  const kind = standing(claim);
+function claimView(claim, known, isHedged) {
+  const kind = isHedged ? "hedged" : standing(claim);
   const inSide = (label) => claim.labels.filter((pair) => pair.label === label);
   return el(
     "details",
@@ -65,7 +70,7 @@ function claimView(claim, known) {
         "span",
         { class: "verdict" },
         el("span", { class: "chip" }, STANDINGS[kind]),
-        el("span", { class: "tally" }, tally(claim)),
+        el("span", { class: "tally" }, isHedged ? `the dispute itself, ${tally(claim)}` : tally(claim)),
       ),
     ),
     el(
@@ -136,6 +141,7 @@ export function source(document) {
   const details = [
     name !== place && place,
     plain(document.metadata?.date, 40),
+    plain(document.metadata?.kind ?? document.metadata?.type, 40),
     document.duplicate_of && `nearly the same text as document ${document.duplicate_of}`,
   ];
   return el(

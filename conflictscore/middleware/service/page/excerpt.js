@@ -13,17 +13,19 @@ const LEFT_OUT = " […] ";
  * text's beginning where there is no passage.
  * @param {string} text The document.
  * @param {string | null} passage In the document's own words; white space and case may differ.
+ * @param {number} [around] Characters that are shown before and after it.
+ * @param {number} [most] The most characters of the passage.
  * @returns {HTMLElement}
  */
-export function excerpt(text, passage) {
+export function excerpt(text, passage, around = AROUND, most = MOST_SHOWN) {
   const whole = plain(text, MOST_SEARCHED);
-  const shown = plain(passage, MOST_SHOWN);
+  const shown = plain(passage, most).replace(/ …$/, "");
   if (!shown) return quote(plain(whole, 2 * AROUND));
   const found = find(whole, shown.split(LEFT_OUT));
   if (!found) return quote(shown);
   const [start, end] = found;
-  const from = Math.max(0, start - AROUND);
-  const to = Math.min(whole.length, end + AROUND);
+  const from = Math.max(0, start - around);
+  const to = Math.min(whole.length, end + around);
   return quote(
     from > 0 && "… ",
     whole.slice(from, start),

@@ -4,11 +4,16 @@
  */
 
 import { el, plain, webAddress } from "./dom.js";
+import { STANDINGS } from "./standings.js";
 
 const ELEMENTS = new Set(
   ("p br hr h6 ul ol li blockquote pre code em strong s table thead tbody tr th td").split(" "),
 );
 const CITED = /\b(?:docs?|documents?)\.?\s+\d+(?:(?:,|\s+and|,\s+and)\s+\d+)*/gi;
+
+/** The marks before and after a part of an answer. */
+const PART_MARK = /([\u2e28\u2e29])/;
+const OPENS = "\u2e28";
 
 /**
  * Rendered Markdown as nodes.
@@ -19,6 +24,43 @@ const CITED = /\b(?:docs?|documents?)\.?\s+\d+(?:(?:,|\s+and|,\s+and)\s+\d+)*/gi
 export function rendered(html, run) {
   const parsed = new DOMParser().parseFromString(html, "text/html");
   return [...parsed.body.childNodes].flatMap((node) => copied(node, run));
+}
+
+/**
+ * Rendered Markdown with marks around its parts, each part shown by its standing.
+ * @param {string} html
+ * @param {any} run With its parts.
+ * @returns {Node[]}
+ */
+export function renderedParts(html, run) {
+  const holder = el("div", {}, ...rendered(html, run));
+  const walker = document.createTreeWalker(holder, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) texts.push(/** @type {Text} */ (walker.currentNode));
+  let place = -1;
+  let inside = false;
+  for (const text of texts) {
+    const pieces = text.data.split(PART_MARK).flatMap((piece) => {
+      if (PART_MARK.test(piece)) {
+        inside = piece === OPENS;
+        if (inside) place += 1;
+        return [];
+      }
+      if (!piece) return [];
+      return inside && piece.trim() ? [partView(piece, run.parts[place])] : [new Text(piece)];
+    });
+    text.replaceWith(...pieces);
+  }
+  return [...holder.childNodes];
+}
+
+/**
+ * @param {string} text
+ * @param {any} part
+ */
+function partView(text, part) {
+  const standing = STANDINGS[part?.standing];
+  return standing ? el("span", { class: `part ${part.standing}`, title: standing.says }, text) : new Text(text);
 }
 
 /**

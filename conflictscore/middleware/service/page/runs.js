@@ -89,8 +89,8 @@ async function showList(mine) {
 function row(run) {
   const reviews = run.reviewers.length;
   const chips = [
-    [run.status, run.disputed ? "both" : ""],
-    run.flipped && ["changed", "changed"],
+    [run.hedged ? "both sides told" : run.status, run.disputed ? "both" : ""],
+    run.flipped && !run.hedged && ["changed", "changed"],
     reviews > 0 && [count(reviews, "review"), "reviewed"],
   ];
   return el(

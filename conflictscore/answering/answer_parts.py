@@ -1,0 +1,133 @@
+"""The parts of a final answer, each with what the check says of it, for a page that shows them."""
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from conflictscore.markdown import Passage, passages
+from conflictscore.records import Change, ClaimEvidence, ConflictReport, RevisionAction, Run
+
+_OPEN, _CLOSE = "\u2e28", "\u2e29"
+"""Around a part, in text that becomes HTML. They are punctuation, so that Markdown's emphasis
+begins and ends beside them as it does at a parenthesis."""
+
+
+class Standing(StrEnum):
+    """What the check says of a part; of several, the first of these."""
+
+    HEDGED = "hedged"  # it was changed, and tells several answers of the documents
+    CHANGED = "changed"  # it was changed to what the evidence says
+    DISPUTED = "disputed"  # documents disagree about a claim of it
+    CONTRADICTED = "contradicted"  # documents contradict a claim of it, and none supports it
+    UNCLAIMED = "unclaimed"  # something in it stands in no claim, and was not checked
+    UNLABELLED = "unlabelled"  # a claim of it has no label
+    UNCOVERED = "uncovered"  # no document speaks to a claim of it
+    SUPPORTED = "supported"  # documents support its claims, and none contradicts them
+
+
+class AnswerPart(NamedTuple):
+    """A passage of the answer with its standing."""
+
+    start: int
+    end: int
+    standing: Standing
+    claims: tuple[int, ...]
+    """Numbers of the claims that were read from it."""
+
+
+def answer_parts(run: Run) -> tuple[AnswerPart, ...]:
+    """The parts of the final answer that were checked, or should have been, in their order.
+
+    A passage that states nothing, such as a greeting, is in none.
+    """
+    report = run.final_report or (None if run.flipped else run.report)
+    if not run.answer or report is None:
+        return ()
+    changed = list(_changed_spans(run))
+    gaps = [gap.passage for gap in (run.examined.gaps if run.examined else ()) if gap.passage]
+    found = []
+    for passage in passages(run.answer):
+        claims = [c for c in report.claims if _meet(c.claim.passage, passage)]
+        actions = [action for span, action in changed if _meet(span, passage)]
+        is_unclaimed = any(_meet(span, passage) for span in gaps)
+        standing = _standing(claims, report, actions, is_unclaimed=is_unclaimed)
+        if standing is not None:
+            numbers = tuple(evidence.claim.number for evidence in claims)
+            found.append(AnswerPart(passage.start, passage.end, standing, numbers))
+    return tuple(found)
+
+
+def with_marks(answer: str, parts: Sequence[AnswerPart]) -> str | None:
+    """The answer with a mark before and after each part; None where it has such marks itself."""
+    if _OPEN in answer or _CLOSE in answer:
+        return None
+    kinds = {passage.start: passage.kind for passage in passages(answer)}
+    pieces, end = list[str](), 0
+    for part in parts:
+        start, stop = _inside(answer, part, kinds.get(part.start, ""))
+        pieces += [answer[end:start], _OPEN, answer[start:stop], _CLOSE]
+        end = stop
+    return "".join([*pieces, answer[end:]])
+
+
+def _inside(answer: str, part: AnswerPart, kind: str) -> tuple[int, int]:
+    """Where the marks of a part go: within the lines of code, and the outer bars of a row."""
+    start, end = part.start, part.end
+    if kind == "code" and answer.startswith(("```", "~~~"), start):
+        first, last = answer.find("\n", start, end), answer.rfind("\n", start, end)
+        return (first + 1, last) if -1 < first < last else (end, end)
+    if kind == "row":
+        start += answer.startswith("|", start)
+        end -= answer.startswith("|", end - 1)
+    return start, end
+
+
+def _changed_spans(run: Run) -> Iterator[tuple[tuple[int, int], RevisionAction]]:
+    """Where the new texts of the last round stand in the final answer."""
+    answer = run.answer or ""
+    applied = [change for change in run.applied_changes if not change.whole]
+    last = max((change.round for change in applied), default=0)
+    for change in applied:
+        start = change.start + _moved_by(change, applied)
+        if change.round != last or not answer.startswith(change.after, start):
+            start = answer.find(change.after)
+        if change.after and start >= 0:
+            yield (start, start + len(change.after)), change.action
+
+
+def _moved_by(change: Change, applied: Sequence[Change]) -> int:
+    """By how many characters the changes before it, of its round, moved it."""
+    before = (c for c in applied if c.round == change.round and c.end <= change.start)
+    return sum(len(each.after) - len(each.before) for each in before)
+
+
+def _meet(span: tuple[int, int] | None, passage: Passage) -> bool:
+    return span is not None and span[0] < passage.end and passage.start < span[1]
+
+
+def _standing(
+    claims: Sequence[ClaimEvidence],
+    report: ConflictReport,
+    actions: Sequence[RevisionAction],
+    *,
+    is_unclaimed: bool,
+) -> Standing | None:
+    if any(action in (RevisionAction.HEDGE, RevisionAction.EXPLAIN) for action in actions):
+        return Standing.HEDGED
+    if actions:
+        return Standing.CHANGED
+    standings = {_of_claim(evidence, report) for evidence in claims}
+    if is_unclaimed:
+        standings.add(Standing.UNCLAIMED)
+    return next((standing for standing in Standing if standing in standings), None)
+
+
+def _of_claim(evidence: ClaimEvidence, report: ConflictReport) -> Standing:
+    if evidence.conflicting or evidence.claim.number in report.disputed:
+        refuted = evidence.contradicts and not evidence.supports
+        return Standing.CONTRADICTED if refuted else Standing.DISPUTED
+    if evidence.contradicts:
+        return Standing.CONTRADICTED
+    if evidence.supports:
+        return Standing.SUPPORTED
+    return Standing.UNCOVERED if evidence.irrelevant else Standing.UNLABELLED

@@ -1,0 +1,161 @@
+/** A dispute: its sides beside each other, what settled it, and the change, each once. */
+
+import { wordDiff } from "./diff.js";
+import { source } from "./claims.js";
+import { count, el, plain, told } from "./dom.js";
+import { excerpt } from "./excerpt.js";
+
+const MOST_STATEMENT = 1000;
+const AROUND_QUOTE = 40;
+const MOST_QUOTE = 320;
+
+/** What is done about a passage, in words. */
+const DONE = {
+  replace: "The answer was changed",
+  hedge: "The answer now tells both sides",
+  explain: "The answer now tells apart what the sources speak of",
+  remove: "The passage was removed",
+  keep: "The answer was kept",
+};
+
+/**
+ * A second look at one passage of an answer.
+ * @param {any} change With its looks.
+ * @param {any} run
+ * @returns {HTMLElement}
+ */
+export function disputeView(change, run) {
+  const refused = !change.accepted && change.note;
+  return el(
+    "section",
+    { class: "dispute" },
+    el("h3", {}, "Where the sources disagree"),
+    ...change.looks.map((look) => lookView(look, run)),
+    changed(change),
+    refused && told("p", "faint", `The change was refused: ${change.note}`, MOST_STATEMENT),
+  );
+}
+
+/**
+ * The change of a passage, with what it was and what it became in one text.
+ * @param {any} change
+ */
+function changed(change) {
+  const applied = change.accepted && change.action !== "keep" && change.before !== change.after;
+  if (!applied) return el("p", { class: "settled" }, `${DONE.keep}.`);
+  const { before, after } = wordDiff(plain(change.before), plain(change.after));
+  const removed = before.filter((node) => node instanceof Element && node.localName === "del");
+  const line = change.action === "replace" && removed.length < 8 ? merged(before, after) : [...after];
+  return el(
+    "div",
+    { class: "done" },
+    el("h4", {}, DONE[change.action] ?? DONE.replace),
+    change.after
+      ? el("p", { class: "text", dir: "auto" }, ...line)
+      : el("p", { class: "text", dir: "auto" }, ...before),
+  );
+}
+
+/**
+ * Both texts as one: what both have once, what only the first has before what only the second has.
+ * @param {Node[]} before
+ * @param {Node[]} after
+ * @returns {Node[]}
+ */
+function merged(before, after) {
+  const nodes = [];
+  const gone = before.filter((node) => node instanceof Element);
+  for (const node of after) {
+    if (node instanceof Element && gone.length) nodes.push(gone.shift(), new Text(" "));
+    nodes.push(node);
+  }
+  return nodes;
+}
+
+/**
+ * @param {any} look
+ * @param {any} run
+ */
+function lookView(look, run) {
+  const known = new Map(run.documents.map((document) => [document.number, document]));
+  const sides = look.candidates.map((side, place) => sideView(side, place, look, known));
+  const dropped = look.dropped.map((reply) =>
+    told("li", "", `Document ${reply.document} does not count: ${reply.why}`, MOST_STATEMENT),
+  );
+  return el(
+    "div",
+    { class: "look" },
+    told("p", "asked", look.question, MOST_STATEMENT),
+    el("div", { class: "sides" }, ...sides),
+    look.why && el("p", { class: "settled", dir: "auto" }, el("b", {}, "What settled it: "), plain(look.why, 2000)),
+    dropped.length > 0 && el("ul", { class: "dropped" }, ...dropped),
+  );
+}
+
+/**
+ * One answer, with the documents that stand for it.
+ * @param {any} side
+ * @param {number} place 0 for the answer's own claim.
+ * @param {any} look
+ * @param {Map<number, any>} known
+ */
+function sideView(side, place, look, known) {
+  const votes = side.votes.length ? side.votes : side.given_by;
+  const won = look.decision === "replace" && look.rival === place;
+  const items = votes.map((number) => el("li", {}, voterView(number, side, look, known)));
+  return el(
+    "section",
+    { class: `side ${won ? "won" : ""}` },
+    el("h4", {}, place === 0 ? "The answer said" : "Other sources say"),
+    told("p", "value", side.evidence.claim.text, MOST_STATEMENT),
+    el("p", { class: "tally" }, tally(side)),
+    items.length > 0 && el("ul", {}, ...items),
+  );
+}
+
+/** @param {any} side */
+function tally(side) {
+  if (!side.votes.length) return "no vote";
+  const same = side.witnesses < side.votes.length ? `, ${count(side.witnesses, "independent witness", "independent witnesses")}` : "";
+  return `${count(side.votes.length, "vote")}${same}`;
+}
+
+/**
+ * A document with the words that decided, and where its label and its vote differ.
+ * @param {number} number
+ * @param {any} side
+ * @param {any} look
+ * @param {Map<number, any>} known
+ */
+function voterView(number, side, look, known) {
+  const document = known.get(number) ?? { number };
+  const pair = side.evidence.labels.find((label) => label.document === number);
+  const other = otherLabel(number, side, look);
+  return el(
+    "article",
+    { class: "evidence" },
+    source(document),
+    pair?.passage && excerpt(document.text ?? "", pair.passage, AROUND_QUOTE, MOST_QUOTE),
+    other && told("p", "differs", other, MOST_STATEMENT),
+  );
+}
+
+/**
+ * What a document's labels say elsewhere than its vote; null where they agree.
+ * @param {number} number
+ * @param {any} side
+ * @param {any} look
+ * @returns {string | null}
+ */
+function otherLabel(number, side, look) {
+  const against = look.candidates.find(
+    (rival) =>
+      rival !== side &&
+      rival.evidence.labels.some((label) => label.document === number && label.label === "SUPPORTS"),
+  );
+  if (against) return `By its label it also supports “${plain(against.evidence.claim.text, 200)}”.`;
+  const own = side.evidence.labels.find((label) => label.document === number);
+  if (!own || own.label === "SUPPORTS") return null;
+  const labels = { CONTRADICTS: "contradicts this", IRRELEVANT: "does not speak to this", UNLABELLED: "has no verdict on this" };
+  return `It gave this answer when it was asked alone; by its label it ${labels[own.label]}.`;
+}
