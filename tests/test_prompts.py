@@ -1,5 +1,6 @@
 """Templates, a user's folder of them, and untrusted text between their marks."""
 
+import asyncio
 import re
 from itertools import takewhile
 from pathlib import Path
@@ -335,7 +336,7 @@ def test_titles_and_addresses_cannot_leave_their_quotes_and_are_cut() -> None:
 def judged(template: str, claim: str, document: Document) -> str:
     model = from_chat_model(GenericFakeChatModel(messages=iter([])), context_window=8192)
     made = JudgePrompts(template, model=model, prompts=DEFAULT, reply_tokens=64)
-    return made.of(Claim(number=1, text=claim), document).text
+    return asyncio.run(made.of(Claim(number=1, text=claim), document)).text
 
 
 @pytest.mark.parametrize("template", ["label_json", "label_choice"])

@@ -6,7 +6,8 @@ from importlib.resources import files
 
 from conflictscore.scripts import fold
 
-_STEM = 6  # letters of a stem
+STEM = 6
+"""Letters by which two forms of a word are taken to be one: "opened", "opening"."""
 _LEAST_STEM = 3  # letters that are left of a word without its ending
 _ENDING = re.compile(r"(?:ings?|edly|ed|en|ers?|es|ly|s|e)$")
 
@@ -41,7 +42,7 @@ def stem(word: str) -> str:
         bare = bare[:-1]
     if bare.endswith("y"):  # "carries" is of "carry"
         bare = bare[:-1] + "i"
-    return bare[:_STEM]
+    return bare[:STEM]
 
 
 def _stems(*names: str) -> frozenset[str]:
