@@ -9,6 +9,8 @@ from html import unescape
 from itertools import pairwise
 from typing import Any
 
+from conflictscore.retrieval.listed_texts import listed_parts
+
 Part = tuple[str, dict[str, Any]]
 """A part's text, and what it says of itself: ``title``, ``date`` and other fields."""
 
@@ -92,6 +94,8 @@ def parts_of(text: str, *, blank_lines: bool) -> list[str]:
     for split in (_tagged, _ruled, _numbered, _labelled):
         if len(parts := [part for part in split(text) if part[0]]) > 1:
             return [_shown(part) for part in parts]
+    if blank_lines and (results := listed_parts(text, _CONTENTS.__contains__)):
+        return results
     if blank_lines and len(paragraphs := _standalone_paragraphs(text)) > 1:
         return paragraphs
     tagged = [part for part in _tagged(text) if part[0]]

@@ -74,20 +74,26 @@ _DEPTH = 12
 
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
 _MOST_ARGUMENTS = 100
+_WRITTEN_OUT = re.compile(r"[\[(]{0,2}[A-Z]\w{0,60}\(\w{1,60}=|\[\{|\{'|[a-z_]\w{0,60}=\[")
+"""How Python writes a list of objects or mappings, or an object that holds one."""
+_FIELDS_ALONE = re.compile(r"[a-z_]\w{0,60}=\[")
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
 """A text of this many words reads like a document, whatever the tool is called."""
 _NOTHING = re.compile(
-    r"(?:sorry[,. ]*)?"
+    r"(?:sorry[,. ]*|(?:the )?search (?:is )?(?:completed?|done|finished)[.:,]? *)?"
     r"(?:(?:there (?:are|were) )?(?:no|zero|0)(?: \w+){0,4}"
     r" (?:results?|documents?|matches|hits|pages?|articles?|passages?)"
     r"(?: (?:were |was |are |is |have been )?(?:found|available|returned|matched))?"
-    r"|(?:nothing|none)(?: (?:was|were))? found)"
-    r"(?: (?:for|matching|about|to|in)\b[^.!?\n]{0,120})?[.!]*",
+    r"|(?:nothing|none)(?: (?:was|were))? found"
+    r"|(?:(?:I|we) )?(?:could not|couldn['\u2019]t|did not|didn['\u2019]t|unable to)"
+    r" find any(?:thing| \w+)(?: \w+){0,2})"
+    r"(?: (?:for|matching|about|to|in)\b(?:(?!\b(?:but|however|though)\b)[^.!?\n]){0,120})?[.!]*",
     re.IGNORECASE,
 )
 """A search's sentence that it found nothing, which is no document."""
 _NOTHING_CHARS = 300
+_LEAST_WORDS = 4  # of a text in a field that nobody knows
 _LONGEST_ADDRESS = 2000
 _LONGEST_WRITTEN_OUT = 100_000
 """Characters of Python's own writing that are parsed: its parser lets no other thread run."""
@@ -212,6 +218,8 @@ class _ToolReply:
             lists = (
                 [found.get(key) for key in _LIST_KEYS] if isinstance(found, Mapping) else [found]
             )
+            if not documents and self._searches:
+                documents = [self._as_told(each) for each in _documents(_renamed(found))]
             if documents or [] in lists:  # a search that found nothing
                 yield from documents
                 return
@@ -286,15 +294,31 @@ def _written_out(text: str) -> object:
         pieces = re.split(r"(?m)^(?=page_content=)", text)
         calls = [_called(piece.rpartition(" metadata=")) for piece in pieces if piece]
         return None if None in calls else calls
-    if not text.startswith(("[Document(", "[{", "{'")) or len(text) > _LONGEST_WRITTEN_OUT:
+    if not _WRITTEN_OUT.match(text) or len(text) > _LONGEST_WRITTEN_OUT:
         return None
+    # a pydantic model writes its fields without a name around them
+    written = f"f({text})" if _FIELDS_ALONE.match(text) else text
     try:
-        body = ast.parse(text, mode="eval").body
-        if not text.startswith("[Document("):
-            return ast.literal_eval(body)
+        return _value_of(ast.parse(written, mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
         return None
-    return [_keywords(call) for call in getattr(body, "elts", [])]
+
+
+def _value_of(node: ast.expr) -> object:
+    """The value of a literal; of an object as its class writes it, a mapping of its fields."""
+    match node:
+        case ast.Call():
+            return {field.arg: _field_of(field.value) for field in node.keywords if field.arg}
+        case ast.List() | ast.Tuple():
+            return [_value_of(each) for each in node.elts]
+    return ast.literal_eval(node)
+
+
+def _field_of(node: ast.expr) -> object:
+    """The value of a field; None where it is no literal, such as a date."""
+    with suppress(ValueError, TypeError):
+        return _value_of(node)
+    return None
 
 
 def _called(written: tuple[str, str, str]) -> object:
@@ -348,6 +372,30 @@ def _in_mapping(found: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
                     document.page_content, metadata={**_metadata(found), **document.metadata}
                 )
                 return
+
+
+def _renamed(found: object, depth: int = _DEPTH) -> object:
+    """Results under field names that nobody knows, with their longest text as ``text``.
+
+    What is a list of mappings counts, each of which has a text of some words in the same field.
+    """
+    if isinstance(found, Mapping) and depth:
+        inner = (_renamed(value, depth - 1) for value in found.values())
+        return next((each for each in inner if each), None)
+    if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
+        return None
+    fields = found[0] if found else {}
+    texts = [
+        key for key in fields if all(_words_in(each.get(key)) >= _LEAST_WORDS for each in found)
+    ]
+    if not texts:
+        return None
+    key = max(texts, key=lambda name: sum(len(each[name]) for each in found))
+    return [{**each, "text": each[key], key: None} for each in found]
+
+
+def _words_in(value: object) -> int:
+    return len(value.split()) if isinstance(value, str) else 0
 
 
 def _metadata(result: Mapping[Any, Any]) -> dict[str, Any]:

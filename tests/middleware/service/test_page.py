@@ -161,6 +161,7 @@ def test_markdown_is_laid_out_with_citations(reader: Reader, world: World, serve
     assert reader.text(".change del") == "1871"
     assert "who | year" in reader.text(".change .after .text")
     assert reader.text(".answer > .text .cite") == "1"
+    reader.does("document.querySelector('.reason .cite').scrollIntoView({block: 'center'})")
     reader.all(".reason .cite")[0].click()
     assert reader.focused.startswith("2Log")
     assert "not whether it is right" in reader.text(".scores")

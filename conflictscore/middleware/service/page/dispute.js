@@ -43,16 +43,15 @@ export function disputeView(change, run) {
 function changed(change) {
   const applied = change.accepted && change.action !== "keep" && change.before !== change.after;
   if (!applied) return el("p", { class: "settled" }, `${DONE.keep}.`);
+  // the new text stands marked in the answer; of one that tells several answers, the old is shown
+  const isSwap = change.action === "replace" && change.after;
   const { before, after } = wordDiff(plain(change.before), plain(change.after));
-  const removed = before.filter((node) => node instanceof Element && node.localName === "del");
-  const line = change.action === "replace" && removed.length < 8 ? merged(before, after) : [...after];
+  const line = isSwap ? merged(before, after) : [el("del", {}, plain(change.before))];
   return el(
     "div",
     { class: "done" },
-    el("h4", {}, DONE[change.action] ?? DONE.replace),
-    change.after
-      ? el("p", { class: "text", dir: "auto" }, ...line)
-      : el("p", { class: "text", dir: "auto" }, ...before),
+    el("h4", {}, `${DONE[change.action] ?? DONE.replace}${isSwap ? "" : "; before, it said"}`),
+    el("p", { class: "text", dir: "auto" }, ...line),
   );
 }
 

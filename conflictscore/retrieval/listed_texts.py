@@ -1,0 +1,86 @@
+"""Search results that a tool wrote as rows, under headings, or a line each.
+
+A text is taken apart only where every part has the same form, so that a page which happens to hold
+a table or a list stays whole. Time is linear in the length of the text.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+_HEADING = re.compile(r"(?m)^(#{1,4})[ \t]+(\S[^\n]{0,300})$")
+_LINE = re.compile(r"\s{0,8}(?:\(?\d{1,3}[.)]|[-*•])[ \t]+(\S[^:\n]{0,80}): (\S.*)")
+_RULE = re.compile(r"[\s|:-]+")
+_LEAST_WORDS = 4  # of a part's text; fewer say nothing that could be labelled
+_DELIMITERS = (",", "\t", ";")
+
+
+def listed_parts(text: str, is_content: Callable[[str], bool]) -> list[str]:
+    """The results in a text, each with its title in a line of its own; fewer than two are none.
+
+    Args:
+        text: What a search returned.
+        is_content: Whether a column of this name holds a result's text.
+    """
+    for read in (_table, _delimited, _headed, _lines):
+        parts = list(read(text, is_content))
+        if len(parts) > 1 and all(len(part.split()) >= _LEAST_WORDS for part in parts):
+            return parts
+    return []
+
+
+def _rows(
+    head: Sequence[str], rows: Sequence[Sequence[str]], is_content: Callable[[str], bool]
+) -> Iterator[str]:
+    """Rows of which a column is known to hold the text; its other cells stand before it."""
+    column = next((n for n, name in enumerate(head) if is_content(name.strip().casefold())), None)
+    if column is None or any(len(row) != len(head) for row in rows):
+        return
+    for row in rows:
+        others = ", ".join(
+            cell.strip() for n, cell in enumerate(row) if n != column and cell.strip()
+        )
+        yield f"{others}\n{row[column].strip()}".strip()
+
+
+def _table(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
+    """A table of Markdown."""
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    if len(lines) < 4 or not lines[0].startswith("|") or not _RULE.fullmatch(lines[1]):
+        return
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    if all(line.startswith("|") for line in lines):
+        yield from _rows(cells[0], cells[2:], is_content)
+
+
+def _delimited(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
+    """Values with commas, tabs or semicolons between them, under a head."""
+    head, _, rest = text.strip().partition("\n")
+    delimiter = next((each for each in _DELIMITERS if each in head), None)
+    if delimiter is None or not rest:
+        return
+    try:
+        rows = [row for row in csv.reader(rest.splitlines(), delimiter=delimiter) if row]
+    except csv.Error:
+        return
+    yield from _rows(head.split(delimiter), rows, is_content)
+
+
+def _headed(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
+    """A heading of the same level before each result, and nothing before the first."""
+    marks = list(_HEADING.finditer(text))
+    level = marks[0][1] if marks else ""
+    marks = [match for match in marks if match[1] == level]
+    if len(marks) < 2 or text[: marks[0].start()].strip():
+        return
+    ends = [match.start() for match in marks[1:]] + [len(text)]
+    for match, end in zip(marks, ends, strict=True):
+        if body := text[match.end() : end].strip():
+            yield f"{match[2].strip()}\n{body}"
+
+
+def _lines(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
+    """``1. name: text``, a line each, from the first line to the last."""
+    matches = [_LINE.fullmatch(line) for line in text.strip().splitlines() if line.strip()]
+    if all(matches):
+        yield from (f"{match[1].strip()}\n{match[2].strip()}" for match in matches if match)
