@@ -141,14 +141,7 @@ def _figures(name: str, judged_groups: Sequence[Judged]) -> SetFigures:
     ]
     decisions = [(group, answer) for group, answer in answers if answer is not None]
     truth = [group.has_conflict for group, _ in decisions]
-    pairs = [
-        [*zip(judged_group.group.labels, judged_group.labels, strict=True)]
-        for judged_group in judged_groups
-    ]
-    agreements = [
-        [gold is label.label for gold, label in of if gold and label.label is not Label.UNLABELLED]
-        for of in pairs
-    ]
+    labels = [label.label for judged_group in judged_groups for label in judged_group.labels]
     return SetFigures(
         name=name,
         groups=len(judged_groups),
@@ -158,16 +151,27 @@ def _figures(name: str, judged_groups: Sequence[Judged]) -> SetFigures:
         constants={
             "always": _detection(truth, [True] * len(truth)),
             "two documents": _detection(
-                truth, [len(judged_group.documents) > 1 for judged_group, _ in decisions]
+                truth, [len(group.documents) > 1 for group, _ in decisions]
             ),
             "never": _detection(truth, [False] * len(truth)),
         },
-        pairs=sum(map(len, pairs)),
-        unlabelled=sum(label.label is Label.UNLABELLED for of in pairs for _, label in of),
-        label_accuracy=group_interval(
-            [(sum(of), len(of)) for of in agreements], lambda cells: ratio(*cells.T)
-        ),
+        pairs=len(labels),
+        unlabelled=labels.count(Label.UNLABELLED),
+        label_accuracy=_label_accuracy(judged_groups),
     )
+
+
+def _label_accuracy(judged_groups: Sequence[Judged]) -> Interval:
+    """The share of people's labels that the labeler gave too; claims are resampled whole."""
+    cells: list[tuple[int, int]] = []
+    for judged_group in judged_groups:
+        agreements = [
+            gold is label.label
+            for gold, label in zip(judged_group.group.labels, judged_group.labels, strict=True)
+            if gold and label.label is not Label.UNLABELLED
+        ]
+        cells.append((sum(agreements), len(agreements)))
+    return group_interval(cells, lambda tables: ratio(*tables.T))
 
 
 def _detection(truth: Sequence[bool], answers: Sequence[bool]) -> Detection:

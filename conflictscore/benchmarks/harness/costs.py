@@ -32,32 +32,16 @@ def run_cost(
     usage = _sum(
         models for question_result in question_results for models in question_result.usage.values()
     )
-    run_steps = [
-        step
-        for step in steps()
-        if any(step in question_result.usage for question_result in question_results)
-    ]
     cold = _cold(usage)
     paid_money, paid_unknown = money(usage)
     cold_money, cold_unknown = money(usage if cold is None else cold)
     dollars: dict[str, float | None] = {}
     tokens: dict[str, float | None] = {}
     for method, net in net_corrections.items():
-        usage_beyond = _beyond_baseline(question_results, method) if net > 0 else None
-        each = None if usage_beyond is None else money(usage_beyond)[0]
-        dollars[method] = None if each is None else each / net
-        total = sum((usage_beyond or {}).values(), Usage())
-        tokens[method] = (
-            None if usage_beyond is None else (total.input_tokens + total.output_tokens) / net
-        )
+        dollars[method], tokens[method] = _of_a_correction(question_results, method, net, money)
     return Cost(
         usage=usage,
-        by_step={
-            step: sum(
-                (u for r in question_results for u in r.usage.get(step, {}).values()), Usage()
-            )
-            for step in run_steps
-        },
+        by_step=_by_step(question_results),
         money=paid_money,
         cold_money=None if cold is None else cold_money,
         uncounted_calls=sum(
@@ -73,6 +57,28 @@ def run_cost(
         cold_money_per_net_correction=dollars,
         tokens_per_net_correction=tokens,
     )
+
+
+def _by_step(question_results: Sequence[QuestionResult]) -> dict[str, Usage]:
+    """Usage of each step that any question came to, in the order of the steps."""
+    totals: dict[str, Usage] = {}
+    for question_result in question_results:
+        for step, models in question_result.usage.items():
+            totals[step] = sum(models.values(), totals.get(step, Usage()))
+    return {step: totals[step] for step in steps() if step in totals}
+
+
+def _of_a_correction(
+    question_results: Sequence[QuestionResult], method: str, net: int, money: Money
+) -> tuple[float | None, float | None]:
+    """Dollars and tokens of each of ``net`` corrections; None without any, or if unknown."""
+    usage_beyond = _beyond_baseline(question_results, method) if net > 0 else None
+    if usage_beyond is None:
+        return None, None
+    dollars, _ = money(usage_beyond)
+    total = sum(usage_beyond.values(), Usage())
+    tokens = (total.input_tokens + total.output_tokens) / net
+    return None if dollars is None else dollars / net, tokens
 
 
 def _beyond_baseline(

@@ -15,7 +15,7 @@ from itertools import count
 from math import fsum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.figures import Paired
@@ -312,36 +312,62 @@ def power_card(benchmark: Benchmark, pairs_so_far: Sequence[Paired] = ()) -> Car
     ``pairs_so_far`` has the pairs of a run that was begun. None if the first measure is graded, so
     that there are no changes to count.
     """
-    paper, questions = paper_figures(benchmark.name, benchmark.form), len(benchmark.questions)
+    if benchmark.measures[0] in benchmark.graded:
+        return None
+    rates = _change_rates(benchmark, pairs_so_far)
+    rows = []
+    for gain in _GAINS:
+        shares = [*(rate.share for rate in rates), gain]
+        question_counts = [questions_needed(max(gain, share), gain) for share in shares]
+        rows.append((points(gain), *("none" if n is None else f"{n:,}" for n in question_counts)))
+    return Card(
+        "Questions that show a gain over rag (exact McNemar test at 5 %, power 80 %)",
+        ("points", *(f"changes as in\n{rate.name}" for rate in rates), "all for\nthe better"),
+        tuple(rows),
+        "\n".join(_rate_note(rate, len(benchmark.questions)) for rate in rates),
+    )
+
+
+class _ChangeRate(NamedTuple):
+    """How many answers became right and wrong in a run that is known, of ``n`` questions."""
+
+    name: str
+    corrections: int
+    harms: int
+    n: int
+
+    @property
+    def share(self) -> float:
+        return (self.corrections + self.harms) / self.n
+
+    @property
+    def gain(self) -> float:
+        return (self.corrections - self.harms) / self.n
+
+
+def _change_rates(benchmark: Benchmark, pairs_so_far: Sequence[Paired]) -> list[_ChangeRate]:
+    """Those of this run so far and of the paper, as far as any answer changed there."""
     rates = [
-        ("this run so far", pair.corrected, pair.harmed, pair.n)
+        _ChangeRate("this run so far", pair.corrected, pair.harmed, pair.n)
         for pair in pairs_so_far
         if (pair.method, pair.measure) == ("regenerated-rag", benchmark.measures[0])
     ]
+    paper = paper_figures(benchmark.name, benchmark.form)
     if paper and (transitions := paper.transitions):
-        rates.append(("the paper", transitions.corrections, transitions.harms, paper.questions))
-    rates = [rate for rate in rates if rate[1] + rate[2]]
-    if benchmark.measures[0] in benchmark.graded:
-        return None
-    rows = []
-    for gain in _GAINS:
-        shares = [(up + down) / n for _, up, down, n in rates] + [gain]
-        question_counts = [questions_needed(max(gain, share), gain) for share in shares]
-        rows.append((points(gain), *("none" if n is None else f"{n:,}" for n in question_counts)))
-    notes = []
-    for name, up, down, n in rates:
-        rate, gain = (up + down) / n, (up - down) / n
-        note = f"{name}: {percent(rate)} % of answers change"
-        if gain > 0:
-            note += (
-                f"; its gain of {points(gain)} takes {questions_needed(rate, gain) or 0:,}"
-                f" questions, and this run's {questions:,} show it with a chance of"
-                f" {percent(mcnemar_power(questions, rate, gain))} %"
-            )
-        notes.append(note)
-    return Card(
-        "Questions that show a gain over rag (exact McNemar test at 5 %, power 80 %)",
-        ("points", *(f"changes as in\n{name}" for name, *_ in rates), "all for\nthe better"),
-        tuple(rows),
-        "\n".join(notes),
+        rates.append(
+            _ChangeRate("the paper", transitions.corrections, transitions.harms, paper.questions)
+        )
+    return [rate for rate in rates if rate.corrections + rate.harms]
+
+
+def _rate_note(rate: _ChangeRate, questions: int) -> str:
+    """The share of changes and, where it is a gain, what it takes to show it in a run."""
+    note = f"{rate.name}: {percent(rate.share)} % of answers change"
+    if rate.gain <= 0:
+        return note
+    return (
+        f"{note}; its gain of {points(rate.gain)} takes"
+        f" {questions_needed(rate.share, rate.gain) or 0:,} questions, and this run's"
+        f" {questions:,} show it with a chance of"
+        f" {percent(mcnemar_power(questions, rate.share, rate.gain))} %"
     )

@@ -37,6 +37,7 @@ from conflictscore.records import (
     Answer,
     Attempt,
     Change,
+    ClaimEvidence,
     ConflictReport,
     Document,
     Usage,
@@ -158,10 +159,6 @@ class _Recorded:
         attempts = self._loop.attempts if isinstance(self._loop, _LoopValue) else ()
         changes = self._changes(methods)
         telling = flipped_by(attempts) if attempts else None
-        loop_changes = [
-            c for c in changes.get(LOOP, ()) if telling is None or c.round == telling.round
-        ]
-        about = [claim for c in loop_changes if c.applied or telling is None for claim in c.claims]
         last = telling or (attempts[-1] if attempts else None)
         return QuestionResult(
             question=self._question,
@@ -172,23 +169,29 @@ class _Recorded:
                 if method_result
             },
             conflict=self._conflict(),
-            reconsidered=about[0] if about else None,
+            reconsidered=_reconsidered(changes.get(LOOP, ()), telling),
             changes=changes,
             justification=last.answer.justification if last and last.round else None,
             guard=self._guard,
-            predicted={
-                name: answered_value.conflict_type
-                if (answered_value := self._value(name, _AnsweredValue))
-                else None
+            predicted=self._predicted(
+                name
                 for name, method in methods.items()
                 if method.tells_type and results_by_method[name]
-            },
+            ),
             same_claims=self._meanings,
             usage=self._usage(),
             first_usage=self._part("first_usage"),
             check_usage=self._part("check_usage"),
             seconds=self._seconds(),
         )
+
+    def _predicted(self, methods: Iterable[str]) -> dict[str, ConflictType | None]:
+        """The type of conflict that each of these methods told; None where it failed."""
+        answers = {name: self._value(name, _AnsweredValue) for name in methods}
+        return {
+            name: None if answer is None else answer.conflict_type
+            for name, answer in answers.items()
+        }
 
     def _changes(self, methods: Mapping[str, BenchmarkMethod]) -> dict[str, tuple[Change, ...]]:
         """The changes of the loop, and of each method that begins with its first answer."""
@@ -331,6 +334,18 @@ class _Recorded:
         for record in self._records:
             seconds[record.step].append(record.seconds)
         return {step: fsum(seconds[step]) for step in steps() if step in seconds}
+
+
+def _reconsidered(changes: Iterable[Change], telling: Attempt | None) -> ClaimEvidence | None:
+    """The claim that the second look was about: the first of the changes in the telling round.
+
+    Where an attempt made the flip, only changes that were applied in its round count.
+    """
+    for change in changes:
+        if telling is None or (change.applied and change.round == telling.round):
+            for claim in change.claims:
+                return claim
+    return None
 
 
 def _of_all(records: Sequence[Usage]) -> Usage:
