@@ -109,16 +109,10 @@ async def arun_benchmark(
             closing(ContentCache(kept_in / "calls.sqlite")) as own,
             TranscriptWriter(store.folder) if transcripts else nullcontext() as transcript,
         ):
-            usage_by_model: dict[str, Usage] = {}
-            for record in (
-                record for paid_run in (store, *study_runs) for record in paid_run.records()
-            ):
-                for name, usage in record.usage.items():
-                    usage_by_model[name] = usage_by_model.get(name, Usage()) + usage
             ledger = Ledger(
                 prices=prices,
                 max_tokens=limits.max_tokens,
-                spent=usage_by_model,
+                spent=_usage_so_far(store, *study_runs),
             )
             session = Session(
                 store,
@@ -136,6 +130,16 @@ async def arun_benchmark(
         run = summarised(store, prices, budget_error=budget_error, notes=notes, compare=compare)
         write_figures(run)
         return run
+
+
+def _usage_so_far(*paid_runs: RunStore) -> dict[str, Usage]:
+    """Usage by model of all sessions so far, which a budget counts too."""
+    usage_by_model: dict[str, Usage] = {}
+    for paid_run in paid_runs:
+        for record in paid_run.records():
+            for name, usage in record.usage.items():
+                usage_by_model[name] = usage_by_model.get(name, Usage()) + usage
+    return usage_by_model
 
 
 def _searched(benchmark: Benchmark, setup: Setup) -> BaseRetriever | None:

@@ -129,29 +129,13 @@ def passages_of(question: NatConfQuestion) -> list[Document]:
 
 
 def _question(row: _Published, where: str) -> NatConfQuestion | str:
-    boolean = row.question_type == "boolean"
-    if any(isinstance(first.answer, bool) is not boolean for first in row.answers):
-        raise InputError(f"{where}, field answers: true or false is needed in a yes/no question")
-    words = {True: "Yes", False: "No"}
-    answers = tuple(
-        words[first.answer] if isinstance(first.answer, bool) else first.answer
-        for first in row.answers
-    )
-    for (i, first), (j, second) in combinations(enumerate(answers, start=1), 2):
-        if answer_key(first) == answer_key(second):
-            raise InputError(f"{where}, field answers: items {i} and {j} are the same answer")
-    pairs = {(min(pair), max(pair)) for pair in row.conflicting_answer_pairs}
-    for i, j in pairs:
-        if i == j or j >= len(answers):
-            raise InputError(
-                f"{where}, field conflicting_answer_pairs: {i}, {j} are not two different indices"
-                f" of the {len(answers)} answers"
-            )
-    if row.answer_type != "Conflict" and pairs:
-        raise InputError(
-            f"{where}, field conflicting_answer_pairs: there are pairs, and answer_type is"
-            f" {row.answer_type}"
-        )
+    """The question of a row, or why it is left out.
+
+    Raises:
+        InputError: Its fields contradict each other; names the field.
+    """
+    answers = _answers(row, where)
+    pairs = _conflicting_pairs(row, len(answers), where)
     if (row.answer_type == "Neutral") != (not answers):
         there = "there are answers" if answers else "there is no answer"
         raise InputError(f"{where}, field answers: {there}, and answer_type is {row.answer_type}")
@@ -165,3 +149,39 @@ def _question(row: _Published, where: str) -> NatConfQuestion | str:
         conflicts=tuple(sorted(pairs)),
         passages=tuple(row.paragraphs),
     )
+
+
+def _answers(row: _Published, where: str) -> tuple[str, ...]:
+    """The reference answers as texts, no two of which are the same but for their spelling."""
+    is_boolean = row.question_type == "boolean"
+    answers: list[str] = []
+    for reference in row.answers:
+        if isinstance(reference.answer, bool) is not is_boolean:
+            raise InputError(
+                f"{where}, field answers: true or false is needed in a yes/no question"
+            )
+        if isinstance(reference.answer, bool):
+            answers.append("Yes" if reference.answer else "No")
+        else:
+            answers.append(reference.answer)
+    for (i, first), (j, second) in combinations(enumerate(answers, start=1), 2):
+        if answer_key(first) == answer_key(second):
+            raise InputError(f"{where}, field answers: items {i} and {j} are the same answer")
+    return tuple(answers)
+
+
+def _conflicting_pairs(row: _Published, answers: int, where: str) -> set[tuple[int, int]]:
+    """Pairs of indices of the ``answers`` references, each pair in ascending order."""
+    pairs = {(min(pair), max(pair)) for pair in row.conflicting_answer_pairs}
+    for i, j in pairs:
+        if i == j or j >= answers:
+            raise InputError(
+                f"{where}, field conflicting_answer_pairs: {i}, {j} are not two different indices"
+                f" of the {answers} answers"
+            )
+    if row.answer_type != "Conflict" and pairs:
+        raise InputError(
+            f"{where}, field conflicting_answer_pairs: there are pairs, and answer_type is"
+            f" {row.answer_type}"
+        )
+    return pairs

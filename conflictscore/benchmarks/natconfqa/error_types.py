@@ -5,13 +5,13 @@ they can, by Table 9's own descriptions, and a model is asked about the rest.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from conflictscore.benchmarks.harness.records import QuestionResult, Verdict
 from conflictscore.benchmarks.judging import Judge, read_choice
-from conflictscore.benchmarks.natconfqa.data import NatConfQuestion
-from conflictscore.benchmarks.natconfqa.judges import Judgement
+from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
+from conflictscore.benchmarks.natconfqa.judges import Decomposition, Judgement
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.prompts import material, material_line
 from conflictscore.reporting.figure_text import percent
@@ -67,25 +67,34 @@ async def told_in_full(
     if None in (*conflicts_told, *references_given) or judgement.decomposition is None:
         return Verdict(value=None, error="; ".join(judgement.errors))
     untold = [
-        pair for pair, first in zip(question.conflicts, conflicts_told, strict=True) if not first
+        pair
+        for pair, is_told in zip(question.conflicts, conflicts_told, strict=True)
+        if not is_told
     ]
-    kind, why = None, "by rule"
-    if not any(references_given):
-        kind = None if judgement.decomposition.answers else ErrorType.REFRAINS
-    elif not any(references_given[first] and references_given[second] for first, second in untold):
-        kind = ErrorType.CHOOSES
-    if kind is None:
-        prompt = judge.prompts.render(
-            ERROR_TEMPLATE,
-            question=material_line(question.question),
-            references="\n".join(f"- {material_line(first)}" for first in question.answers),
-            answer=material(answer),
-        )
-        try:
-            kind, why = await judge.ask(prompt, _read, _REPLY_TOKENS)
-        except (ProviderError, ContextWindowError) as error:
-            return Verdict(value=None, error=str(error))
+    if kind := _error_by_rule(untold, references_given, judgement.decomposition):
+        return Verdict(value=False, explanation=f"{kind}: by rule")
+    prompt = judge.prompts.render(
+        ERROR_TEMPLATE,
+        question=material_line(question.question),
+        references="\n".join(f"- {material_line(reference)}" for reference in question.answers),
+        answer=material(answer),
+    )
+    try:
+        kind, why = await judge.ask(prompt, _read, _REPLY_TOKENS)
+    except (ProviderError, ContextWindowError) as error:
+        return Verdict(value=None, error=str(error))
     return Verdict(value=False, explanation=f"{kind}: {why}")
+
+
+def _error_by_rule(
+    untold: Iterable[AnswerPair], references_given: Sequence[float | None], parts: Decomposition
+) -> ErrorType | None:
+    """The error that the decisions settle; None where the judge has to be asked."""
+    if not any(references_given):
+        return None if parts.answers else ErrorType.REFRAINS
+    if any(references_given[first] and references_given[second] for first, second in untold):
+        return None
+    return ErrorType.CHOOSES
 
 
 def error_tables(question_results: Sequence[QuestionResult]) -> tuple[Card, ...]:

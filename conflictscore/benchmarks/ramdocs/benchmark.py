@@ -11,7 +11,7 @@ counts as missing.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -64,27 +64,41 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
     A wrong answer counts only where it stands outside the right ones: "football" does not stand in
     "American football" if that is right. One that is also right, for another entity, is not wrong.
     """
-    forms = {form: candidate for candidate in reversed(right) if (form := normalised(candidate))}
-    if not right or len({normalised(candidate) for candidate in right}) != len(forms):
+    forms = _by_form(reversed(right))
+    if not right or not all(map(normalised, right)):
         raise ValueError("a right answer is needed, and each must have a letter or digit")
     text = f" {normalised(answer)} "
     answers_given = [candidate for form, candidate in forms.items() if f" {form} " in text]
     missing = [candidate for form, candidate in forms.items() if f" {form} " not in text]
-    rest = text
-    for form in sorted(forms, key=len, reverse=True):
-        # | is no part of a normalised text, so what stands around a right answer stays apart
-        while f" {form} " in rest:
-            rest = rest.replace(f" {form} ", " | ")
+    rest = _without(text, forms)
     wrong_by_form = {
         form: candidate
-        for candidate in wrong
-        if (form := normalised(candidate)) and form not in forms and f" {form} " in rest
+        for form, candidate in _by_form(wrong, besides=forms).items()
+        if f" {form} " in rest
     }
     return ExactMatch(
         given=tuple(reversed(answers_given)),
         missing=tuple(reversed(missing)),
         wrong=tuple(wrong_by_form.values()),
     )
+
+
+def _by_form(answers: Iterable[str], *, besides: Container[str] = ()) -> dict[str, str]:
+    """Answers by their normalised form, but for those without a word and those in ``besides``."""
+    return {
+        form: answer for answer in answers if (form := normalised(answer)) and form not in besides
+    }
+
+
+def _without(text: str, forms: Iterable[str]) -> str:
+    """A normalised text with a bar in the place of each of these forms, the longest first.
+
+    A bar is no part of a normalised text, so words on both sides of it do not come together.
+    """
+    for form in sorted(forms, key=len, reverse=True):
+        while f" {form} " in text:
+            text = text.replace(f" {form} ", " | ")
+    return text
 
 
 async def judge_exact_match(
@@ -139,12 +153,7 @@ def _question(row: _Published, where: str, *, name_entities: bool) -> Question:
     if name_entities and not entities:
         raise InputError(f"{where}, field disambig_entity: a text is needed")
     misinforms = any(document.type == "misinfo" for document in row.documents)
-    forms = set(map(normalised, right))
-    wrong = {
-        form: document
-        for document in reversed(row.wrong_answers)
-        if (form := normalised(document)) and form not in forms
-    }
+    wrong = _by_form(reversed(row.wrong_answers), besides=set(map(normalised, right)))
     number = "one entity" if len(entities) == 1 else f"{len(entities)} entities"
     text = f"{row.question} Answer for {_listed(entities)}." if name_entities else row.question
     hint = ", an answer in the question" if exact_match(text, right, ()).given else ""

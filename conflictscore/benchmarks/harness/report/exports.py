@@ -150,54 +150,60 @@ def _rows(run: ReportRun, question_result: QuestionResult) -> Iterator[dict[str,
 
     Columns that do not apply, such as a guard's or reviewers', are absent and written as empty.
     """
-    question = question_result.question
-
-    def kind(method: str, against: str = BASELINE) -> str | None:
-        return flip_kind(
-            question_result, method, run.first_measure, falls=run.falls, against=against
-        )
-
-    for method, method_result in question_result.methods.items():
-        step = METHODS[method].step or method
-        row = {
-            "run": run.name,
-            "id": question.id,
-            "category": question.category,
-            "question": question.question,
-            "options": list(question.options),
-            "gold": question.gold,
-            "method": method,
-            "error": method_result.error,
-            "conflict_type": question.conflict_type,
-            "predicted_type": question_result.predicted.get(method),
-            "conflict": question_result.conflict,
-            "flipped": question_result.flipped(method),
-            "reworded": question_result.reworded(method),
-            "kind": kind(method),
-            "documents": len(question_result.documents),
-            "story": [
-                line for change in question_result.changes.get(step, ()) for line in change.told()
-            ],
-            "step": step,
-            "seconds": question_result.seconds.get(step),
-            **_answer(method_result),
-        }
-        for pair in run.figures.compared:
-            if pair.method == method:
-                row[f"against_{pair.against}"] = kind(method, pair.against)
-        if (usage_by_model := question_result.usage.get(step)) is not None:
-            row |= reduce(add, usage_by_model.values(), Usage()).to_json()
+    for method in question_result.methods:
+        row = _flip_row(run, question_result, method)
         if row["flipped"] and method in second_looks():
             row["justification"] = justification(question_result, method)
         if method == "guarded-rag" and question_result.guard is not None:
-            row |= {
-                f"guard_{name}": value for name, value in question_result.guard.to_json().items()
-            }
-        if method != BASELINE and (reviews := run.reviews.get(question.id)):
+            guard = question_result.guard.to_json()
+            row |= {f"guard_{name}": cell for name, cell in guard.items()}
+        if method != BASELINE and (reviews := run.reviews.get(question_result.question.id)):
             row["reviewers"] = list(reviews)
             row["verdicts"] = [review.verdict.value for review in reviews.values()]
             row["comments"] = [review.comment for review in reviews.values()]
         yield row
+
+
+def _flip_row(run: ReportRun, question_result: QuestionResult, method: str) -> dict[str, Any]:
+    """The columns of every row: question, answer, how it differs from others, and what it cost."""
+    question = question_result.question
+    step = METHODS[method].step or method
+
+    def kind(against: str = BASELINE) -> str | None:
+        return flip_kind(
+            question_result, method, run.first_measure, falls=run.falls, against=against
+        )
+
+    usage = question_result.usage.get(step)
+    return {
+        "run": run.name,
+        "id": question.id,
+        "category": question.category,
+        "question": question.question,
+        "options": list(question.options),
+        "gold": question.gold,
+        "method": method,
+        "error": question_result.methods[method].error,
+        "conflict_type": question.conflict_type,
+        "predicted_type": question_result.predicted.get(method),
+        "conflict": question_result.conflict,
+        "flipped": question_result.flipped(method),
+        "reworded": question_result.reworded(method),
+        "kind": kind(),
+        "documents": len(question_result.documents),
+        "story": [
+            line for change in question_result.changes.get(step, ()) for line in change.told()
+        ],
+        "step": step,
+        "seconds": question_result.seconds.get(step),
+        **_answer(question_result.methods[method]),
+        **{
+            f"against_{pair.against}": kind(pair.against)
+            for pair in run.figures.compared
+            if pair.method == method
+        },
+        **({} if usage is None else reduce(add, usage.values(), Usage()).to_json()),
+    }
 
 
 def _answer(method_result: MethodResult) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from conflictscore.benchmarks.harness.figures import Figures, Interval
+from conflictscore.benchmarks.harness.figures import Figures
+from conflictscore.benchmarks.harness.report.figure_cells import difference_cells, estimate_cells
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.study import (
     PooledPair,
@@ -11,7 +12,7 @@ from conflictscore.benchmarks.harness.report.study import (
     study_groups,
     study_of,
 )
-from conflictscore.benchmarks.harness.report.tables import difference_cells
+from conflictscore.benchmarks.harness.report.study_pooling import PooledTransitions
 from conflictscore.reporting.figure_text import counted, one_line, p_value, percent, points, span
 from conflictscore.reporting.plain_table import Card, card_of
 
@@ -147,80 +148,83 @@ def _temperature_line(study: Study) -> str:
 def _pooled_cards(study: Study) -> Iterator[Card]:
     """Levels, section 6.4, categories and scores, pooled over the runs."""
     for measure in dict.fromkeys(level.measure for level in study.levels):
-        yield card_of(
-            f"Pooled levels: {one_line(measure)}",
-            ("method", "%", "95 % interval", "n", "deviation", "single runs, %"),
-            [
-                (
-                    level.method,
-                    *_estimate(level.level),
-                    level.level.n,
-                    None if level.between is None else f"{100 * level.between:.2f}",
-                    ", ".join(percent(run_level) for run_level in level.runs.values()),
-                )
-                for level in study.levels
-                if level.measure == measure
-            ],
-            "mean over questions of the mean over their runs; n: questions; deviation: standard"
-            " deviation of the levels of single runs, in points",
-        )
-    for transitions in study.transitions:
-        rows = [
-            ("retained", transitions.retained),
-            ("revised", transitions.revised),
-            ("corrected, of the revised", transitions.corrected),
-            ("harmed, of the revised", transitions.harmed),
-            ("harmed, of all with conflict", transitions.harmed_of_conflict),
-        ]
-        yield card_of(
-            f"Pooled answers with conflict: {transitions.method}",
-            ("", "%", "95 % interval", "of"),
-            [(name, *_estimate(share), share.n) for name, share in rows],
-            f"{counted(transitions.answers, 'answer')} with conflict to"
-            f" {counted(transitions.questions, 'question')}, of all runs; intervals resample"
-            " questions",
-        )
+        yield _levels_card(study, measure)
+    yield from map(_transitions_card, study.transitions)
     if study.categories:
-        yield card_of(
-            "Pooled gain over rag by category",
-            (
-                "category",
-                "method",
-                "n",
-                "corrected",
-                "harmed",
-                "points",
-                "95 % interval",
-                "p",
-                "Holm",
-            ),
-            [
-                (
-                    one_line(gain.category) or "(none)",
-                    gain.method,
-                    gain.difference.n,
-                    gain.corrected,
-                    gain.harmed,
-                    *difference_cells(gain.difference),
-                    p_value(gain.p_value),
-                    None if gain.p_holm is None else p_value(gain.p_holm),
-                )
-                for gain in study.categories
-            ],
-            "n: questions; corrected and harmed: of all runs; Holm: over all rows of this table",
-            free_text=True,
-        )
+        yield _categories_card(study)
     if study.scores:
         yield card_of(
             "Pooled ConflictScore of the answers",
             ("method", "CS-C %", "95 % interval", "CS-R %", "95 % of CS-R", "n"),
             [
-                (score.method, *_estimate(score.cs_c), *_estimate(score.cs_r), score.cs_c.n)
+                (
+                    score.method,
+                    *estimate_cells(score.cs_c),
+                    *estimate_cells(score.cs_r),
+                    score.cs_c.n,
+                )
                 for score in study.scores
             ],
             "lower is better; n: questions whose answers were scored",
         )
 
 
-def _estimate(share: Interval) -> tuple[str, str]:
-    return percent(share.value), span(percent(share.low), percent(share.high))
+def _levels_card(study: Study, measure: str) -> Card:
+    return card_of(
+        f"Pooled levels: {one_line(measure)}",
+        ("method", "%", "95 % interval", "n", "deviation", "single runs, %"),
+        [
+            (
+                level.method,
+                *estimate_cells(level.level),
+                level.level.n,
+                None if level.between is None else f"{100 * level.between:.2f}",
+                ", ".join(percent(run_level) for run_level in level.runs.values()),
+            )
+            for level in study.levels
+            if level.measure == measure
+        ],
+        "mean over questions of the mean over their runs; n: questions; deviation: standard"
+        " deviation of the levels of single runs, in points",
+    )
+
+
+def _transitions_card(transitions: PooledTransitions) -> Card:
+    rows = [
+        ("retained", transitions.retained),
+        ("revised", transitions.revised),
+        ("corrected, of the revised", transitions.corrected),
+        ("harmed, of the revised", transitions.harmed),
+        ("harmed, of all with conflict", transitions.harmed_of_conflict),
+    ]
+    return card_of(
+        f"Pooled answers with conflict: {transitions.method}",
+        ("", "%", "95 % interval", "of"),
+        [(name, *estimate_cells(share), share.n) for name, share in rows],
+        f"{counted(transitions.answers, 'answer')} with conflict to"
+        f" {counted(transitions.questions, 'question')}, of all runs; intervals resample"
+        " questions",
+    )
+
+
+def _categories_card(study: Study) -> Card:
+    """The gain over rag in every category; categories are untrusted text."""
+    return card_of(
+        "Pooled gain over rag by category",
+        ("category", "method", "n", "corrected", "harmed", "points", "95 % interval", "p", "Holm"),
+        [
+            (
+                one_line(gain.category) or "(none)",
+                gain.method,
+                gain.difference.n,
+                gain.corrected,
+                gain.harmed,
+                *difference_cells(gain.difference),
+                p_value(gain.p_value),
+                None if gain.p_holm is None else p_value(gain.p_holm),
+            )
+            for gain in study.categories
+        ],
+        "n: questions; corrected and harmed: of all runs; Holm: over all rows of this table",
+        free_text=True,
+    )

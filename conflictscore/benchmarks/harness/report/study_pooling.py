@@ -6,6 +6,7 @@ intervals resample questions.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from conflictscore.benchmarks.harness.figures import Interval
@@ -21,7 +22,11 @@ from conflictscore.benchmarks.harness.statistics import (
     ratio_interval,
     wilcoxon_pratt,
 )
-from conflictscore.benchmarks.harness.transition_counts import conflict_outcomes, judged_both
+from conflictscore.benchmarks.harness.transition_counts import (
+    ConflictOutcome,
+    conflict_outcomes,
+    judged_both,
+)
 from conflictscore.records import Record
 
 
@@ -110,37 +115,56 @@ def pooled_levels(runs: Sequence[ReportRun]) -> Iterator[PooledLevel]:
             )
 
 
+@dataclass
+class _Tally:
+    """What became of one question's first answers with conflict, over the runs of a study."""
+
+    answers: int = 0
+    revised: int = 0
+    judged: int = 0
+    """Answers that were judged before and after; the ones below are among them."""
+    judged_revised: int = 0
+    corrected: int = 0
+    harmed: int = 0
+
+    def add(self, outcome: ConflictOutcome, sign: int) -> None:
+        """Count one run's outcome; ``sign`` is -1 where less is better."""
+        self.answers += outcome.answered
+        self.revised += outcome.revised
+        if outcome.before is None or outcome.after is None:
+            return
+        move = sign * round(outcome.after - outcome.before, 12)
+        self.judged += 1
+        self.judged_revised += outcome.revised
+        self.corrected += outcome.revised and move > 0
+        self.harmed += outcome.revised and move < 0
+
+
 def pooled_transitions(runs: Sequence[ReportRun]) -> Iterator[PooledTransitions]:
     """Section 6.4 of every method that is paired with the baseline."""
     measure, sign = runs[0].first_measure, -1 if runs[0].falls else 1
     for method in _paired_methods(runs):
-        counts = defaultdict[str, list[int]](lambda: [0] * 6)
+        by_question = defaultdict[str, _Tally](_Tally)
         for run in runs:
             for outcome in conflict_outcomes(run.results, method, measure):
-                tally = counts[outcome.question]
-                tally[0] += outcome.answered
-                tally[1] += outcome.revised
-                if outcome.before is None or outcome.after is None:
-                    continue
-                move = sign * round(outcome.after - outcome.before, 12)
-                tally[2] += 1
-                tally[3] += outcome.revised
-                tally[4] += outcome.revised and move > 0
-                tally[5] += outcome.revised and move < 0
-        tallies = list(counts.values())
-        if not any(tally[0] for tally in tallies):
-            continue
-        yield PooledTransitions(
-            method=method,
-            measure=measure,
-            questions=len(tallies),
-            answers=sum(tally[0] for tally in tallies),
-            retained=ratio_interval([(t[0] - t[1], t[0]) for t in tallies]),
-            revised=ratio_interval([(t[1], t[0]) for t in tallies]),
-            corrected=ratio_interval([(t[4], t[3]) for t in tallies]),
-            harmed=ratio_interval([(t[5], t[3]) for t in tallies]),
-            harmed_of_conflict=ratio_interval([(t[5], t[2]) for t in tallies]),
-        )
+                by_question[outcome.question].add(outcome, sign)
+        tallies = list(by_question.values())
+        if any(tally.answers for tally in tallies):
+            yield _pooled_transitions(method, measure, tallies)
+
+
+def _pooled_transitions(method: str, measure: str, tallies: Sequence[_Tally]) -> PooledTransitions:
+    return PooledTransitions(
+        method=method,
+        measure=measure,
+        questions=len(tallies),
+        answers=sum(tally.answers for tally in tallies),
+        retained=ratio_interval([(t.answers - t.revised, t.answers) for t in tallies]),
+        revised=ratio_interval([(t.revised, t.answers) for t in tallies]),
+        corrected=ratio_interval([(t.corrected, t.judged_revised) for t in tallies]),
+        harmed=ratio_interval([(t.harmed, t.judged_revised) for t in tallies]),
+        harmed_of_conflict=ratio_interval([(t.harmed, t.judged) for t in tallies]),
+    )
 
 
 def category_gains(runs: Sequence[ReportRun]) -> tuple[CategoryGain, ...]:

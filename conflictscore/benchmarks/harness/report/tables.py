@@ -4,61 +4,39 @@ Names of models, categories and errors are untrusted text: no markup, no control
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
-from conflictscore.benchmarks.harness.definition import CHOICES
 from conflictscore.benchmarks.harness.figures import (
-    Cost,
     Figures,
-    Interval,
     Paired,
     Proportion,
-    Transitions,
 )
-from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.harness.report.conflict_cards import conflict_cards
+from conflictscore.benchmarks.harness.report.cost_cards import cost_cards
+from conflictscore.benchmarks.harness.report.figure_cells import difference_cells, estimate_cells
 from conflictscore.benchmarks.harness.report.findings import findings
 from conflictscore.benchmarks.paper_figures import (
     PaperFigures,
-    PaperTransitions,
     own_tables,
     published_types,
 )
 from conflictscore.correcting.anew import claims_by_choice
-from conflictscore.records import Usage
 from conflictscore.reporting.figure_text import (
     counted,
-    money,
     one_line,
     p_value,
     percent,
     points,
     published,
-    seconds,
     span,
 )
 from conflictscore.reporting.plain_table import Card, card_of, print_card
 
-_OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...] = (
-    ("retained", lambda paper: (paper.retained, paper.conflict)),
-    ("revised", lambda paper: (paper.revised, paper.conflict)),
-    ("corrections", lambda paper: (paper.corrections, paper.revised)),
-    ("harms", lambda paper: (paper.harms, paper.revised)),
-    ("neutral", lambda paper: (paper.revised - paper.corrections - paper.harms, paper.revised)),
-    ("harms_of_conflict", lambda paper: (paper.harms, paper.conflict)),
-    ("recovered_of_wrong", lambda paper: (0, 0)),
-)
-"""Rows of the transitions, and the paper's count and total of each; it does not tell the last."""
-
-_BY_CLAIMS = (
-    "revised: a claim of one answer is not supported by the other, by the run's labeler, whose"
-    " mistakes count as changes and as none; by wording: a word differs"
-)
-_BY_WORDS = "revised: the words differ, however little"
 _FEW = range(2, 7)
 """So many categories are shown without being asked for."""
 _SHOWN_REASONS = 5
@@ -95,7 +73,7 @@ def sections(
         "measures": [_measure(figures, measure, paper) for measure in figures.measures],
         "claims": [*own_tables(figures, question_results), *other_choices(question_results)],
         "pairs": [*_pairs(figures, paper)],
-        "conflicts": [*_transitions(figures, paper, verbose=verbose)],
+        "conflicts": [*conflict_cards(figures, paper, verbose=verbose)],
         "types": [*_types(figures, paper)],
         "categories": [*_categories(figures, verbose=verbose)],
         "published": [
@@ -110,44 +88,62 @@ def sections(
         ],
         "scores": [Card("", after=(_coverage(figures),))],
         "failures": [*_failures(question_results, None if verbose else _SHOWN_REASONS)],
-        "cost": [*_cost(figures, figures.cost, verbose=verbose)],
+        "cost": [*cost_cards(figures, figures.cost, verbose=verbose)],
         "limits": [Card("Limits of these figures", (), limits)] if limits else [],
     }
 
 
 def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card:
     """The level of every method by one measure, beside the paper's where it reports any."""
-    rows, notes, beside = [], [], False
-    for method in figures.methods:
-        if (level := method.measures.get(measure)) is None:
-            continue
-        paper_level = paper.value(method.method, measure) if paper else None
-        beside = beside or paper_level is not None
-        rows.append(
-            (
-                method.method,
-                *_estimate(level),
-                level.count if isinstance(level, Proportion) else None,
-                level.n,
-                method.failed or None,
-                method.unjudged.get(measure) or None,
-                None if paper_level is None else published(paper_level),
-            )
+    levels = [
+        (method, level)
+        for method in figures.methods
+        if (level := method.measures.get(measure)) is not None
+    ]
+    paper_levels = {
+        method.method: paper_level
+        for method, _ in levels
+        if paper and (paper_level := paper.value(method.method, measure)) is not None
+    }
+    rows = [
+        (
+            method.method,
+            *estimate_cells(level),
+            level.count if isinstance(level, Proportion) else None,
+            level.n,
+            method.failed or None,
+            method.unjudged.get(measure) or None,
+            published(paper_levels[method.method]) if method.method in paper_levels else None,
         )
-    is_graded = figures.is_graded(measure)
-    if is_graded:
-        best = "; 0 is best" if figures.falls(measure) else ""
-        notes.append(f"mean of the values from 0 to 100 %, with a bootstrap interval{best}")
-    if paper is not None and beside:
-        source = f"{paper.source}, {paper.model}, {counted(paper.questions, 'question')}"
-        notes.append(" ".join([f"paper: {source}", *([f"({paper.note})"] if paper.note else [])]))
-    share = "mean %" if is_graded else "%"
+        for method, level in levels
+    ]
     return card_of(
         one_line(measure).capitalize(),
-        ("method", share, "95 % interval", "right", "n", "failed", "unjudged", "paper %"),
+        (
+            "method",
+            "mean %" if figures.is_graded(measure) else "%",
+            "95 % interval",
+            "right",
+            "n",
+            "failed",
+            "unjudged",
+            "paper %",
+        ),
         rows,
-        "\n".join(notes),
+        "\n".join(_measure_notes(figures, measure, paper if paper_levels else None)),
     )
+
+
+def _measure_notes(figures: Figures, measure: str, paper: PaperFigures | None) -> Iterator[str]:
+    """How a graded measure is averaged, and which paper's figures stand in the table."""
+    if figures.is_graded(measure):
+        best = "; 0 is best" if figures.falls(measure) else ""
+        yield f"mean of the values from 0 to 100 %, with a bootstrap interval{best}"
+    if paper is not None:
+        remark = f" ({paper.note})" if paper.note else ""
+        yield (
+            f"paper: {paper.source}, {paper.model}, {counted(paper.questions, 'question')}{remark}"
+        )
 
 
 def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
@@ -156,118 +152,66 @@ def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
     for pair in figures.tests:
         groups[pair.against, pair.measure].append(pair)
     for (against, measure), pairs in groups.items():
-        is_graded = figures.is_graded(measure)
-        rows: list[tuple[str | int | None, ...]] = []
-        faint = set()
-        for pair in pairs:
-            rows.append(
-                (
-                    pair.method,
-                    pair.n if is_graded else None,
-                    pair.both_right,
-                    pair.both_wrong,
-                    pair.corrected,
-                    pair.harmed,
-                    p_value(pair.p_value),
-                    None if pair.p_holm is None else p_value(pair.p_holm),
-                    *difference_cells(pair.difference),
-                )
+        yield _pairs_card(figures, paper, against, measure, pairs)
+
+
+def _pairs_card(
+    figures: Figures,
+    paper: PaperFigures | None,
+    against: str,
+    measure: str,
+    pairs: Sequence[Paired],
+) -> Card:
+    is_graded = figures.is_graded(measure)
+    rows: list[tuple[str | int | None, ...]] = []
+    faint = set()
+    for pair in pairs:
+        rows.append(
+            (
+                pair.method,
+                pair.n if is_graded else None,
+                pair.both_right,
+                pair.both_wrong,
+                pair.corrected,
+                pair.harmed,
+                p_value(pair.p_value),
+                None if pair.p_holm is None else p_value(pair.p_holm),
+                *difference_cells(pair.difference),
             )
-            paper_difference = paper.difference(pair.method, measure, against) if paper else None
-            if paper is not None and paper_difference is not None:
-                # the counts are known for regenerated-rag against rag in multiple choice alone
-                paper_counts_known = (pair.method, against) == ("regenerated-rag", BASELINE)
-                transitions = paper.transitions if paper_counts_known else None
-                counts = (
-                    (transitions.corrections, transitions.harms, p_value(transitions.p_value))
-                    if transitions
-                    else ()
-                )
-                faint.add(len(rows))
-                row = ["in the paper", *[None] * 3, *(counts or [None] * 3), None]
-                rows.append((*row, points(paper_difference), None))
-        test = "Wilcoxon signed-rank test, Pratt's zeros" if is_graded else "exact McNemar test"
-        notes = [
-            f"p: {test}, two-sided; interval of the difference: bootstrap, too narrow where few"
-            " questions changed: go by p"
-        ]
-        if any(pair.p_holm is not None for pair in figures.tests):
-            notes.append(f"Holm: p adjusted over all {len(figures.tests)} tests of the run")
-        counts_of = ("both\nright", "both\nwrong", *figures.change_words(measure))
-        yield card_of(
-            f"Against {against}, question by question: {one_line(measure)}",
-            ("method", "n", *counts_of, "p", "Holm", "points", "95 % interval"),
-            rows,
-            "\n".join(notes),
-            faint=frozenset(faint),
         )
-
-
-def _transitions(figures: Figures, paper: PaperFigures | None, *, verbose: bool) -> Iterator[Card]:
-    """Section 6.4: what became of first answers with conflict, a table for each method.
-
-    Without ``verbose`` only for methods that look again, and for those that pairs compare against.
-    Neutral outcomes are left out where there are none.
-    """
-    compared_with = {pair.against for pair in figures.compared}
-    tables = [
-        transitions
-        for transitions in figures.transitions
-        if verbose
-        or method_of(transitions.method).looks_again
-        or transitions.method in compared_with
+        if (row := _paper_row(paper, pair)) is not None:
+            faint.add(len(rows))
+            rows.append(row)
+    test = "Wilcoxon signed-rank test, Pratt's zeros" if is_graded else "exact McNemar test"
+    notes = [
+        f"p: {test}, two-sided; interval of the difference: bootstrap, too narrow where few"
+        " questions changed: go by p"
     ]
-    if tables:
-        yield Card("Answers with conflict")
-    for transitions in tables:
-        paper_transitions = (
-            paper.transitions if paper and transitions.method == "regenerated-rag" else None
-        )
-        rows = []
-        for name, paper_counts in _OUTCOMES:
-            share: Proportion | None = getattr(transitions, name)
-            if share is None or (name == "neutral" and share.count == 0):
-                continue
-            share_by_wording: Proportion | None = getattr(transitions.by_wording, name, None)
-            count, of = paper_counts(paper_transitions) if paper_transitions else (0, 0)
-            rows.append(
-                (
-                    _outcome(name, transitions, figures),
-                    share.count,
-                    share.n,
-                    *_estimate(share),
-                    None
-                    if share_by_wording is None
-                    else f"{share_by_wording.count:,} of {share_by_wording.n:,}",
-                    f"{count} of {of}, {percent(count / of)} %" if of else None,
-                )
-            )
-        losses = [
-            f"{number:,} {what}"
-            for number, what in (
-                (transitions.failed, "failed"),
-                (transitions.unjudged, "revised but unjudged"),
-                (transitions.unread, "compared by words alone"),
-            )
-            if number
-        ]
-        conflict = counted(transitions.conflict, "first answer") + " with conflict"
-        free_form = transitions.measure not in CHOICES.values()
-        yield card_of(
-            f"{transitions.method}: {', '.join([conflict, *losses])}",
-            ("", "count", "of", "%", "95 % interval", "by wording", "paper"),
-            rows,
-            _BY_CLAIMS if transitions.by_wording else _BY_WORDS if free_form else "",
-            bold=False,
-        )
+    if any(pair.p_holm is not None for pair in figures.tests):
+        notes.append(f"Holm: p adjusted over all {len(figures.tests)} tests of the run")
+    counts_of = ("both\nright", "both\nwrong", *figures.change_words(measure))
+    return card_of(
+        f"Against {against}, question by question: {one_line(measure)}",
+        ("method", "n", *counts_of, "p", "Holm", "points", "95 % interval"),
+        rows,
+        "\n".join(notes),
+        faint=frozenset(faint),
+    )
 
 
-def _outcome(name: str, transitions: Transitions, figures: Figures) -> str:
-    names = {}
-    if figures.is_graded(transitions.measure):
-        better, worse = figures.change_words(transitions.measure)
-        names = {"corrections": better, "harms": worse, "harms_of_conflict": f"{worse} of all"}
-    return names.get(name, name.replace("_", " "))
+def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | None, ...] | None:
+    """The paper's difference of the same two methods; None where it does not report them both."""
+    difference = paper.difference(pair.method, pair.measure, pair.against) if paper else None
+    if paper is None or difference is None:
+        return None
+    corrections, harms, p = None, None, None
+    # the counts are known for regenerated-rag against rag in multiple choice alone
+    transitions = paper.transitions
+    if transitions and (pair.method, pair.against) == ("regenerated-rag", BASELINE):
+        corrections, harms = transitions.corrections, transitions.harms
+        p = p_value(transitions.p_value)
+    cells = (None, None, None, corrections, harms, p, None)
+    return ("in the paper", *cells, points(difference), None)
 
 
 def other_choices(question_results: Sequence[QuestionResult]) -> list[Card]:
@@ -301,7 +245,13 @@ def _types(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
             "Types of conflict",
             ("method", "%", "95 % interval", "right", "n", "no type told"),
             [
-                (method_types.method, *_estimate(right), right.count, right.n, method_types.untold)
+                (
+                    method_types.method,
+                    *estimate_cells(right),
+                    right.count,
+                    right.n,
+                    method_types.untold,
+                )
                 for method_types in figures.types
                 for right in [method_types.accuracy]
             ],
@@ -377,66 +327,3 @@ def _failures(question_results: Iterable[QuestionResult], most: int | None) -> I
             f"and {counted(more, 'more reason')}" if more else "",
             free_text=True,
         )
-
-
-def _cost(figures: Figures, cost: Cost, *, verbose: bool) -> Iterator[Card]:
-    """Usage by model (by step too if ``verbose``), and the price of each net correction.
-
-    Dollars and tokens of a correction are those without a cache, so a resumed run shows the same.
-    """
-    if not cost.usage:
-        yield Card("Cost", after=("no model was called",))
-        return
-    lines = [f"dollars: {money(cost.money, cost.unknown_prices)}"]
-    if any(usage.cached_calls for usage in cost.usage.values()):
-        uncounted_calls = cost.uncounted_calls
-        why = (
-            f" ({counted(uncounted_calls, 'call')} from a cache that knows no tokens)"
-            if uncounted_calls
-            else ""
-        )
-        lines.append(f"without a cache: {money(cost.cold_money)}{why}")
-    if cache_read_tokens := sum(usage.cache_read_tokens for usage in cost.usage.values()):
-        lines.insert(
-            0, f"of the tokens in, {cache_read_tokens:,} were in a provider's prompt cache"
-        )
-    lines.append(f"time of all steps together: {seconds(cost.seconds)}")
-    yield _usage("Cost", "model", cost.usage, () if verbose else lines)
-    if verbose:
-        yield _usage("", "step", cost.by_step, lines)
-    rows = []
-    for method, net in cost.net_corrections.items():
-        tokens = cost.tokens_per_net_correction.get(method)
-        each = (
-            money(cost.cold_money_per_net_correction.get(method)),
-            "unknown" if tokens is None else f"{tokens:,.0f}",
-        )
-        rows.append((method, f"{net:+,}" if net else "0", *(each if net > 0 else ["no gain"] * 2)))
-    if rows:
-        is_graded = figures.measures and figures.is_graded(figures.measures[0])
-        changes = " less ".join(figures.change_words(figures.measures[0])) if is_graded else ""
-        columns = ("method", changes or "net corrections", "dollars for\neach", "tokens for\neach")
-        yield card_of("", columns, rows, "without a cache")
-
-
-def _usage(title: str, what: str, usage: dict[str, Usage], after: Sequence[str]) -> Card:
-    return card_of(
-        title,
-        (what, "calls", "from the cache", "tokens in", "tokens out"),
-        [
-            (one_line(name), u.calls, u.cached_calls, u.input_tokens, u.output_tokens)
-            for name, u in usage.items()
-        ],
-        free_text=True,
-        after=tuple(after),
-    )
-
-
-def difference_cells(difference: Interval) -> tuple[str, str]:
-    """A difference in points, and its interval."""
-    bounds = span(points(difference.low), points(difference.high))
-    return points(difference.value), bounds
-
-
-def _estimate(estimate: Proportion | Interval) -> tuple[str, str]:
-    return percent(estimate.value), span(percent(estimate.low), percent(estimate.high))

@@ -83,19 +83,37 @@ def live_run(name: str, logged_runs: Sequence[LoggedRun], reviews: Reviews) -> R
     The first answer stands as that of ``rag``, the answer that stands as that of
     ``regenerated-rag``. The category is the run's status.
     """
-    runs = [logged_run.run for logged_run in logged_runs]
+    question_results = [
+        _result(number, logged_run.run) for number, logged_run in enumerate(logged_runs, start=1)
+    ]
+    return ReportRun(
+        name, _live_manifest(logged_runs), _live_figures(logged_runs), question_results, reviews
+    )
+
+
+def _live_manifest(logged_runs: Sequence[LoggedRun]) -> dict[str, Any]:
+    """How the runs came about: their settings are those of the last one."""
     last = logged_runs[-1].about if logged_runs else {}
     about = ("models", "model", "mode", "prompts", "max_rounds", "versions")
-    manifest: dict[str, Any] = {
+    return {
         "benchmark": LIVE,
         "created": str(logged_runs[0].about.get("time", "")) if logged_runs else "",
-        "runs": dict(Counter(run.status.value for run in runs)),
+        "runs": dict(Counter(logged_run.run.status.value for logged_run in logged_runs)),
         "last run": {key: last[key] for key in about if key in last},
     }
+
+
+def _live_figures(logged_runs: Sequence[LoggedRun]) -> Figures:
+    """Counts, coverage and cost; nobody judged the answers, so there are no measures.
+
+    A logged run tells its usage in all, not by model: it is counted to the last run's generator.
+    """
+    runs = [logged_run.run for logged_run in logged_runs]
+    last = logged_runs[-1].about if logged_runs else {}
     names = last.get("models") or {}
     model = str(names.get("generator") or last.get("model") or "all models")
     coverages = [run.report.coverage for run in runs if run.report]
-    figures = Figures(
+    return Figures(
         questions=len(runs),
         ended=len(runs),
         failed=sum(run.status is RunStatus.FAILED for run in runs),
@@ -113,10 +131,6 @@ def live_run(name: str, logged_runs: Sequence[LoggedRun], reviews: Reviews) -> R
             seconds=sum(float(logged_run.about.get("seconds") or 0) for logged_run in logged_runs),
         ),
     )
-    question_results = [
-        _result(number, logged_run.run) for number, logged_run in enumerate(logged_runs, start=1)
-    ]
-    return ReportRun(name, manifest, figures, question_results, reviews)
 
 
 def _result(number: int, run: Run) -> QuestionResult:

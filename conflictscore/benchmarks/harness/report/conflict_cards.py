@@ -1,0 +1,106 @@
+"""Tables of section 6.4: what became of first answers with conflict, by method."""
+
+from collections.abc import Callable, Iterator
+
+from conflictscore.benchmarks.harness.definition import CHOICES
+from conflictscore.benchmarks.harness.figures import Figures, Proportion, Transitions
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
+from conflictscore.benchmarks.harness.report.figure_cells import estimate_cells
+from conflictscore.benchmarks.paper_figures import PaperFigures, PaperTransitions
+from conflictscore.reporting.figure_text import counted, percent
+from conflictscore.reporting.plain_table import Card, card_of
+
+_OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...] = (
+    ("retained", lambda paper: (paper.retained, paper.conflict)),
+    ("revised", lambda paper: (paper.revised, paper.conflict)),
+    ("corrections", lambda paper: (paper.corrections, paper.revised)),
+    ("harms", lambda paper: (paper.harms, paper.revised)),
+    ("neutral", lambda paper: (paper.revised - paper.corrections - paper.harms, paper.revised)),
+    ("harms_of_conflict", lambda paper: (paper.harms, paper.conflict)),
+    ("recovered_of_wrong", lambda paper: (0, 0)),
+)
+"""Rows of the transitions, and the paper's count and total of each; it does not tell the last."""
+
+_BY_CLAIMS = (
+    "revised: a claim of one answer is not supported by the other, by the run's labeler, whose"
+    " mistakes count as changes and as none; by wording: a word differs"
+)
+_BY_WORDS = "revised: the words differ, however little"
+
+
+def conflict_cards(
+    figures: Figures, paper: PaperFigures | None, *, verbose: bool
+) -> Iterator[Card]:
+    """A table for each method, below a heading.
+
+    Without ``verbose`` only for methods that look again, and for those that pairs compare against.
+    """
+    compared_with = {pair.against for pair in figures.compared}
+    tables = [
+        transitions
+        for transitions in figures.transitions
+        if verbose
+        or method_of(transitions.method).looks_again
+        or transitions.method in compared_with
+    ]
+    if tables:
+        yield Card("Answers with conflict")
+    for transitions in tables:
+        reports_them = paper is not None and transitions.method == "regenerated-rag"
+        yield _card(transitions, figures, paper.transitions if paper and reports_them else None)
+
+
+def _card(transitions: Transitions, figures: Figures, paper: PaperTransitions | None) -> Card:
+    """One method's transitions; neutral outcomes are left out where there are none."""
+    rows = []
+    for name, paper_counts in _OUTCOMES:
+        share: Proportion | None = getattr(transitions, name)
+        if share is None or (name == "neutral" and share.count == 0):
+            continue
+        by_wording: Proportion | None = getattr(transitions.by_wording, name, None)
+        count, of = paper_counts(paper) if paper else (0, 0)
+        rows.append(
+            (
+                _outcome(name, transitions, figures),
+                share.count,
+                share.n,
+                *estimate_cells(share),
+                None if by_wording is None else f"{by_wording.count:,} of {by_wording.n:,}",
+                f"{count} of {of}, {percent(count / of)} %" if of else None,
+            )
+        )
+    return card_of(
+        f"{transitions.method}: {', '.join(_counts(transitions))}",
+        ("", "count", "of", "%", "95 % interval", "by wording", "paper"),
+        rows,
+        _note(transitions),
+        bold=False,
+    )
+
+
+def _counts(transitions: Transitions) -> Iterator[str]:
+    """First answers with conflict, and the ones among them that no row or only one way counts."""
+    yield counted(transitions.conflict, "first answer") + " with conflict"
+    for number, what in (
+        (transitions.failed, "failed"),
+        (transitions.unjudged, "revised but unjudged"),
+        (transitions.unread, "compared by words alone"),
+    ):
+        if number:
+            yield f"{number:,} {what}"
+
+
+def _note(transitions: Transitions) -> str:
+    """What counts as revised; in multiple choice that is another option, and needs no word."""
+    if transitions.by_wording:
+        return _BY_CLAIMS
+    return "" if transitions.measure in CHOICES.values() else _BY_WORDS
+
+
+def _outcome(name: str, transitions: Transitions, figures: Figures) -> str:
+    """The outcome in words; of a graded measure answers get better or worse, not right or wrong."""
+    names = {}
+    if figures.is_graded(transitions.measure):
+        better, worse = figures.change_words(transitions.measure)
+        names = {"corrections": better, "harms": worse, "harms_of_conflict": f"{worse} of all"}
+    return names.get(name, name.replace("_", " "))

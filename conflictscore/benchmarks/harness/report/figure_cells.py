@@ -1,0 +1,14 @@
+"""Figures with their intervals, as the two cells that tables show them in."""
+
+from conflictscore.benchmarks.harness.figures import Interval, Proportion
+from conflictscore.reporting.figure_text import percent, points, span
+
+
+def difference_cells(difference: Interval) -> tuple[str, str]:
+    """A difference in points, and its interval."""
+    return points(difference.value), span(points(difference.low), points(difference.high))
+
+
+def estimate_cells(estimate: Proportion | Interval) -> tuple[str, str]:
+    """A proportion in percent, and its interval."""
+    return percent(estimate.value), span(percent(estimate.low), percent(estimate.high))
