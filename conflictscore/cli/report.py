@@ -2,18 +2,19 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 
 _Pair = tuple[str, str]
+_Command = TypeVar("_Command", bound="Callable[..., object]")
 _REPORT_EXAMPLES = """\b
 Examples:
   conflictscore report runs/truthfulqa-multiple-choice
@@ -30,6 +31,13 @@ Examples:
   conflictscore export runs/mc --calls calls.jsonl
   conflictscore export flips.jsonl --to flips.csv
 """
+
+
+def _output(name: str, words: str, *, is_folder: bool = False) -> "Callable[[_Command], _Command]":
+    """An option that names a file or folder to write."""
+    kind = click.Path(path_type=Path, file_okay=not is_folder, dir_okay=is_folder)
+    return click.option(name, type=kind, metavar="FOLDER" if is_folder else "FILE", help=words)
+
 
 _runs = click.argument(
     "runs",
@@ -68,11 +76,8 @@ with_compare = click.option(
     short_help="Write one HTML page about runs, with every flip.",
 )
 @_runs
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The page. Default: report.html in the first RUN, or beside it if that is a file.",
+@_output(
+    "--out", "The page. Default: report.html in the first RUN, or beside it if that is a file."
 )
 @with_compare
 @click.option(
@@ -103,29 +108,15 @@ def report(
 
 @click.command(epilog=_EXPORT_EXAMPLES, short_help="Export answers or figures as tables.")
 @_runs
-@click.option(
-    "--to",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="A table with a row for every question and method: .csv or .jsonl.",
-)
-@click.option(
+@_output("--to", "A table with a row for every question and method: .csv or .jsonl.")
+@_output(
     "--figures",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Every table of figures: .csv, a cell a row, or .tex, a LaTeX table each (booktabs).",
+    "Every table of figures: .csv, a cell a row, or .tex, a LaTeX table each (booktabs).",
 )
-@click.option(
-    "--pictures",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="FOLDER",
-    help="The charts of the page, each as .svg and .png.",
-)
-@click.option(
+@_output("--pictures", "The charts of the page, each as .svg and .png.", is_folder=True)
+@_output(
     "--calls",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Every call of the RUNs with its prompt, reply and served model, from their transcripts:"
+    "Every call of the RUNs with its prompt, reply and served model, from their transcripts:"
     " .jsonl.",
 )
 @with_compare

@@ -1,6 +1,7 @@
 """Answers, attempts, and the run that holds them."""
 
 from enum import StrEnum
+from functools import cache
 from typing import Annotated, Any, Self
 
 from pydantic import Field
@@ -115,7 +116,11 @@ class Usage(Record):
 
 
 class RunStatus(StrEnum):
-    """Outcome of a run."""
+    """Outcome of a run.
+
+    ``observed`` and ``dropped``, which services set formerly, are read too, so that stored
+    runs are shown under the name that they have; no run gets them any more.
+    """
 
     SCORED = "scored"  # no claim of the first answer is disputed
     PARTLY_SCORED = "partly-scored"  # no claim is disputed as far as there are labels
@@ -125,6 +130,21 @@ class RunStatus(StrEnum):
     PASSED_THROUGH = "passed-through"  # the answer was passed on as it was given, unchecked
     FAILED = "failed"  # the answer could not be checked, or there is none
     UNFINISHED = "unfinished"  # the run was stopped before its end
+
+    @classmethod
+    def _missing_(cls, value: object) -> "RunStatus | None":
+        return _former_status(value) if value in _FORMER_STATUSES else None
+
+
+_FORMER_STATUSES = ("observed", "dropped")
+
+
+@cache
+def _former_status(name: str) -> RunStatus:
+    """A status that is no member, so that nothing lists it or sets it."""
+    status = str.__new__(RunStatus, name)
+    status._name_, status._value_ = name.upper(), name
+    return status
 
 
 _RUN_ID_CHARS = 120

@@ -99,15 +99,22 @@ def logged_run(fields: Mapping[str, Any], where: str) -> LoggedRun:
     """
     try:
         run = run_of(fields)
+        if status := fields.get("status"):  # stored by the service; otherwise the run tells it
+            run = run.model_copy(update={"status": RunStatus(status)})
     except ValidationError as error:
         field, why = first_fault(error)
-        versions = fields.get("versions")
-        writer = versions.get("conflictscore") if isinstance(versions, Mapping) else None
-        writer_note = f" (conflictscore {writer} wrote it)" if writer else ""
-        raise InputError(f"{where}, field {field}: {why}{writer_note}") from None
-    if status := fields.get("status"):  # stored by the service; otherwise it follows from the run
-        run = run.model_copy(update={"status": RunStatus(status)})
+        raise InputError(f"{where}, field {field}: {why}{_writer_note(fields)}") from None
+    except ValueError:
+        why = f"there is no status {status!r}"
+        raise InputError(f"{where}, field status: {why}{_writer_note(fields)}") from None
     return LoggedRun(run, fields)
+
+
+def _writer_note(fields: Mapping[str, Any]) -> str:
+    """The version that wrote a run, in brackets; empty where the run does not tell it."""
+    versions = fields.get("versions")
+    writer = versions.get("conflictscore") if isinstance(versions, Mapping) else None
+    return f" (conflictscore {writer} wrote it)" if writer else ""
 
 
 def stored_lines(path: Path) -> Iterator[tuple[str, bytes]]:

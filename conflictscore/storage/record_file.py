@@ -3,7 +3,7 @@
 Benchmark records, judgements, recordings and scored rows are kept this way. A command locks the
 file, reads what an earlier one wrote, and appends:
 
-    with RecordFile(path, kept="what was recorded so far") as file:
+    with RecordFile(path, resumed_from="what was recorded so far") as file:
         for line in file.lines:       # number, start and bytes of every complete line
             take(line)
         cut = file.resume()           # truncates a partial line left by a kill
