@@ -13,7 +13,7 @@ begins and ends beside them as it does at a parenthesis."""
 
 
 class Standing(StrEnum):
-    """What the check says of a part; of several, the first of these."""
+    """The outcome of the check for a part; of several outcomes, the first of these."""
 
     HEDGED = "hedged"  # it was changed, and tells several answers of the documents
     CHANGED = "changed"  # it was changed to what the evidence says

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, takewhile
 from operator import and_
 
-from conflictscore.answering.list_marks import FULL_STOP, Line, lines_of, without_titles
+from conflictscore.answering.list_marks import FULL_STOP, ReplyLine, lines_of, without_titles
 from conflictscore.models.json_replies import json_texts
 from conflictscore.models.replies import unwrapped
 from conflictscore.scripts import terms_in
@@ -58,7 +58,7 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
     return each_once(text for text in plain_texts if _says_something(text))
 
 
-def _texts_of(lines: list[Line], words: frozenset[str], *, has_heading: bool) -> list[str]:
+def _texts_of(lines: list[ReplyLine], words: frozenset[str], *, has_heading: bool) -> list[str]:
     """The claims among the lines of a reply; the first of them tells whether all have a mark."""
     if not has_heading:
         lines = _without_lead(lines, words)
@@ -113,7 +113,7 @@ def _after_heading(reply: str) -> tuple[str, bool]:
     return reply, False
 
 
-def _without_lead(lines: Sequence[Line], words: frozenset[str]) -> list[Line]:
+def _without_lead(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[ReplyLine]:
     """The lines of a list without its introduction; ValueError where there is no list of claims.
 
     A list with marks begins at its first mark. Of one without, every line has to be the answer's.
@@ -127,7 +127,7 @@ def _without_lead(lines: Sequence[Line], words: frozenset[str]) -> list[Line]:
     return claim_lines
 
 
-def _marked(lines: Sequence[Line], words: frozenset[str]) -> list[str]:
+def _marked(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[str]:
     """The claims of a list with bullets or numbers, with lines that go on joined."""
     last = max(number for number, line in enumerate(lines) if line.marked)
     claims = _joined(lines[: last + 1])
@@ -144,9 +144,9 @@ def _marked(lines: Sequence[Line], words: frozenset[str]) -> list[str]:
     return [claim.text for claim in without_titles(claims)]
 
 
-def _joined(lines: Sequence[Line]) -> list[Line]:
+def _joined(lines: Sequence[ReplyLine]) -> list[ReplyLine]:
     """The lines with a mark, each with the lines that go on with it; headings stay out."""
-    claims: list[Line] = []
+    claims: list[ReplyLine] = []
     for line in lines:
         if line.marked:
             claims.append(line)
@@ -157,16 +157,16 @@ def _joined(lines: Sequence[Line]) -> list[Line]:
     return claims
 
 
-def _continues(line: Line, claim: Line) -> bool:
+def _continues(line: ReplyLine, claim: ReplyLine) -> bool:
     """Whether a line without a mark goes on with a claim: below it, and further in."""
     return not line.apart and line.indent > claim.indent
 
 
-def _with_line(claim: Line, line: Line) -> Line:
+def _with_line(claim: ReplyLine, line: ReplyLine) -> ReplyLine:
     return claim._replace(text=f"{claim.text} {line.text}")
 
 
-def _own_blocks(lines: Sequence[Line], words: frozenset[str]) -> list[list[bool]]:
+def _own_blocks(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[list[bool]]:
     """For each block of lines between blank ones, which lines have most words from the answer."""
     blocks: list[list[bool]] = []
     for line in lines:
@@ -176,7 +176,7 @@ def _own_blocks(lines: Sequence[Line], words: frozenset[str]) -> list[list[bool]
     return blocks
 
 
-def _without_remark(lines: Sequence[Line], words: frozenset[str]) -> list[Line]:
+def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[ReplyLine]:
     """The lines without those at the end that speak to the reader of the list.
 
     They have hardly a word of the answer, and stand apart from the list or address somebody.
@@ -201,7 +201,7 @@ def _without_remark(lines: Sequence[Line], words: frozenset[str]) -> list[Line]:
     return [*lines[:count]]
 
 
-def _is_alien(line: Line, others: Sequence[Line], words: frozenset[str]) -> bool:
+def _is_alien(line: ReplyLine, others: Sequence[ReplyLine], words: frozenset[str]) -> bool:
     """Whether a line has no word of the answer, where all others have most of theirs from it."""
     return bool(words) and not _share(line, words) and all(_share(o, words) >= _OWN for o in others)
 
@@ -210,7 +210,7 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(term[:_STEM] for term in terms_in(text))
 
 
-def _share(line: Line, words: frozenset[str]) -> float:
+def _share(line: ReplyLine, words: frozenset[str]) -> float:
     own = _stems(line.text)
     return len(own & words) / len(own) if own else 0.0
 

@@ -26,14 +26,14 @@ _DEPTHS = 12  # the most lists within lists that are counted
 _ALIGNMENT = 1  # spaces: " 9." and "10." stand at one depth
 
 
-class Line(NamedTuple):
+class ReplyLine(NamedTuple):
     """A line of a reply that has letters or digits."""
 
     text: str
     """Without its bullet or number."""
     indent: int
     mark: str
-    """What stood before it: "1" for a number, "1.1", "a", "#" for a title, else the bullet; or
+    """The mark before it: "1" for a number, "1.1", "a", "#" for a title, else the bullet; or
     nothing."""
     apart: bool
     """Whether a blank line stands before it."""
@@ -56,7 +56,7 @@ class Line(NamedTuple):
         is_title = self.text.startswith("#") or (bold and not FULL_STOP.search(bare))
         return bare.endswith((":", "\uff1a")) or (is_title and len(bare) <= _HEADING_CHARS)
 
-    def heads(self, after: "Line") -> bool:
+    def heads(self, after: "ReplyLine") -> bool:
         """Whether it is the title of the list that begins with the line after it.
 
         That list stands deeper, or has marks of another kind. A sentence with its full stop is no
@@ -74,7 +74,7 @@ class Line(NamedTuple):
         return deeper or self.mark == "#" or (short and self.mark in ("1", "a"))
 
 
-def without_titles(marked_lines: Sequence[Line]) -> list[Line]:
+def without_titles(marked_lines: Sequence[ReplyLine]) -> list[ReplyLine]:
     """The marked lines of a list without the titles of its parts."""
     titles = {
         number for number, (line, after) in enumerate(pairwise(marked_lines)) if line.heads(after)
@@ -87,7 +87,7 @@ def without_titles(marked_lines: Sequence[Line]) -> list[Line]:
     return [line for n, line in enumerate(marked_lines) if n not in titles and not line.is_heading]
 
 
-def lines_of(reply: str) -> list[Line]:
+def lines_of(reply: str) -> list[ReplyLine]:
     """The lines of a reply that have letters or digits, without quotation marks around them."""
     raws: list[tuple[int, str, str, bool]] = []
     apart = False
@@ -106,7 +106,7 @@ def lines_of(reply: str) -> list[Line]:
         bare = _without_bullets(pattern.sub("", text)) if pattern else text
         if bare != plain and not mark:
             mark = plain[0]
-        lines.append(Line(bare, indent, mark if bare != plain else "", apart))
+        lines.append(ReplyLine(bare, indent, mark if bare != plain else "", apart))
     return lines
 
 
@@ -145,7 +145,7 @@ def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str]
 
 
 def _number(match: re.Match[str] | None) -> int:
-    """What a mark counts, from 1; 0 if there is none."""
+    """The number that a mark stands for, from 1; 0 if there is no mark."""
     if match is None:
         return 0
     groups = match.groupdict()

@@ -1,4 +1,4 @@
-"""What a question asks of its subject, and whether a claim or a document has the words of it.
+"""The thing that a question asks of its subject, and whether a claim or document has its words.
 
 Words are compared by their base forms. Every function takes time in proportion to the length of
 its texts.

@@ -69,7 +69,7 @@ def _is_remark(clause: str, asked: frozenset[str], *, beside: bool = False) -> b
     words = _WORD.findall(clause)
     if not _is_plain(words):
         return False
-    stems = set(_telling(words))
+    stems = set(_content_stems(words))
     names_source = bool(stems & SOURCE_NOUNS)
     if stems and stems <= REMARKS and (beside or names_source):
         return True
@@ -100,7 +100,7 @@ def _has_name(words: list[str]) -> bool:
     return any(word[0].isupper() and word != "I" for word in words[1:])
 
 
-def _telling(words: list[str]) -> Iterator[str]:
+def _content_stems(words: list[str]) -> Iterator[str]:
     """The stems of words that tell something, courtesies left out."""
     for word in words:
         folded = fold(word)

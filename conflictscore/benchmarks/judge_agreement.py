@@ -30,7 +30,7 @@ class RatedAnswer(NamedTuple):
     answer: str
     rating: str
     method: str = ""
-    """What the answer was made by, such as a prompt template; empty where no file says."""
+    """The origin of the answer, such as a prompt template; empty where no file says."""
 
 
 class JudgeRating(NamedTuple):

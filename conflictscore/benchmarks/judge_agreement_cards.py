@@ -59,7 +59,7 @@ def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
 
 
 def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
-    """What the judge leaves of a difference between methods, and each pair by both raters.
+    """The share of a true difference that the judge shows, and each pair by both raters.
 
     Where the judge leaves the share d of a difference, a study needs about 1 / d² times the
     questions.
@@ -68,7 +68,7 @@ def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
     if retained_share.value is not None:
         bounds = span(percent(retained_share.low), percent(retained_share.high))
         yield Card(
-            "What the judge leaves of a difference between two methods",
+            "Difference between two methods that the judge leaves",
             note=f"{percent(retained_share.value)} % of a true difference in right answers"
             f" ({bounds}): true positive rate less false positive rate"
             + (

@@ -79,7 +79,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
 async def _weighing_of(
     vote: VoteOutcome, question: str, candidates: Sequence[Candidate], looking: Looking
 ) -> Weighing | None:
-    """What the evidence of two sides comes to where counting leaves them open; None elsewhere.
+    """The weighing of two sides that counting leaves open; None if counting decides.
 
     Embedded models do not weigh. For them, a document that says that it replaces the other side is
     looked for, also where the vote would take what it says away.

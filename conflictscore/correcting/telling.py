@@ -74,26 +74,26 @@ def hedged(
     # the documents are named here, so the passage's own citations go
     text = without_last_citations(passage.strip(), documents).rstrip(ENDS)
 
-    def joined(own_side: str, rival_side: str, between: str) -> str:
+    def both_sides(own_side: str, rival_side: str, between: str) -> str:
         """Both sides, the better witnessed first."""
         sides = [f"{own_side} {by_claim}", f"{rival_side} {by_rival}"]
         return between.join(reversed(sides) if rival.worth > claim.worth else sides)
 
     opposite_word = opposite(passage, look.question)
     if opposite_word is not None:
-        sides = joined(text, opposite_word.strip().rstrip(ENDS), f" {language.either} ")
+        sides = both_sides(text, opposite_word.strip().rstrip(ENDS), f" {language.either} ")
         return f"{language.disagree}: {sides}{language.stop}"
     spans = spliced_spans(text, claim.statement, rival.statement, (), look.question)
     if spans is None:
         if not _is_in(language, rival.statement):
             return None
-        sides = joined(text, rival.statement.strip().rstrip(ENDS), "; ")
+        sides = both_sides(text, rival.statement.strip().rstrip(ENDS), "; ")
         return f"{language.disagree}: {sides}{language.stop}"
     (start, end), rival_words = spans
     name_start, name_end = _whole_name(text, (start, end))
     own_name = text[name_start:name_end]
     rival_name = text[name_start:start] + rival_words + text[end:name_end]
-    sides = joined(own_name, rival_name, f" {language.either} ")
+    sides = both_sides(own_name, rival_name, f" {language.either} ")
     lead = language.disagree_on_year if _are_years(own_name, rival_name) else language.disagree
     return f"{lead}: {text[:name_start]}{sides}{text[name_end:]}{language.stop}"
 

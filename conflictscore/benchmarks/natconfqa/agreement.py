@@ -237,7 +237,7 @@ def _aware_difference(
     *,
     side: int,
 ) -> Interval:
-    """What asking to be aware of conflicts changes, by people (side 0) or by the judge (1)."""
+    """The change by asking to be aware of conflicts, by people (side 0) or the judge (1)."""
     shares_by_answer: dict[tuple[str, str], dict[str, float]] = {}
     for row, by_people, by_judge in zip(rows, people, judge, strict=True):
         if by_people is not None and by_judge is not None:

@@ -228,7 +228,7 @@ class CheckedAnswer:
         return completion_of(self._record, run, text, base=self._draft)
 
     def _gaps(self, gap: Gap | None) -> Iterator[Gap]:
-        """What of the answer and its evidence was not examined, beside what the loop knows."""
+        """The gaps in the answer and its evidence that the loop does not know of."""
         if gap is not None:
             yield gap
         if ending := None if self._draft is None else ending_of(self._draft):

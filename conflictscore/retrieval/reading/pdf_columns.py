@@ -25,7 +25,7 @@ _STEPS = (1, 2, 5, 10)
 _PITCH = 3.5
 """Sizes from one row of a table to the next."""
 
-Line = Sequence[Segment]
+SegmentLine = Sequence[Segment]
 
 
 class PageLine(NamedTuple):
@@ -37,7 +37,7 @@ class PageLine(NamedTuple):
     is_row: bool = False
 
 
-def laid_out(lines: Iterable[Line]) -> list[PageLine]:
+def laid_out(lines: Iterable[SegmentLine]) -> list[PageLine]:
     """The lines of a page in reading order, tables as rows with ``|`` between their cells."""
     placed: list[PageLine] = []
     for block in _blocks(_unnumbered(list(lines))):
@@ -49,9 +49,9 @@ def laid_out(lines: Iterable[Line]) -> list[PageLine]:
     return placed
 
 
-def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
+def _blocks(lines: Sequence[SegmentLine]) -> Iterator[list[SegmentLine]]:
     """Lines in a row that have gaps, with those between them that may be rows of one cell."""
-    block: list[Line] = []
+    block: list[SegmentLine] = []
     for line in lines:
         if block and not _follows(block[-1], line):
             yield from _trimmed(block)
@@ -63,15 +63,15 @@ def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
     yield from _trimmed(block)
 
 
-def _follows(above: Line, line: Line) -> bool:
+def _follows(above: SegmentLine, line: SegmentLine) -> bool:
     pitch = above[0].y - line[0].y
     size = max(above[0].size, line[0].size)
     return -0.5 * size <= pitch <= _PITCH * size and not (len(above) == len(line) == 1)
 
 
-def _trimmed(block: list[Line]) -> Iterator[list[Line]]:
+def _trimmed(block: list[SegmentLine]) -> Iterator[list[SegmentLine]]:
     """A block without the lines of one cell at its end."""
-    after: list[Line] = []
+    after: list[SegmentLine] = []
     while block and len(block[-1]) == 1:
         after.insert(0, block.pop())
     if block:
@@ -80,7 +80,7 @@ def _trimmed(block: list[Line]) -> Iterator[list[Line]]:
         yield [line]
 
 
-def _columns(block: list[Line]) -> list[tuple[float, float]]:
+def _columns(block: list[SegmentLine]) -> list[tuple[float, float]]:
     """Left and right ends of a table's columns; none if the lines are no table."""
     wide = [line for line in block if len(line) > 1]
     if len(wide) < 2 or _is_text_in_columns(block):
@@ -105,12 +105,12 @@ def _columns(block: list[Line]) -> list[tuple[float, float]]:
     return columns
 
 
-def _is_wide(line: Line) -> bool:
+def _is_wide(line: SegmentLine) -> bool:
     gaps = (after.x - before.end for before, after in pairwise(line))
     return min(gaps) > _WIDE * line[0].size
 
 
-def _is_text_in_columns(block: list[Line]) -> bool:
+def _is_text_in_columns(block: list[SegmentLine]) -> bool:
     if len(block) < _COLUMN_LINES or any(len(line) != 2 for line in block):
         return False
     words = [fmean(len(line[side].text.split()) for line in block) for side in (0, 1)]
@@ -127,7 +127,7 @@ def _column(segment: Segment, columns: Sequence[tuple[float, float]]) -> int | N
     return within[0] if len(within) == 1 else None
 
 
-def _table(block: list[Line], columns: Sequence[tuple[float, float]]) -> Iterator[PageLine]:
+def _table(block: list[SegmentLine], columns: Sequence[tuple[float, float]]) -> Iterator[PageLine]:
     for line in block:
         cells = [""] * len(columns)
         for segment in line:
@@ -142,7 +142,7 @@ def _table(block: list[Line], columns: Sequence[tuple[float, float]]) -> Iterato
         yield PageLine(" | ".join(cells), line[0].y, line[0].size, is_row=True)
 
 
-def _text(block: list[Line]) -> Iterator[PageLine]:
+def _text(block: list[SegmentLine]) -> Iterator[PageLine]:
     if _is_text_in_columns(block):
         for side in (0, 1):
             for line in block:
@@ -152,7 +152,7 @@ def _text(block: list[Line]) -> Iterator[PageLine]:
         yield PageLine(" ".join(segment.text for segment in line), line[0].y, line[0].size)
 
 
-def _unnumbered(lines: list[Line]) -> list[Line]:
+def _unnumbered(lines: list[SegmentLine]) -> list[SegmentLine]:
     """The lines without the numbers of lines that stand in a page's margin."""
     numbers = [line[0] for line in lines if line[0].text.isdecimal() and len(line) <= 2]
     if len(numbers) < _LEAST_NUMBERS or not _counts(numbers):

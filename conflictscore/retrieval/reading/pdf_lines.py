@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from conflictscore.retrieval.reading.pdf_runs import GAP, Run
+from conflictscore.retrieval.reading.pdf_runs import GAP, TextRun
 
 _SMALLER = 0.85
 """Raised and lowered characters are smaller than those beside them by so much."""
@@ -30,20 +30,20 @@ class Segment(NamedTuple):
 
 @dataclass
 class _Part:
-    run: Run
+    run: TextRun
     mark: str = ""
     spaced: bool = False
     apart: bool = False
 
 
-def lines(runs: Iterable[Run]) -> Iterator[list[Segment]]:
+def lines(runs: Iterable[TextRun]) -> Iterator[list[Segment]]:
     """The lines of a page, each as its segments from left to right.
 
     A number or sign that is raised or lowered is marked, as in 10^6, and so is a single letter, as
     in x^n or at a note; several letters, as in 1st, are not.
     """
     parts: list[_Part] = []
-    base: Run | None = None
+    base: TextRun | None = None
     shifted = False
     for run in runs:
         goes_on, moved = _beside(base, run, shifted=shifted)
@@ -85,21 +85,21 @@ def _segments(parts: list[_Part]) -> list[Segment]:
     return segments
 
 
-def _is_note(first: Run, run: Run) -> bool:
+def _is_note(first: TextRun, run: TextRun) -> bool:
     """Whether the first run of a line is the raised number of a note."""
     raised = first.size and (first.y - run.y) / first.size > _SHIFTED
     return bool(raised and first.text.isalnum() and first.size < _SMALLER * run.size)
 
 
-def _mark(run: Run, base: Run) -> str:
+def _mark(run: TextRun, base: TextRun) -> str:
     return "^" if run.y > base.y else "_"
 
 
-def _is_below(base: Run | None, run: Run) -> bool:
+def _is_below(base: TextRun | None, run: TextRun) -> bool:
     return base is not None and run.x < base.x and base.y - run.y > base.size / 2
 
 
-def _beside(base: Run | None, run: Run, *, shifted: bool) -> tuple[bool, bool]:
+def _beside(base: TextRun | None, run: TextRun, *, shifted: bool) -> tuple[bool, bool]:
     """Whether a run stands on another's line in spite of a break, and whether it is raised.
 
     ``shifted`` says whether runs between the two are raised or lowered.

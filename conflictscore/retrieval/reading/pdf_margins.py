@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from conflictscore.retrieval.reading.pdf_columns import PageLine
-from conflictscore.retrieval.reading.pdf_runs import Run
+from conflictscore.retrieval.reading.pdf_runs import TextRun
 
 _EDGE = 2
 """Lines at each end of a page that may be a head or foot."""
@@ -93,7 +93,7 @@ def _is_page_number(text: str, page: int, offsets: Counter[int], pages: int) -> 
     return bool(_ROMAN.fullmatch(text))
 
 
-def split_watermarks(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
+def split_watermarks(runs: Sequence[TextRun]) -> tuple[list[TextRun], list[str]]:
     """The runs of a page's text, and texts that lie over or under it, such as DRAFT."""
     characters: Counter[float] = Counter()
     for run in runs:
@@ -112,11 +112,11 @@ def split_watermarks(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
     return [run for run in runs if id(run) not in marked], [words]
 
 
-def _is_turned(run: Run) -> bool:
+def _is_turned(run: TextRun) -> bool:
     return abs(run.slope) > _TURNED * run.size and abs(run.end - run.x) > run.size
 
 
-def _lies_over(run: Run, runs: Sequence[Run], usual: float) -> bool:
+def _lies_over(run: TextRun, runs: Sequence[TextRun], usual: float) -> bool:
     """Whether a large or turned text crosses at least two lines of smaller ones."""
     low, high = sorted((run.y, run.y + run.slope))
     high += run.size * (0.5 if _is_turned(run) else 1)

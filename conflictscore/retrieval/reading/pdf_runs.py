@@ -27,7 +27,7 @@ _Piece = tuple[int, int, int]
 """Start and end of a few words in a page's text, and the object that draws them."""
 
 
-class Run(NamedTuple):
+class TextRun(NamedTuple):
     """A stretch of text; lengths in points, ``y`` from the page's bottom.
 
     ``x`` is the origin of its first character, ``end`` about where its last character ends.
@@ -78,7 +78,7 @@ class PageRuns:
         # beyond the first plane of Unicode, or where pdfium leaves a character out
         return "".join(chr(self._calls.unicode(self._handle, place)) for place in range(count))
 
-    def __iter__(self) -> Iterator[Run]:
+    def __iter__(self) -> Iterator[TextRun]:
         text, breaks = self.text, False
         for line in _LINE.finditer(text):
             words = [match.span() for match in _WORDS.finditer(text, *line.span())]
@@ -122,7 +122,7 @@ class PageRuns:
             yield start, high, owner
             start = high
 
-    def _runs(self, pieces: list[_Piece], spaced: bool) -> Iterator[Run]:
+    def _runs(self, pieces: list[_Piece], spaced: bool) -> Iterator[TextRun]:
         """The runs of a line: pieces beside each other at the same height."""
         origin, place, may_be_unseen = self._calls.origin, self._place, self._may_be_unseen
         handle, x_address, y_address = self._handle, self._x_address, self._y_address
@@ -173,7 +173,7 @@ class PageRuns:
         size: float,
         owner: int,
         spaced: bool,
-    ) -> Iterator[Run]:
+    ) -> Iterator[TextRun]:
         """A run, or several where white space in it is wide."""
         start, (last_start, end, _) = pieces[0][0], pieces[-1]
         self._calls.origin(self._handle, end - 1, self._x_address, self._y_address)
@@ -187,11 +187,11 @@ class PageRuns:
         for cut in dict.fromkeys(cuts):
             text = self.text[start:cut].rstrip()
             right = self._right(start + len(text))
-            yield Run(text, size, x, right, y, owner, False, spaced, 0.0)
+            yield TextRun(text, size, x, right, y, owner, False, spaced, 0.0)
             self._calls.origin(self._handle, cut, self._x_address, self._y_address)
             x, start, spaced = self._place[0], cut, True
         right = self._right(end)
-        yield Run(self.text[start:end], size, x, right, y, owner, False, spaced, last_y - y)
+        yield TextRun(self.text[start:end], size, x, right, y, owner, False, spaced, last_y - y)
 
     def _is_wide(self, step: float, characters: int, size: float) -> bool:
         """Whether a few words are so wide, or stand so far back, that a gap may be in them."""

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from conflictscore.retrieval.reading.pdf_runs import Run
+from conflictscore.retrieval.reading.pdf_runs import TextRun
 from conflictscore.retrieval.reading.pdfium_calls import calls
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class _Area(NamedTuple):
 
 
 class Sight:
-    """What is seen of a file's pages; ``unsure`` counts runs that there was no time to look at."""
+    """The visible text of pages; ``unsure`` counts runs that there was no time to look at."""
 
     def __init__(self, data: bytes) -> None:
         self._calls = calls()
@@ -75,7 +75,7 @@ class Sight:
         count = self._calls.clip_paths(clips) if clips else 0
         return count > 0 and self._is_clipped(owner, clips, count)
 
-    def seen(self, page: Any, runs: Sequence[Run]) -> list[Run]:
+    def seen(self, page: Any, runs: Sequence[TextRun]) -> list[TextRun]:
         """The runs that a person sees on a page."""
         doubtful = [run for run in runs if run.owner]
         if not doubtful:
@@ -110,7 +110,7 @@ class Sight:
                 return True
         return False
 
-    def _unseen(self, page: Any, runs: Sequence[Run]) -> set[int]:
+    def _unseen(self, page: Any, runs: Sequence[TextRun]) -> set[int]:
         """The objects of these runs without which the page looks the same."""
         if self._seconds <= 0:
             self.unsure += len(runs)
@@ -119,7 +119,7 @@ class Sight:
         owners = {run.owner for run in runs}
         with_them, scale = _image(page)
         seen = self._changing(page, runs, owners, with_them, scale)
-        overlapping: list[Run] = []
+        overlapping: list[TextRun] = []
         if len(runs) <= _MOST_COMPARED:
             overlapping = [run for run in runs if run.owner in seen and _overlaps(run, runs)]
         for owner in list(dict.fromkeys(run.owner for run in overlapping))[:_MOST_OVERLAPPING]:
@@ -133,7 +133,7 @@ class Sight:
     def _changing(
         self,
         page: Any,
-        runs: Sequence[Run],
+        runs: Sequence[TextRun],
         owners: set[int],
         with_them: "NDArray[np.int16]",
         scale: float,
@@ -154,11 +154,11 @@ class Sight:
             self._calls.set_active(owner, active)
 
 
-def _is_within(run: Run, area: _Area) -> bool:
+def _is_within(run: TextRun, area: _Area) -> bool:
     return area.left - 1 <= run.x <= area.right + 1 and area.bottom - 1 <= run.y <= area.top + 1
 
 
-def _overlaps(run: Run, runs: Sequence[Run]) -> bool:
+def _overlaps(run: TextRun, runs: Sequence[TextRun]) -> bool:
     return any(
         run.owner != another.owner
         and run.x < another.end
@@ -184,7 +184,7 @@ def _image(page: Any) -> "tuple[NDArray[np.int16], float]":
     return bitmap.to_numpy().astype(np.int16).reshape(bitmap.height, bitmap.width), scale
 
 
-def _in_area(changed: "NDArray[np.bool_]", run: Run, page: Any, scale: float) -> Any:
+def _in_area(changed: "NDArray[np.bool_]", run: TextRun, page: Any, scale: float) -> Any:
     """The part of a page's image where a run is drawn."""
     left, _, _, top = page.get_cropbox()
     if page.get_rotation():

@@ -91,7 +91,7 @@ def _counts(transitions: Transitions) -> Iterator[str]:
 
 
 def _note(transitions: Transitions) -> str:
-    """What counts as revised; in multiple choice that is another option, and needs no word."""
+    """The meaning of "revised"; in multiple choice it is another option, and needs no word."""
     if transitions.by_wording:
         return _BY_CLAIMS
     return "" if transitions.measure in CHOICES.values() else _BY_WORDS

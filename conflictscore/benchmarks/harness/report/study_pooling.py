@@ -117,7 +117,7 @@ def pooled_levels(runs: Sequence[ReportRun]) -> Iterator[PooledLevel]:
 
 @dataclass
 class _Tally:
-    """What became of one question's first answers with conflict, over the runs of a study."""
+    """Outcomes of one question's first answers with conflict, over the runs of a study."""
 
     answers: int = 0
     revised: int = 0
