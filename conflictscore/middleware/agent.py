@@ -35,6 +35,7 @@ from conflictscore.middleware.call_watch import (
 from conflictscore.middleware.entrypoints import OnEvent, check_choices
 from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
 from conflictscore.middleware.run_views import redacted, whole, with_verdict
+from conflictscore.middleware.turn_memory import TurnMemory, begun, with_calls
 
 
 class ConflictState(AgentState[Any]):
@@ -46,6 +47,8 @@ class ConflictState(AgentState[Any]):
     """The run of the last answer; None until there is one."""
     conflict_proposal: NotRequired[Annotated[dict[str, Any] | None, OmitFromSchema()]]
     """A flip that waits for a person's decision."""
+    conflict_turn: NotRequired[Annotated[dict[str, Any] | None, OmitFromSchema()]]
+    """The question of the turn that is under way, and the ids of its tool calls."""
 
 
 class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
@@ -122,6 +125,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
             models["judge"] = open_run(judge, None, chosen, **models).decomposer
         # the address is the judge's alone: the model that answers is the agent's own
         models.pop("base_url", None)
+        self._turns = TurnMemory()
         self._settings = AgentSettings(
             retriever,
             sources,
@@ -135,8 +139,9 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         )
 
     def before_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Forget the run of an earlier turn."""
-        return {"conflict": None, "conflict_proposal": None}
+        """Forget the run of an earlier turn, and keep the question of this one."""
+        turn = begun(state["messages"])
+        return {"conflict": None, "conflict_proposal": None, "conflict_turn": turn}
 
     def after_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Say of an answer that was not looked at why it was not, as of any other.
@@ -144,20 +149,23 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         Where other middleware redacted the answer since, the run loses its texts too.
         """
         conflict, last = state.get("conflict"), state["messages"][-1]
+        over = {"conflict_turn": None}
         if not conflict:
-            run = not_looked_at(state)
+            run = not_looked_at({**state, "messages": self._turns.messages(state)})
+            self._turns.forget(state)
             asked = run.question or ""
             if not (meets(run, self._settings.require) or states_nothing(str(last.text), asked)):
                 refuse(run, self._settings.require)
-            update: dict[str, Any] = {"conflict": whole(run)}
+            update: dict[str, Any] = {"conflict": whole(run), **over}
             return update if last.id is None else update | {"messages": [with_verdict(last, run)]}
+        self._turns.forget(state)
         verdict = last.response_metadata.get("conflictscore") or {}
         same_run = isinstance(last, AIMessage) and verdict.get("run_id") == conflict["run_id"]
         in_words = state.get("structured_response") is None
         known_texts = (conflict["answer"], self._settings.refusal)
         if same_run and in_words and spoken(last) not in known_texts:
-            return {"conflict": redacted(conflict, spoken(last))}
-        return None
+            return {"conflict": redacted(conflict, spoken(last)), **over}
+        return over
 
     def wrap_model_call(
         self,
@@ -170,7 +178,9 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         async def call(asked: ModelRequest[Any], hidden: bool) -> ModelResponse[Any]:
             return await in_callers_thread(lambda: watch.call(handler, asked, hidden=hidden))
 
-        return run_for_sync_caller(AgentTurn(request, self._settings, watch, call).response())
+        return run_for_sync_caller(
+            AgentTurn(request, self._settings, watch, call, self._turns).response()
+        )
 
     async def awrap_model_call(
         self,
@@ -185,14 +195,16 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
             # where the agent is, and not inside a node of the loop
             return await asyncio.create_task(calling, context=outside.copy())
 
-        return await AgentTurn(request, self._settings, watch, call).response()
+        return await AgentTurn(request, self._settings, watch, call, self._turns).response()
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]
     ) -> ToolResult:
         """Keep the documents that retrievers inside a tool find as the artifact of its result."""
         with retrieved_documents() as found:
-            return with_artifact(handler(request), found)
+            result = with_artifact(handler(request), found)
+        self._turns.keep(request.state, request.tool_call, result)
+        return result
 
     async def awrap_tool_call(
         self,
@@ -201,14 +213,17 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     ) -> ToolResult:
         """:meth:`wrap_tool_call` for agents that are invoked asynchronously."""
         with retrieved_documents() as found:
-            return with_artifact(await handler(request), found)
+            result = with_artifact(await handler(request), found)
+        self._turns.keep(request.state, request.tool_call, result)
+        return result
 
     def after_model(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Ask for a person's decision on a flip that was proposed.
+        """Ask for a person's decision on a flip that was proposed, and note calls of tools.
 
         When the agent resumes with the decision, only this is run again, and no model call.
         """
         proposal = state.get("conflict_proposal")
         if not proposal or state["messages"][-1].id != proposal["replaces"]:
-            return None
+            turn = with_calls(state)
+            return None if turn is None else {"conflict_turn": turn}
         return decide_on(proposal, state["messages"][-1], self._settings.run.prompts)

@@ -46,6 +46,7 @@ from conflictscore.middleware.messages import asked_in, unfinished
 from conflictscore.middleware.own_answer import Chatbot, reconsider_prompt
 from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
 from conflictscore.middleware.run_views import whole, with_verdict
+from conflictscore.middleware.turn_memory import TurnMemory
 from conflictscore.models.clear_errors import clear_error
 from conflictscore.models.clients import secrets_of
 from conflictscore.models.endings import abnormal_ending, was_cut
@@ -98,15 +99,22 @@ class AgentTurn:
     """One model call of an agent, with what is done about its answer."""
 
     def __init__(
-        self, request: ModelRequest[Any], settings: AgentSettings, watch: CallWatch, call: _Call
+        self,
+        request: ModelRequest[Any],
+        settings: AgentSettings,
+        watch: CallWatch,
+        call: _Call,
+        turns: TurnMemory,
     ) -> None:
         """Read the question and the documents from the agent's state.
 
         The question is the last human message. Documents are what tools returned since then or,
         if that is nothing and there is no retriever, earlier in the conversation. Both are read
-        from the state, since a middleware may have shortened the model's messages.
+        from the state and the memory of the turn, since other middleware may have shortened the
+        model's messages, or the state's.
         """
-        asked = asked_in(request.state["messages"], sources=settings.sources)
+        asked = asked_in(turns.messages(request.state), sources=settings.sources)
+        self._lost = turns.lost(request.state)
         if settings.retriever is None:
             asked = asked.or_earlier()
         self._called, self._settings, self._asked = request, settings, asked
@@ -250,7 +258,7 @@ class AgentTurn:
         first = self._answers[0]
         ending = abnormal_ending(first.message)
         run = self._with_usage(run).with_gaps(
-            *([unfinished(ending)] if ending else []), *self._asked.left_out
+            *([unfinished(ending)] if ending else []), *self._asked.left_out, *self._lost
         )
         if not meets(run, self._settings.require):
             return self._refused(run)
@@ -294,7 +302,9 @@ class AgentTurn:
         text = str(draft.message.text)
         if kind is GapKind.NO_DOCUMENTS and states_nothing(text, self._asked.question):
             kind = GapKind.STATES_NOTHING
-        run = self._with_usage(begun.unchecked(text, note, kind)).with_gaps(*self._asked.left_out)
+        run = self._with_usage(begun.unchecked(text, note, kind)).with_gaps(
+            *self._asked.left_out, *self._lost
+        )
         if not meets(run, self._settings.require):
             return self._refused(run, cause)
         return draft.replaced(with_verdict(draft.message, run), {"conflict": whole(run)})

@@ -1,0 +1,140 @@
+"""A turn of an agent as it was asked and answered, whatever other middleware does to its messages.
+
+Summaries take the question and the first results out of the state, and large results are put into a
+file with a stub in their place. So the middleware keeps a turn's question in a field of its own of
+the state, and the results of its tools, as the tools gave them, in this process. An agent that goes
+on in another process reads them from its messages again; those that are gone by then are named.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    ToolCall,
+    ToolMessage,
+    convert_to_messages,
+)
+
+from conflictscore.loop.framework_messages import question_place
+from conflictscore.loop.turns import turns_in
+from conflictscore.records import Gap, GapKind
+
+_MOST_TURNS = 256
+"""Turns that are held at once; the one that was used longest ago goes first."""
+
+Result = tuple[ToolCall, ToolMessage]
+
+
+@dataclass
+class TurnMemory:
+    """The results of tools in the turns that are under way in this process."""
+
+    _results: OrderedDict[str, dict[str, Result]] = field(default_factory=OrderedDict)
+    _changing: threading.Lock = field(default_factory=threading.Lock)
+
+    def keep(self, state: Mapping[str, Any], call: ToolCall, result: object) -> None:
+        """Hold the result of a tool call, before other middleware shortens it."""
+        turn = state.get("conflict_turn")
+        call_id = call.get("id")
+        if not turn or not call_id or not isinstance(result, ToolMessage):
+            return
+        with self._changing:
+            results = self._results.setdefault(turn["id"], {})
+            results[call_id] = (call, result)
+            self._results.move_to_end(turn["id"])
+            while len(self._results) > _MOST_TURNS:
+                self._results.popitem(last=False)
+
+    def forget(self, state: Mapping[str, Any]) -> None:
+        """Let go of a turn that has ended."""
+        with self._changing:
+            self._results.pop((state.get("conflict_turn") or {}).get("id", ""), None)
+
+    def messages(self, state: Mapping[str, Any]) -> list[BaseMessage]:
+        """The messages of a state with its turn's question and results as they were.
+
+        What the turn added to the conversation otherwise stays where it is.
+        """
+        messages = list(state["messages"])
+        turn = state.get("conflict_turn")
+        if not turn:
+            return messages
+        with self._changing:
+            results = dict(self._results.get(turn["id"], {}))
+        place = _place_of_question(messages, turn)
+        if place is None:  # it was summarized away, and with it what came before
+            last_human = max(
+                (n for n, each in enumerate(messages) if isinstance(each, HumanMessage)), default=-1
+            )
+            asked = HumanMessage(turn["question"])
+            messages = [*convert_to_messages(turn["history"]), asked, *messages[last_human + 1 :]]
+            place = len(turn["history"])
+        before, since = messages[: place + 1], messages[place + 1 :]
+        return [*before, *_restored(since, results)]
+
+    def lost(self, state: Mapping[str, Any]) -> tuple[Gap, ...]:
+        """The gap of results that neither the state's messages nor this process has any more."""
+        turn = state.get("conflict_turn") or {}
+        there = {each.tool_call_id for each in state["messages"] if isinstance(each, ToolMessage)}
+        there |= self._results.get(turn.get("id", ""), {}).keys()
+        missing = [call_id for call_id in turn.get("calls", ()) if call_id not in there]
+        if not missing:
+            return ()
+        note = f"{len(missing)} of this turn's tool results were taken out of the conversation"
+        note += " before the answer was checked"
+        return (Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=note),)
+
+
+def begun(messages: Sequence[BaseMessage]) -> dict[str, Any]:
+    """The field of the state for a turn that begins with these messages, as plain JSON."""
+    place = question_place(messages)
+    turn: dict[str, Any] = {"id": uuid4().hex, "question": "", "history": [], "calls": []}
+    if place is None:
+        return turn
+    asked = messages[place]
+    turn |= {"question": str(asked.text), "message": asked.id}
+    return turn | {"history": [each._asdict() for each in turns_in(messages[:place])]}
+
+
+def with_calls(state: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The field with the tool calls of the last message; None where it makes no new one."""
+    turn, last = state.get("conflict_turn"), state["messages"][-1]
+    if not turn or not isinstance(last, AIMessage):
+        return None
+    ids = [call["id"] for call in last.tool_calls if call["id"]]
+    calls = list(dict.fromkeys([*turn["calls"], *ids]))
+    return None if calls == turn["calls"] else {**turn, "calls": calls}
+
+
+def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any]) -> int | None:
+    """Where the turn's question stands; None where it is gone."""
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if not isinstance(message, HumanMessage):
+            continue
+        if turn.get("message") is not None and message.id == turn["message"]:
+            return place
+        if str(message.text) == turn["question"]:
+            return place
+    return None
+
+
+def _restored(since: Sequence[BaseMessage], results: dict[str, Result]) -> list[BaseMessage]:
+    """What came since the question, with each result as its tool gave it; lost ones are first."""
+    there = {each.tool_call_id for each in since if isinstance(each, ToolMessage)}
+    lost = [result for call_id, result in results.items() if call_id not in there]
+    calls = [AIMessage("", tool_calls=[call for call, _ in lost])] if lost else []
+    whole = [
+        results[each.tool_call_id][1]
+        if isinstance(each, ToolMessage) and each.tool_call_id in results
+        else each
+        for each in since
+    ]
+    return [*calls, *(message for _, message in lost), *whole]

@@ -1,0 +1,214 @@
+"""How far an answer was checked: it travels with the message, and may be required of it."""
+
+import json
+from typing import Any
+
+import pytest
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    PIIMiddleware,
+    SummarizationMiddleware,
+)
+from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
+
+from conflictscore import correct
+from conflictscore.errors import InputError, UncheckedAnswerError
+from conflictscore.middleware import ConflictScoreMiddleware, SelfCorrectingChatModel, self_correct
+from conflictscore.middleware.turn_memory import TurnMemory, begun, with_calls
+from conflictscore.records import Gap, GapKind, Run
+from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply
+from tests.middleware.agents import QUESTION, AgentWorld, agent_of, call_tool
+from tests.talking import Shelf
+from tests.world import DISAGREEING, PAPER, scripted_model
+
+AGREEING = ["The lamp was lit in 1871.", "They lit the lamp in 1871, says the log."]
+UNCLAIMED = "It was lit in 1871. It cost 5000 francs."
+ONE_CLAIM = "Claims:\n- It was lit in 1871."
+
+
+@pytest.fixture
+def world() -> AgentWorld:
+    return AgentWorld()
+
+
+@pytest.fixture
+def model(world: AgentWorld) -> Any:
+    with OpenAIServer(world) as server:
+        yield scripted_model(server)
+
+
+def last_of(state: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    message = state["messages"][-1]
+    return str(message.text), message.response_metadata["conflictscore"]
+
+
+class TestRequire:
+    def test_an_answer_that_is_checked_less_is_an_error_without_its_words(
+        self, model: BaseChatModel, world: AgentWorld
+    ) -> None:
+        world.answer, world.decomposition = UNCLAIMED, ONE_CLAIM
+
+        with pytest.raises(UncheckedAnswerError) as refused:
+            agent_of(model, require="fully", max_rounds=0).invoke(QUESTION)
+
+        assert refused.value.verdict["checked"] == "partly"
+        assert refused.value.verdict["kind"] == GapKind.UNCLAIMED
+        assert "5000" not in str(refused.value)
+
+    def test_or_gives_way_to_the_builders_text(
+        self, model: BaseChatModel, world: AgentWorld
+    ) -> None:
+        world.answer, world.decomposition = UNCLAIMED, ONE_CLAIM
+        agent = agent_of(model, require="fully", refusal="Please ask our staff.", max_rounds=0)
+
+        text, verdict = last_of(agent.invoke(QUESTION))
+
+        assert text == "Please ask our staff."
+        assert verdict["checked"] == "partly"
+
+    def test_partly_lets_it_pass(self, model: BaseChatModel, world: AgentWorld) -> None:
+        world.answer, world.decomposition = UNCLAIMED, ONE_CLAIM
+
+        text, _ = last_of(agent_of(model, require="partly", max_rounds=0).invoke(QUESTION))
+
+        assert text == UNCLAIMED
+
+    def test_one_that_states_nothing_passes(self, model: BaseChatModel, world: AgentWorld) -> None:
+        world.tools, world.answer = (), "Hello! How can I help you?"
+
+        text, verdict = last_of(agent_of(model, require="fully").invoke(QUESTION))
+
+        assert text == world.answer
+        assert verdict["kind"] == GapKind.STATES_NOTHING
+
+    def test_it_holds_for_functions_chat_models_and_given_answers(
+        self, model: BaseChatModel, world: AgentWorld
+    ) -> None:
+        world.decomposition = ONE_CLAIM
+        known: Any = {"judge": model, "cache": False, "require": "fully", **PAPER}
+
+        @self_correct(**known)
+        def answer(question: str, documents: Any) -> str:
+            return UNCLAIMED
+
+        with pytest.raises(UncheckedAnswerError):
+            answer("When?", documents=AGREEING)
+        with pytest.raises(UncheckedAnswerError):
+            correct(UNCLAIMED, AGREEING, model=model, cache=False, require="fully", **PAPER)
+        world.answer, world.tools = UNCLAIMED, ()
+        chat = SelfCorrectingChatModel(
+            model, Shelf(found=DISAGREEING), content_cache=False, require="fully", max_rounds=0
+        )
+        with pytest.raises(UncheckedAnswerError):
+            chat.invoke("When?")
+
+    def test_a_wrong_requirement_is_an_input_error(self) -> None:
+        with pytest.raises(InputError, match="'wholly'"):
+            ConflictScoreMiddleware(require="wholly")  # type: ignore[arg-type]
+
+
+def test_a_verdict_takes_at_most_600_bytes_whatever_its_run_holds() -> None:
+    for kind in GapKind:
+        run = Run(question="q" * 9000, run_id="é" * 5000, answer="a").with_gaps(
+            Gap(kind=kind, note="x" * 9000)
+        )
+        run = run.model_copy(update={"run_id": "f" * 5000})
+
+        assert len(json.dumps(run.verdict()).encode()) <= 600
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_what_was_redacted_is_neither_in_the_message_nor_in_the_run(
+    model: BaseChatModel, world: AgentWorld, ours_first: bool
+) -> None:
+    world.answer = world.regenerated = "It was lit by ida@light.test in 1871."
+    pii = PIIMiddleware("email", strategy="redact", apply_to_output=True)
+    around: Any = {"inside": [pii]} if ours_first else {"outside": [pii]}
+
+    state = agent_of(model, **around).invoke(QUESTION)
+
+    text, verdict = last_of(state)
+    assert "[REDACTED_EMAIL]" in text
+    assert "ida@light.test" not in json.dumps([verdict, state["conflict"]])
+
+
+class TestTurn:
+    """The question and the evidence of a turn, whatever others do to its messages."""
+
+    @pytest.mark.parametrize("ours_first", [True, False])
+    def test_a_summary_in_the_middle_changes_neither(
+        self, model: BaseChatModel, world: AgentWorld, ours_first: bool
+    ) -> None:
+        def search_twice(request: ChatRequest) -> Reply | str:
+            calls = world.asked["tools"]  # not counted in the messages, which are summarized
+            if calls > len(world.tools):
+                return world.answer
+            return call_tool(request, world.tools[calls - 1], query="lamp")
+
+        world.tools, world.instead = ("search_a", "search_b"), {"tools": search_twice}
+
+        @tool(response_format="content_and_artifact")
+        def search_a(query: str) -> tuple[str, list[Document]]:
+            """Search."""
+            return "found", [Document(DISAGREEING[0]["text"], metadata={"title": "Gazette"})]
+
+        @tool(response_format="content_and_artifact")
+        def search_b(query: str) -> tuple[str, list[Document]]:
+            """Search."""
+            return "found", [Document(DISAGREEING[1]["text"], metadata={"title": "Log"})]
+
+        summing = SummarizationMiddleware(
+            model=FakeListChatModel(responses=["A summary."] * 9),
+            trigger=("messages", 4),
+            keep=("messages", 2),
+        )
+        around: Any = {"inside": [summing]} if ours_first else {"outside": [summing]}
+
+        state = agent_of(model, tools=(search_a, search_b), **around).invoke(QUESTION)
+
+        assert "summary" in str(state["messages"][0].text).casefold()
+        assert state["conflict"]["question"] == "When was the lamp lit?"
+        assert [d["title"] for d in state["conflict"]["documents"]] == ["Gazette", "Log"]
+        assert state["conflict"]["flipped"]
+
+    def test_a_result_with_a_stub_in_its_place_is_read_whole(
+        self, model: BaseChatModel, world: AgentWorld
+    ) -> None:
+        class Offloading(AgentMiddleware):
+            def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+                result = handler(request)
+                return ToolMessage(
+                    "Too large: saved as /large/1.", tool_call_id=result.tool_call_id, name="search"
+                )
+
+        state = agent_of(model, outside=[Offloading()]).invoke(QUESTION)
+
+        assert len(state["conflict"]["documents"]) == len(DISAGREEING)
+
+    def test_results_that_are_gone_in_another_process_are_named(self) -> None:
+        call = {"name": "search", "args": {}, "id": "1", "type": "tool_call"}
+        asked = HumanMessage("When?", id="q")
+        turn = begun([asked])
+        state: dict[str, Any] = {
+            "messages": [asked, AIMessage("", tool_calls=[call])],
+            "conflict_turn": turn,
+        }
+        state["conflict_turn"] = with_calls(state)
+        state["messages"] = [HumanMessage("Here is a summary of the conversation: none.")]
+
+        memory = TurnMemory()
+
+        assert [gap.kind for gap in memory.lost(state)] == [GapKind.EVIDENCE_LEFT_OUT]
+        assert [str(each.text) for each in memory.messages(state)] == ["When?"]
+
+    def test_it_is_not_kept_in_the_state_once_the_turn_is_over(
+        self, model: BaseChatModel, world: AgentWorld
+    ) -> None:
+        agent = agent_of(model)
+        state = agent.invoke(QUESTION)
+
+        assert not state.get("conflict_turn")
