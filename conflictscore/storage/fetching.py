@@ -110,12 +110,13 @@ def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path
     folder = weights_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / f"{weights.file_name}.lock").open("ab") as file:
-            try:
-                lock(file.fileno())
-            except OSError:
-                report("waiting for another process", 0, weights.size)
-                lock(file.fileno(), wait=True)
+        path = folder / f"{weights.file_name}.lock"
+        try:
+            locked = lock(path)
+        except TimeoutError:
+            report("waiting for another process", 0, weights.size)
+            locked = lock(path, wait=True)
+        with locked:
             return fetched(weights) or _fetch(weights, report)
     except OSError as error:
         raise ConfigurationError(

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn, Self
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.storage.locks import lock
+from conflictscore.storage.locks import lock_beside
 from conflictscore.storage.private_files import owner_only
 
 _SYNC_SECONDS = 5.0
@@ -116,12 +116,13 @@ class RecordFile:
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror})") from None
         try:
-            lock(self._file.fileno())
-        except OSError:
+            self._lock = lock_beside(path)
+        except OSError as error:
             self._file.close()
-            raise InputError(
-                f"{path}: another command writes to it; wait for it to end, or give another file"
-            ) from None
+            why = f"cannot be locked by a file beside it ({error.strerror})"
+            if isinstance(error, TimeoutError):
+                why = "another command writes to it; wait for it to end, or give another file"
+            raise InputError(f"{path}: {why}") from None
 
     def resume(self) -> int:
         """Truncate a partial line, add a missing newline, and return the bytes truncated.
@@ -167,13 +168,14 @@ class RecordFile:
 
     def close(self) -> None:
         """Sync to disk, and release the lock; ConfigurationError if the disk is full."""
-        if self._file.closed:
-            return
-        try:
-            with self._file:
-                os.fsync(self._file.fileno())
-        except OSError as error:
-            self._fail(error.strerror)
+        with self._lock:
+            if self._file.closed:
+                return
+            try:
+                with self._file:
+                    os.fsync(self._file.fileno())
+            except OSError as error:
+                self._fail(error.strerror)
 
     def __enter__(self) -> Self:
         return self
@@ -207,16 +209,16 @@ def append_line(path: Path, line: bytes) -> None:
         if not path.is_file():  # a pipe or a terminal
             _write(file, line)
             return
-        lock(file.fileno(), wait=True)
-        size = os.fstat(file.fileno()).st_size
-        with path.open("rb") as reader:
-            reader.seek(max(0, size - 1))
-            half = reader.read(1) not in (b"", b"\n")
-        try:
-            _write(file, b"\n" + line if half else line)
-        except BaseException:
-            file.truncate(size)
-            raise
+        with lock_beside(path, wait=True):
+            size = os.fstat(file.fileno()).st_size
+            with path.open("rb") as reader:
+                reader.seek(max(0, size - 1))
+                half = reader.read(1) not in (b"", b"\n")
+            try:
+                _write(file, b"\n" + line if half else line)
+            except BaseException:
+                file.truncate(size)
+                raise
 
 
 def _write(file: IO[bytes], line: bytes) -> None:

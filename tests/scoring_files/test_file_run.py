@@ -18,7 +18,7 @@ from conflictscore.graph.self_correction import build_scoring_graph
 from conflictscore.loop.state import RunContext
 from conflictscore.scoring_files.file_run import Summary
 from conflictscore.storage.cache import ContentCache
-from conflictscore.storage.locks import lock
+from conflictscore.storage.locks import lock_beside
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.full_disk import no_room
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines
@@ -163,9 +163,7 @@ def test_a_run_is_not_resumed_with_other_settings_or_another_input(
 
 def test_one_command_at_a_time_works_on_a_run(source: Path, out: Path) -> None:
     score(source, out)
-    with out.with_name("out.jsonl.run").open("ab") as file:
-        lock(file.fileno())
-
+    with lock_beside(out.with_name("out.jsonl.run")):
         assert "another command writes to it" in one_line(score, source, out)
 
 

@@ -89,7 +89,8 @@ def test_folders_of_a_run_and_of_the_cache_are_the_owners_alone(tmp_path: Path) 
     new, old = tmp_path / "runs" / "new", tmp_path / "old"
     old.mkdir(0o755)
     for folder in (new, old):
-        lock_folder(folder, otherwise="folder").close()
+        with lock_folder(folder, otherwise="folder"):
+            pass
         assert mode(folder) == "0o700"
         assert {mode(file) for file in folder.iterdir()} == {"0o600"}
 
