@@ -35,6 +35,7 @@ from conflictscore.middleware.answer_forms import (
 )
 from conflictscore.middleware.approval import propose
 from conflictscore.middleware.call_watch import CallWatch
+from conflictscore.middleware.changed_blocks import with_text
 from conflictscore.middleware.entrypoints import (
     OnEvent,
     PassedOnError,
@@ -215,7 +216,8 @@ class AgentTurn:
             return with_it[-1]
         first = self._answers[0]
         known = {k: v for k, v in first.message.response_metadata.items() if k != "logprobs"}
-        update = {"content": text, "id": None, "response_metadata": known}
+        content = with_text(first.message.content, str(first.message.text), text)
+        update = {"content": content, "id": None, "response_metadata": known}
         return _Said(first.message.model_copy(update=update), first.response)
 
     def _request(self, state: RagState, request: RevisionRequest) -> tuple[str, Sequence[str]]:

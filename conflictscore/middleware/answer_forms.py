@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel, ValidationError
 
 from conflictscore.json_answers import check_of, json_values
+from conflictscore.middleware.changed_blocks import with_text
 from conflictscore.middleware.run_views import with_verdict
 from conflictscore.models.replies import reply_text
 from conflictscore.records import Run
@@ -195,7 +196,10 @@ def _replaced(said: Any, run: Run) -> Any:
         return [*said[:-1], _replaced(said[-1], run)]
     if isinstance(said, BaseMessage):
         message = with_verdict(said, run)
-        return message.model_copy(update={"content": run.answer}) if run.flipped else message
+        if not run.flipped:
+            return message
+        content = with_text(said.content, str(said.text), run.answer or "")
+        return message.model_copy(update={"content": content})
     if isinstance(said, Mapping) and (key := _key(said)) is not None:
         return {**said, key: _replaced(said[key], run)}
     return CheckedText.of(run)

@@ -31,6 +31,7 @@ from conflictscore.errors import NoDocumentsError
 from conflictscore.loop.inputs import given_documents
 from conflictscore.loop.state import RunContext
 from conflictscore.middleware.answer_forms import check_of_format, spoken
+from conflictscore.middleware.changed_blocks import THOUGHTS, with_text
 from conflictscore.middleware.entrypoints import (
     HIDDEN,
     OnEvent,
@@ -265,7 +266,9 @@ def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name
         # these were the draft's: how it ended, and how likely its tokens were
         update["response_metadata"] |= {"finish_reason": "stop"}
         update["response_metadata"].pop("logprobs", None)
-        update |= {"content": run.answer, "additional_kwargs": {}}
+        update["content"] = with_text(draft.content, str(draft.text), run.answer or "")
+        thoughts = {k: v for k, v in draft.additional_kwargs.items() if k in THOUGHTS}
+        update["additional_kwargs"] = thoughts
     return draft.model_copy(update=update)
 
 

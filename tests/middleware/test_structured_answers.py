@@ -190,6 +190,48 @@ def test_a_reply_that_is_not_the_json_asked_for_passes_through_unchecked() -> No
     assert "the reply is not the JSON that was asked for" in body["conflictscore"]["notes"]
 
 
+class CallingWorld(JsonWorld):
+    """A model that gives its answer as the call of a tool that it has to call."""
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        if request.body.get("tools"):
+            return call_tool(request, str(self.tools[0]), lit=1871, note="Lit by hand.")
+        return super().__call__(request)
+
+
+@pytest.mark.parametrize(
+    ("name", "choice"),
+    [
+        ("Lamp", {"type": "function", "function": {"name": "Lamp"}}),  # as instructor asks
+        ("final_result", "required"),  # as PydanticAI does
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_call_of_a_forced_tool_is_an_answer_through_the_service(
+    name: str, choice: Any, stream: bool
+) -> None:
+    loop: dict[str, Any] = {"labeler": "json", "regeneration": "revise", "guard": True}
+    tool = {"name": name, "parameters": Lamp.model_json_schema()}
+    asked: dict[str, Any] = {"tools": [{"type": "function", "function": tool}]}
+
+    with serving(
+        CallingWorld(answer=ANSWER, tools=(name,)), retriever=Shelf(found=DOCUMENTS), **loop
+    ) as served:
+        reply = served.ask(**asked, tool_choice=choice, stream=stream)
+        unforced = served.ask(**asked, tool_choice="auto")
+
+    lines = [line for line in reply.text.splitlines() if line.startswith("data: {")]
+    bodies = [json.loads(line[5:]) for line in lines] if stream else [reply.json()]
+    choices = [body["choices"][0] for body in bodies if body["choices"]]
+    messages = [choice.get("delta") or choice.get("message") or {} for choice in choices]
+    [call] = [call for message in messages for call in message.get("tool_calls") or ()]
+    assert call["function"]["name"] == name
+    assert json.loads(call["function"]["arguments"]) == {"lit": 1874, "note": "Lit by hand."}
+    assert bodies[-1]["conflictscore"]["flipped"]
+    [free_call] = unforced.json()["choices"][0]["message"]["tool_calls"]
+    assert json.loads(free_call["function"]["arguments"])["lit"] == 1871
+
+
 class StructuredWorld(JsonWorld):
     """An agent's model that ends with a structured answer, by a tool or in its content."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from conflictscore.answering.claim_coverage import states_nothing
 from conflictscore.answering.evidence_text import Witness, witnesses
-from conflictscore.json_answers import is_json
+from conflictscore.json_answers import check_of, is_json
 from conflictscore.middleware.answer_forms import check_of_format
 from conflictscore.middleware.messages import unfinished
 from conflictscore.middleware.own_answer import with_block, with_own_answer
@@ -28,6 +28,7 @@ from conflictscore.middleware.service.completions import (
     usage_of,
     why_no_text,
 )
+from conflictscore.middleware.service.forced_calls import as_call, as_words, forced_schema
 from conflictscore.middleware.service.loop_run import LoopRun
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of, upstream_fault
 from conflictscore.middleware.service.requests import ChatRequest
@@ -62,6 +63,8 @@ class CheckedAnswer:
         self._draft: Completion | None = None
         self._loop: LoopRun | None = None
         self._refused_run: Run | None = None
+        self._call: Completion | None = None
+        """The upstream's reply, where its answer is the call of a tool that it had to call."""
         self._check = check_of_format(request.body.get("response_format"))
 
     async def completion(self) -> Completion:
@@ -130,6 +133,10 @@ class CheckedAnswer:
         except RefusedError as refusal:
             self._service.failed("upstream", self._record, refusal.__cause__)
             raise
+        schema = forced_schema(body or self._request.body, draft)
+        if schema is not None:
+            self._call, self._check = draft, check_of(schema)
+            self._draft = draft = as_words(draft)
         return draft, self._out_of_form(draft)
 
     def _out_of_form(self, draft: Completion) -> Gap | None:
@@ -225,7 +232,8 @@ class CheckedAnswer:
         if is_answer and not meets(run, self._service.settings.require):
             return self._refused(run)
         self._service.finish(self._record, run)
-        return completion_of(self._record, run, text, base=self._draft)
+        completion = completion_of(self._record, run, text, base=self._draft)
+        return completion if self._call is None else as_call(completion, self._call)
 
     def _gaps(self, gap: Gap | None) -> Iterator[Gap]:
         """The gaps in the answer and its evidence that the loop does not know of."""

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
+from math import inf
 from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from conflictscore.middleware.changed_blocks import THOUGHTS
 from conflictscore.middleware.service.refusals import RefusedError, internal_error
 from conflictscore.middleware.service.service import RequestRecord
 from conflictscore.middleware.service.wire import frame
@@ -47,12 +49,41 @@ def completion_of(
         }
     if base is None or text_of(base) != text:
         message = {"role": "assistant", "content": text, "refusal": None}
+        if base is not None:
+            message |= _kept_of(base["choices"][0]["message"], text)
         finish = "stop"
         if base is not None and text.startswith(text_of(base)):
             finish = base["choices"][0].get("finish_reason") or finish
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
         whole["choices"] = [choice]
     return whole
+
+
+def _kept_of(message: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """What the upstream's message keeps when its text changes.
+
+    That is what its model thought, and the annotations (citations) before the first change: behind
+    it, their places in the text are others.
+    """
+    thoughts = {name: message[name] for name in THOUGHTS if message.get(name)}
+    before = message.get("content")
+    annotations = message.get("annotations")
+    if not isinstance(before, str) or not isinstance(annotations, list):
+        return thoughts
+    pairs = enumerate(zip(before, text, strict=False))
+    shorter = min(len(before), len(text))
+    unchanged = next((place for place, (old, new) in pairs if old != new), shorter)
+    still_true = [each for each in annotations if _end_of(each) <= unchanged]
+    return {**thoughts, "annotations": still_true}
+
+
+def _end_of(annotation: object) -> float:
+    """Where the text of a citation ends; infinity where that is not told."""
+    if not isinstance(annotation, Mapping):
+        return inf
+    about = annotation.get(str(annotation.get("type")))
+    end = about.get("end_index") if isinstance(about, Mapping) else annotation.get("end_index")
+    return end if isinstance(end, int) else inf
 
 
 def _summary(record: RequestRecord, run: Run) -> dict[str, Any]:

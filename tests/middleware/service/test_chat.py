@@ -246,3 +246,27 @@ def test_an_answer_in_parts_is_checked_and_streamed_to_its_end(
     contents = [c["choices"][0]["delta"].get("content") for c in said[:-1]]
     assert "".join(c for c in contents if isinstance(c, str)) == "It was lit in 1871."
     assert [c for c in contents if isinstance(c, list)] == ([[other]] if other else [])
+
+
+def test_a_changed_answer_keeps_its_thoughts_and_the_citations_before_the_change(
+    world: ChatWorld,
+) -> None:
+    def cited(start: int, end: int) -> dict[str, Any]:
+        place = {"start_index": start, "end_index": end, "url": "https://a.test", "title": "A"}
+        return {"type": "url_citation", "url_citation": place}
+
+    first = "It is old. It was lit in 1871."
+    said = {
+        "content": first,
+        "reasoning_content": "hm",
+        "annotations": [cited(0, 9), cited(11, 29)],
+    }
+    world.plain, world.regenerated = completion_with(said), first.replace("1871", "1874")
+    world.decomposition = "Claims:\n- It was lit in 1871."
+
+    with serving(world, settings={"first_answer": "upstream"}) as served:
+        message = served.ask().json()["choices"][0]["message"]
+
+    assert message["content"] == world.regenerated
+    assert message["reasoning_content"] == "hm"
+    assert message["annotations"] == [cited(0, 9)]

@@ -1,0 +1,121 @@
+"""A changed answer in the blocks of its message: what did not change keeps all that it had.
+
+Citations, annotations and ids belong to blocks of text, and thinking to blocks of its own. Only a
+block whose text changed loses what spoke of its old words.
+"""
+
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import Any
+
+from conflictscore.sentences import sentence_starts
+
+Content = str | list[str | dict[str, Any]]
+
+_ABOUT_WORDS = ("annotations", "citations", "logprobs")
+"""Fields of a block that point at places in its text."""
+_MOST_SENTENCES = 2000
+"""Of a longer answer, all between the first and the last change counts as changed."""
+
+
+THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
+"""Fields of a message with what its model thought, which no change of its answer touches."""
+
+
+def with_text(content: Content, before: str, after: str) -> Content:
+    """The content of a message with another text.
+
+    Args:
+        content: A text, or blocks, some of which are text.
+        before: The text that the blocks have together.
+        after: The text that they are to have.
+    """
+    if isinstance(content, str):
+        return after
+    texts = [_text_of(block) for block in content]
+    if "".join(text for text in texts if text is not None) != before:
+        return _in_first(content, texts, after)
+    changed, start, space = list[str | dict[str, Any]](), 0, ""
+    places, last = _Places(before, after), len(before)
+    for block, text in zip(content, texts, strict=True):
+        if text is None:
+            changed.append(block)
+            continue
+        new = space + after[places.of(start) : places.of(start + len(text))]
+        start += len(text)
+        # white space that is left of a removed sentence goes with the next one
+        space = new if new.isspace() and start < last else ""
+        if (new and not space) or not text:
+            changed.append(_renewed(block, text, new))
+    return changed
+
+
+class _Places:
+    """Places of a text, as they lie in the text that it became."""
+
+    def __init__(self, before: str, after: str) -> None:
+        self._after = len(after)
+        old, new = _sentences(before), _sentences(after)
+        matcher = SequenceMatcher(None, old, new, autojunk=False)
+        self._kept = [(0, 0, 0)]  # start before, start after, length
+        old_ends, new_ends = _ends(old), _ends(new)
+        for block in matcher.get_matching_blocks():
+            length = old_ends[block.a + block.size] - old_ends[block.a]
+            self._kept.append((old_ends[block.a], new_ends[block.b], length))
+
+    def of(self, place: int) -> int:
+        """Where a place lies now; within a changed part, the end of what took its place."""
+        for start, now, length in self._kept:
+            if place <= start + length:
+                return now + max(0, place - start)
+        return self._after
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences, and the white space between them, which may belong to either block."""
+    starts = sentence_starts(text)
+    if len(starts) > _MOST_SENTENCES:
+        return [text]
+    parts = list[str]()
+    for start, end in pairwise([*starts, len(text)]):
+        sentence = text[start:end].rstrip()
+        parts += [sentence, text[start + len(sentence) : end]]
+    return [part for part in parts if part]
+
+
+def _ends(sentences: Sequence[str]) -> list[int]:
+    ends = [0]
+    for sentence in sentences:
+        ends.append(ends[-1] + len(sentence))
+    return ends
+
+
+def _text_of(block: str | Mapping[str, Any]) -> str | None:
+    """The text of a block; None for one of another kind."""
+    if isinstance(block, str):
+        return block
+    is_text = block.get("type") in ("text", "output_text") and isinstance(block.get("text"), str)
+    return str(block["text"]) if is_text else None
+
+
+def _renewed(block: str | dict[str, Any], text: str, new: str) -> str | dict[str, Any]:
+    if new == text:
+        return block
+    if isinstance(block, str):
+        return new
+    return {**{k: v for k, v in block.items() if k not in _ABOUT_WORDS}, "text": new}
+
+
+def _in_first(
+    content: Sequence[str | dict[str, Any]], texts: Sequence[str | None], after: str
+) -> Content:
+    """The new text in the first block of text, and no other text."""
+    first = next((n for n, text in enumerate(texts) if text is not None), None)
+    if first is None:
+        return after
+    return [
+        _renewed(block, str(text), after) if text is not None else block
+        for n, (block, text) in enumerate(zip(content, texts, strict=True))
+        if text is None or n == first
+    ]

@@ -1,0 +1,62 @@
+"""Structured answers that come as the call of a tool that the model had to call.
+
+Instructor and PydanticAI ask so for their output by default: the arguments of the call are the
+answer. They are checked as JSON, value by value, and put back into the call.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from conflictscore.json_answers import json_values
+from conflictscore.middleware.service.completions import Completion, text_of
+
+_OUTPUT_TOOL = "final_result"
+"""The name, or its beginning, that PydanticAI gives the tool of its output, beside other tools."""
+
+
+def forced_schema(body: Mapping[str, Any], draft: Completion) -> Mapping[str, Any] | None:
+    """The parameters of the tool whose call is the answer; None where the reply is no such call."""
+    call = _only_call(draft)
+    if call is None:
+        return None
+    tools = [
+        tool["function"]
+        for tool in body.get("tools") or ()
+        if isinstance(tool, Mapping) and isinstance(tool.get("function"), Mapping)
+    ]
+    name, choice = call["function"].get("name"), body.get("tool_choice")
+    if isinstance(choice, Mapping):
+        is_forced = (choice.get("function") or {}).get("name") == name
+    else:
+        alone = len(tools) == 1 or str(name).startswith(_OUTPUT_TOOL)
+        is_forced = choice == "required" and alone
+    tool = next((tool for tool in tools if tool.get("name") == name), None)
+    if not is_forced or tool is None or not json_values(str(call["function"].get("arguments"))):
+        return None
+    schema = tool.get("parameters")
+    return schema if isinstance(schema, Mapping) else {}
+
+
+def as_words(draft: Completion) -> Completion:
+    """The completion with the arguments of its only call as the text of its message."""
+    choice, call = draft["choices"][0], _only_call(draft)
+    text = call["function"]["arguments"] if call else text_of(draft)
+    message = {"role": "assistant", "content": text}
+    return {**draft, "choices": [{**choice, "message": message}]}
+
+
+def as_call(completion: Completion, draft: Completion) -> Completion:
+    """The completion with its text as the arguments of the draft's call, all else as it was."""
+    choice, call = draft["choices"][0], _only_call(draft)
+    if call is None:
+        return completion
+    function = {**call["function"], "arguments": text_of(completion)}
+    message = {**choice["message"], "tool_calls": [{**call, "function": function}]}
+    return {**completion, "choices": [{**choice, "message": message}]}
+
+
+def _only_call(draft: Completion) -> Mapping[str, Any] | None:
+    calls = draft["choices"][0]["message"].get("tool_calls")
+    call = calls[0] if isinstance(calls, list) and len(calls) == 1 else None
+    is_call = isinstance(call, Mapping) and isinstance(call.get("function"), Mapping)
+    return call if is_call else None
