@@ -149,13 +149,13 @@ def _card(part: "PartFigures", labeler: str) -> "Card":
         ("measure", "a better answer has", "mean", "rho with people", "95 % interval"),
         [
             (
-                tracked.measure,
-                "more" if tracked.expected > 0 else "less",
-                number(tracked.mean),
-                number(tracked.rho.value),
-                span(number(tracked.rho.low), number(tracked.rho.high)),
+                measure.measure,
+                "more" if measure.expected > 0 else "less",
+                number(measure.mean),
+                number(measure.rho.value),
+                span(number(measure.rho.low), number(measure.rho.high)),
             )
-            for tracked in part.measures
+            for measure in part.measures
         ],
         f"labels by {one_line(labeler)}; people's mean {number(part.people_mean)}"
         + (f"; {part.unscored:,} answers without a labelled claim" if part.unscored else ""),

@@ -112,11 +112,11 @@ def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{weights.file_name}.lock"
         try:
-            locked = lock(path)
+            file_lock = lock(path)
         except TimeoutError:
             report("waiting for another process", 0, weights.size)
-            locked = lock(path, wait=True)
-        with locked:
+            file_lock = lock(path, wait=True)
+        with file_lock:
             return fetched(weights) or _fetch(weights, report)
     except OSError as error:
         raise ConfigurationError(

@@ -47,11 +47,11 @@ def lock_folder(folder: Path, *, otherwise: str) -> AbstractContextManager[objec
     """
     private_folder(folder)
     try:
-        locked = lock(folder / LOCK_FILE)
+        folder_lock = lock(folder / LOCK_FILE)
     except TimeoutError:
         raise InputError(
             f"{folder}: cannot be locked; is another command at work on this run? Wait for that"
             f" one, or give another {otherwise}"
         ) from None
     close_to_others(folder)
-    return locked
+    return folder_lock

@@ -154,6 +154,11 @@ class _Recorded:
         }
 
     def result(self, methods: Mapping[str, BenchmarkMethod]) -> QuestionResult:
+        """The question's result, by the rules of :func:`results`.
+
+        ``reconsidered`` and ``justification`` are those of the round that made the flip; where none
+        did, those of the last round.
+        """
         results_by_method = {name: self._ended(method) for name, method in methods.items()}
         documents = self._value(DOCUMENTS, _DocumentsValue)
         attempts = self._loop.attempts if isinstance(self._loop, _LoopValue) else ()

@@ -162,6 +162,7 @@ def _pairs_card(
     measure: str,
     pairs: Sequence[Paired],
 ) -> Card:
+    """Each method against another by one measure; a paper's row is faint, below the method's."""
     is_graded = figures.is_graded(measure)
     rows: list[tuple[str | int | None, ...]] = []
     faint = set()
