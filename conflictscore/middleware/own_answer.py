@@ -24,7 +24,7 @@ from conflictscore.threads import on_home_loop
 
 T = TypeVar("T")
 
-Content = str | Sequence[Any] | None
+MessageContent = str | Sequence[Any] | None
 """The content of a chat message: a text, or parts."""
 Ask = Callable[[str, UsageMeter], Awaitable[tuple[str, str | None]]]
 """Sends the user's messages with a block of documents; returns the reply's text, and how it ended
@@ -147,7 +147,7 @@ def with_own_answer(
     return replace(context, answerer=OwnAnswer(context, ask, read_before, limit))
 
 
-def with_block(content: Content, block: str) -> str | list[Any]:
+def with_block(content: MessageContent, block: str) -> str | list[Any]:
     """The content of a message with a block of documents before it."""
     if content is None or isinstance(content, str):
         return f"{block.rstrip()}\n\n{content or ''}"

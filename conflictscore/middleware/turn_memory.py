@@ -127,7 +127,7 @@ def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any])
 
 
 def _restored(since: Sequence[BaseMessage], results: dict[str, Result]) -> list[BaseMessage]:
-    """What came since the question, with each result as its tool gave it; lost ones are first."""
+    """The messages since the question, each result as its tool gave it; lost ones first."""
     there = {each.tool_call_id for each in since if isinstance(each, ToolMessage)}
     lost = [result for call_id, result in results.items() if call_id not in there]
     calls = [AIMessage("", tool_calls=[call for call, _ in lost])] if lost else []

@@ -60,7 +60,7 @@ def completion_of(
 
 
 def _kept_of(message: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """What the upstream's message keeps when its text changes.
+    """The parts of the upstream's message that stay when its text changes.
 
     That is what its model thought, and the annotations (citations) before the first change: behind
     it, their places in the text are others.
