@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from radon.complexity import cc_visit_ast
 
@@ -65,12 +66,22 @@ def is_bare_participle(name: str) -> bool:
     return len(name) > 3 and name.endswith("ed") and "_" not in name and name not in _NO_PARTICIPLES
 
 
+def _nodes(tree: ast.Module) -> list[ast.AST]:
+    """All nodes below a module, walked once for all counts: the walk takes most of their time."""
+    if tree not in _NODES:
+        _NODES[tree] = [node for node in ast.walk(tree) if node is not tree]
+    return _NODES[tree]
+
+
+_NODES: WeakKeyDictionary[ast.Module, list[ast.AST]] = WeakKeyDictionary()
+
+
 def bindings(trees: Trees) -> list[Binding]:
     """Each name that a function binds, as an argument or a local, once for each function."""
     return [
         Binding(path, line, name)
         for path, tree in trees.items()
-        for function in ast.walk(tree)
+        for function in _nodes(tree)
         if isinstance(function, (*_FUNCTIONS, ast.Lambda))
         for name, line in _names_of(function).items()
     ]
@@ -130,7 +141,7 @@ def undocumented(trees: Trees) -> list[str]:
     return [
         f"{path}:{node.lineno} {node.name}"
         for path, tree in trees.items()
-        for node in ast.walk(tree)
+        for node in _nodes(tree)
         if isinstance(node, (*_FUNCTIONS, ast.ClassDef))
         and (isinstance(node, ast.ClassDef) or _length(node) >= LONG_FUNCTION)
         and not ast.get_docstring(node)
@@ -146,7 +157,7 @@ def splatted_literals(trees: Trees) -> list[str]:
     return [
         _place(path, node)
         for path, tree in trees.items()
-        for node in ast.walk(tree)
+        for node in _nodes(tree)
         if isinstance(node, ast.Starred) and isinstance(node.value, ast.Tuple | ast.List | ast.Set)
     ]
 
@@ -156,7 +167,7 @@ def one_line_choices(trees: Trees) -> list[str]:
     return [
         _place(path, node)
         for path, tree in trees.items()
-        for node in ast.walk(tree)
+        for node in _nodes(tree)
         if isinstance(node, ast.Subscript) and _is_trick(node)
     ]
 
@@ -191,7 +202,7 @@ def compared_sentences(trees: Trees) -> list[str]:
         _place(path, node)
         for path, tree in trees.items()
         for constants in [{*_sentence_constants(tree)} | (everywhere & {*_imported_names(tree)})]
-        for node in ast.walk(tree)
+        for node in _nodes(tree)
         if isinstance(node, ast.Compare | ast.Call)
         and any(_is_sentence(operand, constants) for operand in _compared(node))
     ]
@@ -205,7 +216,7 @@ def _sentence_constants(tree: ast.Module) -> Iterator[str]:
 
 
 def _imported_names(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if isinstance(node, ast.ImportFrom):
             yield from (alias.asname or alias.name for alias in node.names)
 
@@ -252,7 +263,7 @@ def _module_of(path: str) -> str:
 
 def _imports(importer: str, tree: ast.Module, modules: Iterable[str]) -> Iterator[str]:
     known = set(modules)
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
