@@ -165,7 +165,7 @@ def cost_of_turns(*, ours: bool, documents: list[dict[str, str]]) -> tuple[int, 
     world, saver = AgentWorld(), InMemorySaver()
     with OpenAIServer(world) as server:
         middleware = [ConflictScoreMiddleware(cache=False)] if ours else []
-        agent = create_agent(
+        agent: Any = create_agent(
             scripted_model(server),
             [search_of(documents)],
             middleware=middleware,

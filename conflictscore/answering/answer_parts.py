@@ -43,18 +43,18 @@ def answer_parts(run: Run) -> tuple[AnswerPart, ...]:
     report = run.final_report or (None if run.flipped else run.report)
     if not run.answer or report is None:
         return ()
-    changed = list(_changed_spans(run))
+    new_spans = list(_changed_spans(run))
     gaps = [gap.passage for gap in (run.examined.gaps if run.examined else ()) if gap.passage]
-    found = []
+    parts = list[AnswerPart]()
     for passage in passages(run.answer):
         claims = [c for c in report.claims if _meet(c.claim.passage, passage)]
-        actions = [action for span, action in changed if _meet(span, passage)]
+        actions = [action for span, action in new_spans if _meet(span, passage)]
         is_unclaimed = any(_meet(span, passage) for span in gaps)
         standing = _standing(claims, report, actions, is_unclaimed=is_unclaimed)
         if standing is not None:
             numbers = tuple(evidence.claim.number for evidence in claims)
-            found.append(AnswerPart(passage.start, passage.end, standing, numbers))
-    return tuple(found)
+            parts.append(AnswerPart(passage.start, passage.end, standing, numbers))
+    return tuple(parts)
 
 
 def with_marks(answer: str, parts: Sequence[AnswerPart]) -> str | None:
@@ -85,19 +85,19 @@ def _inside(answer: str, part: AnswerPart, kind: str) -> tuple[int, int]:
 def _changed_spans(run: Run) -> Iterator[tuple[tuple[int, int], RevisionAction]]:
     """Where the new texts of the last round stand in the final answer."""
     answer = run.answer or ""
-    applied = [change for change in run.applied_changes if not change.whole]
-    last = max((change.round for change in applied), default=0)
-    for change in applied:
-        start = change.start + _moved_by(change, applied)
+    changes = [change for change in run.applied_changes if not change.whole]
+    last = max((change.round for change in changes), default=0)
+    for change in changes:
+        start = change.start + _moved_by(change, changes)
         if change.round != last or not answer.startswith(change.after, start):
             start = answer.find(change.after)
         if change.after and start >= 0:
             yield (start, start + len(change.after)), change.action
 
 
-def _moved_by(change: Change, applied: Sequence[Change]) -> int:
+def _moved_by(change: Change, changes: Sequence[Change]) -> int:
     """By how many characters the changes before it, of its round, moved it."""
-    before = (c for c in applied if c.round == change.round and c.end <= change.start)
+    before = (c for c in changes if c.round == change.round and c.end <= change.start)
     return sum(len(each.after) - len(each.before) for each in before)
 
 
@@ -124,8 +124,8 @@ def _standing(
 
 def _of_claim(evidence: ClaimEvidence, report: ConflictReport) -> Standing:
     if evidence.conflicting or evidence.claim.number in report.disputed:
-        refuted = evidence.contradicts and not evidence.supports
-        return Standing.CONTRADICTED if refuted else Standing.DISPUTED
+        is_refuted = evidence.contradicts and not evidence.supports
+        return Standing.CONTRADICTED if is_refuted else Standing.DISPUTED
     if evidence.contradicts:
         return Standing.CONTRADICTED
     if evidence.supports:

@@ -42,29 +42,29 @@ _ADVICE = re.compile(
 )
 
 
-def without_remarks(text: str, asked: frozenset[str] = frozenset()) -> str:
+def without_remarks(text: str, question_stems: frozenset[str] = frozenset()) -> str:
     """The text with spaces in place of remarks on its sources.
 
     Args:
         text: A passage of an answer.
-        asked: Stems of the telling words of the question, which a remark may repeat.
+        question_stems: Stems of the telling words of the question, which a remark may repeat.
     """
-    return "".join(_bared(sentence, asked) for sentence in _SENTENCE.findall(text))
+    return "".join(_bared(sentence, question_stems) for sentence in _SENTENCE.findall(text))
 
 
-def _bared(sentence: str, asked: frozenset[str]) -> str:
+def _bared(sentence: str, question_stems: frozenset[str]) -> str:
     clauses = _CLAUSE.findall(sentence)
-    remarks = [_is_remark(clause, asked) or bool(_is_advice(clause)) for clause in clauses]
+    remarks = [_is_remark(clause, question_stems) or bool(_is_advice(clause)) for clause in clauses]
     if any(remarks):  # beside one, a clause on their agreement needs no noun
         remarks = [
-            is_remark or _is_remark(clause, asked, beside=True) or _is_owned_up(clause)
+            is_remark or _is_remark(clause, question_stems, beside=True) or _is_owned_up(clause)
             for is_remark, clause in zip(remarks, clauses, strict=True)
         ]
     pairs = zip(clauses, remarks, strict=True)
     return "".join(" " * len(clause) if is_remark else clause for clause, is_remark in pairs)
 
 
-def _is_remark(clause: str, asked: frozenset[str], *, beside: bool = False) -> bool:
+def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = False) -> bool:
     """Whether a clause is a remark; with ``beside``, in a sentence that has another one."""
     words = _WORD.findall(clause)
     if not _is_plain(words):
@@ -74,7 +74,7 @@ def _is_remark(clause: str, asked: frozenset[str], *, beside: bool = False) -> b
     if stems and stems <= REMARKS and (beside or names_source):
         return True
     # the question's words alone could deny what is asked: "the texts state that it is not safe"
-    if len(stems) > 1 and stems & CONFLICT_WORDS and stems <= REMARKS | asked:
+    if len(stems) > 1 and stems & CONFLICT_WORDS and stems <= REMARKS | question_stems:
         return True
     return names_source and len(words) <= _MOST_WORDS and bool(_SILENT.search(clause))
 

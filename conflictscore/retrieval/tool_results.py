@@ -4,7 +4,6 @@ Who wrote a text is known from how it came, never from the text: see
 :func:`documents_from_messages`.
 """
 
-import ast
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from conflictscore.retrieval.documents import URL_KEYS, to_documents
 from conflictscore.retrieval.joined_texts import field_of, parts_of
 from conflictscore.retrieval.tool_names import FETCHES, NAME_WORD, READS, SEARCHES, WRITES
 from conflictscore.retrieval.voices import VOICE, without_voice
+from conflictscore.retrieval.written_out import written_out
 
 _TEXT_KEYS = (
     "page_content",
@@ -74,9 +74,6 @@ _DEPTH = 12
 
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
 _MOST_ARGUMENTS = 100
-_WRITTEN_OUT = re.compile(r"[\[(]{0,2}[A-Z]\w{0,60}\(\w{1,60}=|\[\{|\{'|[a-z_]\w{0,60}=\[")
-"""How Python writes a list of objects or mappings, or an object that holds one."""
-_FIELDS_ALONE = re.compile(r"[a-z_]\w{0,60}=\[")
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
 """A text of this many words reads like a document, whatever the tool is called."""
@@ -95,8 +92,6 @@ _NOTHING = re.compile(
 _NOTHING_CHARS = 300
 _LEAST_WORDS = 4  # of a text in a field that nobody knows
 _LONGEST_ADDRESS = 2000
-_LONGEST_WRITTEN_OUT = 100_000
-"""Characters of Python's own writing that are parsed: its parser lets no other thread run."""
 
 
 def documents_from_messages(
@@ -210,7 +205,7 @@ class _ToolReply:
 
     def _in_text(self, text: str, place: int) -> Iterator[Retrieved]:
         text = text.strip()
-        for found in (_json_lines(text), _json(text), _written_out(text)):
+        for found in (_json_lines(text), _json(text), written_out(text)):
             texts = found if isinstance(found, list) and all(map(_has_text, found)) else ()
             documents = [Retrieved(page_content=text) for text in texts] or [
                 self._as_told(document) for document in _documents(found)
@@ -286,56 +281,6 @@ def _json_lines(text: str) -> object:
     with suppress(ValueError, RecursionError):
         return [json.loads(line) for line in lines]
     return None
-
-
-def _written_out(text: str) -> object:
-    """Python's own writing of a list, of mappings, or of LangChain's documents."""
-    if text.startswith("page_content="):
-        pieces = re.split(r"(?m)^(?=page_content=)", text)
-        calls = [_called(piece.rpartition(" metadata=")) for piece in pieces if piece]
-        return None if None in calls else calls
-    if not _WRITTEN_OUT.match(text) or len(text) > _LONGEST_WRITTEN_OUT:
-        return None
-    # a pydantic model writes its fields without a name around them
-    written = f"f({text})" if _FIELDS_ALONE.match(text) else text
-    try:
-        return _value_of(ast.parse(written, mode="eval").body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
-        return None
-
-
-def _value_of(node: ast.expr) -> object:
-    """The value of a literal; of an object as its class writes it, a mapping of its fields."""
-    match node:
-        case ast.Call():
-            return {field.arg: _field_of(field.value) for field in node.keywords if field.arg}
-        case ast.List() | ast.Tuple():
-            return [_value_of(each) for each in node.elts]
-    return ast.literal_eval(node)
-
-
-def _field_of(node: ast.expr) -> object:
-    """The value of a field; None where it is no literal, such as a date."""
-    with suppress(ValueError, TypeError):
-        return _value_of(node)
-    return None
-
-
-def _called(written: tuple[str, str, str]) -> object:
-    """A document as ``str`` writes it: ``page_content='…' metadata={…}``."""
-    content, _, metadata = written
-    call = f"f({content}, metadata={metadata.strip()})" if content else f"f({metadata})"
-    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        return _keywords(ast.parse(call, mode="eval").body)
-    return None
-
-
-def _keywords(call: object) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for field in getattr(call, "keywords", ()):
-        with suppress(ValueError, TypeError, RecursionError, MemoryError):  # a date, say
-            fields[field.arg] = ast.literal_eval(field.value)
-    return fields
 
 
 def _documents(found: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
