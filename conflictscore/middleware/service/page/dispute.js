@@ -152,7 +152,7 @@ function otherLabel(number, side, look) {
       rival !== side &&
       rival.evidence.labels.some((label) => label.document === number && label.label === "SUPPORTS"),
   );
-  if (against) return `By its label it also supports “${plain(against.evidence.claim.text, 200)}”.`;
+  if (against) return `By its label it also supports “${plain(against.evidence.claim.text, 200).replace(/\.$/, "")}”.`;
   const own = side.evidence.labels.find((label) => label.document === number);
   if (!own || own.label === "SUPPORTS") return null;
   const labels = { CONTRADICTS: "contradicts this", IRRELEVANT: "does not speak to this", UNLABELLED: "has no verdict on this" };
