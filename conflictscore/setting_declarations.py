@@ -115,10 +115,10 @@ class DeclaredSettings:
     )
     labeler: "Labeler | LabelerFactory | str | None" = _setting(
         None,
-        "Labeler that judges pairs of claim and document. Default: that of the effort; for standard"
+        "Labeler that judges pairs of claim and document. Default: set by effort; for standard"
         " per-document, and on the local model nli (choice without the extra [nli], and for claims"
         " in scripts that nli does not read).",
-        brief="who judges a claim against a document: [models](models.md#labelers)",
+        brief="how a claim is labelled against a document: [models](models.md#labelers)",
         presets={"paper": "json"},
         scoring=True,
         form="model option",
@@ -126,7 +126,7 @@ class DeclaredSettings:
         accepts="Labeler | LabelerName | LabelerFactory | str | None",
         read=check_labeler,
         allowed="a name of LABELERS, such as json or cascade:certain=0.9, or a labeler",
-        shown_default="that of the effort",
+        shown_default="set by `effort`",
     )
     prompts: "PromptSet" = _setting(
         None,
@@ -145,22 +145,22 @@ class DeclaredSettings:
     max_rounds: Annotated[int, Ge(0), Le(20)] = _setting(
         1,
         "Correct an answer at most N times; 0 only scores it.",
-        brief="correct an answer at most this many times; 0 only scores it",
+        brief="rounds of correction at most; 0 only scores the answer",
         presets={"thorough": 3, "paper": 1},
     )
     max_claims: Annotated[int, Ge(1)] | None = _setting(
         None,
         "Label at most N claims of an answer: the ones that the documents cover best. Default:"
         " all.",
-        brief="label at most this many claims: the ones that the documents cover best",
+        brief="claims to label at most: the ones that the documents cover best",
         presets={"paper": None},
         scoring=True,
         shown_default="all",
     )
     min_coverage: Annotated[float, Ge(0), Le(1)] | None = _setting(
         0.5,
-        "Share of labelled pairs, 0 to 1, from which an answer counts as checked.",
-        brief="share of labelled pairs from which an answer counts as checked",
+        "Share of labelled pairs, 0 to 1, below which an answer counts as unchecked.",
+        brief="share of labelled pairs below which an answer counts as unchecked",
         presets={"paper": None},
         scoring=True,
         form="set",
@@ -179,7 +179,7 @@ class DeclaredSettings:
         "Claims to look at again. conflict: evidence on both sides. refuted: at least two"
         " independent documents contradict it and none supports it. contradicted: one does."
         " unsupported: no document mentions it.",
-        brief="which claims are looked at again",
+        brief="[which claims](#which-claims-are-disputed) get a second look",
         presets={"paper": ("conflict",)},
         form="set",
         accepts="Iterable[Disputed]",
@@ -189,14 +189,16 @@ class DeclaredSettings:
         "hedge",
         "A passage that the evidence does not settle: hedge says that the sources disagree, keep"
         " leaves it.",
-        brief="if nothing decides: name both sides, or `keep` the passage",
+        brief="if the evidence decides nothing: `hedge` names both sides, `keep` leaves the"
+        " passage",
         form="set",
     )
     look_further: LookFurther = _setting(
         "off",
         "Search once more before an answer is corrected, for its disputed claims or also for those"
         " that no document mentions: at most three claims a round, two queries each.",
-        brief="search once more first: for `disputed` claims, or also `unsupported` ones",
+        brief="search once more before correcting: for `disputed` claims, or also for"
+        " `unsupported` ones",
         presets={"paper": "off"},
         form="set",
     )

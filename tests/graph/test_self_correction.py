@@ -290,7 +290,8 @@ async def test_a_verdict_on_a_cut_document_is_not_taken_for_one_on_the_whole(
     model: ChatOpenAI, tmp_path: Path
 ) -> None:
     cache = ContentCache(tmp_path / "verdicts.sqlite")
-    long = {"text": "A long walk along the shore. " * 2000 + "The lamp was lit in 1880."}
+    # what is far from the claim's words is not shown where the window is small
+    long = {"text": "The lamp was lit again. " * 2000 + "In 1880 it all began."}
     question: RagInput = {"question": "When?", "documents": [long]}
     for window, label in ((4096, "IRRELEVANT"), (100_000, "CONTRADICTS")):
         graph = create_self_correcting_rag(model, cache=cache, **PAPER, context_window=window)

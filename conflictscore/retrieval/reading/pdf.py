@@ -21,7 +21,6 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText
 _HYPHENS = "\x02\ufffe"
 """Character that pdfium inserts where a word is divided at the end of a line."""
 _LINE_END = re.compile(rf"(?:[{_HYPHENS}]\n?|[-\u2010]\n)")
-_LAST_WORD = re.compile(r"\w+\Z")
 _WORD = re.compile(r"\w*+")
 _LONGEST_WORD = 60
 _COMPOUND = re.compile(r"\b\w++-\w++")
@@ -115,19 +114,29 @@ def _undivided(text: str) -> str:
     parts: list[str] = []
     start = 0
     for end in _LINE_END.finditer(text):
-        before = _LAST_WORD.search(text, max(start, end.start() - _LONGEST_WORD), end.start())
-        after = _WORD.match(text, end.end())
-        if before is None or after is None:
+        before = _last_word(text[max(start, end.start() - _LONGEST_WORD) : end.start()])
+        after = _first_word(text, end.end())
+        if not before:
             continue
         if compounds is None:
             compounds = {word.lower() for word in _COMPOUND.findall(text)}
-        own = f"{before[0]}-{after[0]}".lower() in compounds or not after[0].islower()
-        parts += [text[start : end.start()], "-" * (own and bool(after[0]))]
+        own = f"{before}-{after}".lower() in compounds or not after.islower()
+        parts += [text[start : end.start()], "-" * (own and bool(after))]
         start = end.end()
     undivided = "".join([*parts, text[start:]])
     for hyphen in _HYPHENS:
         undivided = undivided.replace(hyphen, "")
     return undivided
+
+
+def _first_word(text: str, start: int = 0) -> str:
+    """The word that begins here; empty if none does."""
+    word = _WORD.match(text, start)
+    return word[0] if word else ""
+
+
+def _last_word(text: str) -> str:
+    return _first_word(text[::-1])[::-1]
 
 
 def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str]]:

@@ -28,7 +28,8 @@ _NAMED_NUMBER = re.compile(
 )
 """Page numbers that say so; a bare number may be a value."""
 _ROMAN = re.compile(r"[ivxl]{1,7}")
-_NUMBER_AT_END = re.compile(r"^\W*\d{1,4}\b\W*|\W*\b\d{1,4}\W*$")
+_NUMBER_AT_END = re.compile(r"\W*+\d{1,4}\b\W*+")
+"""A number at the beginning of a line, or read backwards at its end."""
 _LARGE = 1.8
 """Times the size of a page's text from which a text over its lines is a watermark."""
 _MOST_MARKS = 30
@@ -75,7 +76,11 @@ def _edges(page: Sequence[PageLine]) -> list[PageLine]:
 
 def _head(text: str) -> str:
     """A line without the page's number at one of its ends."""
-    return _NUMBER_AT_END.sub("", text, count=1).strip().casefold()
+    if number := _NUMBER_AT_END.match(text):
+        text = text[number.end() :]
+    elif number := _NUMBER_AT_END.match(text[::-1]):
+        text = text[: len(text) - number.end()]
+    return text.strip().casefold()
 
 
 def _is_at(line: PageLine, before: PageLine) -> bool:
